@@ -1,0 +1,209 @@
+//! The shape of an architecture's facts.
+
+/// What is known of an architecture beside its declarations.
+#[derive(Debug)]
+pub struct Architecture {
+    /// `v1model`, ...
+    pub name: &'static str,
+    /// The file that declares it, as programs include it.
+    pub include: &'static str,
+    /// The package type of `main`.
+    pub package: &'static str,
+    /// The stages in the order a packet meets them.
+    pub stages: &'static [StageFacts],
+    /// The struct type of the standard metadata.
+    pub standard_metadata: &'static str,
+    /// Its fields that the switch itself writes or reads.
+    pub standard_fields: &'static [StandardField],
+    /// What calls of extern functions touch. A name has one row, whatever its overloads.
+    pub functions: &'static [FunctionFacts],
+    /// What extern objects hold and what calls of their methods touch.
+    pub objects: &'static [ObjectFacts],
+    /// The port number that means "drop", unless the user sets another.
+    pub drop_port: u32,
+}
+
+impl Architecture {
+    /// The facts of an extern function.
+    pub fn function(&self, name: &str) -> Option<&'static FunctionFacts> {
+        self.functions.iter().find(|f| f.name == name)
+    }
+
+    /// The facts of an extern type.
+    pub fn object(&self, name: &str) -> Option<&'static ObjectFacts> {
+        self.objects.iter().find(|o| o.name == name)
+    }
+
+    /// The stage of this name.
+    pub fn stage(&self, name: &str) -> Option<&'static StageFacts> {
+        self.stages.iter().find(|s| s.name == name)
+    }
+
+    /// The facts of a standard-metadata field; `None` where only the program touches it.
+    pub fn standard_field(&self, name: &str) -> Option<&'static StandardField> {
+        self.standard_fields.iter().find(|f| f.name == name)
+    }
+}
+
+/// One step of the way of a packet.
+#[derive(Debug)]
+pub struct StageFacts {
+    /// `parser`, `ingress`, ...
+    pub name: &'static str,
+    /// What runs there.
+    pub kind: StageKind,
+    /// The package parameter whose argument is the block; `None` for the traffic manager.
+    pub argument: Option<&'static str>,
+    /// What each parameter of the block means, in order.
+    pub roles: &'static [Role],
+    /// The extern functions that may only be called in some stages and are meant to be called here.
+    pub calls: &'static [&'static str],
+}
+
+/// What runs in a stage.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum StageKind {
+    /// A parser: bytes to headers.
+    Parse,
+    /// A control.
+    Control,
+    /// A control that emits: headers to bytes.
+    Deparse,
+    /// The switch's own: drop, replicate, queue.
+    TrafficManager,
+}
+
+/// What a parameter of a stage's block is bound to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Role {
+    /// The packet: `packet_in` of a parser, `packet_out` of a deparser.
+    Packet,
+    /// The parsed headers.
+    Headers,
+    /// The program's own metadata.
+    Metadata,
+    /// The switch's metadata.
+    StandardMetadata,
+}
+
+/// A field of the standard metadata, and when the switch touches it.
+#[derive(Debug)]
+pub struct StandardField {
+    /// The field.
+    pub name: &'static str,
+    /// When the switch writes it. A field without [`FieldMoment::PacketStart`] here is 0 when a packet starts.
+    pub written: &'static [FieldMoment],
+    /// When the switch reads it.
+    pub read: &'static [FieldMoment],
+}
+
+/// A moment in a packet's way at which the switch touches standard metadata.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FieldMoment {
+    /// Before the parser, new and restarted packets alike.
+    PacketStart,
+    /// When the parser has ended, by accept or by an error.
+    ParserEnd,
+    /// While checksums are verified.
+    VerifyChecksum,
+    /// The traffic manager, when ingress is done.
+    IngressEnd,
+    /// The traffic manager, before egress.
+    EgressStart,
+    /// The switch, when egress is done.
+    EgressEnd,
+}
+
+/// What calls of an extern function touch.
+#[derive(Debug)]
+pub struct FunctionFacts {
+    /// The function.
+    pub name: &'static str,
+    /// What a call does beside writing its `out` and `inout` arguments.
+    pub effect: Effect,
+}
+
+/// What a call does beside writing its `out` and `inout` arguments.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Effect {
+    /// Nothing: the result depends on the arguments alone, an unused call may go, equal calls may be one.
+    Pure,
+    /// It reads the bytes behind the parsed headers.
+    ReadsPayload,
+    /// It draws a random number: no two calls may be one, and the draws have an order.
+    Draws,
+    /// It writes the named field of the standard metadata without having it as an argument.
+    WritesStandard(&'static str),
+    /// It reads the payload and writes the named field of the standard metadata.
+    ReadsPayloadWritesStandard(&'static str),
+    /// It leaves an order for the traffic manager in the packet's effect record; a later call of the same
+    /// function replaces the order.
+    Orders,
+    /// It sends a message beside the packet; every call counts.
+    Sends,
+    /// It may stop the parser with an error.
+    Verifies,
+    /// It may stop the run.
+    Asserts,
+    /// It writes to the log.
+    Logs,
+}
+
+/// What an extern object holds, and what its methods touch.
+#[derive(Debug)]
+pub struct ObjectFacts {
+    /// The extern type.
+    pub name: &'static str,
+    /// How tables use the object.
+    pub table: TableUse,
+    /// True where the object keeps something from one packet to the next.
+    pub state: bool,
+    /// True where the control plane can see or set it, so that it has a control-plane name.
+    pub control_plane: bool,
+    /// The methods, one row a name.
+    pub methods: &'static [MethodFacts],
+}
+
+impl ObjectFacts {
+    /// The facts of a method.
+    pub fn method(&self, name: &str) -> Option<&'static MethodFacts> {
+        self.methods.iter().find(|m| m.name == name)
+    }
+}
+
+/// The table property through which an object belongs to a table.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum TableUse {
+    /// None: it stands alone.
+    None,
+    /// One cell an entry, named by this property.
+    Direct(&'static str),
+    /// It holds the table's action data, named by this property.
+    Implementation(&'static str),
+}
+
+/// What a call of a method touches.
+#[derive(Debug)]
+pub struct MethodFacts {
+    /// The method.
+    pub name: &'static str,
+    /// What it does to the object.
+    pub access: Access,
+    /// The parameter that says which cell, where the object has several.
+    pub index: Option<&'static str>,
+}
+
+/// What a method does to its object.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Access {
+    /// Nothing that lasts.
+    None,
+    /// Reads a cell.
+    Read,
+    /// Writes a cell without reading it.
+    Write,
+    /// Reads and writes a cell in one step.
+    Update,
+    /// Moves the packet's cursor or appends to the packet.
+    Packet,
+}

@@ -1,0 +1,276 @@
+//! v1model, as `simple_switch` runs it.
+
+use crate::Access::{Read, Update, Write};
+use crate::FieldMoment::{EgressEnd, EgressStart, IngressEnd, PacketStart, ParserEnd, VerifyChecksum};
+use crate::Role::{Headers, Metadata, Packet, StandardMetadata};
+use crate::architecture::{
+    Access, Architecture, Effect, FunctionFacts, MethodFacts, ObjectFacts, StageFacts, StageKind,
+    StandardField, TableUse,
+};
+
+/// The facts of v1model.
+pub static ARCHITECTURE: Architecture = Architecture {
+    name: "v1model",
+    include: "v1model.p4",
+    package: "V1Switch",
+    stages: STAGES,
+    standard_metadata: "standard_metadata_t",
+    standard_fields: STANDARD_FIELDS,
+    functions: FUNCTIONS,
+    objects: OBJECTS,
+    drop_port: DROP_PORT,
+};
+
+/// `mark_to_drop` writes it to `egress_spec`; a packet whose `egress_spec` holds it at the end of ingress or of
+/// egress is dropped.
+pub const DROP_PORT: u32 = 511;
+
+/// The values of `standard_metadata.instance_type`.
+pub mod instance_type {
+    /// A packet that came in by a port.
+    pub const NORMAL: u32 = 0;
+    /// A clone made at the end of ingress.
+    pub const INGRESS_CLONE: u32 = 1;
+    /// A clone made at the end of egress.
+    pub const EGRESS_CLONE: u32 = 2;
+    /// Kept for the numbering; `simple_switch` never makes one.
+    pub const COALESCED: u32 = 3;
+    /// Deparsed and sent to the parser again.
+    pub const RECIRCULATED: u32 = 4;
+    /// A copy of a multicast group.
+    pub const REPLICATED: u32 = 5;
+    /// Sent to the parser again as it came in.
+    pub const RESUBMITTED: u32 = 6;
+}
+
+const STAGES: &[StageFacts] = &[
+    StageFacts {
+        name: "parser",
+        kind: StageKind::Parse,
+        argument: Some("p"),
+        roles: &[Packet, Headers, Metadata, StandardMetadata],
+        calls: &["verify"],
+    },
+    StageFacts {
+        name: "verify_checksum",
+        kind: StageKind::Control,
+        argument: Some("vr"),
+        roles: &[Headers, Metadata],
+        calls: &["verify_checksum", "verify_checksum_with_payload"],
+    },
+    StageFacts {
+        name: "ingress",
+        kind: StageKind::Control,
+        argument: Some("ig"),
+        roles: &[Headers, Metadata, StandardMetadata],
+        calls: &[
+            "clone",
+            "clone3",
+            "clone_preserving_field_list",
+            "resubmit",
+            "resubmit_preserving_field_list",
+            "digest",
+        ],
+    },
+    StageFacts {
+        name: "traffic_manager",
+        kind: StageKind::TrafficManager,
+        argument: None,
+        roles: &[],
+        calls: &[],
+    },
+    StageFacts {
+        name: "egress",
+        kind: StageKind::Control,
+        argument: Some("eg"),
+        roles: &[Headers, Metadata, StandardMetadata],
+        calls: &[
+            "clone",
+            "clone3",
+            "clone_preserving_field_list",
+            "recirculate",
+            "recirculate_preserving_field_list",
+        ],
+    },
+    StageFacts {
+        name: "compute_checksum",
+        kind: StageKind::Control,
+        argument: Some("ck"),
+        roles: &[Headers, Metadata],
+        calls: &["update_checksum", "update_checksum_with_payload"],
+    },
+    StageFacts {
+        name: "deparser",
+        kind: StageKind::Deparse,
+        argument: Some("dep"),
+        roles: &[Packet, Headers],
+        calls: &[],
+    },
+];
+
+const fn field(
+    name: &'static str,
+    written: &'static [crate::FieldMoment],
+    read: &'static [crate::FieldMoment],
+) -> StandardField {
+    StandardField { name, written, read }
+}
+
+/// `egress_spec` is set at the start of egress too: to one more than the drop port, which its 9 bits show as 0.
+const STANDARD_FIELDS: &[StandardField] = &[
+    field("ingress_port", &[PacketStart], &[]),
+    field("egress_spec", &[EgressStart], &[IngressEnd, EgressEnd]),
+    field("egress_port", &[EgressStart], &[]),
+    field("instance_type", &[PacketStart, EgressStart], &[]),
+    field("packet_length", &[PacketStart, EgressStart], &[]),
+    field("enq_timestamp", &[EgressStart], &[]),
+    field("enq_qdepth", &[EgressStart], &[]),
+    field("deq_timedelta", &[EgressStart], &[]),
+    field("deq_qdepth", &[EgressStart], &[]),
+    field("ingress_global_timestamp", &[PacketStart], &[]),
+    field("egress_global_timestamp", &[EgressStart], &[]),
+    field("mcast_grp", &[], &[IngressEnd]),
+    field("egress_rid", &[EgressStart], &[]),
+    field("checksum_error", &[VerifyChecksum], &[]),
+    field("parser_error", &[ParserEnd], &[]),
+    field("priority", &[], &[IngressEnd]),
+];
+
+const fn function(name: &'static str, effect: Effect) -> FunctionFacts {
+    FunctionFacts { name, effect }
+}
+
+const FUNCTIONS: &[FunctionFacts] = &[
+    function("verify", Effect::Verifies),
+    function("static_assert", Effect::Pure),
+    function("random", Effect::Draws),
+    function("digest", Effect::Sends),
+    function("mark_to_drop", Effect::Pure),
+    function("hash", Effect::Pure),
+    function("verify_checksum", Effect::WritesStandard("checksum_error")),
+    function("update_checksum", Effect::Pure),
+    function("verify_checksum_with_payload", Effect::ReadsPayloadWritesStandard("checksum_error")),
+    function("update_checksum_with_payload", Effect::ReadsPayload),
+    function("clone", Effect::Orders),
+    function("resubmit", Effect::Orders),
+    function("resubmit_preserving_field_list", Effect::Orders),
+    function("recirculate", Effect::Orders),
+    function("recirculate_preserving_field_list", Effect::Orders),
+    function("clone3", Effect::Orders),
+    function("clone_preserving_field_list", Effect::Orders),
+    function("truncate", Effect::Orders),
+    function("assert", Effect::Asserts),
+    function("assume", Effect::Asserts),
+    function("log_msg", Effect::Logs),
+];
+
+const fn method(name: &'static str, access: Access, index: Option<&'static str>) -> MethodFacts {
+    MethodFacts { name, access, index }
+}
+
+/// An object that the control plane sees and that keeps something.
+const fn object(name: &'static str, table: TableUse, methods: &'static [MethodFacts]) -> ObjectFacts {
+    ObjectFacts { name, table, state: true, control_plane: true, methods }
+}
+
+/// An object without memory.
+const fn passing(name: &'static str, methods: &'static [MethodFacts]) -> ObjectFacts {
+    ObjectFacts { name, table: TableUse::None, state: false, control_plane: false, methods }
+}
+
+const OBJECTS: &[ObjectFacts] = &[
+    passing(
+        "packet_in",
+        &[
+            method("extract", Access::Packet, None),
+            method("lookahead", Access::Read, None),
+            method("advance", Access::Packet, None),
+            method("length", Access::Read, None),
+        ],
+    ),
+    passing("packet_out", &[method("emit", Access::Packet, None)]),
+    object("counter", TableUse::None, &[method("count", Update, Some("index"))]),
+    object("direct_counter", TableUse::Direct("counters"), &[method("count", Update, None)]),
+    object("meter", TableUse::None, &[method("execute_meter", Update, Some("index"))]),
+    object("direct_meter", TableUse::Direct("meters"), &[method("read", Update, None)]),
+    object(
+        "register",
+        TableUse::None,
+        &[method("read", Read, Some("index")), method("write", Write, Some("index"))],
+    ),
+    object("action_profile", TableUse::Implementation("implementation"), &[]),
+    object("action_selector", TableUse::Implementation("implementation"), &[]),
+    passing("Checksum16", &[method("get", Access::None, None)]),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::include;
+
+    fn declarations() -> String {
+        format!("{}{}", include("core.p4").unwrap_or(""), include("v1model.p4").unwrap_or(""))
+    }
+
+    #[test]
+    fn every_standard_field_is_declared_and_has_facts() {
+        let text = include("v1model.p4").unwrap_or("");
+        let body = text
+            .split("struct standard_metadata_t {")
+            .nth(1)
+            .and_then(|t| t.split("\n}").next())
+            .unwrap_or("");
+        let mut declared: Vec<&str> = body
+            .lines()
+            .filter_map(|l| l.split("//").next().unwrap_or("").trim().strip_suffix(';'))
+            .filter_map(|l| l.rsplit(' ').next())
+            .collect();
+        declared.sort_unstable();
+        declared.dedup();
+        let mut known: Vec<&str> = STANDARD_FIELDS.iter().map(|f| f.name).collect();
+        known.sort_unstable();
+        assert_eq!(declared, known);
+    }
+
+    #[test]
+    fn every_extern_function_is_declared_and_has_facts() {
+        let text = declarations();
+        let mut declared: Vec<&str> = text
+            .lines()
+            .filter_map(|l| l.strip_prefix("extern ").filter(|l| l.contains('(')))
+            .filter_map(|l| l.split(['(', '<']).next().and_then(|l| l.rsplit(' ').next()))
+            .collect();
+        declared.sort_unstable();
+        declared.dedup();
+        let mut known: Vec<&str> = FUNCTIONS.iter().map(|f| f.name).collect();
+        known.sort_unstable();
+        assert_eq!(declared, known);
+    }
+
+    #[test]
+    fn every_extern_object_is_declared_and_has_facts() {
+        let text = declarations();
+        let mut declared: Vec<&str> = text
+            .lines()
+            .filter_map(|l| l.strip_prefix("extern ")?.strip_suffix(" {"))
+            .filter_map(|l| l.split('<').next())
+            .collect();
+        declared.sort_unstable();
+        declared.dedup();
+        let mut known: Vec<&str> = OBJECTS.iter().map(|o| o.name).collect();
+        known.sort_unstable();
+        assert_eq!(declared, known);
+        for object in OBJECTS {
+            for method in object.methods {
+                assert!(text.contains(&format!(" {}", method.name)), "{}.{}", object.name, method.name);
+            }
+        }
+    }
+
+    #[test]
+    fn calls_of_a_stage_have_facts() {
+        for call in STAGES.iter().flat_map(|s| s.calls) {
+            assert!(ARCHITECTURE.function(call).is_some(), "{call}");
+        }
+    }
+}
