@@ -1,0 +1,24 @@
+//! Identifiers and paths (P4-16 §6.4.1, §6.8).
+
+use base_diag::Span;
+use smol_str::SmolStr;
+
+/// An identifier where it stands.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Name {
+    /// Its text. Empty where the parser had to invent a missing name.
+    pub text: SmolStr,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A name to look up: `x`, or `.x` for the global scope (P4-16 §6.8).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Path {
+    /// Written with a leading dot: looked up in the top-level scope only.
+    pub absolute: bool,
+    /// What to look up.
+    pub name: Name,
+    /// The whole, dot included.
+    pub span: Span,
+}
