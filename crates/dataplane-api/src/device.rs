@@ -1,0 +1,149 @@
+//! A device that runs one program, without time of its own.
+//!
+//! The way of a packet: [`Device::ingress`] gives what the traffic manager enqueues; the driver decides when each
+//! replica leaves its queue and calls [`Device::egress`]; that gives at most one output, and perhaps packets that
+//! start again (recirculated) or go through egress again (cloned). [`Device::drain`] does it all at once.
+
+use base_bits::Bits;
+use base_time::Time;
+use std::collections::BTreeMap;
+
+/// A port number of a device.
+pub type Port = u32;
+
+/// A packet in the traffic manager. What it holds is the device's business.
+pub type QueuedPacket = Box<dyn std::any::Any + Send>;
+
+/// What ingress gave to the traffic manager for one port.
+pub struct Queued {
+    /// The egress port.
+    pub replica: Replica,
+    /// The packet's length in bytes, for the queue's accounting.
+    pub bytes: u32,
+    /// The packet.
+    pub packet: QueuedPacket,
+}
+
+/// Where a packet leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Replica {
+    /// The egress port.
+    pub port: Port,
+    /// 0 is the lowest.
+    pub priority: u8,
+}
+
+/// What the traffic manager measured; the program sees it as its queueing metadata.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct QueueRecord {
+    /// When it was enqueued.
+    pub enqueued: Time,
+    /// Packets in the queue then.
+    pub depth_at_enqueue: u32,
+    /// Packets in the queue when it left.
+    pub depth_at_dequeue: u32,
+}
+
+/// A frame leaving the device.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Output {
+    /// By which port.
+    pub port: Port,
+    /// Its bytes.
+    pub frame: Vec<u8>,
+}
+
+/// What egress gave.
+#[derive(Default)]
+pub struct EgressResult {
+    /// A frame to send.
+    pub output: Option<Output>,
+    /// Packets for the traffic manager again (egress clones).
+    pub requeued: Vec<Queued>,
+    /// Packets that start again at the parser (recirculated): pass them to [`Device::resume`] in order.
+    pub again: Vec<QueuedPacket>,
+}
+
+/// Why a packet ended inside a device.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum DropReason {
+    /// The program dropped it in ingress.
+    Ingress,
+    /// The program dropped it in egress.
+    Egress,
+    /// A multicast group without members, or unknown.
+    NoReplica,
+    /// A frame extern kept it.
+    Absorbed,
+    /// Recirculated or resubmitted too often.
+    PassLimit,
+    /// Too many parser states without progress.
+    ParserLimit,
+}
+
+/// What a device has counted since it was made.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Counters {
+    /// Frames received.
+    pub received: u64,
+    /// Frames given out.
+    pub sent: u64,
+    /// Packets that came into being inside: replicas beyond the first, clones, frames made by frame externs.
+    pub created: u64,
+    /// Packets that ended inside.
+    pub dropped: BTreeMap<DropReason, u64>,
+}
+
+/// A write that a device refuses.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EntryError {
+    /// What is wrong, for the user.
+    pub message: String,
+    /// What to do, if that is known (did-you-mean).
+    pub help: Option<String>,
+}
+
+/// A device that runs one program.
+///
+/// **Invariant**: deterministic. The same calls with the same times give the same results.
+pub trait Device: Send {
+    /// A frame arrives on a port.
+    fn ingress(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Queued>;
+
+    /// A packet leaves its queue.
+    fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult;
+
+    /// A recirculated packet starts again.
+    fn resume(&mut self, packet: QueuedPacket, now: Time) -> Vec<Queued>;
+
+    /// When a timer of the device runs out next.
+    fn deadline(&self) -> Option<Time>;
+
+    /// Runs all timers that are due at `now`.
+    fn tick(&mut self, now: Time) -> Vec<Queued>;
+
+    /// What was counted so far.
+    fn counters(&self) -> &Counters;
+
+    /// Reads one cell of a register by its control-plane name.
+    fn register_read(&self, name: &str, index: u64) -> Result<Bits, EntryError>;
+
+    /// All state the data plane can write, by control-plane name, in a form that can be compared.
+    fn state(&self) -> BTreeMap<String, Vec<u8>>;
+
+    /// Runs a packet and all that comes of it to the end at one moment, queues empty.
+    fn drain(&mut self, queued: Vec<Queued>, now: Time) -> Vec<Output> {
+        let mut waiting = std::collections::VecDeque::from(queued);
+        let mut outputs = vec![];
+        while let Some(packet) = waiting.pop_front() {
+            let record = QueueRecord { enqueued: now, ..QueueRecord::default() };
+            let result = self.egress(packet, record, now);
+            outputs.extend(result.output);
+            waiting.extend(result.requeued);
+            for again in result.again {
+                waiting.extend(self.resume(again, now));
+            }
+        }
+        outputs
+    }
+}

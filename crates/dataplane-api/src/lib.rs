@@ -1,0 +1,12 @@
+//! The contracts between programs, devices and frame externs.
+//!
+//! Whoever runs programs (the reference interpreter, the engine) implements [`Device`]; whoever has packets (the
+//! emulator, real ports, tests) drives it. Neither knows the other. Time and randomness come in as values.
+
+mod device;
+mod frame_extern;
+
+pub use device::{
+    Counters, Device, DropReason, EgressResult, EntryError, Output, Port, QueueRecord, Queued, QueuedPacket, Replica,
+};
+pub use frame_extern::{Emitted, Emitter, FrameExtern, FrameExternError, FrameExternFactory, Registry, ResumeAt};
