@@ -1,0 +1,471 @@
+//! Declarations: what a program's names stand for.
+
+use base_diag::Span;
+use smol_str::SmolStr;
+
+use super::annotation::Annotations;
+use super::expr::{Arg, Expr};
+use super::ids::Id;
+use super::stmt::{Block, State, Stmt};
+use super::table::Table;
+use super::types::Type;
+
+/// A name as the source spells it, and where.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Name {
+    /// The identifier.
+    pub text: SmolStr,
+    /// Where it stands in the declaration.
+    pub span: Span,
+}
+
+/// A type parameter of a declaration: `T` in `extern void f<T>(in T x)`.
+#[derive(Clone, Debug)]
+pub struct TypeVar {
+    /// Its name.
+    pub name: Name,
+}
+
+/// Which of the three record types a [`Struct`] is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum StructKind {
+    /// `struct`
+    Struct,
+    /// `header`
+    Header,
+    /// `header_union`
+    Union,
+}
+
+/// A struct, header or header union (P4-16 §7.2.2 to §7.2.4).
+#[derive(Clone, Debug)]
+pub struct Struct {
+    /// Its name.
+    pub name: Name,
+    /// Struct, header or union.
+    pub kind: StructKind,
+    /// Type parameters.
+    pub type_params: Vec<Id<TypeVar>>,
+    /// Fields in declaration order. Their types may mention the type parameters.
+    pub fields: Vec<Field>,
+    /// Annotations of the declaration.
+    pub annotations: Annotations,
+    /// The whole declaration.
+    pub span: Span,
+}
+
+/// A field of a [`Struct`].
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// Its name.
+    pub name: Name,
+    /// Its type.
+    pub ty: Type,
+    /// Its annotations.
+    pub annotations: Annotations,
+}
+
+/// An enum (P4-16 §7.2.1).
+#[derive(Clone, Debug)]
+pub struct Enum {
+    /// Its name.
+    pub name: Name,
+    /// `Some(bit<W> or int<W>)` for a serializable enum.
+    pub underlying: Option<Type>,
+    /// Members in declaration order.
+    pub members: Vec<EnumMember>,
+    /// Annotations of the declaration.
+    pub annotations: Annotations,
+    /// The whole declaration.
+    pub span: Span,
+}
+
+/// A member of an [`Enum`].
+#[derive(Clone, Debug)]
+pub struct EnumMember {
+    /// Its name.
+    pub name: Name,
+    /// Its value; `Some` exactly if the enum is serializable. Values need not be distinct.
+    pub value: Option<num_bigint::BigInt>,
+    /// Its annotations.
+    pub annotations: Annotations,
+}
+
+/// `type T Name`: a type of its own with the values of another.
+#[derive(Clone, Debug)]
+pub struct NewType {
+    /// Its name.
+    pub name: Name,
+    /// The type whose values it has. May be another new type.
+    pub of: Type,
+    /// Annotations of the declaration (`@p4runtime_translation`).
+    pub annotations: Annotations,
+    /// The whole declaration.
+    pub span: Span,
+}
+
+/// `typedef T Name`; kept for printing only, uses of the name are the type itself.
+#[derive(Clone, Debug)]
+pub struct Typedef {
+    /// Its name.
+    pub name: Name,
+    /// The type it names.
+    pub ty: Type,
+    /// Annotations of the declaration.
+    pub annotations: Annotations,
+    /// The whole declaration.
+    pub span: Span,
+}
+
+/// A member of `error` or of `match_kind`.
+#[derive(Clone, Debug)]
+pub struct Constant {
+    /// Its name.
+    pub name: Name,
+    /// Its annotations.
+    pub annotations: Annotations,
+}
+
+/// `const T name = value`, at any level.
+#[derive(Clone, Debug)]
+pub struct Const {
+    /// Its name.
+    pub name: Name,
+    /// Its type.
+    pub ty: Type,
+    /// Its value. Depends on constructor parameters at most.
+    pub value: Expr,
+    /// Annotations of the declaration.
+    pub annotations: Annotations,
+    /// The whole declaration.
+    pub span: Span,
+}
+
+/// The direction of a parameter.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Direction {
+    /// None written: an action parameter set by the control plane, a compile-time known value, or an extern object.
+    None,
+    /// `in`
+    In,
+    /// `out`
+    Out,
+    /// `inout`
+    InOut,
+}
+
+/// What declares a [`Var`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum VarKind {
+    /// A parameter of a parser, control, function, action, method, or of a declared type.
+    Param(Direction),
+    /// A constructor parameter, or a parameter of a package.
+    ConstructorParam,
+    /// A local variable of a control, parser, action, function, state or block.
+    Local,
+    /// The variable of a `for (x in ...)` loop.
+    Loop,
+}
+
+/// A variable or parameter.
+#[derive(Clone, Debug)]
+pub struct Var {
+    /// Its name.
+    pub name: Name,
+    /// Its type.
+    pub ty: Type,
+    /// What declares it.
+    pub kind: VarKind,
+    /// A parameter's default value.
+    pub default: Option<Expr>,
+    /// A parameter marked `@optional`.
+    pub optional: bool,
+    /// Annotations of the declaration.
+    pub annotations: Annotations,
+    /// The whole declaration.
+    pub span: Span,
+}
+
+/// A function, an extern function, or a method or constructor of an extern object.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its name.
+    pub name: Name,
+    /// What it belongs to.
+    pub owner: FunctionOwner,
+    /// Type parameters of its own, without those of the extern it belongs to.
+    pub type_params: Vec<Id<TypeVar>>,
+    /// Parameters.
+    pub params: Vec<Id<Var>>,
+    /// What it returns. `Void` for constructors.
+    pub returns: Type,
+    /// Its body; `None` for what is extern or abstract.
+    pub body: Option<Block>,
+    /// True for an abstract method.
+    pub is_abstract: bool,
+    /// Annotations of the declaration (`@pure`, `@deprecated`, ...).
+    pub annotations: Annotations,
+    /// The whole declaration.
+    pub span: Span,
+}
+
+/// What a [`Function`] belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FunctionOwner {
+    /// A function of the program.
+    Program,
+    /// `extern T f(...)`.
+    ExternFunction,
+    /// A method of an extern object.
+    Method(Id<Extern>),
+    /// A constructor of an extern object.
+    Constructor(Id<Extern>),
+    /// The implementation of an abstract method in an instance's initializer.
+    Implementation(Id<Instance>),
+}
+
+/// A type of extern objects.
+#[derive(Clone, Debug)]
+pub struct Extern {
+    /// Its name.
+    pub name: Name,
+    /// Type parameters.
+    pub type_params: Vec<Id<TypeVar>>,
+    /// Its constructors, told apart by their parameters. If it declares none, there is none to list and
+    /// [`Constructed::Extern`](super::Constructed) has no constructor.
+    pub constructors: Vec<Id<Function>>,
+    /// Its methods.
+    pub methods: Vec<Id<Function>>,
+    /// Annotations of the declaration.
+    pub annotations: Annotations,
+    /// The whole declaration.
+    pub span: Span,
+}
+
+/// An action, of the program or of a control. Its body may use the control's parameters and locals.
+#[derive(Clone, Debug)]
+pub struct Action {
+    /// Its name.
+    pub name: Name,
+    /// The control that declares it; `None` for an action of the program.
+    pub control: Option<Id<Control>>,
+    /// Parameters: those with a direction first, then those the control plane sets.
+    pub params: Vec<Id<Var>>,
+    /// Its body.
+    pub body: Block,
+    /// Annotations of the declaration.
+    pub annotations: Annotations,
+    /// The whole declaration.
+    pub span: Span,
+}
+
+/// `parser Name<...>(...);`
+#[derive(Clone, Debug)]
+pub struct ParserType {
+    /// Its name.
+    pub name: Name,
+    /// Type parameters.
+    pub type_params: Vec<Id<TypeVar>>,
+    /// Parameters of `apply`.
+    pub params: Vec<Id<Var>>,
+    /// Annotations of the declaration.
+    pub annotations: Annotations,
+    /// The whole declaration.
+    pub span: Span,
+}
+
+/// `control Name<...>(...);`
+#[derive(Clone, Debug)]
+pub struct ControlType {
+    /// Its name.
+    pub name: Name,
+    /// Type parameters.
+    pub type_params: Vec<Id<TypeVar>>,
+    /// Parameters of `apply`.
+    pub params: Vec<Id<Var>>,
+    /// Annotations of the declaration (`@pipeline`, ...).
+    pub annotations: Annotations,
+    /// The whole declaration.
+    pub span: Span,
+}
+
+/// `package Name<...>(...);`
+#[derive(Clone, Debug)]
+pub struct Package {
+    /// Its name.
+    pub name: Name,
+    /// Type parameters.
+    pub type_params: Vec<Id<TypeVar>>,
+    /// Parameters: parsers, controls, packages, externs and compile-time known values.
+    pub params: Vec<Id<Var>>,
+    /// Annotations of the declaration.
+    pub annotations: Annotations,
+    /// The whole declaration.
+    pub span: Span,
+}
+
+/// A parser with its states.
+#[derive(Clone, Debug)]
+pub struct Parser {
+    /// Its name.
+    pub name: Name,
+    /// Type parameters.
+    pub type_params: Vec<Id<TypeVar>>,
+    /// Parameters of `apply`.
+    pub params: Vec<Id<Var>>,
+    /// Constructor parameters.
+    pub constructor_params: Vec<Id<Var>>,
+    /// Locals in source order.
+    pub locals: Vec<Local>,
+    /// States in source order; [`Target::State`](super::Target) counts in them. `start` is one of them.
+    pub states: Vec<State>,
+    /// Annotations of the declaration.
+    pub annotations: Annotations,
+    /// The whole declaration.
+    pub span: Span,
+}
+
+/// A control.
+#[derive(Clone, Debug)]
+pub struct Control {
+    /// Its name.
+    pub name: Name,
+    /// Type parameters.
+    pub type_params: Vec<Id<TypeVar>>,
+    /// Parameters of `apply`.
+    pub params: Vec<Id<Var>>,
+    /// Constructor parameters.
+    pub constructor_params: Vec<Id<Var>>,
+    /// Locals in source order.
+    pub locals: Vec<Local>,
+    /// The `apply` block.
+    pub body: Block,
+    /// Annotations of the declaration.
+    pub annotations: Annotations,
+    /// The whole declaration.
+    pub span: Span,
+}
+
+/// A local declaration of a control or parser, in source order: initializers run in this order at the start of
+/// every `apply`.
+#[derive(Clone, Debug)]
+pub enum Local {
+    /// A variable; the statement is a [`StmtKind::Var`](super::StmtKind).
+    Var(Stmt),
+    /// A constant.
+    Const(Id<Const>),
+    /// An instance. Instances that direct invocations (`C.apply(...)`) make stand before the others.
+    Instance(Id<Instance>),
+    /// An action.
+    Action(Id<Action>),
+    /// A table.
+    Table(Id<Table>),
+    /// A parser value set.
+    ValueSet(Id<ValueSet>),
+}
+
+/// `value_set<T>(size) name;`
+#[derive(Clone, Debug)]
+pub struct ValueSet {
+    /// Its name.
+    pub name: Name,
+    /// The type of its elements.
+    pub element: Type,
+    /// How many elements it can hold. A compile-time known `int` or `bit<W>`.
+    pub size: Expr,
+    /// Annotations of the declaration.
+    pub annotations: Annotations,
+    /// The whole declaration.
+    pub span: Span,
+}
+
+/// `Type(args) name;`, or an object made where it is used.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    /// Its name.
+    pub name: Name,
+    /// Extern, parser, control or package; an array of externs for `E(args)[N] name`.
+    pub ty: Type,
+    /// What is constructed, with which arguments.
+    pub construct: Construct,
+    /// True for the instance that a direct invocation `C.apply(...)` makes: its name is the type's.
+    pub direct: bool,
+    /// Abstract methods and the functions that implement them here.
+    pub implementations: Vec<Implementation>,
+    /// Instances declared in the initializer block, for the implementations to use.
+    pub inner: Vec<Id<Instance>>,
+    /// Annotations of the declaration.
+    pub annotations: Annotations,
+    /// The whole declaration.
+    pub span: Span,
+}
+
+/// An abstract method and what implements it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Implementation {
+    /// The abstract method of the extern.
+    pub method: Id<Function>,
+    /// The function in the instance's initializer.
+    pub function: Id<Function>,
+}
+
+/// A constructor call: as an instance's, or as an argument of another constructor call.
+#[derive(Clone, Debug)]
+pub struct Construct {
+    /// What is constructed.
+    pub of: Constructed,
+    /// Type arguments, all of them, inferred where the source gives none.
+    pub type_args: Vec<Type>,
+    /// Arguments in the order of the parameters.
+    pub args: Vec<Arg>,
+    /// The whole call.
+    pub span: Span,
+}
+
+/// What a [`Construct`] makes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Constructed {
+    /// An extern object, by this constructor; `None` if the extern declares none.
+    Extern(Id<Extern>, Option<Id<Function>>),
+    /// A parser.
+    Parser(Id<Parser>),
+    /// A control.
+    Control(Id<Control>),
+    /// A package.
+    Package(Id<Package>),
+}
+
+/// A top-level declaration, in source order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Decl {
+    /// A struct, header or header union.
+    Struct(Id<Struct>),
+    /// An enum.
+    Enum(Id<Enum>),
+    /// `type`
+    NewType(Id<NewType>),
+    /// `typedef`
+    Typedef(Id<Typedef>),
+    /// A constant.
+    Const(Id<Const>),
+    /// A function of the program or an extern function.
+    Function(Id<Function>),
+    /// An extern object type.
+    Extern(Id<Extern>),
+    /// An action.
+    Action(Id<Action>),
+    /// A parser type.
+    ParserType(Id<ParserType>),
+    /// A control type.
+    ControlType(Id<ControlType>),
+    /// A package.
+    Package(Id<Package>),
+    /// A parser.
+    Parser(Id<Parser>),
+    /// A control.
+    Control(Id<Control>),
+    /// An instance.
+    Instance(Id<Instance>),
+    /// A value set (some architectures have them outside parsers).
+    ValueSet(Id<ValueSet>),
+}

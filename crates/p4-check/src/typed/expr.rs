@@ -1,0 +1,334 @@
+//! Expressions, l-values and calls (P4-16 §8).
+//!
+//! Every implicit cast is an explicit [`ExprKind::Cast`] here, so the operands of an operation have exactly the
+//! types that the operation needs. What is known at compile time without constructor parameters and type
+//! variables is folded into literals.
+
+use base_diag::Span;
+use num_bigint::BigInt;
+use smol_str::SmolStr;
+
+use super::decl::{Action, Const, Constant, Construct, Direction, Enum, Function, Instance, ValueSet, Var};
+use super::ids::Id;
+use super::table::Table;
+use super::types::Type;
+
+/// An expression with its type.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// Its type; may mention type variables of the enclosing generic declaration.
+    pub ty: Type,
+    /// Where it stands in the source.
+    pub span: Span,
+}
+
+/// What an expression is.
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    /// Already reported.
+    Error,
+    /// A number of type `int`, `bit<W>`, `int<W>`, or of a new type or serializable enum over these. It is in
+    /// the range of its type.
+    Int(BigInt),
+    /// `true` or `false`, or a new type over `bool`.
+    Bool(bool),
+    /// A string, unescaped.
+    String(SmolStr),
+    /// `E.member`; for serializable enums too.
+    EnumMember(Id<Enum>, u32),
+    /// `error.member`
+    ErrorMember(Id<Constant>),
+    /// A member of `match_kind`.
+    MatchKind(Id<Constant>),
+    /// A variable or parameter, constructor parameters included.
+    Var(Id<Var>),
+    /// A constant whose value is not a literal.
+    Const(Id<Const>),
+    /// An instance.
+    Instance(Id<Instance>),
+    /// A table, as what `apply` is called on.
+    Table(Id<Table>),
+    /// A value set, as a key of a `select`.
+    ValueSet(Id<ValueSet>),
+    /// `this` in the implementation of an abstract method.
+    This,
+    /// `base.name`: the `index`-th field of a struct, header or union.
+    Field {
+        /// The record.
+        base: Box<Expr>,
+        /// Which field, counted from 0.
+        index: u32,
+        /// The field's name.
+        name: SmolStr,
+    },
+    /// `base[index]` of an array or header stack.
+    Index {
+        /// The array.
+        base: Box<Expr>,
+        /// The index: `int`, `bit<W>`, `int<W>` or a serializable enum.
+        index: Box<Expr>,
+    },
+    /// `base[index]` of a tuple, counted from 0.
+    TupleIndex {
+        /// The tuple.
+        base: Box<Expr>,
+        /// Which member.
+        index: u32,
+    },
+    /// `base[hi:lo]`, bits `hi` down to `lo`, both included.
+    Slice {
+        /// A `bit<W>` or `int<W>`.
+        base: Box<Expr>,
+        /// Highest bit.
+        hi: u32,
+        /// Lowest bit.
+        lo: u32,
+    },
+    /// `base[lo+:width]` where `lo` is not a literal. The width is the type's.
+    SliceAt {
+        /// A `bit<W>` or `int<W>`.
+        base: Box<Expr>,
+        /// Lowest bit, at run time.
+        lo: Box<Expr>,
+    },
+    /// `base.next` of a header stack.
+    StackNext(Box<Expr>),
+    /// `base.last` of a header stack.
+    StackLast(Box<Expr>),
+    /// `base.lastIndex` of a header stack, a `bit<32>`.
+    StackLastIndex(Box<Expr>),
+    /// `-`, `~`, `!`. Unary plus is gone.
+    Unary(UnaryOp, Box<Expr>),
+    /// A binary operation.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// `condition ? then : otherwise`
+    Ternary(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `a &&& b` as a value of type `Set`: only where a keyset is kept as an expression.
+    Mask(Box<Expr>, Box<Expr>),
+    /// `a .. b` as a value of type `Set`, or the range of a loop.
+    Range(Box<Expr>, Box<Expr>),
+    /// A cast to the type of this expression.
+    Cast {
+        /// What is cast.
+        operand: Box<Expr>,
+        /// True if the source does not write it.
+        implicit: bool,
+    },
+    /// A call that gives a value.
+    Call(Box<Call>),
+    /// A constructor call as an argument.
+    New(Box<Construct>),
+    /// `t.apply().hit`
+    Hit(Id<Table>),
+    /// `t.apply().miss`
+    Miss(Id<Table>),
+    /// `t.apply().action_run`: the subject of a `switch`.
+    ActionRun(Id<Table>),
+    /// All fields in declaration order for a struct or header; the given member alone for a header union.
+    Struct(Vec<FieldValue>),
+    /// All members of a tuple.
+    Tuple(Vec<Expr>),
+    /// All elements of an array or header stack.
+    Array(Vec<Expr>),
+    /// All elements of a `list<T>`.
+    List(Vec<Expr>),
+    /// `{#}`: an invalid header or header union.
+    Invalid,
+    /// `...`: the default value of the type (P4-16 §7.3).
+    Default,
+    /// `T.minSizeInBits()` and its three relatives for a type that mentions type variables; type `int`.
+    SizeOf(SizeOf, Type),
+}
+
+/// A field and its value.
+#[derive(Clone, Debug)]
+pub struct FieldValue {
+    /// Which field of the declaration, counted from 0.
+    pub index: u32,
+    /// Its value, of the field's type.
+    pub value: Expr,
+}
+
+/// Which size of a type (P4-16 §9.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SizeOf {
+    /// `minSizeInBits`
+    MinBits,
+    /// `minSizeInBytes`
+    MinBytes,
+    /// `maxSizeInBits`
+    MaxBits,
+    /// `maxSizeInBytes`
+    MaxBytes,
+}
+
+/// A unary operation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum UnaryOp {
+    /// `-`
+    Neg,
+    /// `~`
+    Complement,
+    /// `!`
+    Not,
+}
+
+/// A binary operation. Both operands have the same type but for shifts and concatenation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BinaryOp {
+    /// `+`
+    Add,
+    /// `-`
+    Sub,
+    /// `*`
+    Mul,
+    /// `/`
+    Div,
+    /// `%`
+    Mod,
+    /// `|+|`
+    AddSat,
+    /// `|-|`
+    SubSat,
+    /// `<<`: the result has the left operand's type.
+    Shl,
+    /// `>>`: logical for `bit`, arithmetic for `int`.
+    Shr,
+    /// `&`
+    BitAnd,
+    /// `|`
+    BitOr,
+    /// `^`
+    BitXor,
+    /// `++`: the result has the left operand's signedness.
+    Concat,
+    /// `&&`: the right operand is evaluated only if the left is true.
+    And,
+    /// `||`: the right operand is evaluated only if the left is false.
+    Or,
+    /// `==`
+    Eq,
+    /// `!=`
+    Ne,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+}
+
+/// A call, resolved.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// What is called.
+    pub callee: Callee,
+    /// Type arguments of the callee, all of them, inferred where the source gives none. The arguments of an
+    /// extern object's own type parameters are in the object's type.
+    pub type_args: Vec<Type>,
+    /// Arguments in the order of the parameters, one for each. They are *evaluated* in the order of
+    /// [`Arg::position`].
+    pub args: Vec<Arg>,
+    /// The type of the result, `Void` if none.
+    pub returns: Type,
+    /// The whole call.
+    pub span: Span,
+}
+
+/// What a [`Call`] calls.
+#[derive(Clone, Debug)]
+pub enum Callee {
+    /// A function of the program or an extern function.
+    Function(Id<Function>),
+    /// A method of an extern object: an instance, a parameter, an element of an array of instances, or `this`.
+    Method {
+        /// The object.
+        object: Expr,
+        /// The method as the extern declares it; abstract ones are found in the instance.
+        method: Id<Function>,
+    },
+    /// An action, called directly.
+    Action(Id<Action>),
+    /// `table.apply()`
+    TableApply(Id<Table>),
+    /// `parser.apply(...)` or `control.apply(...)` on an instance or a constructor parameter.
+    Apply {
+        /// The instance.
+        object: Expr,
+    },
+    /// A built-in method of headers and header stacks.
+    Builtin {
+        /// The header, union or stack.
+        object: Expr,
+        /// Which.
+        method: Builtin,
+    },
+}
+
+/// A built-in method.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Builtin {
+    /// `isValid()` of a header or header union.
+    IsValid,
+    /// `setValid()` of a header.
+    SetValid,
+    /// `setInvalid()` of a header.
+    SetInvalid,
+    /// `push_front(n)` of a header stack; the argument is a literal of type `int`.
+    PushFront,
+    /// `pop_front(n)` of a header stack; the argument is a literal of type `int`.
+    PopFront,
+}
+
+/// An argument, at its parameter's place.
+#[derive(Clone, Debug)]
+pub struct Arg {
+    /// What is passed.
+    pub value: ArgValue,
+    /// The parameter's direction. For `out` and `inout` the value is an l-value and has no cast.
+    pub direction: Direction,
+    /// Its place among the arguments as written, from 0: the order of evaluation. `None` if not written.
+    pub position: Option<u32>,
+}
+
+/// What is passed for a parameter.
+#[derive(Clone, Debug)]
+pub enum ArgValue {
+    /// An expression of the source, of the parameter's type.
+    Given(Expr),
+    /// The parameter's default value. Type variables are replaced already.
+    Default(Expr),
+    /// `_` for an `out` parameter, or for a package's parameter: nobody wants the value.
+    DontCare,
+    /// Nothing, for a parameter marked `@optional`.
+    Absent,
+}
+
+impl Arg {
+    /// The expression passed, written or default.
+    pub fn expr(&self) -> Option<&Expr> {
+        match &self.value {
+            ArgValue::Given(expr) | ArgValue::Default(expr) => Some(expr),
+            ArgValue::DontCare | ArgValue::Absent => None,
+        }
+    }
+}
+
+impl Expr {
+    /// The expression of something already reported.
+    pub fn error(span: Span) -> Expr {
+        Expr { kind: ExprKind::Error, ty: Type::Error, span }
+    }
+
+    /// The number this expression is, if it is a number literal.
+    pub fn as_int(&self) -> Option<&BigInt> {
+        match &self.kind {
+            ExprKind::Int(value) => Some(value),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Statements (P4-16 §12) and parser states (§13).
+
+use base_diag::Span;
+
+use super::annotation::Annotations;
+use super::decl::{Const, Name, Var};
+use super::expr::{BinaryOp, Call, Expr};
+use super::ids::Id;
+use super::table::{KeySet, Table};
+
+/// `{ ... }`, or a single statement where a block may stand.
+#[derive(Clone, Debug, Default)]
+pub struct Block {
+    /// Annotations before the brace: `@atomic`, `@region("X")`, `@likely`.
+    pub annotations: Annotations,
+    /// Statements in order.
+    pub stmts: Vec<Stmt>,
+    /// The whole block.
+    pub span: Span,
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub struct Stmt {
+    /// What it is.
+    pub kind: StmtKind,
+    /// The whole statement.
+    pub span: Span,
+}
+
+/// What a statement is.
+#[derive(Clone, Debug)]
+pub enum StmtKind {
+    /// `;`, or already reported.
+    Empty,
+    /// A nested block: a scope of its own.
+    Block(Block),
+    /// `T x = init;`
+    Var {
+        /// The variable.
+        var: Id<Var>,
+        /// Its initial value, of the variable's type.
+        init: Option<Expr>,
+    },
+    /// `const T x = value;`
+    Const(Id<Const>),
+    /// `target = value;`, or `target op= value;` whose target is evaluated once.
+    Assign {
+        /// An l-value.
+        target: Expr,
+        /// The operation of a compound assignment. `+=` is [`BinaryOp::Add`] and so on.
+        op: Option<BinaryOp>,
+        /// Of the target's type, but for shifts.
+        value: Expr,
+    },
+    /// A call whose result is not used.
+    Call(Call),
+    /// `if`
+    If {
+        /// Of type `bool`.
+        condition: Expr,
+        /// The branch taken if true.
+        then: Block,
+        /// The other branch.
+        otherwise: Option<Block>,
+    },
+    /// `switch`
+    Switch(Switch),
+    /// `return`
+    Return(Option<Expr>),
+    /// `exit`
+    Exit,
+    /// `for (init; condition; update) body`
+    For {
+        /// Annotations (`@unroll`, ...).
+        annotations: Annotations,
+        /// Run once.
+        init: Vec<Stmt>,
+        /// Of type `bool`.
+        condition: Expr,
+        /// Run after the body and after `continue`.
+        update: Vec<Stmt>,
+        /// The body.
+        body: Block,
+    },
+    /// `for (x in over) body`
+    ForIn {
+        /// Annotations (`@unroll`, ...).
+        annotations: Annotations,
+        /// The variable. It is the loop's own, or a variable declared before ([`VarKind::Local`](super::VarKind)).
+        var: Id<Var>,
+        /// [`ExprKind::Range`](super::ExprKind), or a list, array or header stack.
+        over: Expr,
+        /// The body.
+        body: Block,
+    },
+    /// `break`
+    Break,
+    /// `continue`
+    Continue,
+}
+
+/// A `switch` statement.
+#[derive(Clone, Debug)]
+pub struct Switch {
+    /// What is tested: of type [`Type::ActionRun`](super::Type) ([`ExprKind::ActionRun`](super::ExprKind)) or a
+    /// value.
+    pub subject: Expr,
+    /// Cases in order.
+    pub cases: Vec<SwitchCase>,
+}
+
+/// A case: labels that share a body.
+#[derive(Clone, Debug)]
+pub struct SwitchCase {
+    /// Labels; those that fall through to the same body stand together.
+    pub labels: Vec<SwitchLabel>,
+    /// The body; empty if the last labels of the switch have none.
+    pub body: Block,
+    /// From the first label to the end of the body.
+    pub span: Span,
+}
+
+/// A label.
+#[derive(Clone, Debug)]
+pub enum SwitchLabel {
+    /// `default`
+    Default,
+    /// The action at this place in the table's list.
+    Action(Id<Table>, u32),
+    /// A value of the subject's type, known at compile time.
+    Value(Expr),
+}
+
+/// A parser state.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// Its name.
+    pub name: Name,
+    /// Its statements.
+    pub stmts: Vec<Stmt>,
+    /// Where it goes. Without a `transition`, [`Target::Reject`].
+    pub transition: Transition,
+    /// Annotations of the declaration.
+    pub annotations: Annotations,
+    /// The whole declaration.
+    pub span: Span,
+}
+
+/// Where a state goes.
+#[derive(Clone, Debug)]
+pub enum Transition {
+    /// `transition name;`, or none written.
+    To(Target, Span),
+    /// `transition select(keys) { cases }`. Without a match: `error.NoMatch`, reject.
+    Select {
+        /// What is tested.
+        keys: Vec<Expr>,
+        /// The first that matches is taken.
+        cases: Vec<SelectCase>,
+        /// The `select` expression.
+        span: Span,
+    },
+}
+
+/// A case of a `select`.
+#[derive(Clone, Debug)]
+pub struct SelectCase {
+    /// The sets: one for each key; a single [`KeySet::ValueSet`] may stand for all keys together.
+    pub sets: Vec<KeySet>,
+    /// Where to go.
+    pub target: Target,
+    /// The whole case.
+    pub span: Span,
+}
+
+/// The end of a transition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Target {
+    /// The state at this place in [`Parser::states`](super::Parser).
+    State(u32),
+    /// `accept`
+    Accept,
+    /// `reject`
+    Reject,
+}

@@ -1,0 +1,151 @@
+//! Tables (P4-16 §14.2) and keysets (§8.15).
+
+use base_diag::Span;
+use num_bigint::BigInt;
+use smol_str::SmolStr;
+
+use super::annotation::Annotations;
+use super::decl::{Action, Constant, Control, Name, ValueSet};
+use super::expr::{Arg, Expr};
+use super::ids::Id;
+use super::types::Type;
+
+/// A table.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Its name.
+    pub name: Name,
+    /// The control it stands in.
+    pub control: Id<Control>,
+    /// Its keys in order; none for a keyless table.
+    pub keys: Vec<TableKey>,
+    /// Its actions in order. If the source gives no default action, `NoAction` is appended, marked `@defaultonly`,
+    /// unless it is listed.
+    pub actions: Vec<TableAction>,
+    /// The default action, written or not.
+    pub default_action: DefaultAction,
+    /// Initial entries.
+    pub entries: Option<Entries>,
+    /// `size`, if written. A compile-time known number.
+    pub size: Option<Expr>,
+    /// The properties that architectures define: `implementation`, `counters`, `meters`, `idle_timeout`, ...
+    pub properties: Vec<Property>,
+    /// Annotations of the declaration.
+    pub annotations: Annotations,
+    /// The whole declaration.
+    pub span: Span,
+}
+
+/// A key field.
+#[derive(Clone, Debug)]
+pub struct TableKey {
+    /// What is matched.
+    pub expr: Expr,
+    /// How.
+    pub match_kind: Id<Constant>,
+    /// The source text of the expression, as control planes name the field without `@name`; `None` if the
+    /// expression is too complex to have a name (P4-16 §18.3.1).
+    pub source_name: Option<SmolStr>,
+    /// Annotations (`@name`).
+    pub annotations: Annotations,
+    /// The whole key element.
+    pub span: Span,
+}
+
+/// An action of a table's list.
+#[derive(Clone, Debug)]
+pub struct TableAction {
+    /// The action.
+    pub action: Id<Action>,
+    /// Arguments for the parameters with a direction, in order. The rest are the control plane's.
+    pub args: Vec<Arg>,
+    /// False for the `NoAction` that the language adds.
+    pub written: bool,
+    /// Annotations (`@tableonly`, `@defaultonly`).
+    pub annotations: Annotations,
+    /// Where it is listed.
+    pub span: Span,
+}
+
+/// An action of the table's list with the control plane's arguments.
+#[derive(Clone, Debug)]
+pub struct ActionCall {
+    /// Its place in [`Table::actions`].
+    pub action: u32,
+    /// Arguments for the parameters without a direction, in the order of the parameters.
+    pub args: Vec<Arg>,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// The default action.
+#[derive(Clone, Debug)]
+pub struct DefaultAction {
+    /// The action and its arguments.
+    pub call: ActionCall,
+    /// `const`: the control plane cannot change it.
+    pub is_const: bool,
+    /// False if the source gives none and it is `NoAction()`.
+    pub written: bool,
+}
+
+/// Entries of the source.
+#[derive(Clone, Debug)]
+pub struct Entries {
+    /// `const entries`: the control plane cannot change them.
+    pub is_const: bool,
+    /// Entries in order.
+    pub entries: Vec<Entry>,
+    /// The whole property.
+    pub span: Span,
+}
+
+/// One entry.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// One set for each key.
+    pub sets: Vec<KeySet>,
+    /// What it does.
+    pub call: ActionCall,
+    /// `priority = n:`
+    pub priority: Option<BigInt>,
+    /// `const` on the entry itself, or on the list.
+    pub is_const: bool,
+    /// Annotations of the entry.
+    pub annotations: Annotations,
+    /// The whole entry.
+    pub span: Span,
+}
+
+/// A property that the architecture defines.
+#[derive(Clone, Debug)]
+pub struct Property {
+    /// Its name.
+    pub name: Name,
+    /// Its value: an instance, an anonymous one ([`ExprKind::New`](super::ExprKind)), or a value. `None` for a
+    /// property that the architecture gives another form; it is then ignored with a warning.
+    pub value: Option<Expr>,
+    /// `const`
+    pub is_const: bool,
+    /// Annotations of the property.
+    pub annotations: Annotations,
+    /// The whole property.
+    pub span: Span,
+}
+
+/// A set of values of one key.
+#[derive(Clone, Debug)]
+pub enum KeySet {
+    /// `_` or `default`: every value. `Type` is the key's.
+    Any(Type, Span),
+    /// One value.
+    Value(Expr),
+    /// `value &&& mask`
+    Mask(Expr, Expr),
+    /// `first .. last`, both included.
+    Range(Expr, Expr),
+    /// All values of a value set.
+    ValueSet(Id<ValueSet>, Span),
+    /// Sets for the members of a tuple, list or struct key, in order.
+    Tuple(Vec<KeySet>, Span),
+}
