@@ -13,6 +13,11 @@ pub fn include_names() -> impl Iterator<Item = &'static str> {
 const FILES: &[(&str, &str)] = &[
     ("core.p4", include_str!("../p4include/core.p4")),
     ("v1model.p4", include_str!("../p4include/v1model.p4")),
+    ("psa.p4", include_str!("../p4include/psa.p4")),
+    ("bmv2/psa.p4", include_str!("../p4include/psa.p4")),
+    ("dpdk/psa.p4", include_str!("../p4include/dpdk/psa.p4")),
+    ("pna.p4", include_str!("../p4include/pna.p4")),
+    ("dpdk/pna.p4", include_str!("../p4include/dpdk/pna.p4")),
 ];
 
 #[cfg(test)]
