@@ -15,6 +15,7 @@ mod program;
 mod stmt;
 mod table;
 mod types;
+pub mod visit;
 
 pub use annotation::{Annotation, AnnotationBody, AnnotationValue, Annotations};
 pub use block::{
