@@ -2,9 +2,30 @@
 
 use crate::Span;
 
-/// A stable code, printed as `P4R0213`. Each has one file under `codes/` with its text.
+/// A stable code, printed as `P4R0213`. [`codes`](crate::codes) explains it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Code(pub u16);
+
+/// The text is no code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ParseCodeError;
+
+impl std::fmt::Display for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "P4R{:04}", self.0)
+    }
+}
+
+impl std::str::FromStr for Code {
+    type Err = ParseCodeError;
+
+    /// Reads `P4R0213`, in any case, and the bare number.
+    fn from_str(text: &str) -> Result<Code, ParseCodeError> {
+        let upper = text.to_ascii_uppercase();
+        let digits = upper.strip_prefix("P4R").unwrap_or(&upper);
+        digits.parse().map(Code).map_err(|_| ParseCodeError)
+    }
+}
 
 /// How bad it is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

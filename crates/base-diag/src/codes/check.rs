@@ -1,0 +1,3 @@
+//! 02xx: names, types and the other rules of the language.
+
+codes! {}

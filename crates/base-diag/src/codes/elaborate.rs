@@ -1,0 +1,3 @@
+//! 03xx: compile-time evaluation, elaboration, architectures.
+
+codes! {}

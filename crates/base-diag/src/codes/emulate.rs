@@ -1,0 +1,3 @@
+//! 07xx: emulation and bring-up.
+
+codes! {}

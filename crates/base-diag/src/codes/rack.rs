@@ -1,0 +1,3 @@
+//! 06xx: `RACK.toml` and plans.
+
+codes! {}

@@ -1,0 +1,3 @@
+//! 04xx: running programs: entries, packets, STF.
+
+codes! {}

@@ -1,0 +1,3 @@
+//! 05xx: regions, cuts and hand-overs.
+
+codes! {}
