@@ -1,3 +1,22 @@
 //! 03xx: compile-time evaluation, elaboration, architectures.
 
-codes! {}
+codes! {
+    /// In the language, but not in the elaborated IR yet.
+    NOT_SUPPORTED = 0301,
+    /// No package instance named `main`.
+    NO_MAIN = 0302,
+    /// A package whose stages are not known.
+    ARCHITECTURE = 0303,
+    /// A value that must be known at compile time is not.
+    NOT_CONSTANT = 0304,
+    /// A function, parser or control that uses itself.
+    RECURSION = 0305,
+    /// Calls or instances nested too deeply.
+    TOO_DEEP = 0306,
+    /// Two things with one control-plane name.
+    DUPLICATE_NAME = 0307,
+    /// A priority that an entry cannot have.
+    PRIORITY = 0308,
+    /// A table property with a value that is not its kind.
+    TABLE_PROPERTY = 0309,
+}
