@@ -11,6 +11,8 @@ pub struct Architecture {
     pub package: &'static str,
     /// The stages in the order a packet meets them.
     pub stages: &'static [StageFacts],
+    /// The types that its file declares.
+    pub types: &'static [&'static str],
     /// The struct type of the standard metadata.
     pub standard_metadata: &'static str,
     /// Its fields that the switch itself writes or reads.

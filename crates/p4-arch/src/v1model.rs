@@ -14,6 +14,7 @@ pub static ARCHITECTURE: Architecture = Architecture {
     include: "v1model.p4",
     package: "V1Switch",
     stages: STAGES,
+    types: TYPES,
     standard_metadata: "standard_metadata_t",
     standard_fields: STANDARD_FIELDS,
     functions: FUNCTIONS,
@@ -107,6 +108,8 @@ const STAGES: &[StageFacts] = &[
         calls: &[],
     },
 ];
+
+const TYPES: &[&str] = &["standard_metadata_t", "CounterType", "MeterType", "HashAlgorithm", "CloneType"];
 
 const fn field(
     name: &'static str,
@@ -265,6 +268,16 @@ mod tests {
                 assert!(text.contains(&format!(" {}", method.name)), "{}.{}", object.name, method.name);
             }
         }
+    }
+
+    #[test]
+    fn every_declared_type_is_listed() {
+        let text = declarations();
+        let declared: Vec<&str> = text
+            .lines()
+            .filter_map(|l| l.strip_prefix("struct ").or(l.strip_prefix("enum "))?.strip_suffix(" {"))
+            .collect();
+        assert_eq!(declared, TYPES);
     }
 
     #[test]

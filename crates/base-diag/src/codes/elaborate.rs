@@ -19,4 +19,6 @@ codes! {
     PRIORITY = 0308,
     /// A table property with a value that is not its kind.
     TABLE_PROPERTY = 0309,
+    /// A `static_assert` that constructor arguments make false.
+    STATIC_ASSERT = 0310,
 }
