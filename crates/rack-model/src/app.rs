@@ -1,0 +1,128 @@
+//! `[[app]]`: a program, its entries, and where its regions run.
+//!
+//! ```toml
+//! [[app]]
+//! name = "router"               # default: the program's file name
+//! program = "router.p4"         # beside this file
+//! defines = { WIDE = 1 }        # as -D
+//! entries = "entries.stf"       # table entries and groups
+//! origin = "tor"                # owns the ports and the traffic manager
+//! map = { Acl = "nic" }         # what does not run at the origin
+//! epoch = 1                     # the number that hand-overs of this plan carry
+//! ```
+
+use crate::names::Names;
+use crate::section::{Item, Reader, Section};
+use crate::value;
+use crate::{DeviceId, Spanned};
+use toml::de::DeValue;
+
+/// A program that the rack runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct App {
+    /// Its name.
+    pub name: Spanned<String>,
+    /// The path of the program, as written.
+    pub program: Spanned<String>,
+    /// Preprocessor macros with their texts.
+    pub defines: Vec<(Spanned<String>, Spanned<String>)>,
+    /// The path of the table entries, as written.
+    pub entries: Option<Spanned<String>>,
+    /// The device that owns ports and traffic manager.
+    pub origin: Spanned<DeviceId>,
+    /// Regions that are placed by hand, in the order of the file. The splitter knows which exist.
+    pub map: Vec<Placement>,
+    /// The number of the plan, carried by hand-overs.
+    pub epoch: u32,
+}
+
+/// A region and its device.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Placement {
+    /// The name that marks the region in the program.
+    pub region: Spanned<String>,
+    /// Where it runs.
+    pub device: Spanned<DeviceId>,
+}
+
+const RUNTIMES: [(&str, Option<()>); 3] =
+    [("full", Some(())), ("headerless", None), ("headerless-ipv4", None)];
+
+pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App> {
+    let mut s = Section::new(r, "app".to_string(), item.span, item)?;
+    let name = s.optional(r, "name", value::name);
+    let program = s.required(r, "program", "\"router.p4\"", value::string);
+    let defines = s.optional(r, "defines", defines);
+    let entries = s.optional(r, "entries", value::string);
+    let device = |r: &mut Reader, i: Item<'_>| {
+        let name = value::string(r, i)?;
+        names.device(r, Spanned::new(name.as_str(), i.span))
+    };
+    let origin = s.required(r, "origin", "\"tor\"", device);
+    let map = s.optional(r, "map", |r, i| placements(r, i, device));
+    let epoch = s.optional(r, "epoch", |r, i| value::small(r, i, 0..=255));
+    s.optional(r, "runtime", |r, i| value::choice(r, i, &RUNTIMES));
+    for key in ["policy", "traffic", "order", "objective"] {
+        s.later(r, key);
+    }
+    s.finish(r);
+    let program = program?;
+    Some(App {
+        name: name.unwrap_or_else(|| program.clone().map(|path| stem(&path).to_string())),
+        program,
+        defines: defines.map_or(vec![], |d| d.value),
+        entries,
+        origin: origin?,
+        map: map.map_or(vec![], |m| m.value),
+        epoch: epoch.map_or(1, |e| e.value),
+    })
+}
+
+/// A file's name without directories and endings.
+fn stem(path: &str) -> &str {
+    let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    file.split('.').find(|part| !part.is_empty()).unwrap_or(path)
+}
+
+fn defines(r: &mut Reader, item: Item<'_>) -> Option<Vec<(Spanned<String>, Spanned<String>)>> {
+    let DeValue::Table(table) = item.value else {
+        r.wrong_type(item, "a table such as { WIDE = 1 }");
+        return None;
+    };
+    let mut defines = vec![];
+    for entry in r.entries(table) {
+        let text = match entry.item.value {
+            DeValue::String(text) => text.to_string(),
+            DeValue::Integer(number) => number.to_string(),
+            DeValue::Boolean(flag) => u8::from(*flag).to_string(),
+            _ => {
+                r.wrong_type(entry.item, "a string or an integer");
+                continue;
+            }
+        };
+        let is_macro = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if !entry.key.chars().all(is_macro) || entry.key.starts_with(|c: char| c.is_ascii_digit()) {
+            r.bad_value(entry.key_span, "not a macro's name", "letters, digits and `_`, not first a digit");
+        }
+        let name = Spanned::new(entry.key.to_string(), entry.key_span);
+        defines.push((name, Spanned::new(text, entry.item.span)));
+    }
+    Some(defines)
+}
+
+fn placements<'t>(
+    r: &mut Reader,
+    item: Item<'t>,
+    device: impl Fn(&mut Reader, Item<'t>) -> Option<DeviceId>,
+) -> Option<Vec<Placement>> {
+    let DeValue::Table(table) = item.value else {
+        r.wrong_type(item, "a table such as { Acl = \"nic\" }");
+        return None;
+    };
+    let entries = r.entries(table);
+    let read = entries.into_iter().filter_map(|entry| {
+        let region = Spanned::new(entry.key.to_string(), entry.key_span);
+        Some(Placement { region, device: Spanned::new(device(r, entry.item)?, entry.item.span) })
+    });
+    Some(read.collect())
+}

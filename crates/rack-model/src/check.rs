@@ -1,0 +1,134 @@
+//! What must agree between the parts of the file.
+
+use crate::read::Draft;
+use crate::section::Reader;
+use crate::{End, Host, HostId, NodeId, Spanned, Workload};
+use base_diag::codes::rack;
+use base_diag::{Diagnostic, Span};
+use std::net::IpAddr;
+
+pub(crate) fn check(r: &mut Reader, draft: &Draft) {
+    check_ports(r, draft);
+    check_hosts_are_linked(r, draft);
+    check_addresses(r, draft);
+    check_apps(r, draft);
+    for workload in &draft.rack.workloads {
+        check_workload(r, draft, workload);
+    }
+    let names = draft.rack.workloads.iter().map(|w| (w.name.value.as_str(), w.name.span));
+    check_unique(r, names, "workload name");
+}
+
+/// Each port takes one link, and each host has one port.
+fn check_ports(r: &mut Reader, draft: &Draft) {
+    let mut used: Vec<End> = vec![];
+    for end in draft.rack.links.iter().flat_map(|link| link.ends) {
+        match used.iter().find(|e| (e.node, e.port) == (end.node, end.port)) {
+            None => used.push(end),
+            Some(first) => {
+                let (code, title, label) = match end.node {
+                    NodeId::Device(_) => (rack::LINK_ENDS, "a port takes one link", "used again here"),
+                    NodeId::Host(_) => (
+                        rack::NOT_SUPPORTED,
+                        "a second link of a host is not supported yet",
+                        "linked again here",
+                    ),
+                };
+                let first = (first.span != end.span).then_some(first.span);
+                let diagnostic = Diagnostic::error(code, title).at(end.span, label);
+                r.push(first.into_iter().fold(diagnostic, |d, span| d.at(span, "first linked here")));
+            }
+        }
+    }
+}
+
+fn check_hosts_are_linked(r: &mut Reader, draft: &Draft) {
+    if !draft.knows_all_links {
+        return;
+    }
+    let linked = |id| draft.rack.links.iter().flat_map(|l| l.ends).any(|e| e.node == NodeId::Host(id));
+    for (id, host) in (0..).map(HostId).zip(draft.hosts.iter().flatten()) {
+        if !linked(id) {
+            let title = format!("host `{}` is not linked", host.name.value);
+            let help = format!("add a `[[link]]` with `ends = [\"{}\", \"DEVICE:PORT\"]`", host.name.value);
+            let diagnostic = Diagnostic::error(rack::NOT_LINKED, title);
+            r.push(diagnostic.at(host.name.span, "no link ends here").help(help));
+        }
+    }
+}
+
+fn check_addresses(r: &mut Reader, draft: &Draft) {
+    let hosts = || draft.hosts.iter().flatten();
+    let macs: Vec<_> = hosts().map(|h| (h.mac.value.to_string(), h.mac.span)).collect();
+    check_unique(r, macs.iter().map(|(text, span)| (text.as_str(), *span)), "MAC address");
+    let ips: Vec<_> = hosts().flat_map(|h| &h.ip).map(|n| (n.value.address.to_string(), n.span)).collect();
+    check_unique(r, ips.iter().map(|(text, span)| (text.as_str(), *span)), "IP address");
+}
+
+fn check_unique<'a>(r: &mut Reader, values: impl Iterator<Item = (&'a str, Span)>, what: &str) {
+    let mut seen: Vec<(&str, Span)> = vec![];
+    for (value, span) in values {
+        match seen.iter().find(|(known, _)| *known == value) {
+            None => seen.push((value, span)),
+            Some((_, first)) => {
+                let diagnostic =
+                    Diagnostic::error(rack::DUPLICATE, format!("{what} `{value}` is used twice"));
+                r.push(diagnostic.at(span, "used again here").at(*first, "first used here"));
+            }
+        }
+    }
+}
+
+fn check_apps(r: &mut Reader, draft: &Draft) {
+    if let [_, second, ..] = draft.rack.apps.as_slice() {
+        r.not_yet(second.name.span, "several apps in one rack are");
+    }
+}
+
+/// The workload can run at all: two hosts of IPv4, a way out, frames that the sender's link takes.
+fn check_workload(r: &mut Reader, draft: &Draft, workload: &Workload) {
+    let host = |id: Spanned<HostId>| draft.hosts.get(id.value.0 as usize).and_then(Option::as_ref);
+    let (Some(from), Some(to)) = (host(workload.from), host(workload.to)) else {
+        return;
+    };
+    if workload.from.value == workload.to.value {
+        let diagnostic = Diagnostic::error(rack::WORKLOAD, "a host cannot send to itself");
+        r.push(diagnostic.at(workload.to.span, format!("`{}` is also the sender", to.name.value)));
+        return;
+    }
+    let ends = [(from, workload.from.span), (to, workload.to.span)];
+    if let Some((_, span)) = ends.into_iter().find(|(host, _)| host.v4().is_none()) {
+        r.not_yet(span, "workloads over IPv6 are");
+        return;
+    }
+    check_gateway(r, from, to, workload.from.span);
+    check_gateway(r, to, from, workload.to.span);
+    check_fits(r, draft, workload);
+}
+
+/// `from` knows where to send frames for `to`.
+fn check_gateway(r: &mut Reader, from: &Host, to: &Host, place: Span) {
+    let Some(address) = to.v4() else { return };
+    if from.next_hop(to, IpAddr::V4(address)).is_none() {
+        let title = format!("host `{}` has no gateway", from.name.value);
+        let diagnostic = Diagnostic::error(rack::WORKLOAD, title)
+            .at(place, format!("cannot reach `{}`", to.name.value))
+            .note(format!("{address} is in none of its networks"))
+            .help(format!("give host `{}` a `gateway`: the MAC address of its router", from.name.value));
+        r.push(diagnostic);
+    }
+}
+
+fn check_fits(r: &mut Reader, draft: &Draft, workload: &Workload) {
+    let sender = NodeId::Host(workload.from.value);
+    let Some((id, ..)) = draft.rack.links_of(sender).next() else { return };
+    let Some(link) = draft.rack.links.get(id.0 as usize) else { return };
+    if workload.frame_bytes() > link.longest_frame() {
+        let most = link.mtu.saturating_sub(28);
+        let diagnostic = Diagnostic::error(rack::WORKLOAD, "the packets are too long for the sender's link")
+            .at(workload.span, format!("{} bytes of payload do not fit", workload.size))
+            .note(format!("the link's MTU is {} bytes, and headers take 28 of them", link.mtu))
+            .help(format!("set `size` to at most {most}, or raise the link's `mtu`"));
+        r.push(diagnostic);
+    }
+}

@@ -1,0 +1,108 @@
+//! `[device.NAME]`: something that runs a pipeline.
+//!
+//! ```toml
+//! [device.nic]
+//! class = "smartnic"        # tofino1, tofino2, switch, smartnic, fpga or cpu
+//! service = "2us"           # how long a packet takes; default by class
+//! parallel = 8              # how many packets at once; default by class
+//! backlog = 1024            # how many may wait for that; the rest is dropped
+//! externs = ["beacon"]      # the frame externs it offers
+//! ```
+
+use crate::Spanned;
+use crate::section::{Item, Reader, Section};
+use crate::value;
+use base_time::Duration;
+
+/// A device of the rack.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Device {
+    /// Its name.
+    pub name: Spanned<String>,
+    /// What kind of machine it is.
+    pub class: DeviceClass,
+    /// How long a packet is under way inside, without waiting.
+    pub service: Duration,
+    /// How many packets are inside at once. Its rate is `parallel` packets every `service`.
+    pub parallel: u32,
+    /// How many packets may wait to get inside.
+    pub backlog: u32,
+    /// The frame externs it offers.
+    pub externs: Vec<Spanned<String>>,
+}
+
+/// The kind of machine that a device is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum DeviceClass {
+    /// A switch with an Intel Tofino 1.
+    Tofino1,
+    /// A switch with an Intel Tofino 2.
+    Tofino2,
+    /// Any other programmable switch.
+    Switch,
+    /// A network card with a programmable pipeline.
+    SmartNic,
+    /// An FPGA.
+    Fpga,
+    /// A server that runs the program in software.
+    Cpu,
+}
+
+const CLASSES: [(&str, Option<DeviceClass>); 6] = [
+    ("tofino1", Some(DeviceClass::Tofino1)),
+    ("tofino2", Some(DeviceClass::Tofino2)),
+    ("switch", Some(DeviceClass::Switch)),
+    ("smartnic", Some(DeviceClass::SmartNic)),
+    ("fpga", Some(DeviceClass::Fpga)),
+    ("cpu", Some(DeviceClass::Cpu)),
+];
+
+impl DeviceClass {
+    /// Service time and parallelism that stand in where the file gives none. Round figures of the right order;
+    /// measured ones belong in the file.
+    pub fn default_service(self) -> (Duration, u32) {
+        match self {
+            DeviceClass::Tofino1 => (Duration::from_ns(500), 2048),
+            DeviceClass::Tofino2 => (Duration::from_ns(500), 3072),
+            DeviceClass::Switch => (Duration::from_us(1), 1024),
+            DeviceClass::SmartNic => (Duration::from_us(3), 48),
+            DeviceClass::Fpga => (Duration::from_us(2), 32),
+            DeviceClass::Cpu => (Duration::from_us(10), 8),
+        }
+    }
+
+    /// As it is written in the file.
+    pub fn word(self) -> &'static str {
+        CLASSES.iter().find(|(_, class)| *class == Some(self)).map_or("", |(word, _)| word)
+    }
+}
+
+impl Device {
+    /// A device called `name` with the defaults of its class and no frame externs.
+    pub fn new(name: &str, class: DeviceClass) -> Device {
+        let (service, parallel) = class.default_service();
+        Device { name: name.into(), class, service, parallel, backlog: BACKLOG, externs: vec![] }
+    }
+}
+
+const BACKLOG: u32 = 1024;
+
+pub(crate) fn read(r: &mut Reader, name: Spanned<String>, item: Item<'_>) -> Option<Device> {
+    let mut s = Section::new(r, format!("device `{}`", name.value), name.span, item)?;
+    let class = s.required(r, "class", "\"switch\"", |r, i| value::choice(r, i, &CLASSES));
+    let service = s.optional(r, "service", value::duration);
+    let parallel = s.optional(r, "parallel", |r, i| value::small(r, i, 1..=1_000_000));
+    let backlog = s.optional(r, "backlog", |r, i| value::small(r, i, 1..=1_000_000));
+    let externs = s.optional(r, "externs", |r, i| value::list(r, i, value::name));
+    for key in ["profile", "resources", "ports"] {
+        s.later(r, key);
+    }
+    s.finish(r);
+    let mut device = Device::new(&name.value, class?.value);
+    device.name = name;
+    device.service = service.map_or(device.service, |s| s.value);
+    device.parallel = parallel.map_or(device.parallel, |p| p.value);
+    device.backlog = backlog.map_or(device.backlog, |b| b.value);
+    device.externs = externs.map_or(vec![], |e| e.value);
+    Some(device)
+}

@@ -1,0 +1,48 @@
+//! `RACK.toml`: devices, links, hosts, apps, workloads.
+//!
+//! [`read_rack`] turns the text of the file into a [`Rack`]; every mistake is a diagnostic of range 06xx with the
+//! place of the key or value. The modules below show the keys of each section. Nothing here opens files: paths are
+//! kept as they are written.
+//!
+//! ```
+//! let text = r#"
+//! [device.tor]
+//! class = "switch"
+//! [host.h1]
+//! mac = "02:00:00:00:01:01"
+//! ip = "10.0.1.1/24"
+//! [[link]]
+//! ends = ["h1", "tor:1"]
+//! rate = "1Gbit/s"
+//! delay = "500ns"
+//! "#;
+//! let (rack, diagnostics) = rack_model::read_rack(text, 1);
+//! assert!(diagnostics.is_empty());
+//! assert_eq!(rack.unwrap().links[0].delay.to_string(), "500ns");
+//! ```
+
+mod address;
+pub mod app;
+mod check;
+pub mod device;
+pub mod host;
+pub mod link;
+mod names;
+mod probability;
+mod rack;
+mod read;
+mod section;
+mod spanned;
+mod value;
+pub mod workload;
+
+pub use address::{Mac, Network};
+pub use app::{App, Placement};
+pub use device::{Device, DeviceClass};
+pub use host::Host;
+pub use link::{End, Link};
+pub use probability::Probability;
+pub use rack::{DeviceId, HostId, LinkId, NodeId, Rack};
+pub use read::read_rack;
+pub use spanned::Spanned;
+pub use workload::{Workload, WorkloadKind};

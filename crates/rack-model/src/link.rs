@@ -1,0 +1,162 @@
+//! `[[link]]`: a cable between two ports, the same in both directions.
+//!
+//! ```toml
+//! [[link]]
+//! ends = ["h1", "tor:1"]    # a host, or a device and its port
+//! rate = "1Gbit/s"
+//! delay = "1us"             # propagation; default 0
+//! jitter = "200ns"          # up to this much more, by the seed; frames keep their order; default 0
+//! loss = "0.1%"             # by the seed, each frame for itself; default 0
+//! mtu = 1500                # longest frame, without the 14 bytes of Ethernet's header
+//! queue = 64                # frames that wait before it at each end, for each priority
+//! overhead = 24             # bytes that each frame takes on the wire besides its own: preamble, FCS, gap
+//! pad = true                # frames shorter than 60 bytes are padded to 60, as Ethernet does
+//! ```
+
+use crate::names::Names;
+use crate::section::{Item, Reader, Section};
+use crate::value;
+use crate::{NodeId, Probability, Spanned};
+use base_diag::codes::rack;
+use base_diag::{Diagnostic, Span};
+use base_time::{Duration, Rate};
+
+/// Bytes of an Ethernet header without tags: what an MTU does not count.
+pub const ETHERNET_HEADER: u32 = 14;
+
+/// The shortest frame of Ethernet, without FCS: to this length links pad.
+pub const SHORTEST_FRAME: u32 = 60;
+
+/// A cable between two ports; all its settings hold in each direction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Link {
+    /// Where it is plugged in.
+    pub ends: [End; 2],
+    /// How fast a sender puts frames on it.
+    pub rate: Rate,
+    /// How long a bit travels.
+    pub delay: Duration,
+    /// At most this much is added to the delay, by the seed. Frames keep their order.
+    pub jitter: Duration,
+    /// How often a frame is lost, by the seed.
+    pub loss: Probability,
+    /// The longest frame that passes has this many bytes behind its Ethernet header of 14.
+    pub mtu: u32,
+    /// How many frames wait before it at each end, for each priority.
+    pub queue: u32,
+    /// Bytes that each frame takes on the wire besides its own.
+    pub overhead: u32,
+    /// Frames shorter than [`SHORTEST_FRAME`] are padded with zeros.
+    pub pad: bool,
+    /// Where it is described.
+    pub span: Span,
+}
+
+/// A port that a link is plugged into.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct End {
+    /// The device or host.
+    pub node: NodeId,
+    /// Its port; 0 of a host.
+    pub port: u32,
+    /// Where it is written.
+    pub span: Span,
+}
+
+impl Link {
+    /// A link with defaults: no delay, jitter or loss, Ethernet's MTU and framing, 64 frames of queue.
+    pub fn new(ends: [(NodeId, u32); 2], rate: Rate) -> Link {
+        Link {
+            ends: ends.map(|(node, port)| End { node, port, span: Span::NONE }),
+            rate,
+            delay: Duration::ZERO,
+            jitter: Duration::ZERO,
+            loss: Probability::ZERO,
+            mtu: 1500,
+            queue: 64,
+            overhead: 24,
+            pad: true,
+            span: Span::NONE,
+        }
+    }
+
+    /// The longest frame that passes, in bytes.
+    pub fn longest_frame(&self) -> u32 {
+        self.mtu.saturating_add(ETHERNET_HEADER)
+    }
+}
+
+pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<Link> {
+    let mut s = Section::new(r, "link".to_string(), item.span, item)?;
+    let ends = s.required(r, "ends", "[\"h1\", \"tor:1\"]", |r, i| ends(r, i, names));
+    let rate = s.required(r, "rate", "\"10Gbit/s\"", value::rate);
+    let delay = s.optional(r, "delay", value::duration);
+    let jitter = s.optional(r, "jitter", value::duration);
+    let loss = s.optional(r, "loss", value::probability);
+    let mtu = s.optional(r, "mtu", |r, i| value::small(r, i, 46..=65_535));
+    let queue = s.optional(r, "queue", |r, i| value::small(r, i, 1..=1_000_000));
+    let overhead = s.optional(r, "overhead", |r, i| value::small(r, i, 0..=1000));
+    let pad = s.optional(r, "pad", value::boolean);
+    for key in ["corrupt", "reorder", "duplicate"] {
+        s.later(r, key);
+    }
+    s.finish(r);
+    let [a, b] = ends?.value;
+    let default = Link::new([(a.node, a.port), (b.node, b.port)], rate?.value);
+    Some(Link {
+        ends: [a, b],
+        delay: delay.map_or(default.delay, |v| v.value),
+        jitter: jitter.map_or(default.jitter, |v| v.value),
+        loss: loss.map_or(default.loss, |v| v.value),
+        mtu: mtu.map_or(default.mtu, |v| v.value),
+        queue: queue.map_or(default.queue, |v| v.value),
+        overhead: overhead.map_or(default.overhead, |v| v.value),
+        pad: pad.map_or(default.pad, |v| v.value),
+        span: item.span,
+        ..default
+    })
+}
+
+fn ends(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<[End; 2]> {
+    let before = r.diagnostics.error_count();
+    let found = value::list(r, item, |r, i| end(r, i, names))?;
+    match <[Spanned<End>; 2]>::try_from(found) {
+        Ok(ends) => Some(ends.map(|e| e.value)),
+        Err(_) => {
+            if r.diagnostics.error_count() == before {
+                r.bad_value(item.span, "a link has two ends", "write two: [\"h1\", \"tor:1\"]");
+            }
+            None
+        }
+    }
+}
+
+/// `h1` or `tor:1`.
+fn end(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<End> {
+    let text = value::string(r, item)?;
+    let (name, port) = match text.split_once(':') {
+        Some((name, port)) => (name, Some(port)),
+        None => (text.as_str(), None),
+    };
+    let node = names.node(r, Spanned::new(name, item.span))?;
+    let mut refuse = |title: &str, help: String| {
+        r.push(Diagnostic::error(rack::LINK_ENDS, title).at(item.span, "cannot plug in here").help(help));
+        None
+    };
+    let port = match (node, port) {
+        (NodeId::Host(_), None) => 0,
+        (NodeId::Host(_), Some(_)) => {
+            return refuse("a host has no port numbers", format!("write \"{name}\""));
+        }
+        (NodeId::Device(_), None) => {
+            return refuse("the port is missing", format!("write \"{name}:1\" for port 1"));
+        }
+        (NodeId::Device(_), Some(port)) => {
+            match port.parse::<u32>().ok().filter(|_| port.bytes().all(|c| c.is_ascii_digit())) {
+                Some(port) => port,
+                None => return refuse("not a port number", format!("write \"{name}:1\" for port 1")),
+            }
+        }
+    };
+    Some(End { node, port, span: item.span })
+}

@@ -1,0 +1,75 @@
+//! The names of all nodes, known before anything refers to them.
+
+use crate::section::{Entry, Reader, unknown_name};
+use crate::value::is_name;
+use crate::{DeviceId, HostId, NodeId, Spanned};
+use base_diag::codes::rack;
+use base_diag::{Diagnostic, Span};
+
+/// Devices and hosts share one space of names.
+#[derive(Default)]
+pub(crate) struct Names {
+    nodes: Vec<(String, Span, NodeId)>,
+}
+
+impl Names {
+    /// Adds the node of a `[device.NAME]` or `[host.NAME]`; a name that is used already is told.
+    pub fn add(&mut self, r: &mut Reader, entry: &Entry<'_>, node: NodeId) {
+        if !is_name(entry.key) {
+            let why = "names are made of letters, digits, `_`, `-` and `.`";
+            r.bad_value(entry.key_span, "not a name", why);
+        }
+        if let Some((_, first, _)) = self.nodes.iter().find(|(name, ..)| name == entry.key) {
+            let title = format!("`{}` is both a device and a host", entry.key.escape_debug());
+            let diagnostic = Diagnostic::error(rack::DUPLICATE, title);
+            r.push(diagnostic.at(entry.key_span, "used again here").at(*first, "first used here"));
+        } else {
+            self.nodes.push((entry.key.to_string(), entry.key_span, node));
+        }
+    }
+
+    /// The node called `name`; told if there is none.
+    pub fn node(&self, r: &mut Reader, name: Spanned<&str>) -> Option<NodeId> {
+        let found = self.nodes.iter().find(|(known, ..)| known == name.value);
+        if found.is_none() {
+            let title = format!("unknown node `{}`", name.value.escape_debug());
+            r.push(unknown_name(title, name, self.nodes.iter().map(|(known, ..)| known.as_str())));
+        }
+        found.map(|(.., node)| *node)
+    }
+
+    /// The device called `name`; told if there is none.
+    pub fn device(&self, r: &mut Reader, name: Spanned<&str>) -> Option<DeviceId> {
+        let pick = |node| if let NodeId::Device(id) = node { Some(id) } else { None };
+        self.one_of(r, name, "device", pick)
+    }
+
+    /// The host called `name`; told if there is none.
+    pub fn host(&self, r: &mut Reader, name: Spanned<&str>) -> Option<HostId> {
+        let pick = |node| if let NodeId::Host(id) = node { Some(id) } else { None };
+        self.one_of(r, name, "host", pick)
+    }
+
+    fn one_of<T>(
+        &self,
+        r: &mut Reader,
+        name: Spanned<&str>,
+        kind: &str,
+        pick: impl Fn(NodeId) -> Option<T>,
+    ) -> Option<T> {
+        match self.nodes.iter().find(|(known, ..)| known == name.value) {
+            Some((_, place, node)) => pick(*node).or_else(|| {
+                let title = format!("`{}` is not a {kind}", name.value);
+                let diagnostic = Diagnostic::error(rack::UNKNOWN_NAME, title);
+                r.push(diagnostic.at(name.span, format!("a {kind} is needed")).at(*place, "declared here"));
+                None
+            }),
+            None => {
+                let of_kind = self.nodes.iter().filter(|(.., node)| pick(*node).is_some());
+                let title = format!("unknown {kind} `{}`", name.value.escape_debug());
+                r.push(unknown_name(title, name, of_kind.map(|(known, ..)| known.as_str())));
+                None
+            }
+        }
+    }
+}

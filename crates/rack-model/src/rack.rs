@@ -1,0 +1,119 @@
+//! The whole rack, and what can be asked of it.
+
+use crate::{App, Device, End, Host, Link, Spanned, Workload};
+use base_time::Time;
+
+/// A device, by its place in [`Rack::devices`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct DeviceId(pub u32);
+
+/// A host, by its place in [`Rack::hosts`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct HostId(pub u32);
+
+/// A link, by its place in [`Rack::links`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct LinkId(pub u32);
+
+/// Something that links are plugged into.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum NodeId {
+    /// A device.
+    Device(DeviceId),
+    /// A host.
+    Host(HostId),
+}
+
+/// A rack as its file describes it; all lists are in the order of the file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rack {
+    /// Its name.
+    pub name: Spanned<String>,
+    /// The seed of all chance.
+    pub seed: u64,
+    /// When a run ends at the latest.
+    pub until: Option<Time>,
+    /// Devices.
+    pub devices: Vec<Device>,
+    /// Hosts.
+    pub hosts: Vec<Host>,
+    /// Links.
+    pub links: Vec<Link>,
+    /// Programs.
+    pub apps: Vec<App>,
+    /// Traffic.
+    pub workloads: Vec<Workload>,
+}
+
+impl Default for Rack {
+    fn default() -> Rack {
+        Rack {
+            name: "rack".into(),
+            seed: 0,
+            until: None,
+            devices: vec![],
+            hosts: vec![],
+            links: vec![],
+            apps: vec![],
+            workloads: vec![],
+        }
+    }
+}
+
+impl Rack {
+    /// The device called `name`.
+    pub fn device(&self, name: &str) -> Option<DeviceId> {
+        let at = self.devices.iter().position(|d| d.name.value == name)?;
+        Some(DeviceId(at as u32))
+    }
+
+    /// The host called `name`.
+    pub fn host(&self, name: &str) -> Option<HostId> {
+        let at = self.hosts.iter().position(|h| h.name.value == name)?;
+        Some(HostId(at as u32))
+    }
+
+    /// The name of a node; empty for one of another rack.
+    pub fn node_name(&self, node: NodeId) -> &str {
+        let name = match node {
+            NodeId::Device(id) => self.devices.get(id.0 as usize).map(|d| &d.name),
+            NodeId::Host(id) => self.hosts.get(id.0 as usize).map(|h| &h.name),
+        };
+        name.map_or("", |n| &n.value)
+    }
+
+    /// An end of a link as the file writes it: `h1`, `tor:1`.
+    pub fn end_name(&self, end: End) -> String {
+        match end.node {
+            NodeId::Device(_) => format!("{}:{}", self.node_name(end.node), end.port),
+            NodeId::Host(_) => self.node_name(end.node).to_string(),
+        }
+    }
+
+    /// The link that is plugged into a port, and its other end.
+    pub fn peer(&self, node: NodeId, port: u32) -> Option<(LinkId, End)> {
+        let mut plugs = self.plugs();
+        plugs.find(|(_, near, _)| (near.node, near.port) == (node, port)).map(|(id, _, far)| (id, far))
+    }
+
+    /// All links of a node: the port here, and the other end.
+    pub fn links_of(&self, node: NodeId) -> impl Iterator<Item = (LinkId, u32, End)> {
+        self.plugs().filter(move |(_, near, _)| near.node == node).map(|(id, near, far)| (id, near.port, far))
+    }
+
+    /// The links that lead from one node straight to another: the ports here and there.
+    pub fn links_between(&self, from: NodeId, to: NodeId) -> impl Iterator<Item = (LinkId, u32, u32)> {
+        self.links_of(from)
+            .filter(move |(.., far)| far.node == to)
+            .map(|(id, port, far)| (id, port, far.port))
+    }
+
+    /// Each end of each link, with the other end.
+    fn plugs(&self) -> impl Iterator<Item = (LinkId, End, End)> {
+        let numbered = (0..).map(LinkId).zip(&self.links);
+        numbered.flat_map(|(id, link)| {
+            let [a, b] = link.ends;
+            [(id, a, b), (id, b, a)]
+        })
+    }
+}

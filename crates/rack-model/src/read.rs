@@ -1,0 +1,147 @@
+//! The file as a whole: text in, rack or diagnostics out.
+
+use crate::check::check;
+use crate::names::Names;
+use crate::section::{Entry, Item, Reader, Section};
+use crate::{
+    Device, DeviceId, Host, HostId, NodeId, Rack, Spanned, app, device, host, link, value, workload,
+};
+use base_diag::codes::rack;
+use base_diag::{Diagnostic, Span};
+use toml::de::{DeTable, DeValue};
+
+/// What the file was read as, some of it perhaps missing because it is wrong.
+pub(crate) struct Draft {
+    pub rack: Rack,
+    /// In the order of the file, so that places are ids.
+    pub devices: Vec<Option<Device>>,
+    pub hosts: Vec<Option<Host>>,
+    /// False if some link could not be read.
+    pub knows_all_links: bool,
+}
+
+/// Reads a `RACK.toml`. `base` is the number of the text's first byte in the [`SourceMap`](base_diag::SourceMap).
+///
+/// There is a rack if and only if no diagnostic is an error. Diagnostics are in the order of the file.
+pub fn read_rack(text: &str, base: u32) -> (Option<Rack>, Vec<Diagnostic>) {
+    let mut reader = Reader::new(base);
+    let rack = read_text(&mut reader, text);
+    let failed = reader.diagnostics.has_errors();
+    let mut diagnostics = reader.diagnostics.into_vec();
+    diagnostics.sort_by_key(Diagnostic::span);
+    (rack.filter(|_| !failed), diagnostics)
+}
+
+fn read_text(r: &mut Reader, text: &str) -> Option<Rack> {
+    let (table, errors) = DeTable::parse_recoverable(text);
+    for error in &errors {
+        r.push(syntax_error(r, error));
+    }
+    if !errors.is_empty() {
+        return None;
+    }
+    let draft = read_file(r, table.get_ref());
+    check(r, &draft);
+    let devices = draft.devices.into_iter().collect::<Option<_>>()?;
+    let hosts = draft.hosts.into_iter().collect::<Option<_>>()?;
+    Some(Rack { devices, hosts, ..draft.rack })
+}
+
+/// The toml crate's message, which is `what is wrong, expected this`.
+fn syntax_error(r: &Reader, error: &toml::de::Error) -> Diagnostic {
+    let (title, label) = error.message().split_once(", ").unwrap_or((error.message(), ""));
+    let span = error.span().map_or(Span::NONE, |range| r.span(range));
+    Diagnostic::error(rack::TOML_SYNTAX, title).at(span, label)
+}
+
+fn read_file(r: &mut Reader, table: &DeTable<'_>) -> Draft {
+    let whole = r.span(0..0);
+    let mut file = Section::of_file(r, table, whole);
+    let head = file.entry("rack");
+    let devices = named(r, file.entry("device"), "device");
+    let hosts = named(r, file.entry("host"), "host");
+    let links = listed(r, file.entry("link"), "link");
+    let apps = listed(r, file.entry("app"), "app");
+    let workloads = listed(r, file.entry("workload"), "workload");
+    for key in ["fault", "objective", "generate"] {
+        if let Some(entry) = file.entry(key) {
+            r.not_yet(entry.key_span, &format!("`{key}` is"));
+        }
+    }
+    file.finish(r);
+
+    let mut names = Names::default();
+    for (id, entry) in (0..).map(DeviceId).zip(&devices) {
+        names.add(r, entry, NodeId::Device(id));
+    }
+    for (id, entry) in (0..).map(HostId).zip(&hosts) {
+        names.add(r, entry, NodeId::Host(id));
+    }
+    let mut rack = head.map_or_else(Rack::default, |entry| read_head(r, entry));
+    let count = links.len();
+    for item in links {
+        rack.links.extend(link::read(r, item, &names));
+    }
+    let knows_all_links = rack.links.len() == count;
+    for item in apps {
+        rack.apps.extend(app::read(r, item, &names));
+    }
+    for (index, item) in workloads.into_iter().enumerate() {
+        rack.workloads.extend(workload::read(r, item, &names, index));
+    }
+    let name = |entry: &Entry<'_>| Spanned::new(entry.key.to_string(), entry.key_span);
+    let devices = devices.iter().map(|e| device::read(r, name(e), e.item)).collect();
+    let hosts = hosts.iter().map(|e| host::read(r, name(e), e.item)).collect();
+    Draft { rack, devices, hosts, knows_all_links }
+}
+
+/// `[rack]`: name, seed, and when a run ends at the latest.
+fn read_head(r: &mut Reader, entry: Entry<'_>) -> Rack {
+    let default = Rack::default();
+    let Some(mut s) = Section::new(r, "rack".to_string(), entry.key_span, entry.item) else {
+        return default;
+    };
+    let name = s.optional(r, "name", value::string);
+    let seed = s.optional(r, "seed", |r, i| value::integer(r, i, 0..=u64::MAX));
+    let until = s.optional(r, "until", value::interval);
+    s.finish(r);
+    Rack {
+        name: name.unwrap_or(default.name),
+        seed: seed.map_or(default.seed, |s| s.value),
+        until: until.map(|u| base_time::Time::ZERO + u.value),
+        ..Rack::default()
+    }
+}
+
+/// The entries of all `[kind.NAME]`.
+fn named<'t>(r: &mut Reader, entry: Option<Entry<'t>>, kind: &str) -> Vec<Entry<'t>> {
+    let Some(entry) = entry else { return vec![] };
+    match entry.item.value {
+        DeValue::Table(table) => r.entries(table),
+        _ => {
+            wrong_shape(r, entry, format!("write `[{kind}.NAME]`"));
+            vec![]
+        }
+    }
+}
+
+/// The items of all `[[kind]]`.
+fn listed<'t>(r: &mut Reader, entry: Option<Entry<'t>>, kind: &str) -> Vec<Item<'t>> {
+    let Some(entry) = entry else { return vec![] };
+    match entry.item.value {
+        DeValue::Array(array) => {
+            let item =
+                |v: &'t toml::Spanned<DeValue<'t>>| Item { value: v.get_ref(), span: r.span(v.span()) };
+            array.iter().map(item).collect()
+        }
+        _ => {
+            wrong_shape(r, entry, format!("write `[[{kind}]]`"));
+            vec![]
+        }
+    }
+}
+
+fn wrong_shape(r: &mut Reader, entry: Entry<'_>, help: String) {
+    let title = format!("wrong kind of section for `{}`", entry.key);
+    r.push(Diagnostic::error(rack::WRONG_TYPE, title).at(entry.key_span, "written otherwise").help(help));
+}

@@ -1,0 +1,185 @@
+//! Single values: what text means, and what is said when it means nothing.
+
+use crate::section::{Item, Reader, quoted};
+use crate::{Mac, Network, Probability, Spanned};
+use base_diag::codes::rack;
+use base_diag::{Diagnostic, did_you_mean};
+use base_time::{Duration, Rate, Time};
+use std::ops::RangeInclusive;
+use toml::de::DeValue;
+
+/// A string that is not empty.
+pub(crate) fn string(r: &mut Reader, item: Item<'_>) -> Option<String> {
+    match item.value {
+        DeValue::String(text) if text.trim().is_empty() => {
+            r.bad_value(item.span, "empty string", "needs some text");
+            None
+        }
+        DeValue::String(text) => Some(text.to_string()),
+        _ => {
+            r.wrong_type(item, "a string");
+            None
+        }
+    }
+}
+
+/// A name of something of ours: letters, digits, `_`, `-`, `.`.
+pub(crate) fn name(r: &mut Reader, item: Item<'_>) -> Option<String> {
+    let text = string(r, item)?;
+    is_name(&text).then_some(text).or_else(|| {
+        r.bad_value(item.span, "not a name", "names are made of letters, digits, `_`, `-` and `.`");
+        None
+    })
+}
+
+/// True for what can name a device, a host, an app.
+pub(crate) fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
+}
+
+/// An integer in `range`.
+pub(crate) fn integer(r: &mut Reader, item: Item<'_>, range: RangeInclusive<u64>) -> Option<u64> {
+    let DeValue::Integer(integer) = item.value else {
+        r.wrong_type(item, "an integer");
+        return None;
+    };
+    let value = u64::from_str_radix(integer.as_str(), integer.radix()).ok();
+    value.filter(|v| range.contains(v)).or_else(|| {
+        let why = format!("allowed are {} to {}", range.start(), range.end());
+        r.bad_value(item.span, "number out of range", why);
+        None
+    })
+}
+
+/// As [`integer`], for ranges below 2^32.
+pub(crate) fn small(r: &mut Reader, item: Item<'_>, range: RangeInclusive<u32>) -> Option<u32> {
+    let value = integer(r, item, u64::from(*range.start())..=u64::from(*range.end()))?;
+    u32::try_from(value).ok()
+}
+
+pub(crate) fn boolean(r: &mut Reader, item: Item<'_>) -> Option<bool> {
+    item.value.as_bool().or_else(|| {
+        r.wrong_type(item, "a boolean");
+        None
+    })
+}
+
+pub(crate) fn duration(r: &mut Reader, item: Item<'_>) -> Option<Duration> {
+    match text_of(r, item, "a duration such as \"10us\"")?.parse() {
+        Ok(duration) => Some(duration),
+        Err(error) => {
+            r.bad_value(item.span, "not a duration", format!("{error}"));
+            None
+        }
+    }
+}
+
+/// A duration that is not zero.
+pub(crate) fn interval(r: &mut Reader, item: Item<'_>) -> Option<Duration> {
+    let duration = duration(r, item)?;
+    (!duration.is_zero()).then_some(duration).or_else(|| {
+        r.bad_value(item.span, "no time at all", "must be more than 0");
+        None
+    })
+}
+
+pub(crate) fn time(r: &mut Reader, item: Item<'_>) -> Option<Time> {
+    Some(Time::ZERO + duration(r, item)?)
+}
+
+/// A data rate that is not zero.
+pub(crate) fn rate(r: &mut Reader, item: Item<'_>) -> Option<Rate> {
+    let error = match text_of(r, item, "a data rate such as \"10Gbit/s\"")?.parse::<Rate>() {
+        Ok(rate) if rate.bits_per_s() > 0 => return Some(rate),
+        Ok(_) => "must be more than 0".to_string(),
+        Err(error) => error.to_string(),
+    };
+    r.bad_value(item.span, "not a data rate", error);
+    None
+}
+
+/// `0.01`, `0`, `"1%"`.
+pub(crate) fn probability(r: &mut Reader, item: Item<'_>) -> Option<Probability> {
+    let parsed = match item.value {
+        DeValue::Float(number) => Probability::parse(number.as_str()),
+        DeValue::Integer(number) if number.radix() == 10 => Probability::parse(number.as_str()),
+        DeValue::String(text) => Probability::parse(text),
+        _ => {
+            r.wrong_type(item, "a probability such as \"1%\" or 0.01");
+            return None;
+        }
+    };
+    parsed
+        .map_err(|why| r.bad_value(item.span, "not a probability", format!("{why}: write \"1%\" or 0.01")))
+        .ok()
+}
+
+/// The address of one station.
+pub(crate) fn station(r: &mut Reader, item: Item<'_>) -> Option<Mac> {
+    let why = match Mac::parse(&text_of(r, item, "a MAC address such as \"02:00:00:00:00:01\"")?) {
+        Some(mac) if !mac.is_group() => return Some(mac),
+        Some(_) => "this is a group's: the first byte of a station's is even",
+        None => "write six bytes: \"02:00:00:00:00:01\"",
+    };
+    r.bad_value(item.span, "not a station's MAC address", why);
+    None
+}
+
+pub(crate) fn network(r: &mut Reader, item: Item<'_>) -> Option<Network> {
+    let text = text_of(r, item, "an IP address such as \"10.0.1.1/24\"")?;
+    match Network::parse(&text) {
+        Ok(network) => Some(network),
+        Err(why) => {
+            let why = format!("{why}: write it like \"10.0.1.1/24\"");
+            r.bad_value(item.span, "not an address with prefix", why);
+            None
+        }
+    }
+}
+
+/// An array of what `parse` reads; wrong elements are told and left out.
+pub(crate) fn list<'t, T>(
+    r: &mut Reader,
+    item: Item<'t>,
+    mut parse: impl FnMut(&mut Reader, Item<'t>) -> Option<T>,
+) -> Option<Vec<Spanned<T>>> {
+    let DeValue::Array(array) = item.value else {
+        r.wrong_type(item, "an array");
+        return None;
+    };
+    let mut values = vec![];
+    for element in array.iter() {
+        let item = Item { value: element.get_ref(), span: r.span(element.span()) };
+        values.extend(parse(r, item).map(|v| Spanned::new(v, item.span)));
+    }
+    Some(values)
+}
+
+/// One of several words. Those without a meaning are refused as not supported yet.
+pub(crate) fn choice<T: Copy>(r: &mut Reader, item: Item<'_>, words: &[(&str, Option<T>)]) -> Option<T> {
+    let text = string(r, item)?;
+    match words.iter().find(|(word, _)| *word == text) {
+        Some((_, Some(value))) => return Some(*value),
+        Some((word, None)) => r.not_yet(item.span, &format!("`{word}` is")),
+        None => {
+            let title = format!("unknown word `{}`", text.escape_debug());
+            let diagnostic = Diagnostic::error(rack::UNKNOWN_NAME, title).at(item.span, "not known here");
+            let known: Vec<&str> = words.iter().filter(|w| w.1.is_some()).map(|w| w.0).collect();
+            r.push(match did_you_mean(&text, known.iter().copied()) {
+                Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+                None => diagnostic.note(format!("known are {}", quoted(&known))),
+            });
+        }
+    }
+    None
+}
+
+fn text_of(r: &mut Reader, item: Item<'_>, expected: &str) -> Option<String> {
+    match item.value {
+        DeValue::String(text) => Some(text.to_string()),
+        _ => {
+            r.wrong_type(item, expected);
+            None
+        }
+    }
+}
