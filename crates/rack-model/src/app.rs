@@ -15,6 +15,7 @@ use crate::names::Names;
 use crate::section::{Item, Reader, Section};
 use crate::value;
 use crate::{DeviceId, Spanned};
+use base_diag::Span;
 use toml::de::DeValue;
 
 /// A program that the rack runs.
@@ -34,6 +35,8 @@ pub struct App {
     pub map: Vec<Placement>,
     /// The number of the plan, carried by hand-overs.
     pub epoch: u32,
+    /// Where it is described.
+    pub span: Span,
 }
 
 /// A region and its device.
@@ -49,7 +52,7 @@ const RUNTIMES: [(&str, Option<()>); 3] =
     [("full", Some(())), ("headerless", None), ("headerless-ipv4", None)];
 
 pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App> {
-    let mut s = Section::new(r, "app".to_string(), item.span, item)?;
+    let mut s = Section::new(r, "this app".to_string(), item.span, item)?;
     let name = s.optional(r, "name", value::name);
     let program = s.required(r, "program", "\"router.p4\"", value::string);
     let defines = s.optional(r, "defines", defines);
@@ -75,6 +78,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
         origin: origin?,
         map: map.map_or(vec![], |m| m.value),
         epoch: epoch.map_or(1, |e| e.value),
+        span: item.span,
     })
 }
 

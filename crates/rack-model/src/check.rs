@@ -81,7 +81,7 @@ fn check_unique<'a>(r: &mut Reader, values: impl Iterator<Item = (&'a str, Span)
 
 fn check_apps(r: &mut Reader, draft: &Draft) {
     if let [_, second, ..] = draft.rack.apps.as_slice() {
-        r.not_yet(second.name.span, "several apps in one rack are");
+        r.not_yet(second.span, "several apps in one rack are");
     }
 }
 

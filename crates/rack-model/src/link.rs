@@ -87,7 +87,7 @@ impl Link {
 }
 
 pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<Link> {
-    let mut s = Section::new(r, "link".to_string(), item.span, item)?;
+    let mut s = Section::new(r, "this link".to_string(), item.span, item)?;
     let ends = s.required(r, "ends", "[\"h1\", \"tor:1\"]", |r, i| ends(r, i, names));
     let rate = s.required(r, "rate", "\"10Gbit/s\"", value::rate);
     let delay = s.optional(r, "delay", value::duration);

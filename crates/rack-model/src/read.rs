@@ -64,9 +64,7 @@ fn read_file(r: &mut Reader, table: &DeTable<'_>) -> Draft {
     let apps = listed(r, file.entry("app"), "app");
     let workloads = listed(r, file.entry("workload"), "workload");
     for key in ["fault", "objective", "generate"] {
-        if let Some(entry) = file.entry(key) {
-            r.not_yet(entry.key_span, &format!("`{key}` is"));
-        }
+        file.later(r, key);
     }
     file.finish(r);
 
@@ -98,7 +96,7 @@ fn read_file(r: &mut Reader, table: &DeTable<'_>) -> Draft {
 /// `[rack]`: name, seed, and when a run ends at the latest.
 fn read_head(r: &mut Reader, entry: Entry<'_>) -> Rack {
     let default = Rack::default();
-    let Some(mut s) = Section::new(r, "rack".to_string(), entry.key_span, entry.item) else {
+    let Some(mut s) = Section::new(r, "`[rack]`".to_string(), entry.key_span, entry.item) else {
         return default;
     };
     let name = s.optional(r, "name", value::string);

@@ -22,13 +22,17 @@ pub(crate) struct Item<'t> {
 
 /// A table of the file.
 pub(crate) struct Section<'t> {
-    /// As messages call it: "device `tor`", "link".
+    /// As messages call it: "device `tor`", "this link".
     what: String,
     /// What is underlined when a key is missing.
     pub place: Span,
     /// In the order of the file.
     entries: Vec<Entry<'t>>,
-    asked: Vec<&'static str>,
+    known: Vec<&'static str>,
+    /// Keys that a later version will know.
+    later: Vec<&'static str>,
+    /// Required keys that are not there, each with what to say.
+    missing: Vec<(&'static str, Diagnostic)>,
 }
 
 /// A key with its value.
@@ -106,11 +110,11 @@ pub(crate) fn unknown_name<'a>(
     }
 }
 
-/// `` `a`, `b` and `c` ``; of long lists the first eight.
+/// `` `a`, `b` and `c` ``; of long lists the first twelve.
 pub(crate) fn quoted(names: &[&str]) -> String {
-    let shown: Vec<String> = names.iter().take(8).map(|n| format!("`{n}`")).collect();
+    let shown: Vec<String> = names.iter().take(12).map(|n| format!("`{n}`")).collect();
     match shown.split_last() {
-        _ if names.len() > 8 => format!("{} and {} more", shown.join(", "), names.len() - 8),
+        _ if names.len() > 12 => format!("{} and {} more", shown.join(", "), names.len() - 12),
         Some((last, [])) => last.clone(),
         Some((last, others)) => format!("{} and {last}", others.join(", ")),
         None => String::new(),
@@ -121,7 +125,7 @@ impl<'t> Section<'t> {
     /// The table `item`; none, with a message, if it is no table.
     pub fn new(r: &mut Reader, what: String, place: Span, item: Item<'t>) -> Option<Section<'t>> {
         match item.value {
-            DeValue::Table(table) => Some(Section { what, place, entries: r.entries(table), asked: vec![] }),
+            DeValue::Table(table) => Some(Section::of(what, place, r.entries(table))),
             _ => {
                 r.wrong_type(item, "a table");
                 None
@@ -131,12 +135,20 @@ impl<'t> Section<'t> {
 
     /// The file itself.
     pub fn of_file(r: &Reader, table: &'t DeTable<'t>, place: Span) -> Section<'t> {
-        Section { what: "the file".to_string(), place, entries: r.entries(table), asked: vec![] }
+        Section::of("the file".to_string(), place, r.entries(table))
+    }
+
+    fn of(what: String, place: Span, entries: Vec<Entry<'t>>) -> Section<'t> {
+        Section { what, place, entries, known: vec![], later: vec![], missing: vec![] }
     }
 
     /// The entry of `key`, which from now on is a known key.
     pub fn entry(&mut self, key: &'static str) -> Option<Entry<'t>> {
-        self.asked.push(key);
+        self.known.push(key);
+        self.find(key)
+    }
+
+    fn find(&self, key: &str) -> Option<Entry<'t>> {
         self.entries.iter().find(|e| e.key == key).copied()
     }
 
@@ -151,7 +163,8 @@ impl<'t> Section<'t> {
         Some(Spanned::new(parse(r, item)?, item.span))
     }
 
-    /// As [`optional`](Section::optional), and a missing key is told with an `example` of its value.
+    /// As [`optional`](Section::optional); [`finish`](Section::finish) tells if the key is missing, with an
+    /// `example` of its value.
     pub fn required<T>(
         &mut self,
         r: &mut Reader,
@@ -159,37 +172,45 @@ impl<'t> Section<'t> {
         example: &str,
         parse: impl FnOnce(&mut Reader, Item<'t>) -> Option<T>,
     ) -> Option<Spanned<T>> {
-        if !self.entries.iter().any(|e| e.key == key) {
-            let title = format!("`{key}` is missing");
+        if self.find(key).is_none() {
             let label = format!("{} has no `{key}`", self.what);
-            let help = format!("for example: `{key} = {example}`");
-            r.push(Diagnostic::error(rack::MISSING_KEY, title).at(self.place, label).help(help));
+            let diagnostic = Diagnostic::error(rack::MISSING_KEY, format!("`{key}` is missing"))
+                .at(self.place, label)
+                .help(format!("for example: `{key} = {example}`"));
+            self.missing.push((key, diagnostic));
         }
         self.optional(r, key, parse)
     }
 
     /// A key that a later version will know.
     pub fn later(&mut self, r: &mut Reader, key: &'static str) {
-        if let Some(entry) = self.entry(key) {
-            r.not_yet(entry.key_span, &format!("`{key}` of a {}:", self.kind()));
+        self.later.push(key);
+        if let Some(entry) = self.find(key) {
+            r.not_yet(entry.key_span, &format!("`{key}` is"));
         }
     }
 
-    /// Tells about all keys that were not asked for.
+    /// Tells about all keys that nobody asked for and all that are missing. A missing key is not told if
+    /// another seems to be a slip of it.
     pub fn finish(self, r: &mut Reader) {
-        for entry in self.entries.iter().filter(|e| !self.asked.contains(&e.key)) {
+        let asked = |e: &&Entry<'_>| self.known.contains(&e.key) || self.later.contains(&e.key);
+        let mut slips = vec![];
+        for entry in self.entries.iter().filter(|e| !asked(e)) {
             let title = format!("unknown key `{}`", entry.key.escape_debug());
             let label = format!("{} has no such key", self.what);
             let diagnostic = Diagnostic::error(rack::UNKNOWN_KEY, title).at(entry.key_span, label);
-            r.push(match did_you_mean(entry.key, self.asked.iter().copied()) {
+            let near = did_you_mean(entry.key, self.known.iter().copied());
+            slips.extend(near);
+            r.push(match near {
                 Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-                None => diagnostic.note(format!("its keys are {}", quoted(&self.asked))),
+                None => diagnostic.note(format!("its keys are {}", quoted(&self.known))),
             });
         }
+        self.missing.into_iter().filter(|(key, _)| !slips.contains(key)).for_each(|(_, d)| r.push(d));
     }
 
-    /// The first word of what it is called: "device", "link".
-    fn kind(&self) -> &str {
-        self.what.split(' ').next().unwrap_or("")
+    /// As [`finish`](Section::finish), where not all keys were asked for: tells only what is missing.
+    pub fn give_up(self, r: &mut Reader) {
+        self.missing.into_iter().for_each(|(_, d)| r.push(d));
     }
 }

@@ -119,12 +119,16 @@ const KINDS: [(&str, Option<Kind>); 8] = [
 ];
 
 pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, index: usize) -> Option<Workload> {
-    let mut s = Section::new(r, "workload".to_string(), item.span, item)?;
+    let mut s = Section::new(r, "this workload".to_string(), item.span, item)?;
     let host = |r: &mut Reader, i: Item<'_>| {
         let name = value::string(r, i)?;
         names.host(r, Spanned::new(name.as_str(), i.span))
     };
-    let kind = s.required(r, "kind", "\"ping\"", |r, i| value::choice(r, i, &KINDS))?;
+    let kind = s.required(r, "kind", "\"ping\"", |r, i| value::choice(r, i, &KINDS));
+    let Some(kind) = kind else {
+        s.give_up(r);
+        return None;
+    };
     let name = s.optional(r, "name", value::name);
     let from = s.required(r, "from", "\"h1\"", host);
     let to = s.required(r, "to", "\"h2\"", host);

@@ -1,0 +1,766 @@
+//! Each mistake with what the user reads.
+
+use base_diag::{SourceMap, Span, Style, codes, render};
+use expect_test::{Expect, expect};
+use rack_model::read_rack;
+
+/// Two hosts at a switch, to be extended by a mistake.
+const GOOD: &str = r#"
+[device.tor]
+class = "switch"
+[host.h1]
+mac = "02:00:00:00:01:01"
+ip = "10.0.1.1/24"
+[host.h2]
+mac = "02:00:00:00:02:01"
+ip = "10.0.2.1/24"
+[[link]]
+ends = ["h1", "tor:1"]
+rate = "1Gbit/s"
+[[link]]
+ends = ["h2", "tor:2"]
+rate = "1Gbit/s"
+"#;
+
+fn told(text: &str) -> String {
+    let mut map = SourceMap::new();
+    let file = map.add_file("RACK.toml", text, Span::NONE).unwrap();
+    let (rack, diagnostics) = read_rack(text, map.file(file).unwrap().base());
+    assert_eq!(rack.is_none(), !diagnostics.is_empty());
+    for d in &diagnostics {
+        assert!(codes::explain(d.code).is_some(), "{} is not explained", d.code);
+    }
+    let texts: Vec<String> = diagnostics.iter().map(|d| render(d, &map, Style::Plain)).collect();
+    texts.join("\n")
+}
+
+fn check(text: &str, expected: Expect) {
+    expected.assert_eq(&told(text));
+}
+
+/// `GOOD` with `from` replaced.
+fn check_changed(from: &str, to: &str, expected: Expect) {
+    assert!(GOOD.contains(from));
+    check(&GOOD.replacen(from, to, 1), expected);
+}
+
+/// `GOOD` with `more` after it.
+fn check_with(more: &str, expected: Expect) {
+    check(&format!("{GOOD}{more}"), expected);
+}
+
+#[test]
+fn the_base_of_these_tests_is_good() {
+    assert_eq!(told(GOOD), "");
+    assert_eq!(told(""), "");
+}
+
+#[test]
+fn syntax() {
+    check(
+        "[device.tor]\nclass = switch\nx = [1,\n",
+        expect![[r#"
+        error[P4R0601]: string values must be quoted
+         --> RACK.toml:2:9
+          |
+        2 | class = switch
+          |         ^^^^^^ expected literal string
+
+        error[P4R0601]: unclosed array
+         --> RACK.toml:3:8
+          |
+        3 | x = [1,
+          |        ^ expected `]`
+    "#]],
+    );
+    check(
+        "[rack]\nseed = 1\nseed = 2\n",
+        expect![[r#"
+        error[P4R0601]: duplicate key
+         --> RACK.toml:3:1
+          |
+        3 | seed = 2
+          | ^^^^
+    "#]],
+    );
+}
+
+#[test]
+fn keys() {
+    check_changed(
+        "class =",
+        "clas =",
+        expect![[r#"
+            error[P4R0602]: unknown key `clas`
+             --> RACK.toml:3:1
+              |
+            3 | clas = "switch"
+              | ^^^^ device `tor` has no such key
+              |
+              = help: did you mean `class`?
+        "#]],
+    );
+    check_with(
+        "[devise.x]\n",
+        expect![[r#"
+        error[P4R0602]: unknown key `devise`
+          --> RACK.toml:16:2
+           |
+        16 | [devise.x]
+           |  ^^^^^^ the file has no such key
+           |
+           = help: did you mean `device`?
+    "#]],
+    );
+    check_with(
+        "[[workload]]\nkind = \"udp\"\nfrom = \"h1\"\ntoo = \"h2\"\ninterval = \"1ms\"\n",
+        expect![[r#"
+            error[P4R0604]: `count` is missing
+              --> RACK.toml:16:1
+               |
+            16 | [[workload]]
+               | ^^^^^^^^^^^^ this workload has no `count`
+               |
+               = help: for example: `count = 100`
+
+            error[P4R0604]: `rate` is missing
+              --> RACK.toml:16:1
+               |
+            16 | [[workload]]
+               | ^^^^^^^^^^^^ this workload has no `rate`
+               |
+               = help: for example: `rate = "100Mbit/s"`
+
+            error[P4R0602]: unknown key `too`
+              --> RACK.toml:19:1
+               |
+            19 | too = "h2"
+               | ^^^ this workload has no such key
+               |
+               = help: did you mean `to`?
+
+            error[P4R0602]: unknown key `interval`
+              --> RACK.toml:20:1
+               |
+            20 | interval = "1ms"
+               | ^^^^^^^^ this workload has no such key
+               |
+               = note: its keys are `kind`, `name`, `from`, `to`, `count`, `start`, `size`, `rate` and `port`
+        "#]],
+    );
+}
+
+#[test]
+fn types() {
+    check_changed(
+        "\"1Gbit/s\"",
+        "1000000000",
+        expect![[r#"
+        error[P4R0603]: expected a data rate such as "10Gbit/s", found an integer
+          --> RACK.toml:12:8
+           |
+        12 | rate = 1000000000
+           |        ^^^^^^^^^^ this is an integer
+    "#]],
+    );
+    check_with(
+        "[rack]\nseed = \"7\"\nname = 3\n",
+        expect![[r#"
+        error[P4R0603]: expected an integer, found a string
+          --> RACK.toml:17:8
+           |
+        17 | seed = "7"
+           |        ^^^ this is a string
+
+        error[P4R0603]: expected a string, found an integer
+          --> RACK.toml:18:8
+           |
+        18 | name = 3
+           |        ^ this is an integer
+    "#]],
+    );
+    check(
+        "device = 3\nlink = { ends = 1 }\nhost.h1 = \"x\"\n[[app]]\nmap = [1]\n",
+        expect![[r#"
+            error[P4R0603]: wrong kind of section for `device`
+             --> RACK.toml:1:1
+              |
+            1 | device = 3
+              | ^^^^^^ written otherwise
+              |
+              = help: write `[device.NAME]`
+
+            error[P4R0603]: wrong kind of section for `link`
+             --> RACK.toml:2:1
+              |
+            2 | link = { ends = 1 }
+              | ^^^^ written otherwise
+              |
+              = help: write `[[link]]`
+
+            error[P4R0603]: expected a table, found a string
+             --> RACK.toml:3:11
+              |
+            3 | host.h1 = "x"
+              |           ^^^ this is a string
+
+            error[P4R0604]: `program` is missing
+             --> RACK.toml:4:1
+              |
+            4 | [[app]]
+              | ^^^^^^^ this app has no `program`
+              |
+              = help: for example: `program = "router.p4"`
+
+            error[P4R0604]: `origin` is missing
+             --> RACK.toml:4:1
+              |
+            4 | [[app]]
+              | ^^^^^^^ this app has no `origin`
+              |
+              = help: for example: `origin = "tor"`
+
+            error[P4R0603]: expected a table such as { Acl = "nic" }, found an array
+             --> RACK.toml:5:7
+              |
+            5 | map = [1]
+              |       ^^^ this is an array
+        "#]],
+    );
+    check_changed(
+        "[\"h1\", \"tor:1\"]",
+        "\"h1-tor\"",
+        expect![[r#"
+        error[P4R0603]: expected an array, found a string
+          --> RACK.toml:11:8
+           |
+        11 | ends = "h1-tor"
+           |        ^^^^^^^^ this is a string
+    "#]],
+    );
+}
+
+#[test]
+fn values() {
+    check_changed(
+        "\"1Gbit/s\"",
+        "\"1Gbyte/s\"\ndelay = \"10\"\nloss = 1.5\nmtu = 10\nqueue = -1",
+        expect![[r#"
+        error[P4R0605]: not a data rate
+          --> RACK.toml:12:8
+           |
+        12 | rate = "1Gbyte/s"
+           |        ^^^^^^^^^^ unknown unit `Gbyte/s`: known are bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s
+
+        error[P4R0605]: not a duration
+          --> RACK.toml:13:9
+           |
+        13 | delay = "10"
+           |         ^^^^ a unit is missing: one of ps, ns, us, ms, s, min, h
+
+        error[P4R0605]: not a probability
+          --> RACK.toml:14:8
+           |
+        14 | loss = 1.5
+           |        ^^^ more than 1: write "1%" or 0.01
+
+        error[P4R0605]: number out of range
+          --> RACK.toml:15:7
+           |
+        15 | mtu = 10
+           |       ^^ allowed are 46 to 65535
+
+        error[P4R0605]: number out of range
+          --> RACK.toml:16:9
+           |
+        16 | queue = -1
+           |         ^^ allowed are 1 to 1000000
+    "#]],
+    );
+    check_changed(
+        "\"1Gbit/s\"",
+        "\"0Gbit/s\"\njitter = \"0.1ps\"\nloss = true",
+        expect![[r#"
+        error[P4R0605]: not a data rate
+          --> RACK.toml:12:8
+           |
+        12 | rate = "0Gbit/s"
+           |        ^^^^^^^^^ must be more than 0
+
+        error[P4R0605]: not a duration
+          --> RACK.toml:13:10
+           |
+        13 | jitter = "0.1ps"
+           |          ^^^^^^^ finer than one ps
+
+        error[P4R0603]: expected a probability such as "1%" or 0.01, found a boolean
+          --> RACK.toml:14:8
+           |
+        14 | loss = true
+           |        ^^^^ this is a boolean
+    "#]],
+    );
+    check_changed(
+        "02:00:00:00:01:01",
+        "03:00:00:00:01:01",
+        expect![[r#"
+        error[P4R0605]: not a station's MAC address
+         --> RACK.toml:5:7
+          |
+        5 | mac = "03:00:00:00:01:01"
+          |       ^^^^^^^^^^^^^^^^^^^ this is a group's: the first byte of a station's is even
+    "#]],
+    );
+    check_changed(
+        "02:00:00:00:01:01",
+        "h1",
+        expect![[r#"
+        error[P4R0605]: not a station's MAC address
+         --> RACK.toml:5:7
+          |
+        5 | mac = "h1"
+          |       ^^^^ write six bytes: "02:00:00:00:00:01"
+    "#]],
+    );
+    check_changed(
+        "\"10.0.1.1/24\"",
+        "[\"10.0.1.1\", \"10.0.1.300/24\"]",
+        expect![[r#"
+        error[P4R0605]: not an address with prefix
+         --> RACK.toml:6:7
+          |
+        6 | ip = ["10.0.1.1", "10.0.1.300/24"]
+          |       ^^^^^^^^^^ the prefix length is missing: write it like "10.0.1.1/24"
+
+        error[P4R0605]: not an address with prefix
+         --> RACK.toml:6:19
+          |
+        6 | ip = ["10.0.1.1", "10.0.1.300/24"]
+          |                   ^^^^^^^^^^^^^^^ not an IP address: write it like "10.0.1.1/24"
+    "#]],
+    );
+    check_changed(
+        "\"10.0.1.1/24\"",
+        "[]",
+        expect![[r#"
+        error[P4R0605]: no address
+         --> RACK.toml:6:6
+          |
+        6 | ip = []
+          |      ^^ a host needs at least one
+    "#]],
+    );
+    check(
+        "[device.\"a b\"]\nclass = \"cpu\"\nexterns = [\"\"]\n",
+        expect![[r#"
+        error[P4R0605]: not a name
+         --> RACK.toml:1:9
+          |
+        1 | [device."a b"]
+          |         ^^^^^ names are made of letters, digits, `_`, `-` and `.`
+
+        error[P4R0605]: empty string
+         --> RACK.toml:3:12
+          |
+        3 | externs = [""]
+          |            ^^ needs some text
+    "#]],
+    );
+}
+
+#[test]
+fn names() {
+    check_changed(
+        "\"tor:2\"",
+        "\"tro:2\"",
+        expect![[r#"
+        error[P4R0606]: unknown node `tro`
+          --> RACK.toml:14:15
+           |
+        14 | ends = ["h2", "tro:2"]
+           |               ^^^^^^^ not known
+           |
+           = help: did you mean `tor`?
+    "#]],
+    );
+    check_changed(
+        "\"switch\"",
+        "\"smartnik\"",
+        expect![[r#"
+        error[P4R0606]: unknown word `smartnik`
+         --> RACK.toml:3:9
+          |
+        3 | class = "smartnik"
+          |         ^^^^^^^^^^ not known here
+          |
+          = help: did you mean `smartnic`?
+    "#]],
+    );
+    check_with(
+        "[[app]]\nprogram = \"a.p4\"\norigin = \"h1\"\nmap = { Acl = \"nic\" }\ndefines = { 1A = 1.5 }\n",
+        expect![[r#"
+            error[P4R0606]: `h1` is not a device
+              --> RACK.toml:18:10
+               |
+             4 | [host.h1]
+               |       -- declared here
+            ...
+            18 | origin = "h1"
+               |          ^^^^ a device is needed
+
+            error[P4R0606]: unknown device `nic`
+              --> RACK.toml:19:15
+               |
+            19 | map = { Acl = "nic" }
+               |               ^^^^^ not known
+               |
+               = note: known are `tor`
+
+            error[P4R0603]: expected a string or an integer, found a float
+              --> RACK.toml:20:18
+               |
+            20 | defines = { 1A = 1.5 }
+               |                  ^^^ this is a float
+        "#]],
+    );
+    check_with(
+        "[[workload]]\nkind = \"pign\"\nfrom = \"h1\"\n",
+        expect![[r#"
+        error[P4R0606]: unknown word `pign`
+          --> RACK.toml:17:8
+           |
+        17 | kind = "pign"
+           |        ^^^^^^ not known here
+           |
+           = help: did you mean `ping`?
+    "#]],
+    );
+    check_with(
+        "[[workload]]\nkind = \"ping\"\nfrom = \"tor\"\nto = \"h3\"\ncount = 1\n",
+        expect![[r#"
+        error[P4R0606]: `tor` is not a host
+          --> RACK.toml:18:8
+           |
+         2 | [device.tor]
+           |         --- declared here
+        ...
+        18 | from = "tor"
+           |        ^^^^^ a host is needed
+
+        error[P4R0606]: unknown host `h3`
+          --> RACK.toml:19:6
+           |
+        19 | to = "h3"
+           |      ^^^^ not known
+           |
+           = note: known are `h1` and `h2`
+    "#]],
+    );
+}
+
+#[test]
+fn duplicates() {
+    check(
+        "[device.x]\nclass = \"cpu\"\n[host.x]\nmac = \"02:00:00:00:00:01\"\nip = \"10.0.0.1/8\"\n",
+        expect![[r#"
+            error[P4R0607]: `x` is both a device and a host
+             --> RACK.toml:3:7
+              |
+            1 | [device.x]
+              |         - first used here
+            2 | class = "cpu"
+            3 | [host.x]
+              |       ^ used again here
+
+            error[P4R0609]: host `x` is not linked
+             --> RACK.toml:3:7
+              |
+            3 | [host.x]
+              |       ^ no link ends here
+              |
+              = help: add a `[[link]]` with `ends = ["x", "DEVICE:PORT"]`
+        "#]],
+    );
+    check_changed(
+        "02:00:00:00:02:01",
+        "02:00:00:00:01:01",
+        expect![[r#"
+        error[P4R0607]: MAC address `02:00:00:00:01:01` is used twice
+         --> RACK.toml:8:7
+          |
+        5 | mac = "02:00:00:00:01:01"
+          |       ------------------- first used here
+        ...
+        8 | mac = "02:00:00:00:01:01"
+          |       ^^^^^^^^^^^^^^^^^^^ used again here
+    "#]],
+    );
+    check_changed(
+        "10.0.2.1/24",
+        "10.0.1.1/16",
+        expect![[r#"
+        error[P4R0607]: IP address `10.0.1.1` is used twice
+         --> RACK.toml:9:6
+          |
+        6 | ip = "10.0.1.1/24"
+          |      ------------- first used here
+        ...
+        9 | ip = "10.0.1.1/16"
+          |      ^^^^^^^^^^^^^ used again here
+    "#]],
+    );
+}
+
+#[test]
+fn links() {
+    check_changed(
+        "\"tor:2\"",
+        "\"tor:1\"",
+        expect![[r#"
+        error[P4R0608]: a port takes one link
+          --> RACK.toml:14:15
+           |
+        11 | ends = ["h1", "tor:1"]
+           |               ------- first linked here
+        ...
+        14 | ends = ["h2", "tor:1"]
+           |               ^^^^^^^ used again here
+    "#]],
+    );
+    check_changed(
+        "\"tor:1\"",
+        "\"tor\"",
+        expect![[r#"
+        error[P4R0608]: the port is missing
+          --> RACK.toml:11:15
+           |
+        11 | ends = ["h1", "tor"]
+           |               ^^^^^ cannot plug in here
+           |
+           = help: write "tor:1" for port 1
+    "#]],
+    );
+    check_changed(
+        "\"tor:1\"",
+        "\"tor:one\"",
+        expect![[r#"
+        error[P4R0608]: not a port number
+          --> RACK.toml:11:15
+           |
+        11 | ends = ["h1", "tor:one"]
+           |               ^^^^^^^^^ cannot plug in here
+           |
+           = help: write "tor:1" for port 1
+    "#]],
+    );
+    check_changed(
+        "\"h1\", ",
+        "\"h1:0\", ",
+        expect![[r#"
+        error[P4R0608]: a host has no port numbers
+          --> RACK.toml:11:9
+           |
+        11 | ends = ["h1:0", "tor:1"]
+           |         ^^^^^^ cannot plug in here
+           |
+           = help: write "h1"
+    "#]],
+    );
+    check_changed(
+        "\"h1\", ",
+        "",
+        expect![[r#"
+        error[P4R0605]: a link has two ends
+          --> RACK.toml:11:8
+           |
+        11 | ends = ["tor:1"]
+           |        ^^^^^^^^^ write two: ["h1", "tor:1"]
+    "#]],
+    );
+    check_with(
+        "[[link]]\nends = [\"tor:5\", \"tor:5\"]\nrate = \"1Gbit/s\"\n",
+        expect![[r#"
+        error[P4R0608]: a port takes one link
+          --> RACK.toml:17:18
+           |
+        17 | ends = ["tor:5", "tor:5"]
+           |         -------  ^^^^^^^ used again here
+           |         |
+           |         first linked here
+    "#]],
+    );
+    check_with(
+        "[[link]]\nends = [\"h1\", \"tor:5\"]\nrate = \"1Gbit/s\"\n",
+        expect![[r#"
+        error[P4R0611]: a second link of a host is not supported yet
+          --> RACK.toml:17:9
+           |
+        11 | ends = ["h1", "tor:1"]
+           |         ---- first linked here
+        ...
+        17 | ends = ["h1", "tor:5"]
+           |         ^^^^ linked again here
+    "#]],
+    );
+    check_with(
+        "[host.h3]\nmac = \"02:00:00:00:03:01\"\nip = \"10.0.1.3/24\"\n",
+        expect![[r#"
+        error[P4R0609]: host `h3` is not linked
+          --> RACK.toml:16:7
+           |
+        16 | [host.h3]
+           |       ^^ no link ends here
+           |
+           = help: add a `[[link]]` with `ends = ["h3", "DEVICE:PORT"]`
+    "#]],
+    );
+}
+
+#[test]
+fn workloads() {
+    let ping = "[[workload]]\nkind = \"ping\"\nfrom = \"h1\"\nto = \"h2\"\ncount = 1\n";
+    check_with(
+        ping,
+        expect![[r#"
+        error[P4R0610]: host `h1` has no gateway
+          --> RACK.toml:18:8
+           |
+        18 | from = "h1"
+           |        ^^^^ cannot reach `h2`
+           |
+           = note: 10.0.2.1 is in none of its networks
+           = help: give host `h1` a `gateway`: the MAC address of its router
+
+        error[P4R0610]: host `h2` has no gateway
+          --> RACK.toml:19:6
+           |
+        19 | to = "h2"
+           |      ^^^^ cannot reach `h1`
+           |
+           = note: 10.0.1.1 is in none of its networks
+           = help: give host `h2` a `gateway`: the MAC address of its router
+    "#]],
+    );
+    check_with(
+        &ping.replace("h2", "h1"),
+        expect![[r#"
+        error[P4R0610]: a host cannot send to itself
+          --> RACK.toml:19:6
+           |
+        19 | to = "h1"
+           |      ^^^^ `h1` is also the sender
+    "#]],
+    );
+    let gateways = GOOD.replace("mac =", "gateway = \"02:00:00:00:00:01\"\nmac =");
+    assert_eq!(told(&format!("{gateways}{ping}")), "");
+    check(
+        &format!("{gateways}{ping}size = 2000\ninterval = \"0\"\n"),
+        expect![[r#"
+        error[P4R0610]: the packets are too long for the sender's link
+          --> RACK.toml:18:1
+           |
+        18 | [[workload]]
+           | ^^^^^^^^^^^^ 2000 bytes of payload do not fit
+           |
+           = note: the link's MTU is 1500 bytes, and headers take 28 of them
+           = help: set `size` to at most 1472, or raise the link's `mtu`
+
+        error[P4R0605]: no time at all
+          --> RACK.toml:24:12
+           |
+        24 | interval = "0"
+           |            ^^^ must be more than 0
+    "#]],
+    );
+    check(
+        &format!("{gateways}{ping}size = 3\n"),
+        expect![[r#"
+        error[P4R0605]: number out of range
+          --> RACK.toml:23:8
+           |
+        23 | size = 3
+           |        ^ allowed are 20 to 65507
+    "#]],
+    );
+    check(
+        &format!("{}{ping}", gateways.replace("10.0.2.1/24", "fd00::1/64")),
+        expect![[r#"
+        error[P4R0611]: workloads over IPv6 are not supported yet
+          --> RACK.toml:21:6
+           |
+        21 | to = "h2"
+           |      ^^^^ not supported yet
+    "#]],
+    );
+    check(
+        &format!("{gateways}{ping}name = \"p\"\n{ping}name = \"p\"\n"),
+        expect![[r#"
+        error[P4R0607]: workload name `p` is used twice
+          --> RACK.toml:29:8
+           |
+        23 | name = "p"
+           |        --- first used here
+        ...
+        29 | name = "p"
+           |        ^^^ used again here
+    "#]],
+    );
+}
+
+#[test]
+fn not_supported_yet() {
+    let app = "[[app]]\nprogram = \"x/a.p4\"\norigin = \"tor\"\n";
+    check_with(
+        &format!("{app}runtime = \"headerless\"\n{app}policy = \"shard\"\n"),
+        expect![[r#"
+            error[P4R0611]: `headerless` is not supported yet
+              --> RACK.toml:19:11
+               |
+            19 | runtime = "headerless"
+               |           ^^^^^^^^^^^^ not supported yet
+
+            error[P4R0611]: several apps in one rack are not supported yet
+              --> RACK.toml:20:1
+               |
+            20 | [[app]]
+               | ^^^^^^^ not supported yet
+
+            error[P4R0611]: `policy` is not supported yet
+              --> RACK.toml:23:1
+               |
+            23 | policy = "shard"
+               | ^^^^^^ not supported yet
+        "#]],
+    );
+    check_with(
+        "[[fault]]\nlink = \"tor:1\"\n",
+        expect![[r#"
+        error[P4R0611]: `fault` is not supported yet
+          --> RACK.toml:16:3
+           |
+        16 | [[fault]]
+           |   ^^^^^ not supported yet
+    "#]],
+    );
+    check_with(
+        "[[workload]]\nkind = \"tcp\"\n",
+        expect![[r#"
+        error[P4R0611]: `tcp` is not supported yet
+          --> RACK.toml:17:8
+           |
+        17 | kind = "tcp"
+           |        ^^^^^ not supported yet
+    "#]],
+    );
+    check_changed(
+        "\"1Gbit/s\"",
+        "\"1Gbit/s\"\ncorrupt = 0.1",
+        expect![[r#"
+            error[P4R0611]: `corrupt` is not supported yet
+              --> RACK.toml:13:1
+               |
+            13 | corrupt = 0.1
+               | ^^^^^^^ not supported yet
+        "#]],
+    );
+}
