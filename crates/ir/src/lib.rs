@@ -14,6 +14,7 @@ mod id;
 mod program;
 mod stmt;
 mod table;
+pub mod text;
 mod types;
 pub mod visit;
 
