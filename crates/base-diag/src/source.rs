@@ -7,8 +7,8 @@ mod file;
 
 use smol_str::SmolStr;
 
+use file::LineMarker;
 pub use file::{File, FileId};
-use file::{LineMarker, line_starts};
 
 use crate::{ExpansionId, Span};
 
@@ -167,6 +167,7 @@ impl SourceMap {
 
 #[cfg(test)]
 mod tests {
+    use super::file::line_starts;
     use super::*;
 
     fn span(lo: u32, hi: u32) -> Span {

@@ -1,3 +1,22 @@
 //! 04xx: running programs: entries, packets, STF.
 
-codes! {}
+codes! {
+    /// Correct P4, but the interpreter cannot run it.
+    NOT_SUPPORTED = 0401,
+    /// An entry of the source that does not fit its table.
+    BAD_ENTRY = 0402,
+    /// A type or an object that is too large to run.
+    TOO_LARGE = 0403,
+    /// Expressions, statements or calls nested too deeply to run.
+    TOO_DEEP = 0404,
+    /// A frame extern that the device does not have, or that refuses its arguments.
+    FRAME_EXTERN = 0405,
+    /// A frame extern called where a packet cannot leave the program.
+    FRAME_CALL = 0406,
+    /// A line of an STF test that is no statement.
+    STF_SYNTAX = 0420,
+    /// An STF statement that names what the program does not have, or that the device refuses.
+    STF_REFUSED = 0421,
+    /// An STF test whose packets are not those it expects.
+    STF_FAILED = 0422,
+}

@@ -1,0 +1,33 @@
+//! What the front end asks of its surroundings.
+
+use std::sync::Arc;
+
+/// Gives the texts of files; this crate opens none itself.
+pub trait Loader {
+    /// The text of the file at `path`: the main file as it was named, or a directory of an includer or of
+    /// [`Options::include_dirs`], a `/`, and what stands in the `#include`.
+    fn read(&self, path: &str) -> Result<Arc<str>, LoadError>;
+
+    /// The text of an architecture file that needs no directory: `core.p4`, `v1model.p4`, `bmv2/psa.p4`.
+    fn builtin(&self, name: &str) -> Option<Arc<str>>;
+}
+
+/// Why a file has no text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LoadError {
+    /// There is none; the search goes on.
+    NotFound,
+    /// It is there but cannot be read, for this reason.
+    Unreadable(String),
+}
+
+/// What the user says beside the program.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// `-D`: `NAME`, `NAME=VALUE` or `NAME(x)=VALUE`.
+    pub defines: Vec<String>,
+    /// `-U`, after all `defines`.
+    pub undefines: Vec<String>,
+    /// `-I`, in order.
+    pub include_dirs: Vec<String>,
+}
