@@ -18,6 +18,11 @@ const FILES: &[(&str, &str)] = &[
     ("dpdk/psa.p4", include_str!("../p4include/dpdk/psa.p4")),
     ("pna.p4", include_str!("../p4include/pna.p4")),
     ("dpdk/pna.p4", include_str!("../p4include/dpdk/pna.p4")),
+    ("tna.p4", include_str!("../p4include/tna.p4")),
+    ("t2na.p4", include_str!("../p4include/t2na.p4")),
+    ("tofino_specs.p4", include_str!("../p4include/tofino_specs.p4")),
+    ("tofino_base.p4", include_str!("../p4include/tofino_base.p4")),
+    ("tofino2_alu.p4", include_str!("../p4include/tofino2_alu.p4")),
 ];
 
 #[cfg(test)]
