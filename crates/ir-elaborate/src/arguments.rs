@@ -1,0 +1,76 @@
+//! Arguments of calls: in the order of the parameters, as the IR evaluates them.
+//!
+//! The source may name its arguments and so write them in another order, which is the order of evaluation. Where
+//! that can be seen (an argument that calls something), the `in` arguments are evaluated before the call, in the
+//! source's order.
+
+use base_diag::Span;
+use ir::{Expr, ExprKind};
+use p4_check::typed::{self, Arg, ArgValue, Id, Substitution};
+
+use crate::stmt::Body;
+
+impl Body<'_, '_> {
+    /// The arguments of a call, one for each parameter. `subst` closes the callee's own type parameters.
+    pub(crate) fn arguments(
+        &mut self,
+        args: &[Arg],
+        params: &[Id<typed::Var>],
+        subst: &Substitution,
+        span: Span,
+    ) -> Vec<Option<Expr>> {
+        if is_out_of_order(args) && args.iter().filter_map(Arg::expr).any(calls_something) {
+            self.el.refuse("named arguments in another order whose values call something", span);
+        }
+        args.iter().zip(params).map(|(arg, param)| self.argument(arg, *param, subst, span)).collect()
+    }
+
+    /// One argument; `None` for an optional one left out. `_` for an `out` parameter becomes a variable that
+    /// nobody reads.
+    fn argument(
+        &mut self,
+        arg: &Arg,
+        param: Id<typed::Var>,
+        subst: &Substitution,
+        span: Span,
+    ) -> Option<Expr> {
+        match &arg.value {
+            ArgValue::Given(expr) | ArgValue::Default(expr) => Some(self.expr(expr)),
+            ArgValue::Absent => None,
+            ArgValue::DontCare => {
+                let ty = subst.apply(&self.el.typed.vars[param].ty);
+                let ty = self.el.ty(&ty);
+                let var = self.temporary("unused", ty.clone(), None, span);
+                Some(Expr { kind: ExprKind::Var(var), ty, span })
+            }
+        }
+    }
+}
+
+fn is_out_of_order(args: &[Arg]) -> bool {
+    let positions: Vec<u32> = args.iter().filter_map(|a| a.position).collect();
+    positions.windows(2).any(|w| w[0] > w[1])
+}
+
+/// True if evaluating `expr` can change something or be changed by such an evaluation beside it.
+fn calls_something(expr: &typed::Expr) -> bool {
+    use typed::ExprKind as T;
+    match &expr.kind {
+        T::Call(call) => {
+            !matches!(call.callee, typed::Callee::Builtin { method: typed::Builtin::IsValid, .. })
+                || call.args.iter().filter_map(Arg::expr).any(calls_something)
+        }
+        T::Hit(_) | T::Miss(_) | T::ActionRun(_) | T::New(_) => true,
+        T::Field { base, .. } | T::TupleIndex { base, .. } | T::Slice { base, .. } => calls_something(base),
+        T::StackNext(base) | T::StackLast(base) | T::StackLastIndex(base) => calls_something(base),
+        T::Index { base, index: other } | T::SliceAt { base, lo: other } => {
+            calls_something(base) || calls_something(other)
+        }
+        T::Unary(_, operand) | T::Cast { operand, .. } => calls_something(operand),
+        T::Binary(_, a, b) | T::Mask(a, b) | T::Range(a, b) => calls_something(a) || calls_something(b),
+        T::Ternary(a, b, c) => [a, b, c].into_iter().any(|e| calls_something(e)),
+        T::Struct(fields) => fields.iter().any(|f| calls_something(&f.value)),
+        T::Tuple(parts) | T::Array(parts) | T::List(parts) => parts.iter().any(calls_something),
+        _ => false,
+    }
+}

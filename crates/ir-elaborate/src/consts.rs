@@ -1,0 +1,50 @@
+//! Known values as expressions of the IR.
+
+use base_bits::Bits;
+use base_diag::Span;
+use ir::{Const, ErrorId, Expr, ExprKind};
+use p4_check::typed::Type;
+
+use crate::elaborator::Elaborator;
+use crate::value::Value;
+
+impl Elaborator<'_> {
+    /// `value` of the closed type `ty` as a constant; `None` if it is no scalar.
+    pub(crate) fn scalar(&self, value: &Value, ty: &Type) -> Option<Const> {
+        Some(match value {
+            Value::Int(v) => match self.representation(ty) {
+                Type::Bit(width) | Type::Signed(width) => Const::Bits(Bits::from_bigint(width, v)),
+                _ => Const::Int(v.clone()),
+            },
+            Value::Bool(v) => Const::Bool(*v),
+            Value::Str(v) => Const::Str(v.to_string()),
+            Value::Error(place) => Const::Error(ErrorId(*place)),
+            Value::Enum(place) => Const::Enum(*place),
+            Value::MatchKind(_) | Value::Record(_) | Value::Invalid | Value::Object(_) => return None,
+        })
+    }
+
+    /// `value` of the closed type `ty` as an expression; `None` where the IR has none for it (instances).
+    pub(crate) fn constant(&mut self, value: &Value, ty: &Type, span: Span) -> Option<Expr> {
+        if let Some(scalar) = self.scalar(value, ty) {
+            return Some(Expr { kind: ExprKind::Const(scalar), ty: self.ty(ty), span });
+        }
+        match value {
+            Value::Invalid => Some(Expr { kind: ExprKind::InvalidHeader, ty: self.ty(ty), span }),
+            Value::Record(parts) => {
+                let types = self.part_types(ty, parts.len())?;
+                let exprs = parts
+                    .iter()
+                    .zip(&types)
+                    .map(|(part, ty)| self.constant(part, ty, span))
+                    .collect::<Option<Vec<_>>>()?;
+                let ty = match ty {
+                    Type::List(_) => ir::Type::Tuple(exprs.iter().map(|e| e.ty.clone()).collect()),
+                    _ => self.ty(ty),
+                };
+                Some(Expr { kind: ExprKind::Aggregate(exprs), ty, span })
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The state of one elaboration.
+
+use base_diag::{Diagnostic, Severity, Span};
+use ir::{ExternFunctionId, ExternId, FunctionId, TypeId};
+use p4_arch::Architecture;
+use p4_check::typed::{self, Id};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::SmolStr;
+
+use crate::env::{Env, Open};
+use crate::names::Unique;
+use crate::refuse;
+use crate::value::Object;
+
+/// How many calls or instances may be inside one another.
+const MAX_DEPTH: usize = 100;
+
+/// A declared type with its arguments.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum TypeKey {
+    Struct(Id<typed::Struct>, Vec<ir::Type>),
+    Enum(Id<typed::Enum>),
+    New(Id<typed::NewType>),
+}
+
+/// The state of one elaboration.
+pub(crate) struct Elaborator<'p> {
+    /// What is elaborated.
+    pub(crate) typed: &'p typed::Program,
+    /// What there is of the result.
+    pub(crate) out: ir::Program,
+    /// What was said.
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// The facts of the architecture, where they are known.
+    pub(crate) arch: Option<&'static Architecture>,
+    pub(crate) type_ids: FxHashMap<TypeKey, TypeId>,
+    pub(crate) type_names: Unique,
+    pub(crate) extern_ids: FxHashMap<Id<typed::Extern>, ExternId>,
+    pub(crate) extern_function_ids: FxHashMap<Id<typed::Function>, ExternFunctionId>,
+    /// `None` while the function is being elaborated.
+    pub(crate) function_ids: FxHashMap<(Id<typed::Function>, Vec<ir::Type>), Option<FunctionId>>,
+    pub(crate) function_names: Unique,
+    /// Names of controls and parsers.
+    pub(crate) block_names: Unique,
+    /// Top-level instances.
+    pub(crate) globals: FxHashMap<Id<typed::Instance>, Object>,
+    /// Controls and parsers being made.
+    pub(crate) open: Vec<Open>,
+    /// Functions and instances being made.
+    depth: usize,
+    /// Control-plane names given, by kind of thing, with their places.
+    control_plane: FxHashMap<(&'static str, SmolStr), Span>,
+    /// Direct objects, each with the table it belongs to.
+    pub(crate) direct_owners: FxHashMap<ir::InstanceId, SmolStr>,
+    reported: FxHashSet<(base_diag::Code, Span)>,
+}
+
+impl<'p> Elaborator<'p> {
+    pub(crate) fn new(typed: &'p typed::Program) -> Elaborator<'p> {
+        Elaborator {
+            typed,
+            out: ir::Program {
+                arch: ir::Arch::Other(SmolStr::default()),
+                types: vec![],
+                errors: vec![],
+                externs: vec![],
+                extern_functions: vec![],
+                instances: vec![],
+                functions: vec![],
+                parsers: vec![],
+                controls: vec![],
+                stages: vec![],
+            },
+            diagnostics: vec![],
+            arch: None,
+            type_ids: FxHashMap::default(),
+            type_names: Unique::default(),
+            extern_ids: FxHashMap::default(),
+            extern_function_ids: FxHashMap::default(),
+            function_ids: FxHashMap::default(),
+            function_names: Unique::default(),
+            block_names: Unique::default(),
+            globals: FxHashMap::default(),
+            open: vec![],
+            depth: 0,
+            control_plane: FxHashMap::default(),
+            direct_owners: FxHashMap::default(),
+            reported: FxHashSet::default(),
+        }
+    }
+
+    /// Elaborates the whole program.
+    pub(crate) fn run(mut self) -> (Option<ir::Program>, Vec<Diagnostic>) {
+        self.out.errors = self.typed.errors.iter().map(|(_, e)| e.name.text.clone()).collect();
+        self.find_architecture();
+        self.declared_types();
+        self.global_objects();
+        self.bind_stages();
+        let refused = self.diagnostics.iter().any(|d| d.severity == Severity::Error);
+        ((!refused).then_some(self.out), self.diagnostics)
+    }
+
+    /// Adds a diagnostic, once for each code and place.
+    pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
+        if diagnostic.span().is_none() || self.reported.insert((diagnostic.code, diagnostic.span())) {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// Says that `what` is not supported.
+    pub(crate) fn refuse(&mut self, what: &str, span: Span) {
+        self.report(refuse::not_supported(what, span));
+    }
+
+    /// Runs `make` one level deeper, or says that this is too deep and gives `None`.
+    pub(crate) fn deeper<T>(&mut self, span: Span, make: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        if self.depth == MAX_DEPTH {
+            self.report(refuse::too_deep(MAX_DEPTH, span));
+            return None;
+        }
+        self.depth += 1;
+        let made = make(self);
+        self.depth -= 1;
+        Some(made)
+    }
+
+    /// Says if a control-plane name is given twice among things of one kind.
+    pub(crate) fn claim_control_plane_name(
+        &mut self,
+        kind: &'static str,
+        name: &SmolStr,
+        annotations: &typed::Annotations,
+        span: Span,
+    ) {
+        if annotations.has("hidden") {
+            return;
+        }
+        if let Some(first) = self.control_plane.insert((kind, name.clone()), span) {
+            self.report(refuse::duplicate_name(kind, name, first, span));
+        }
+    }
+
+    /// The instances of extern objects at the top level, in order: each is state that a control plane can see.
+    fn global_objects(&mut self) {
+        let typed = self.typed;
+        for decl in &typed.decls {
+            let typed::Decl::Instance(id) = *decl else { continue };
+            if matches!(typed.instances[id].construct.of, typed::Constructed::Extern(..)) {
+                self.global(id);
+            }
+        }
+    }
+
+    /// A top-level instance, made when first used.
+    pub(crate) fn global(&mut self, id: Id<typed::Instance>) -> Object {
+        if let Some(object) = self.globals.get(&id) {
+            return object.clone();
+        }
+        let mut env = Env::default();
+        let object = self.instance(&mut env, id, true);
+        self.globals.insert(id, object.clone());
+        object
+    }
+}

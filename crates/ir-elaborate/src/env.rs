@@ -1,0 +1,63 @@
+//! What the names of one instance stand for.
+
+use ir::{InstanceId, ParserId, TableId, ValueSetId, VarId};
+use p4_check::typed::{self, Id, Substitution};
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+
+use crate::value::{Object, Value};
+
+/// What the names of one control, parser or function instance stand for.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Env {
+    /// Its type parameters, by closed types.
+    pub(crate) subst: Substitution,
+    /// Its constructor parameters.
+    pub(crate) values: FxHashMap<Id<typed::Var>, Value>,
+    /// Its parameters and the locals met so far.
+    pub(crate) vars: FxHashMap<Id<typed::Var>, VarId>,
+    /// The instances declared in it so far.
+    pub(crate) objects: FxHashMap<Id<typed::Instance>, Object>,
+    /// Its tables.
+    pub(crate) tables: FxHashMap<Id<typed::Table>, TableId>,
+    /// Its value sets.
+    pub(crate) value_sets: FxHashMap<Id<typed::ValueSet>, ValueSetId>,
+    /// The instance whose abstract method this implements.
+    pub(crate) this: Option<InstanceId>,
+    /// The prefix of its members' control-plane names.
+    pub(crate) prefix: SmolStr,
+    /// The extern objects made in it, in order.
+    pub(crate) instances: Vec<InstanceId>,
+}
+
+impl Env {
+    /// `ty` without type parameters.
+    pub(crate) fn close(&self, ty: &typed::Type) -> typed::Type {
+        self.subst.apply(ty)
+    }
+
+    /// `types` without type parameters.
+    pub(crate) fn close_all(&self, types: &[typed::Type]) -> Vec<typed::Type> {
+        types.iter().map(|t| self.close(t)).collect()
+    }
+}
+
+/// What is being made, so that nothing is made inside itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Open {
+    /// A control.
+    Control(Id<typed::Control>),
+    /// A parser.
+    Parser(Id<typed::Parser>),
+}
+
+/// The place of a state in a parser's source order, by its place in the IR: `start` comes first there.
+pub(crate) fn state_order(states: &[typed::State]) -> Vec<usize> {
+    let start = states.iter().position(|s| s.name.text == "start");
+    start.into_iter().chain((0..states.len()).filter(|i| Some(*i) != start)).collect()
+}
+
+/// Names a parser by the id it will get.
+pub(crate) fn next_parser(program: &ir::Program) -> ParserId {
+    ParserId::from(program.parsers.len())
+}

@@ -1,0 +1,111 @@
+//! Extern objects and functions: their declarations, on first use.
+
+use ir::{
+    Direction, ExternFunction, ExternFunctionId, ExternId, ExternMethod, ExternObject, Signature,
+    SignatureParam,
+};
+use p4_check::typed::{self, Id};
+
+use crate::annotation::annotations;
+use crate::elaborator::Elaborator;
+
+/// The direction, as the IR names it.
+pub(crate) fn direction(from: typed::Direction) -> Direction {
+    match from {
+        typed::Direction::None => Direction::None,
+        typed::Direction::In => Direction::In,
+        typed::Direction::Out => Direction::Out,
+        typed::Direction::InOut => Direction::InOut,
+    }
+}
+
+impl Elaborator<'_> {
+    /// The extern object type.
+    pub(crate) fn extern_object(&mut self, id: Id<typed::Extern>) -> ExternId {
+        if let Some(known) = self.extern_ids.get(&id) {
+            return *known;
+        }
+        let decl = &self.typed.externs[id];
+        let made = ExternId::from(self.out.externs.len());
+        self.extern_ids.insert(id, made);
+        let known = |a: &p4_arch::Architecture| a.object(&decl.name.text).is_some();
+        self.out.externs.push(ExternObject {
+            name: decl.name.text.clone(),
+            user: !self.arch.is_some_and(known) && !is_core_object(&decl.name.text),
+            type_params: self.type_param_names(&decl.type_params),
+            constructors: vec![],
+            methods: vec![],
+            annotations: annotations(&decl.annotations),
+            span: decl.span,
+        });
+        // A signature may name the type it belongs to: only now, when it has its id.
+        let constructors = decl.constructors.iter().map(|f| self.signature(*f).params).collect();
+        let methods = decl.methods.iter().map(|f| self.extern_method(*f)).collect();
+        let object = &mut self.out.externs[made.index()];
+        object.constructors = constructors;
+        object.methods = methods;
+        made
+    }
+
+    /// The extern function.
+    pub(crate) fn extern_function(&mut self, id: Id<typed::Function>) -> ExternFunctionId {
+        if let Some(known) = self.extern_function_ids.get(&id) {
+            return *known;
+        }
+        let decl = &self.typed.functions[id];
+        let known = |a: &p4_arch::Architecture| a.function(&decl.name.text).is_some();
+        let function = ExternFunction {
+            name: decl.name.text.clone(),
+            user: !self.arch.is_some_and(known)
+                && !matches!(decl.name.text.as_str(), "verify" | "static_assert"),
+            signature: self.signature(id),
+            annotations: annotations(&decl.annotations),
+            span: decl.span,
+        };
+        let made = ExternFunctionId::from(self.out.extern_functions.len());
+        self.out.extern_functions.push(function);
+        self.extern_function_ids.insert(id, made);
+        made
+    }
+
+    fn extern_method(&mut self, id: Id<typed::Function>) -> ExternMethod {
+        let decl = &self.typed.functions[id];
+        ExternMethod {
+            name: decl.name.text.clone(),
+            signature: self.signature(id),
+            is_abstract: decl.is_abstract,
+            annotations: annotations(&decl.annotations),
+        }
+    }
+
+    fn signature(&mut self, id: Id<typed::Function>) -> Signature {
+        let decl = &self.typed.functions[id];
+        Signature {
+            type_params: self.type_param_names(&decl.type_params),
+            params: decl.params.iter().map(|p| self.signature_param(*p)).collect(),
+            returns: self.ty(&decl.returns),
+        }
+    }
+
+    fn signature_param(&mut self, id: Id<typed::Var>) -> SignatureParam {
+        let decl = &self.typed.vars[id];
+        let passes = match decl.kind {
+            typed::VarKind::Param(d) => direction(d),
+            _ => Direction::None,
+        };
+        SignatureParam {
+            name: decl.name.text.clone(),
+            direction: passes,
+            ty: self.ty(&decl.ty),
+            optional: decl.optional,
+        }
+    }
+
+    fn type_param_names(&self, params: &[Id<typed::TypeVar>]) -> Vec<ir::Name> {
+        params.iter().map(|p| self.typed.type_vars[*p].name.text.clone()).collect()
+    }
+}
+
+fn is_core_object(name: &str) -> bool {
+    matches!(name, "packet_in" | "packet_out")
+}

@@ -1,0 +1,238 @@
+//! Instances: what constructor calls make (P4-16 §11.3).
+
+use base_diag::Span;
+use ir::{Instance, InstanceId, Owner};
+use p4_check::typed::{self, Arg, ArgValue, Constructed, Expr, ExprKind, Id, Type, Var};
+use smol_str::SmolStr;
+
+use crate::annotation::{annotations, local_name};
+use crate::elaborator::Elaborator;
+use crate::env::Env;
+use crate::names::qualify;
+use crate::value::{Object, Value};
+
+/// Where a constructor call stands: what it makes is named and annotated by that.
+pub(crate) struct Site<'a> {
+    /// The instance's name.
+    pub(crate) name: SmolStr,
+    /// Its full control-plane name.
+    pub(crate) control_plane_name: SmolStr,
+    /// Made at the top level, or as an argument of a package.
+    pub(crate) is_global: bool,
+    /// What is written there.
+    pub(crate) annotations: &'a typed::Annotations,
+    /// The declaration or the call.
+    pub(crate) span: Span,
+    /// Its initializer block, if it is a declared instance.
+    pub(crate) declared: Option<Id<typed::Instance>>,
+}
+
+impl Elaborator<'_> {
+    /// A declared instance, of the top level or of the block whose environment is `env`.
+    pub(crate) fn instance(&mut self, env: &mut Env, id: Id<typed::Instance>, is_global: bool) -> Object {
+        let decl = &self.typed.instances[id];
+        if matches!(decl.ty, Type::Array(..)) {
+            self.refuse("an array of extern instances", decl.span);
+            return Object::Broken;
+        }
+        let site = Site {
+            name: decl.name.text.clone(),
+            control_plane_name: qualify(&env.prefix, local_name(&decl.annotations, &decl.name)),
+            is_global,
+            annotations: &decl.annotations,
+            span: decl.span,
+            declared: Some(id),
+        };
+        self.construct(env, &decl.construct, site)
+    }
+
+    /// What a constructor call makes.
+    pub(crate) fn construct(&mut self, env: &mut Env, call: &typed::Construct, site: Site<'_>) -> Object {
+        let typed = self.typed;
+        let type_args = env.close_all(&call.type_args);
+        match call.of {
+            Constructed::Extern(id, constructor) => {
+                let params = constructor.map_or(&[][..], |f| &typed.functions[f].params);
+                match self.extern_instance(env, id, call, params, type_args, &site) {
+                    Some(made) => Object::Extern(made),
+                    None => Object::Broken,
+                }
+            }
+            Constructed::Control(id) => {
+                let Some(values) = self.constructor_args(env, &typed.controls[id].constructor_params, call)
+                else {
+                    return Object::Broken;
+                };
+                self.control(id, type_args, values, site)
+            }
+            Constructed::Parser(id) => {
+                let Some(values) = self.constructor_args(env, &typed.parsers[id].constructor_params, call)
+                else {
+                    return Object::Broken;
+                };
+                self.parser(id, type_args, values, site)
+            }
+            Constructed::Package(id) => {
+                let Some(values) = self.constructor_args(env, &typed.packages[id].params, call) else {
+                    return Object::Broken;
+                };
+                let named = |(param, value): (Id<Var>, Value)| (typed.vars[param].name.text.clone(), value);
+                Object::Package(values.into_iter().map(named).collect())
+            }
+        }
+    }
+
+    /// The values of constructor arguments; absent ones are left out. `None` if one is wrong, which is reported.
+    fn constructor_args(
+        &mut self,
+        env: &mut Env,
+        params: &[Id<Var>],
+        call: &typed::Construct,
+    ) -> Option<Vec<(Id<Var>, Value)>> {
+        let is_package = matches!(call.of, Constructed::Package(_));
+        let mut values = vec![];
+        let mut whole = true;
+        for (param, arg) in params.iter().zip(&call.args) {
+            match &arg.value {
+                ArgValue::Given(expr) | ArgValue::Default(expr) => {
+                    match self.constructor_arg(env, expr, *param, is_package) {
+                        Some(Value::Object(Object::Broken)) | None => whole = false,
+                        Some(value) => values.push((*param, value)),
+                    }
+                }
+                ArgValue::DontCare | ArgValue::Absent => {}
+            }
+        }
+        whole.then_some(values)
+    }
+
+    /// One constructor argument. An object made here is named after the parameter; the blocks of a package are
+    /// named after themselves.
+    fn constructor_arg(
+        &mut self,
+        env: &mut Env,
+        expr: &Expr,
+        param: Id<Var>,
+        is_package: bool,
+    ) -> Option<Value> {
+        let ExprKind::New(call) = &expr.kind else { return self.known(env, expr, "a constructor argument") };
+        let none = typed::Annotations::default();
+        let name = self.typed.vars[param].name.text.clone();
+        let site = Site {
+            control_plane_name: qualify(&env.prefix, &name),
+            name,
+            is_global: is_package,
+            annotations: &none,
+            span: call.span,
+            declared: None,
+        };
+        Some(Value::Object(self.construct(env, call, site)))
+    }
+
+    fn extern_instance(
+        &mut self,
+        env: &mut Env,
+        id: Id<typed::Extern>,
+        call: &typed::Construct,
+        params: &[Id<Var>],
+        type_args: Vec<Type>,
+        site: &Site<'_>,
+    ) -> Option<InstanceId> {
+        let object = self.extern_object(id);
+        let subst = typed::Substitution::new(&self.typed.externs[id].type_params, &type_args);
+        let mut args = vec![];
+        for (param, arg) in params.iter().zip(&call.args) {
+            let ty = subst.apply(&self.typed.vars[*param].ty);
+            args.push(self.extern_arg(env, arg, &ty, call.span)?);
+        }
+        let made = InstanceId::from(self.out.instances.len());
+        let type_args = type_args.iter().map(|t| self.ty(t)).collect();
+        self.claim_control_plane_name(
+            "extern instance",
+            &site.control_plane_name,
+            site.annotations,
+            site.span,
+        );
+        self.out.instances.push(Instance {
+            name: site.name.clone(),
+            control_plane_name: site.control_plane_name.clone(),
+            object,
+            type_args,
+            args,
+            owner: Owner::Program,
+            methods: vec![],
+            annotations: annotations(site.annotations),
+            span: site.span,
+        });
+        env.instances.push(made);
+        self.implementations(env, made, id, site);
+        Some(made)
+    }
+
+    fn extern_arg(&mut self, env: &Env, arg: &Arg, ty: &Type, span: Span) -> Option<(ir::Type, ir::Const)> {
+        let Some(expr) = arg.expr() else {
+            self.refuse("an optional constructor argument left out", span);
+            return None;
+        };
+        if matches!(expr.kind, ExprKind::New(_)) {
+            self.refuse("an instance as a constructor argument of an extern object", expr.span);
+            return None;
+        }
+        let value = self.known(env, expr, "a constructor argument")?;
+        match self.scalar(&value, ty) {
+            Some(scalar) => Some((self.ty(ty), scalar)),
+            None => {
+                self.refuse("a constructor argument of this type for an extern object", expr.span);
+                None
+            }
+        }
+    }
+
+    /// Implementations of abstract methods, and the instances declared beside them.
+    fn implementations(
+        &mut self,
+        env: &mut Env,
+        made: InstanceId,
+        object: Id<typed::Extern>,
+        site: &Site<'_>,
+    ) {
+        let typed = self.typed;
+        let Some(decl) = site.declared.map(|id| &typed.instances[id]) else { return };
+        if decl.implementations.is_empty() && decl.inner.is_empty() {
+            return;
+        }
+        let mut inside = Env {
+            this: Some(made),
+            prefix: site.control_plane_name.clone(),
+            vars: Default::default(),
+            instances: vec![],
+            ..env.clone()
+        };
+        for inner in &decl.inner {
+            let object = self.instance(&mut inside, *inner, false);
+            inside.objects.insert(*inner, object);
+        }
+        env.instances.append(&mut inside.instances);
+        for implementation in &decl.implementations {
+            let methods = &typed.externs[object].methods;
+            let index =
+                methods.iter().position(|m| *m == implementation.method).and_then(|i| u32::try_from(i).ok());
+            let body = inside.clone();
+            let function = self.deeper(site.span, |el| {
+                el.implementation(implementation.function, body, &site.control_plane_name)
+            });
+            if let (Some(index), Some(function)) = (index, function) {
+                self.out.instances[made.index()].methods.push((index, function));
+            }
+        }
+    }
+
+    /// Notes who declares these instances.
+    pub(crate) fn set_owner(&mut self, instances: &[InstanceId], owner: Owner) {
+        for id in instances {
+            if let Some(instance) = self.out.instances.get_mut(id.index()) {
+                instance.owner = owner;
+            }
+        }
+    }
+}

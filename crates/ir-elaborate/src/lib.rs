@@ -1,0 +1,52 @@
+//! A checked program to the elaborated IR: generics, constants and instances resolved.
+//!
+//! ```text
+//! control Acl<H>(inout H hdr)(bit<9> port) { table t { ... } apply { t.apply(); } }
+//! control In(...) { Acl<headers>(1) a; Acl<headers>(2) b; apply { a.apply(hdr); b.apply(hdr); } }
+//! V1Switch(..., In(), ...) main;
+//! ```
+//! becomes two controls whose tables are named `In.a.t` and `In.b.t`, and a stage `ingress` that runs `In`.
+//!
+//! Elaboration begins at `main` and makes what its constructor calls make (P4-16 §18.1, §18.2): only what can
+//! run is in the result. Structure, names, annotations and places of the source stay. What the IR cannot express
+//! is refused with a diagnostic, never left out.
+//!
+//! The way through the modules: [`package`] finds the stages, [`instance`] makes objects, [`control`],
+//! [`parser`], [`table`] and [`function`] fill them, [`stmt`], [`expr`] and [`call`] carry the code over,
+//! [`eval`] knows what is known at compile time.
+
+mod annotation;
+mod arguments;
+mod arith;
+mod call;
+mod consts;
+mod control;
+mod elaborator;
+mod env;
+mod eval;
+mod expr;
+mod externs;
+mod function;
+mod instance;
+mod keyset;
+mod names;
+mod package;
+mod packet;
+mod parser;
+mod priorities;
+mod properties;
+mod refuse;
+mod sizes;
+mod stmt;
+mod table;
+mod types;
+mod value;
+
+use base_diag::Diagnostic;
+
+/// The elaborated form of `program`, or `None` where the diagnostics say why there is none.
+///
+/// `program` has been checked without errors. The diagnostics are in the order in which elaboration meets them.
+pub fn elaborate(program: &p4_check::typed::Program) -> (Option<ir::Program>, Vec<Diagnostic>) {
+    elaborator::Elaborator::new(program).run()
+}

@@ -1,0 +1,78 @@
+//! What the elaborator says when it cannot go on.
+
+use base_diag::codes::elaborate as codes;
+use base_diag::{Diagnostic, Span};
+
+/// `what` is in the language, but not in the elaborated IR yet.
+pub(crate) fn not_supported(what: &str, span: Span) -> Diagnostic {
+    Diagnostic::error(codes::NOT_SUPPORTED, format!("{what}: not supported yet")).at(span, "used here")
+}
+
+/// A value must be known at compile time, and is not.
+pub(crate) fn not_constant(what: &str, span: Span) -> Diagnostic {
+    Diagnostic::error(codes::NOT_CONSTANT, format!("{what} must be known at compile time"))
+        .at(span, "depends on a value of the packet, or has no value")
+        .help("use literals, `const` values and constructor parameters")
+}
+
+/// A declaration that leads back to itself.
+pub(crate) fn recursive(what: &str, name: &str, span: Span) -> Diagnostic {
+    Diagnostic::error(codes::RECURSION, format!("{what} `{name}` uses itself"))
+        .at(span, "leads back to its own declaration")
+        .note("P4 has no recursion: neither calls nor instances may form a cycle (P4-16 §10.2)")
+}
+
+/// Calls or instances nested deeper than the elaborator goes.
+pub(crate) fn too_deep(limit: usize, span: Span) -> Diagnostic {
+    Diagnostic::error(codes::TOO_DEEP, "calls or instances are nested too deeply")
+        .at(span, "this one is one too many")
+        .note(format!("at most {limit} may be inside one another"))
+}
+
+/// One control-plane name for two things.
+pub(crate) fn duplicate_name(kind: &str, name: &str, first: Span, second: Span) -> Diagnostic {
+    Diagnostic::error(codes::DUPLICATE_NAME, format!("two {kind}s have the control-plane name `{name}`"))
+        .at(second, "this one too")
+        .at(first, "the first one")
+        .help("give one of them another name with `@name(\"...\")`")
+}
+
+/// A `static_assert` that constructor arguments make false.
+pub(crate) fn assertion_failed(span: Span) -> Diagnostic {
+    Diagnostic::error(codes::STATIC_ASSERT, "static assertion failed").at(span, "false for this instance")
+}
+
+/// A table property whose value is of another kind.
+pub(crate) fn table_property(name: &str, wants: &str, span: Span) -> Diagnostic {
+    Diagnostic::error(codes::TABLE_PROPERTY, format!("table property `{name}` wants {wants}"))
+        .at(span, "this is something else")
+}
+
+/// A direct object that belongs to another table already.
+pub(crate) fn shared_direct_object(object: &str, table: &str, span: Span) -> Diagnostic {
+    Diagnostic::error(codes::TABLE_PROPERTY, format!("`{object}` belongs to another table already"))
+        .at(span, format!("`{table}` has it"))
+        .note("a direct counter, meter or register has one cell for each entry of one table")
+        .help("declare one for each table")
+}
+
+/// An entry without the priority that the other entries need, or with one out of range.
+pub(crate) fn priority(title: &str, label: &str, span: Span) -> Diagnostic {
+    Diagnostic::error(codes::PRIORITY, title)
+        .at(span, label)
+        .note("a priority is a number from 1 to 2147483647 (P4-16 §14.2.1.4)")
+}
+
+/// No `main`.
+pub(crate) fn no_main() -> Diagnostic {
+    Diagnostic::error(codes::NO_MAIN, "the program has no `main` package")
+        .note("`main` says which parsers and controls run; without it a program can only be checked")
+        .help("add `V1Switch(...) main;` with the blocks of the program")
+}
+
+/// A package whose stages are unknown.
+pub(crate) fn unknown_architecture(package: &str, span: Span) -> Diagnostic {
+    Diagnostic::error(codes::ARCHITECTURE, format!("the stages of `{package}` are not known"))
+        .at(span, "this package")
+        .note("only the stages of v1model's `V1Switch` are known yet; other architectures can be checked")
+}

@@ -1,0 +1,62 @@
+//! Values known at compile time: what constructor parameters, constants and table properties are.
+
+use base_bits::num_bigint::BigInt;
+use ir::{ControlId, InstanceId, ParserId};
+use p4_check::typed::{Constant, Id};
+use smol_str::SmolStr;
+
+/// A value known at compile time. Its type is kept beside it: a number knows neither width nor sign.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Value {
+    /// Of `int`, `bit<W>`, `int<W>`, a serializable enum, or a newtype over these; in the range of its type.
+    Int(BigInt),
+    /// Of `bool` or a newtype over it.
+    Bool(bool),
+    /// Of `string`.
+    Str(SmolStr),
+    /// The place of an error.
+    Error(u32),
+    /// The place of a member of an enum without underlying type.
+    Enum(u32),
+    /// A member of `match_kind`.
+    MatchKind(Id<Constant>),
+    /// Fields, members or elements, in order.
+    Record(Vec<Value>),
+    /// `{#}`
+    Invalid,
+    /// An instance.
+    Object(Object),
+}
+
+/// What a constructor call makes.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Object {
+    /// An extern object.
+    Extern(InstanceId),
+    /// A parser.
+    Parser(ParserId),
+    /// A control.
+    Control(ControlId),
+    /// A package: its arguments by parameter, absent ones left out.
+    Package(Vec<(SmolStr, Value)>),
+    /// What could not be made; already reported.
+    Broken,
+}
+
+impl Value {
+    /// The number this is.
+    pub(crate) fn as_int(&self) -> Option<&BigInt> {
+        match self {
+            Value::Int(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The truth value this is.
+    pub(crate) fn as_bool(&self) -> Option<bool> {
+        match self {
+            Value::Bool(value) => Some(*value),
+            _ => None,
+        }
+    }
+}
