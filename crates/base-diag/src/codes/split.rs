@@ -1,3 +1,20 @@
 //! 05xx: regions, cuts and hand-overs.
 
-codes! {}
+codes! {
+    /// The splitter does not support something the program does.
+    NOT_SPLIT_YET = 0501,
+    /// A placement names a region that the program does not have.
+    UNKNOWN_REGION = 0502,
+    /// Two regions have one name.
+    DUPLICATE_REGION = 0503,
+    /// A region is marked where no cut can be made.
+    MISPLACED_REGION = 0504,
+    /// A state object is used on both sides of a cut.
+    SEPARATED_STATE = 0505,
+    /// A field of a header that may be invalid is live at a cut.
+    HIDDEN_FIELD = 0506,
+    /// A hand-over cannot hold what it would have to.
+    LAYOUT = 0507,
+    /// Two devices that hand over to one another are not linked.
+    NO_LINK = 0508,
+}

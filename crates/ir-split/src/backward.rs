@@ -1,0 +1,348 @@
+//! Backward dataflow: which leaves are live.
+
+use crate::facts::Facts;
+use crate::flow::Flow;
+use crate::place::{Covered, Leaf, LeafSet, RoleKey};
+use crate::section::{Code, SectionId};
+use crate::v1model::{self, Effect};
+use ir::{
+    ActionId, BinaryOp, Block, Call, Callee, ControlId, Direction, Expr, ExprKind, Keyset, Stmt, StmtKind,
+    SwitchOn, TableId, visit,
+};
+use std::collections::BTreeMap;
+
+/// What is live at a point.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Live {
+    /// May be read before it is written.
+    pub live: LeafSet,
+    /// Header fields that may be read before they are written *although their header may be invalid here*: a
+    /// hand-over sends valid headers only, so these would be lost.
+    pub hidden: LeafSet,
+}
+
+impl Live {
+    fn union(&mut self, other: &Live) {
+        self.live.union(&other.live);
+        self.hidden.union(&other.hidden);
+    }
+
+    fn kill(&mut self, leaf: Leaf) {
+        self.live.remove(leaf);
+        self.hidden.remove(leaf);
+    }
+}
+
+impl Flow<'_> {
+    /// What is live before `code`, given what is live at the start of each section.
+    pub fn code_backward(
+        &self,
+        control: ControlId,
+        code: &[Code],
+        facts: Facts,
+        at_section: &BTreeMap<SectionId, Live>,
+    ) -> Live {
+        let mut before = vec![];
+        let mut now = Some(facts);
+        for piece in code {
+            let Some(facts) = now else { break };
+            before.push(facts.clone());
+            now = self.code_forward(control, std::slice::from_ref(piece), facts, &mut BTreeMap::new());
+        }
+        let mut live = Live::default();
+        for (piece, facts) in code.iter().zip(before).rev() {
+            live = match piece {
+                Code::Stmt(stmt) => self.stmt_backward(control, stmt, &facts, live),
+                Code::If(cond, yes, no) => {
+                    let after = self.expr_forward(control, cond, facts.clone());
+                    let taken = self.assume(control, cond, true, after.clone());
+                    let not_taken = self.assume(control, cond, false, after);
+                    let mut arms = self.code_backward(control, yes, taken, at_section);
+                    arms.union(&self.code_backward(control, no, not_taken, at_section));
+                    self.read(control, cond, &facts, arms)
+                }
+                Code::Switch(on, cases) => {
+                    let mut arms = Live::default();
+                    for case in cases {
+                        arms.union(&self.code_backward(control, &case.code, facts.clone(), at_section));
+                    }
+                    self.switch_backward(control, on, &facts, arms)
+                }
+                Code::Region(_, inner) => self.code_backward(control, inner, facts, at_section),
+                Code::Goto(target) => at_section.get(target).cloned().unwrap_or_default(),
+            };
+        }
+        live
+    }
+
+    /// What is live before `block`.
+    pub fn block_backward(&self, control: ControlId, block: &Block, facts: &Facts, after: Live) -> Live {
+        let mut before = vec![];
+        let mut now = facts.clone();
+        for stmt in &block.stmts {
+            before.push(now.clone());
+            now = self.stmt_forward(control, stmt, now);
+        }
+        let pairs = block.stmts.iter().zip(before).rev();
+        pairs.fold(after, |live, (stmt, facts)| self.stmt_backward(control, stmt, &facts, live))
+    }
+
+    fn stmt_backward(&self, control: ControlId, stmt: &Stmt, facts: &Facts, mut live: Live) -> Live {
+        match &stmt.kind {
+            StmtKind::Declare(var, init) => {
+                self.leaves_of_var(control, *var).into_iter().for_each(|leaf| live.kill(leaf));
+                init.iter().fold(live, |live, e| self.read(control, e, facts, live))
+            }
+            StmtKind::Assign(place, value) => {
+                let live = self.write(control, place, facts, live);
+                self.read(control, value, facts, live)
+            }
+            StmtKind::AssignOp(_, place, value) => {
+                let live = self.read(control, place, facts, live);
+                self.read(control, value, facts, live)
+            }
+            StmtKind::Call(call) => self.call_backward(control, call, facts, live),
+            StmtKind::Apply(table) => self.table_backward(control, *table, facts, live),
+            StmtKind::SetValid(place, valid) => {
+                if let (true, Some(header)) = (*valid, self.places.header_of(control, place)) {
+                    for &leaf in &self.places.header(header).leaves {
+                        if live.live.contains(leaf) && !facts.is_valid(header) {
+                            live.hidden.insert(leaf);
+                        }
+                    }
+                }
+                live
+            }
+            StmtKind::If(cond, yes, no) => {
+                let after = self.expr_forward(control, cond, facts.clone());
+                let taken = self.assume(control, cond, true, after.clone());
+                let not_taken = self.assume(control, cond, false, after);
+                let mut arms = self.block_backward(control, yes, &taken, live.clone());
+                arms.union(&self.block_backward(control, no, &not_taken, live));
+                self.read(control, cond, facts, arms)
+            }
+            StmtKind::Switch(on, cases) => {
+                let mut arms = live.clone();
+                for case in cases {
+                    arms.union(&self.block_backward(control, &case.body, facts, live.clone()));
+                }
+                self.switch_backward(control, on, facts, arms)
+            }
+            StmtKind::Block(block) => self.block_backward(control, block, facts, live),
+            StmtKind::For { .. } | StmtKind::ForIn { .. } => self.loop_backward(control, stmt, facts, live),
+            StmtKind::Extract { header, varbit_bits, .. } => {
+                let live = self.write(control, header, facts, live);
+                varbit_bits.iter().fold(live, |live, e| self.read(control, e, facts, live))
+            }
+            // Only valid headers are emitted: what an invalid one holds does not matter.
+            StmtKind::Emit(_, value) => {
+                if let Covered::Whole(leaves) | Covered::Part(leaves) = self.places.covered(control, value) {
+                    leaves.into_iter().for_each(|leaf| {
+                        live.live.insert(leaf);
+                    });
+                }
+                live
+            }
+            StmtKind::PushFront(e, _)
+            | StmtKind::PopFront(e, _)
+            | StmtKind::Advance(_, e)
+            | StmtKind::Return(Some(e)) => self.read(control, e, facts, live),
+            StmtKind::Verify(a, b) => {
+                let live = self.read(control, a, facts, live);
+                self.read(control, b, facts, live)
+            }
+            StmtKind::Break | StmtKind::Continue | StmtKind::Exit | StmtKind::Return(None) => live,
+        }
+    }
+
+    /// A loop: what is read anywhere in it is live before it; nothing is killed.
+    fn loop_backward(&self, control: ControlId, stmt: &Stmt, facts: &Facts, mut live: Live) -> Live {
+        visit::exprs(stmt, &mut |e| live = self.read(control, e, facts, live.clone()));
+        let facts = self.stmt_forward(control, stmt, facts.clone());
+        let (StmtKind::For { body, .. } | StmtKind::ForIn { body, .. }) = &stmt.kind else { return live };
+        loop {
+            let before = live.clone();
+            live.union(&self.block_backward(control, body, &facts, before.clone()));
+            if live == before {
+                return live;
+            }
+        }
+    }
+
+    fn switch_backward(&self, control: ControlId, on: &SwitchOn, facts: &Facts, live: Live) -> Live {
+        match on {
+            SwitchOn::ActionRun(table) => self.table_backward(control, *table, facts, live),
+            SwitchOn::Value(value) => self.read(control, value, facts, live),
+        }
+    }
+
+    fn table_backward(&self, control: ControlId, table: TableId, facts: &Facts, after: Live) -> Live {
+        let table = &self.program.control(control).tables[table.index()];
+        let mut live = Live::default();
+        for run in &table.actions {
+            let mut before = self.action_backward(control, run.action, facts, after.clone());
+            for arg in &run.args {
+                before = self.read(control, arg, facts, before);
+            }
+            live.union(&before);
+        }
+        for entry in &table.entries {
+            for key in &entry.keys {
+                if let Keyset::Value(e) = key {
+                    live = self.read(control, e, facts, live);
+                }
+            }
+        }
+        table.keys.iter().fold(live, |live, key| self.read(control, &key.expr, facts, live))
+    }
+
+    fn action_backward(&self, control: ControlId, action: ActionId, facts: &Facts, after: Live) -> Live {
+        let action = &self.program.control(control).actions[action.index()];
+        let mut live = self.block_backward(control, &action.body, facts, after);
+        for &param in &action.params {
+            self.leaves_of_var(control, param).into_iter().for_each(|leaf| live.kill(leaf));
+        }
+        live
+    }
+
+    fn call_backward(&self, control: ControlId, call: &Call, facts: &Facts, mut live: Live) -> Live {
+        let directions = self.directions(control, call);
+        match &call.callee {
+            Callee::ExternFunction(f) => {
+                match v1model::function_effect(&self.program.extern_functions[f.index()]) {
+                    Effect::Drop => {
+                        self.standard(v1model::DROP_WRITES).into_iter().for_each(|leaf| live.kill(leaf));
+                        return live;
+                    }
+                    Effect::Conditional => return self.conditional_backward(control, call, facts, live),
+                    _ => {}
+                }
+            }
+            Callee::Method(instance, _) if self.is_frame_extern(*instance) => {
+                live = self.frame_extern_backward(live);
+            }
+            Callee::Action(action) => live = self.action_backward(control, *action, facts, live),
+            _ => {}
+        }
+        for (arg, direction) in call.args.iter().zip(&directions) {
+            if let (Some(arg), Direction::Out) = (arg, direction) {
+                live = self.write(control, arg, facts, live);
+            }
+        }
+        for (arg, direction) in call.args.iter().zip(&directions) {
+            if let (Some(arg), Direction::In | Direction::InOut | Direction::None) = (arg, direction) {
+                live = self.read(control, arg, facts, live);
+            }
+        }
+        live
+    }
+
+    /// `update_checksum(condition, data, checksum, ..)`: the rest matters only where the condition holds.
+    fn conditional_backward(&self, control: ControlId, call: &Call, facts: &Facts, live: Live) -> Live {
+        let mut args = call.args.iter().flatten();
+        let Some(condition) = args.next() else { return live };
+        let taken = self.assume(control, condition, true, facts.clone());
+        let live = args.fold(live, |live, arg| self.read(control, arg, &taken, live));
+        self.read(control, condition, facts, live)
+    }
+
+    /// The packet is deparsed and parsed again: its headers come from its bytes, metadata stays.
+    fn frame_extern_backward(&self, mut live: Live) -> Live {
+        for leaf in self.places.all_of(RoleKey::Headers) {
+            live.kill(leaf);
+        }
+        live.live.union(&self.deparser_reads);
+        live.live.union(&self.parser_reads);
+        live
+    }
+
+    /// A write to a place.
+    fn write(&self, control: ControlId, place: &Expr, facts: &Facts, mut live: Live) -> Live {
+        match self.places.covered(control, place) {
+            Covered::Whole(leaves) => leaves.into_iter().for_each(|leaf| live.kill(leaf)),
+            Covered::Part(_) | Covered::Nothing => {}
+        }
+        self.indices(control, place, facts, live)
+    }
+
+    /// The indices in a place are read, also where the place is written.
+    fn indices(&self, control: ControlId, place: &Expr, facts: &Facts, live: Live) -> Live {
+        match &place.kind {
+            ExprKind::Field(base, _)
+            | ExprKind::Slice { base, .. }
+            | ExprKind::Next(base)
+            | ExprKind::Last(base) => self.indices(control, base, facts, live),
+            ExprKind::Index(base, index) | ExprKind::SlicePlus { base, start: index, .. } => {
+                let live = self.read(control, index, facts, live);
+                self.indices(control, base, facts, live)
+            }
+            _ => live,
+        }
+    }
+
+    /// A read of an expression, with the effects of what it calls.
+    fn read(&self, control: ControlId, expr: &Expr, facts: &Facts, mut live: Live) -> Live {
+        match &expr.kind {
+            ExprKind::Const(_)
+            | ExprKind::InvalidHeader
+            | ExprKind::Lookahead(_)
+            | ExprKind::PacketLength(_) => live,
+            ExprKind::IsValid(_) => live,
+            ExprKind::Var(_) | ExprKind::Field(..) => match self.places.covered(control, expr) {
+                Covered::Whole(leaves) | Covered::Part(leaves) => {
+                    for leaf in leaves {
+                        self.read_leaf(leaf, facts, &mut live);
+                    }
+                    self.indices(control, expr, facts, live)
+                }
+                Covered::Nothing => match &expr.kind {
+                    ExprKind::Field(base, _) => self.read(control, base, facts, live),
+                    _ => live,
+                },
+            },
+            ExprKind::Index(base, index) | ExprKind::SlicePlus { base, start: index, .. } => {
+                let live = self.read(control, base, facts, live);
+                self.read(control, index, facts, live)
+            }
+            ExprKind::Next(base)
+            | ExprKind::Last(base)
+            | ExprKind::LastIndex(base)
+            | ExprKind::Slice { base, .. }
+            | ExprKind::Unary(_, base)
+            | ExprKind::Cast(base) => self.read(control, base, facts, live),
+            ExprKind::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) => {
+                let then = self.expr_forward(control, a, facts.clone());
+                let then = self.assume(control, a, *op == BinaryOp::And, then);
+                let mut through = self.read(control, b, &then, live.clone());
+                through.union(&live);
+                self.read(control, a, facts, through)
+            }
+            ExprKind::Binary(_, a, b) => {
+                let live = self.read(control, b, facts, live);
+                self.read(control, a, facts, live)
+            }
+            ExprKind::Ternary(cond, yes, no) => {
+                let after = self.expr_forward(control, cond, facts.clone());
+                let taken = self.assume(control, cond, true, after.clone());
+                let not_taken = self.assume(control, cond, false, after);
+                let mut arms = self.read(control, yes, &taken, live.clone());
+                arms.union(&self.read(control, no, &not_taken, live));
+                self.read(control, cond, facts, arms)
+            }
+            ExprKind::Aggregate(parts) => {
+                parts.iter().rev().fold(live, |live, part| self.read(control, part, facts, live))
+            }
+            ExprKind::ApplyHit(table) | ExprKind::ApplyMiss(table) => {
+                self.table_backward(control, *table, facts, live)
+            }
+            ExprKind::Call(call) => self.call_backward(control, call, facts, live),
+        }
+    }
+
+    fn read_leaf(&self, leaf: Leaf, facts: &Facts, live: &mut Live) {
+        live.live.insert(leaf);
+        if self.places.info(leaf).header.is_some_and(|h| !facts.is_valid(h)) {
+            live.hidden.insert(leaf);
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! What cannot be cut exactly, refused with the place and the reason.
+
+use crate::backward::Live;
+use crate::flow::{AtSection, Flow, parser_of};
+use crate::layout::{APP_BITS, NotCarried};
+use crate::mark::Mark;
+use crate::placement::{DeviceIndex, Placement};
+use crate::section::{Code, SectionId, Sections};
+use crate::state::{Separated, Uses};
+use crate::v1model::{Effect, function_effect, is_table_object, object_effect};
+use base_diag::codes::split as codes;
+use base_diag::{Diagnostic, Span, did_you_mean};
+use ir::{Arch, Block, Callee, Expr, ExprKind, Program, Stmt, StmtKind, Type, TypeKind, visit};
+
+/// What the splitter does not do yet, whatever the placement.
+pub fn check_program(program: &Program) -> Vec<Diagnostic> {
+    let mut found = vec![];
+    if !matches!(program.arch, Arch::V1Model(_)) {
+        found.push(unsupported(Span::NONE, "only v1model programs are split"));
+        return found;
+    }
+    for stage in ["ingress", "egress", "deparser"] {
+        if program.stage_control(stage).is_none() {
+            found.push(unsupported(Span::NONE, &format!("the program has no {stage}")));
+        }
+    }
+    check_headers(program, &mut found);
+    for stage in ["ingress", "egress"] {
+        let Some(id) = program.stage_control(stage) else { continue };
+        let control = program.control(id);
+        check_block(program, &control.body, true, &mut found);
+        for action in &control.actions {
+            check_block(program, &action.body, false, &mut found);
+        }
+        for table in &control.tables {
+            let objects = [table.implementation, table.counters, table.meters].into_iter().flatten();
+            for instance in objects {
+                let object = program.extern_object(program.instance(instance).object);
+                if is_table_object(object) {
+                    let what = format!("table `{}` uses a {}", table.name, object.name);
+                    found.push(unsupported(table.span, &what));
+                }
+            }
+        }
+    }
+    if let Some((parser, _)) = parser_of(program) {
+        for state in &parser.states {
+            let block = Block { annotations: vec![], stmts: state.stmts.clone() };
+            visit::stmts(&block, &mut |stmt| {
+                if let StmtKind::Extract { varbit_bits: Some(_), .. } = stmt.kind {
+                    found.push(unsupported(stmt.span, "the header has a varbit field"));
+                }
+            });
+        }
+    }
+    found
+}
+
+fn check_headers(program: &Program, found: &mut Vec<Diagnostic>) {
+    let role = |stage: &ir::Stage| stage.roles.iter().position(|r| *r == ir::Role::Headers);
+    let Some(id) = program.stage_control("ingress") else { return };
+    let Some(position) = program.stage("ingress").and_then(role) else { return };
+    let control = program.control(id);
+    let ty = control.vars[control.params[position].index()].ty.clone();
+    check_header_type(program, &ty, found);
+}
+
+fn check_header_type(program: &Program, ty: &Type, found: &mut Vec<Diagnostic>) {
+    for field in program.fields(ty) {
+        match &field.ty {
+            Type::Named(id) => {
+                let decl = program.type_decl(*id);
+                match &decl.kind {
+                    TypeKind::Struct(_) => check_header_type(program, &field.ty, found),
+                    TypeKind::Header(fields) if fields.iter().any(|f| matches!(f.ty, Type::Varbit(_))) => {
+                        found.push(unsupported(decl.span, "the header has a varbit field"));
+                    }
+                    TypeKind::Union(_) => found.push(unsupported(decl.span, "the packet has a header union")),
+                    _ => {}
+                }
+            }
+            Type::Stack(..) => {
+                let what = format!("`{}` is a header stack", field.name);
+                found.push(unsupported(Span::NONE, &what));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn check_block(program: &Program, block: &Block, is_body: bool, found: &mut Vec<Diagnostic>) {
+    visit::stmts(block, &mut |stmt| check_stmt(program, stmt, is_body, found));
+    visit::all_exprs(block, &mut |expr| check_expr(program, expr, found));
+}
+
+fn check_stmt(program: &Program, stmt: &Stmt, is_body: bool, found: &mut Vec<Diagnostic>) {
+    match &stmt.kind {
+        StmtKind::Exit => found.push(unsupported(stmt.span, "`exit` ends the program on all devices")),
+        StmtKind::Return(_) if is_body => {
+            found.push(unsupported(stmt.span, "`return` skips regions of other devices"));
+        }
+        StmtKind::Call(call) => check_call(program, call, found),
+        _ => {}
+    }
+}
+
+fn check_expr(program: &Program, expr: &Expr, found: &mut Vec<Diagnostic>) {
+    if let ExprKind::Call(call) = &expr.kind {
+        check_call(program, call, found);
+    }
+}
+
+fn check_call(program: &Program, call: &ir::Call, found: &mut Vec<Diagnostic>) {
+    match &call.callee {
+        Callee::ExternFunction(f) => {
+            let function = &program.extern_functions[f.index()];
+            if function_effect(function) == Effect::Unsupported {
+                found.push(unsupported(call.span, &format!("`{}` is called", function.name)));
+            }
+        }
+        Callee::Method(instance, _) => {
+            let object = program.extern_object(program.instance(*instance).object);
+            if object_effect(object) == Effect::Unsupported {
+                found.push(unsupported(call.span, &format!("a {} is used", object.name)));
+            }
+        }
+        Callee::Control(_) | Callee::Parser(_) => {
+            found.push(unsupported(call.span, "another block is applied"))
+        }
+        Callee::ParamMethod(..) => found.push(unsupported(call.span, "an extern parameter is used")),
+        Callee::Function(_) | Callee::Action(_) => {}
+    }
+}
+
+fn unsupported(span: Span, what: &str) -> Diagnostic {
+    Diagnostic::error(codes::NOT_SPLIT_YET, "this program cannot be split yet")
+        .at(span, what)
+        .note("what is not kept exact over a cut is refused, not approximated")
+        .help("place all regions on one device to run the program whole")
+}
+
+/// Mistakes in the placement itself.
+pub fn check_placement(marks: &[Mark], placement: &Placement) -> Vec<Diagnostic> {
+    let mut found = vec![];
+    for name in placement.regions.keys() {
+        if marks.iter().any(|m| m.name == *name) {
+            continue;
+        }
+        let title = format!("the program has no region `{name}`");
+        let mut diagnostic = Diagnostic::error(codes::UNKNOWN_REGION, title);
+        diagnostic = match did_you_mean(name, marks.iter().map(|m| m.name.as_str())) {
+            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+            None => diagnostic.help("mark a block with `@region(\"Name\")`"),
+        };
+        let names: Vec<_> = marks.iter().map(|m| format!("`{}`", m.name)).collect();
+        found.push(diagnostic.note(format!("its regions are: {}", names.join(", "))));
+    }
+    if placement.app >> APP_BITS != 0 {
+        let title = format!("app number {} is too large", placement.app);
+        found.push(
+            Diagnostic::error(codes::LAYOUT, title).note(format!("hand-overs hold {APP_BITS} bits of it")),
+        );
+    }
+    found
+}
+
+/// Cut edges that no link carries.
+pub fn check_links(sections: &Sections, placement: &Placement) -> Vec<Diagnostic> {
+    let mut missing: Vec<(DeviceIndex, DeviceIndex, SectionId)> = vec![];
+    for (from, to) in sections.cut_edges() {
+        let (a, b) = (sections.get(from).device, sections.get(to).device);
+        let linked = placement.ports.contains_key(&(a, b)) && placement.ports.contains_key(&(b, a));
+        if !linked && !missing.iter().any(|&(x, y, _)| (x, y) == (a, b)) {
+            missing.push((a, b, to));
+        }
+    }
+    let report = |(a, b, to): (DeviceIndex, DeviceIndex, SectionId)| {
+        let (from, at) = (placement.name(a), placement.name(b));
+        Diagnostic::error(codes::NO_LINK, format!("no link from `{from}` to `{at}`"))
+            .note(format!("control passes from `{from}` to section `{}` at `{at}`", sections.get(to).name))
+            .help("add a link between the two devices, or place the region elsewhere")
+    };
+    missing.into_iter().map(report).collect()
+}
+
+/// State objects that the placement pulls apart.
+pub fn check_state(
+    program: &Program,
+    sections: &Sections,
+    placement: &Placement,
+    separated: &[Separated],
+    uses: &std::collections::BTreeMap<SectionId, Uses>,
+) -> Vec<Diagnostic> {
+    let report = |s: &Separated| {
+        let instance = program.instance(s.instance);
+        let (first, second) = (sections.get(s.first), sections.get(s.second));
+        let (a, b) = (placement.name(first.device), placement.name(second.device));
+        let why = match a == b {
+            true => format!("a packet leaves `{a}` between the two uses"),
+            false => format!("it would have to be on `{a}` and on `{b}`"),
+        };
+        debug_assert!(uses.contains_key(&s.first));
+        Diagnostic::error(
+            codes::SEPARATED_STATE,
+            format!("`{}` is used across a cut", instance.control_plane_name),
+        )
+        .at(instance.span, why)
+        .at(first_span(&first.code), format!("used in `{}`", first.name))
+        .at(first_span(&second.code), format!("and in `{}`", second.name))
+        .help("place both regions on one device, without another region between them")
+    };
+    separated.iter().map(report).collect()
+}
+
+/// Header fields that a hand-over would lose because their header may be invalid.
+pub fn check_hidden(flow: &Flow<'_>, sections: &Sections, at: &[AtSection]) -> Vec<Diagnostic> {
+    let mut found: Vec<Diagnostic> = vec![];
+    let mut seen = vec![];
+    for id in sections.resume_points() {
+        let Live { hidden, .. } = &at[id.0 as usize].live;
+        for leaf in hidden.iter().filter(|&leaf| at[id.0 as usize].facts.may_be_written(leaf)) {
+            if seen.contains(&leaf) {
+                continue;
+            }
+            seen.push(leaf);
+            let info = flow.places.info(leaf);
+            let title = format!("`{}` may be read while invalid", info.name);
+            found.push(
+                Diagnostic::error(codes::HIDDEN_FIELD, title)
+                    .at(
+                        first_span(&sections.get(id).code),
+                        format!("the cut before `{}`", sections.get(id).name),
+                    )
+                    .note(
+                        "a hand-over carries valid headers only: the field would read as zero behind the cut",
+                    )
+                    .help(format!("read it only where `{}.isValid()` holds", parent(&info.name))),
+            );
+        }
+    }
+    found
+}
+
+/// Live values without a form in a header.
+pub fn check_carried(flow: &Flow<'_>, sections: &Sections, refused: &[NotCarried]) -> Vec<Diagnostic> {
+    let report = |r: &NotCarried| {
+        let info = flow.places.info(r.leaf);
+        let section = sections.get(r.section);
+        Diagnostic::error(codes::LAYOUT, format!("`{}` cannot be carried over a cut", info.name))
+            .at(first_span(&section.code), format!("it is live where `{}` starts", section.name))
+            .note("values of type bit, int, bool, newtype and serializable enum are carried")
+            .help("turn it into a bit or a number before the cut")
+    };
+    refused.iter().map(report).collect()
+}
+
+fn parent(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(parent, _)| parent)
+}
+
+/// The place of the first statement of some code.
+fn first_span(code: &[Code]) -> Span {
+    let spans = code.iter().map(|piece| match piece {
+        Code::Stmt(stmt) => stmt.span,
+        Code::If(cond, ..) => cond.span,
+        Code::Switch(_, cases) => cases.first().map_or(Span::NONE, |c| first_span(&c.code)),
+        Code::Region(_, inner) => first_span(inner),
+        Code::Goto(_) => Span::NONE,
+    });
+    spans.into_iter().find(|s| !s.is_none()).unwrap_or(Span::NONE)
+}

@@ -1,0 +1,105 @@
+//! What is known when control reaches a point: which headers are surely valid, which leaves may differ from zero.
+
+use crate::place::{HeaderIndex, Leaf, LeafSet};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+/// Facts that hold on every path to a point.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Facts {
+    /// Surely valid.
+    valid: BTreeSet<HeaderIndex>,
+    /// Not made valid since the parser: if it is valid, so is all that the parser extracts before it.
+    unmade: BTreeSet<HeaderIndex>,
+    /// Not made invalid since the parser.
+    unremoved: BTreeSet<HeaderIndex>,
+    /// Written on some path: all others still have their initial zero.
+    written: LeafSet,
+    parsed_before: Rc<BTreeMap<HeaderIndex, BTreeSet<HeaderIndex>>>,
+}
+
+impl Facts {
+    /// Behind the parser: `parsed_before` are the headers it surely extracts before each, `written` the leaves
+    /// that it or the device may have written.
+    pub fn after_parser(
+        parsed_before: Rc<BTreeMap<HeaderIndex, BTreeSet<HeaderIndex>>>,
+        headers: usize,
+        written: LeafSet,
+    ) -> Facts {
+        let all: BTreeSet<_> = (0..headers as u32).map(HeaderIndex).collect();
+        Facts { valid: BTreeSet::new(), unmade: all.clone(), unremoved: all, written, parsed_before }
+    }
+
+    /// The packet was parsed again: nothing is known of its headers.
+    pub fn reparse(&mut self, headers: usize) {
+        *self = Facts::after_parser(self.parsed_before.clone(), headers, self.written.clone());
+    }
+
+    /// The header is surely valid.
+    pub fn is_valid(&self, header: HeaderIndex) -> bool {
+        self.valid.contains(&header)
+    }
+
+    /// Control comes here only if the header is valid.
+    pub fn assume_valid(&mut self, header: HeaderIndex) {
+        self.valid.insert(header);
+        if !self.unmade.contains(&header) {
+            return;
+        }
+        for &before in self.parsed_before.get(&header).into_iter().flatten() {
+            if self.unremoved.contains(&before) {
+                self.valid.insert(before);
+            }
+        }
+    }
+
+    /// The header is made valid here.
+    pub fn make_valid(&mut self, header: HeaderIndex) {
+        self.valid.insert(header);
+        self.unmade.remove(&header);
+    }
+
+    /// The header may be valid or not from here on.
+    pub fn forget(&mut self, header: HeaderIndex) {
+        self.valid.remove(&header);
+        self.unmade.remove(&header);
+        self.unremoved.remove(&header);
+    }
+
+    /// The header is made invalid here.
+    pub fn make_invalid(&mut self, header: HeaderIndex) {
+        self.valid.remove(&header);
+        self.unremoved.remove(&header);
+    }
+
+    /// The leaf is written here.
+    pub fn write(&mut self, leaf: Leaf) {
+        self.written.insert(leaf);
+    }
+
+    /// The leaf is zero again.
+    pub fn zero(&mut self, leaf: Leaf) {
+        self.written.remove(leaf);
+    }
+
+    /// Some path has written the leaf.
+    pub fn may_be_written(&self, leaf: Leaf) -> bool {
+        self.written.contains(leaf)
+    }
+
+    /// What holds where two paths meet.
+    pub fn meet(&mut self, other: &Facts) {
+        self.valid.retain(|h| other.valid.contains(h));
+        self.unmade.retain(|h| other.unmade.contains(h));
+        self.unremoved.retain(|h| other.unremoved.contains(h));
+        self.written.union(&other.written);
+    }
+}
+
+/// What holds where any number of paths meet; `None` if there is none.
+pub fn meet_all(paths: impl IntoIterator<Item = Facts>) -> Option<Facts> {
+    paths.into_iter().reduce(|mut a, b| {
+        a.meet(&b);
+        a
+    })
+}

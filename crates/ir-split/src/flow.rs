@@ -1,0 +1,395 @@
+//! Dataflow over sections: what is known and what is live where each one starts.
+//!
+//! One pass forward and one pass backward over the sections in topological order; loops inside a statement run to
+//! their fixed point. No path is enumerated.
+
+use crate::backward::Live;
+use crate::facts::Facts;
+use crate::place::{Covered, HeaderIndex, Leaf, LeafSet, Places, RoleKey, Root};
+use crate::section::{Half, SectionId, SectionKind, Sections};
+use crate::v1model;
+use ir::{
+    Call, Callee, ControlId, Direction, Expr, ExprKind, InstanceId, Parser, Program, Stage, StageKind,
+    StateRef, Stmt, StmtKind, Transition, VarId, visit,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+/// A program prepared for dataflow.
+pub struct Flow<'a> {
+    /// The program.
+    pub program: &'a Program,
+    /// Its leaves.
+    pub places: &'a Places,
+    /// Metadata that the parser may write.
+    pub parser_writes: LeafSet,
+    /// Metadata that the parser may read.
+    pub parser_reads: LeafSet,
+    /// Header fields that the deparser may emit.
+    pub deparser_reads: LeafSet,
+    parsed_before: Rc<BTreeMap<HeaderIndex, BTreeSet<HeaderIndex>>>,
+}
+
+/// What holds at the start of a section.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AtSection {
+    /// On every path to it.
+    pub facts: Facts,
+    /// On some path from it.
+    pub live: Live,
+}
+
+impl<'a> Flow<'a> {
+    /// Prepares a program.
+    pub fn new(program: &'a Program, places: &'a Places) -> Flow<'a> {
+        let mut flow = Flow {
+            program,
+            places,
+            parser_writes: LeafSet::default(),
+            parser_reads: LeafSet::default(),
+            deparser_reads: LeafSet::default(),
+            parsed_before: Rc::default(),
+        };
+        if let Some((parser, stage)) = parser_of(program) {
+            let by_var = shared_of(parser, stage);
+            flow.read_parser(parser, &by_var);
+        }
+        if let Some(id) = program.stage_control("deparser") {
+            let body = &program.control(id).body;
+            let live = flow.block_backward(id, body, &flow.start_facts(), Live::default());
+            flow.deparser_reads = live.live;
+        }
+        flow
+    }
+
+    /// Facts right behind the parser.
+    pub fn start_facts(&self) -> Facts {
+        let mut written = self.parser_writes.clone();
+        for leaf in self.standard(&v1model::set_at_start()) {
+            written.insert(leaf);
+        }
+        Facts::after_parser(self.parsed_before.clone(), self.places.headers.len(), written)
+    }
+
+    /// What holds at the start of each section; the control of each half is given.
+    pub fn analyze(&self, sections: &Sections, ingress: ControlId, egress: ControlId) -> Vec<AtSection> {
+        let control = |half| if half == Half::Ingress { ingress } else { egress };
+        let mut facts: BTreeMap<SectionId, Facts> = BTreeMap::new();
+        let start = self.locals_forward(ingress, self.start_facts());
+        facts.insert(sections.first(Half::Ingress), start);
+        for (id, section) in sections.iter() {
+            let Some(here) = facts.get(&id).cloned() else { continue };
+            if section.kind == SectionKind::End && section.half == Half::Ingress {
+                let behind = self.locals_forward(egress, self.at_egress(here.clone()));
+                facts.insert(sections.first(Half::Egress), behind);
+            }
+            self.code_forward(control(section.half), &section.code, here, &mut facts);
+        }
+        let mut live: BTreeMap<SectionId, Live> = BTreeMap::new();
+        for (id, section) in sections.iter().rev() {
+            let here = match (section.kind, section.half) {
+                (SectionKind::End, Half::Egress) => self.at_exit(facts.get(&id)),
+                (SectionKind::End, Half::Ingress) => {
+                    let first = sections.first(Half::Egress);
+                    self.before_egress(live.get(&first).cloned().unwrap_or_default())
+                }
+                _ => {
+                    let Some(here) = facts.get(&id) else { continue };
+                    self.code_backward(control(section.half), &section.code, here.clone(), &live)
+                }
+            };
+            live.insert(id, here);
+        }
+        let unreached = self.start_facts();
+        sections
+            .iter()
+            .map(|(id, _)| AtSection {
+                facts: facts.remove(&id).unwrap_or_else(|| unreached.clone()),
+                live: live.remove(&id).unwrap_or_default(),
+            })
+            .collect()
+    }
+
+    fn locals_forward(&self, control: ControlId, facts: Facts) -> Facts {
+        let locals = &self.program.control(control).locals;
+        locals.iter().fold(facts, |facts, stmt| self.stmt_forward(control, stmt, facts))
+    }
+
+    /// The traffic manager overwrites its part of the standard metadata.
+    fn at_egress(&self, mut facts: Facts) -> Facts {
+        self.standard(&v1model::set_at_egress()).into_iter().for_each(|leaf| facts.write(leaf));
+        self.standard(&["egress_spec"]).into_iter().for_each(|leaf| facts.zero(leaf));
+        facts
+    }
+
+    fn before_egress(&self, mut live: Live) -> Live {
+        for leaf in self.standard(&v1model::set_at_egress()) {
+            live.live.remove(leaf);
+        }
+        for leaf in self.standard(&v1model::read_after_ingress()) {
+            live.live.insert(leaf);
+        }
+        live
+    }
+
+    /// Behind egress come checksums, the deparser, and the port.
+    fn at_exit(&self, facts: Option<&Facts>) -> Live {
+        let facts = facts.cloned().unwrap_or_else(|| self.start_facts());
+        let mut live = Live::default();
+        live.live.union(&self.deparser_reads);
+        if let Some(id) = self.program.stage_control("compute_checksum") {
+            live = self.block_backward(id, &self.program.control(id).body, &facts, live);
+        }
+        for leaf in self.standard(&v1model::read_after_egress()) {
+            live.live.insert(leaf);
+        }
+        live
+    }
+
+    /// The leaves of these fields of the standard metadata.
+    pub fn standard(&self, names: &[&str]) -> Vec<Leaf> {
+        names.iter().filter_map(|name| self.places.standard(name)).collect()
+    }
+
+    /// The leaves of a variable.
+    pub fn leaves_of_var(&self, control: ControlId, var: VarId) -> Vec<Leaf> {
+        let ty = self.program.control(control).vars[var.index()].ty.clone();
+        let expr = Expr { kind: ExprKind::Var(var), ty, span: base_diag::Span::NONE };
+        match self.places.covered(control, &expr) {
+            Covered::Whole(leaves) | Covered::Part(leaves) => leaves,
+            Covered::Nothing => vec![],
+        }
+    }
+
+    /// Headers whose validity a write to `place` (which covers `leaves`) may change: all but a write to a field.
+    pub fn headers_written_whole(
+        &self,
+        control: ControlId,
+        place: &Expr,
+        leaves: &[Leaf],
+    ) -> BTreeSet<HeaderIndex> {
+        let into_header = match &place.kind {
+            ExprKind::Field(base, _) => self.places.header_of(control, base).is_some(),
+            ExprKind::Slice { .. } | ExprKind::SlicePlus { .. } => true,
+            _ => false,
+        };
+        match into_header {
+            true => BTreeSet::new(),
+            false => leaves.iter().filter_map(|&leaf| self.places.info(leaf).header).collect(),
+        }
+    }
+
+    /// True for an instance of a frame extern.
+    pub fn is_frame_extern(&self, instance: InstanceId) -> bool {
+        let object = self.program.extern_object(self.program.instance(instance).object);
+        v1model::frame_extern(object).is_some()
+    }
+
+    /// How each argument of a call passes.
+    pub fn directions(&self, control: ControlId, call: &Call) -> Vec<Direction> {
+        let of_vars = |vars: &[ir::Var], params: &[VarId]| -> Vec<Direction> {
+            params
+                .iter()
+                .map(|p| match vars[p.index()].kind {
+                    ir::VarKind::Param(direction) => direction,
+                    ir::VarKind::Local => Direction::None,
+                })
+                .collect()
+        };
+        let of_signature =
+            |params: &[ir::SignatureParam]| params.iter().map(|p| p.direction).collect::<Vec<_>>();
+        match &call.callee {
+            Callee::Function(id) => {
+                let function = &self.program.functions[id.index()];
+                of_vars(&function.vars, &function.params)
+            }
+            Callee::Action(id) => {
+                let control = self.program.control(control);
+                of_vars(&control.vars, &control.actions[id.index()].params)
+            }
+            Callee::Control(id) => {
+                of_vars(&self.program.control(*id).vars, &self.program.control(*id).params)
+            }
+            Callee::Parser(id) => of_vars(&self.program.parser(*id).vars, &self.program.parser(*id).params),
+            Callee::ExternFunction(id) => {
+                of_signature(&self.program.extern_functions[id.index()].signature.params)
+            }
+            Callee::Method(instance, method) => {
+                let object = self.program.extern_object(self.program.instance(*instance).object);
+                of_signature(&object.methods[*method as usize].signature.params)
+            }
+            Callee::ParamMethod(..) => call.args.iter().map(|_| Direction::InOut).collect(),
+        }
+    }
+
+    /// Finds what the parser reads and writes, and which headers it surely extracts before which.
+    fn read_parser(&mut self, parser: &Parser, by_var: &BTreeMap<VarId, RoleKey>) {
+        let mut extracts: Vec<Vec<HeaderIndex>> = vec![];
+        for state in &parser.states {
+            let block = ir::Block { annotations: vec![], stmts: state.stmts.clone() };
+            let mut here = vec![];
+            visit::stmts(&block, &mut |stmt| self.read_parser_stmt(stmt, by_var, &mut here));
+            if let Transition::Select(select) = &state.transition {
+                for expr in &select.exprs {
+                    self.parser_reads_of(expr, by_var);
+                }
+            }
+            extracts.push(here);
+        }
+        self.parsed_before = Rc::new(dominating_extracts(parser, &extracts));
+    }
+
+    fn read_parser_stmt(
+        &mut self,
+        stmt: &Stmt,
+        by_var: &BTreeMap<VarId, RoleKey>,
+        extracts: &mut Vec<HeaderIndex>,
+    ) {
+        match &stmt.kind {
+            StmtKind::Extract { header, .. } => {
+                let path = path_of(header, by_var);
+                let found = path.and_then(|(key, path)| {
+                    (key == RoleKey::Headers)
+                        .then(|| self.places.headers.iter().position(|h| h.path == path))?
+                });
+                extracts.extend(found.map(|i| HeaderIndex(i as u32)));
+            }
+            StmtKind::Assign(place, value) => {
+                self.parser_writes_of(place, by_var);
+                self.parser_reads_of(value, by_var);
+            }
+            StmtKind::AssignOp(_, place, value) => {
+                self.parser_writes_of(place, by_var);
+                self.parser_reads_of(place, by_var);
+                self.parser_reads_of(value, by_var);
+            }
+            _ => {
+                // A call may write what it is given.
+                let is_call = matches!(stmt.kind, StmtKind::Call(_));
+                visit::exprs(stmt, &mut |e| {
+                    self.parser_reads_of(e, by_var);
+                    if is_call {
+                        self.parser_writes_of(e, by_var);
+                    }
+                });
+            }
+        }
+    }
+
+    fn parser_reads_of(&mut self, expr: &Expr, by_var: &BTreeMap<VarId, RoleKey>) {
+        visit::subexprs(expr, &mut |e| {
+            for leaf in self.metadata_under(e, by_var) {
+                self.parser_reads.insert(leaf);
+            }
+        });
+    }
+
+    fn parser_writes_of(&mut self, place: &Expr, by_var: &BTreeMap<VarId, RoleKey>) {
+        for leaf in self.metadata_under(place, by_var) {
+            self.parser_writes.insert(leaf);
+        }
+    }
+
+    /// The metadata leaves at or below a place of the parser; none for anything else.
+    fn metadata_under(&self, place: &Expr, by_var: &BTreeMap<VarId, RoleKey>) -> Vec<Leaf> {
+        let Some((key, path)) = path_of(place, by_var) else { return vec![] };
+        if key == RoleKey::Headers || path.is_empty() && !matches!(place.kind, ExprKind::Var(_)) {
+            return vec![];
+        }
+        let root = Root::Shared(key);
+        let under = self
+            .places
+            .leaves
+            .iter()
+            .enumerate()
+            .filter(|(_, l)| l.root == root && l.path.starts_with(&path));
+        under.map(|(i, _)| Leaf(i as u32)).collect()
+    }
+}
+
+/// The program's parser and its stage.
+pub fn parser_of(program: &Program) -> Option<(&Parser, &Stage)> {
+    program.stages.iter().find_map(|stage| match stage.kind {
+        StageKind::Parse(id) => Some((program.parser(id), stage)),
+        _ => None,
+    })
+}
+
+/// Which shared object each parameter of the parser is.
+fn shared_of(parser: &Parser, stage: &Stage) -> BTreeMap<VarId, RoleKey> {
+    let keys = parser.params.iter().zip(&stage.roles).filter_map(|(&var, role)| match role {
+        ir::Role::Headers => Some((var, RoleKey::Headers)),
+        ir::Role::Metadata => Some((var, RoleKey::Metadata)),
+        ir::Role::StandardMetadata => Some((var, RoleKey::Standard)),
+        ir::Role::Packet => None,
+    });
+    keys.collect()
+}
+
+/// The shared object and field path of a place; for a slice or an element, of what it is part of.
+fn path_of(place: &Expr, by_var: &BTreeMap<VarId, RoleKey>) -> Option<(RoleKey, Vec<u32>)> {
+    match &place.kind {
+        ExprKind::Var(var) => Some((*by_var.get(var)?, vec![])),
+        ExprKind::Field(base, index) => {
+            let (key, mut path) = path_of(base, by_var)?;
+            path.push(*index);
+            Some((key, path))
+        }
+        ExprKind::Slice { base, .. }
+        | ExprKind::SlicePlus { base, .. }
+        | ExprKind::Index(base, _)
+        | ExprKind::Next(base)
+        | ExprKind::Last(base) => path_of(base, by_var),
+        _ => None,
+    }
+}
+
+/// For each header that is extracted in one state only: the headers extracted on every path before it.
+fn dominating_extracts(
+    parser: &Parser,
+    extracts: &[Vec<HeaderIndex>],
+) -> BTreeMap<HeaderIndex, BTreeSet<HeaderIndex>> {
+    let all: BTreeSet<HeaderIndex> = extracts.iter().flatten().copied().collect();
+    // Headers surely extracted when a state is entered: all, until a path shows otherwise.
+    let mut at_entry = vec![all.clone(); parser.states.len()];
+    if let Some(start) = at_entry.first_mut() {
+        start.clear();
+    }
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for (index, state) in parser.states.iter().enumerate() {
+            let mut out = at_entry[index].clone();
+            out.extend(&extracts[index]);
+            for next in successors(&state.transition) {
+                let before = at_entry[next].len();
+                at_entry[next].retain(|h| out.contains(h));
+                changed |= at_entry[next].len() != before;
+            }
+        }
+    }
+    let mut result: BTreeMap<HeaderIndex, BTreeSet<HeaderIndex>> = BTreeMap::new();
+    for (index, headers) in extracts.iter().enumerate() {
+        let mut so_far = at_entry[index].clone();
+        for &header in headers {
+            result
+                .entry(header)
+                .and_modify(|s| s.retain(|h| so_far.contains(h)))
+                .or_insert_with(|| so_far.clone());
+            so_far.insert(header);
+        }
+    }
+    result
+}
+
+/// The states a transition may go to.
+pub fn successors(transition: &Transition) -> Vec<usize> {
+    let index = |next: &StateRef| match next {
+        StateRef::State(id) => Some(id.index()),
+        StateRef::Accept | StateRef::Reject => None,
+    };
+    match transition {
+        Transition::Goto(next) => index(next).into_iter().collect(),
+        Transition::Select(select) => select.cases.iter().filter_map(|c| index(&c.next)).collect(),
+    }
+}

@@ -1,0 +1,239 @@
+//! Forward dataflow: [`Facts`] through statements.
+
+use crate::facts::{Facts, meet_all};
+use crate::flow::Flow;
+use crate::place::Covered;
+use crate::section::{Code, SectionId};
+use crate::v1model::{self, Effect};
+use ir::{
+    ActionId, BinaryOp, Block, Call, Callee, ControlId, Direction, Expr, ExprKind, Stmt, StmtKind, SwitchOn,
+    TableId, UnaryOp, visit,
+};
+use std::collections::BTreeMap;
+
+impl Flow<'_> {
+    /// The facts behind `code`, and those at each `Goto`; `None` if control never comes out at the end.
+    pub fn code_forward(
+        &self,
+        control: ControlId,
+        code: &[Code],
+        mut facts: Facts,
+        at_goto: &mut BTreeMap<SectionId, Facts>,
+    ) -> Option<Facts> {
+        for piece in code {
+            facts = match piece {
+                Code::Stmt(stmt) => self.stmt_forward(control, stmt, facts),
+                Code::If(cond, yes, no) => {
+                    let facts = self.expr_forward(control, cond, facts);
+                    let taken = self.assume(control, cond, true, facts.clone());
+                    let not_taken = self.assume(control, cond, false, facts);
+                    let yes = self.code_forward(control, yes, taken, at_goto);
+                    let no = self.code_forward(control, no, not_taken, at_goto);
+                    meet_all(yes.into_iter().chain(no))?
+                }
+                Code::Switch(on, cases) => {
+                    let facts = self.switch_forward(control, on, facts);
+                    let ends = cases
+                        .iter()
+                        .filter_map(|c| self.code_forward(control, &c.code, facts.clone(), at_goto));
+                    let ends: Vec<_> = ends.collect();
+                    meet_all(ends)?
+                }
+                Code::Region(_, inner) => self.code_forward(control, inner, facts, at_goto)?,
+                Code::Goto(target) => {
+                    match at_goto.get_mut(target) {
+                        Some(there) => there.meet(&facts),
+                        None => {
+                            at_goto.insert(*target, facts);
+                        }
+                    }
+                    return None;
+                }
+            };
+        }
+        Some(facts)
+    }
+
+    /// The facts behind `block`.
+    pub fn block_forward(&self, control: ControlId, block: &Block, facts: Facts) -> Facts {
+        block.stmts.iter().fold(facts, |facts, stmt| self.stmt_forward(control, stmt, facts))
+    }
+
+    /// The facts behind `stmt`.
+    pub fn stmt_forward(&self, control: ControlId, stmt: &Stmt, mut facts: Facts) -> Facts {
+        if !matches!(stmt.kind, StmtKind::For { .. } | StmtKind::ForIn { .. }) {
+            visit::exprs(stmt, &mut |e| facts = self.expr_forward(control, e, facts.clone()));
+        }
+        match &stmt.kind {
+            StmtKind::Declare(var, init) => {
+                for leaf in self.leaves_of_var(control, *var) {
+                    match init {
+                        Some(_) => facts.write(leaf),
+                        None => facts.zero(leaf),
+                    }
+                }
+            }
+            StmtKind::Assign(place, value) => self.assign_forward(control, place, value, &mut facts),
+            StmtKind::AssignOp(_, place, _) => self.write_forward(control, place, &mut facts),
+            StmtKind::SetValid(place, valid) => match self.places.header_of(control, place) {
+                Some(header) if *valid => facts.make_valid(header),
+                Some(header) => facts.make_invalid(header),
+                None => self.write_forward(control, place, &mut facts),
+            },
+            StmtKind::PushFront(place, _) | StmtKind::PopFront(place, _) => {
+                self.write_forward(control, place, &mut facts);
+            }
+            StmtKind::Extract { header, .. } => self.write_forward(control, header, &mut facts),
+            StmtKind::Call(call) => facts = self.call_forward(control, call, facts),
+            StmtKind::Apply(table) => facts = self.table_forward(control, *table, facts),
+            StmtKind::If(cond, yes, no) => {
+                let taken = self.assume(control, cond, true, facts.clone());
+                let not_taken = self.assume(control, cond, false, facts);
+                facts = self.block_forward(control, yes, taken);
+                facts.meet(&self.block_forward(control, no, not_taken));
+            }
+            StmtKind::Switch(on, cases) => {
+                let before = self.switch_forward(control, on, facts);
+                let mut ends: Vec<_> =
+                    cases.iter().map(|c| self.block_forward(control, &c.body, before.clone())).collect();
+                if !cases.iter().any(ir::SwitchCase::is_default) {
+                    ends.push(before.clone());
+                }
+                facts = meet_all(ends).unwrap_or(before);
+            }
+            StmtKind::Block(block) => facts = self.block_forward(control, block, facts),
+            StmtKind::For { body, .. } | StmtKind::ForIn { body, .. } => {
+                facts = self.loop_forward(control, stmt, body, facts);
+            }
+            StmtKind::Advance(..)
+            | StmtKind::Emit(..)
+            | StmtKind::Verify(..)
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Exit
+            | StmtKind::Return(_) => {}
+        }
+        facts
+    }
+
+    /// A loop may run any number of times: what its body writes is written, what it touches is forgotten.
+    fn loop_forward(&self, control: ControlId, stmt: &Stmt, body: &Block, mut facts: Facts) -> Facts {
+        if let StmtKind::For { init, update, .. } = &stmt.kind {
+            for inner in init.iter().chain(update) {
+                facts = self.stmt_forward(control, inner, facts);
+            }
+        }
+        if let StmtKind::ForIn { var, .. } = &stmt.kind {
+            self.leaves_of_var(control, *var).into_iter().for_each(|leaf| facts.write(leaf));
+        }
+        loop {
+            let mut after = facts.clone();
+            after.meet(&self.block_forward(control, body, facts.clone()));
+            if after == facts {
+                return facts;
+            }
+            facts = after;
+        }
+    }
+
+    fn switch_forward(&self, control: ControlId, on: &SwitchOn, facts: Facts) -> Facts {
+        match on {
+            SwitchOn::ActionRun(table) => self.table_forward(control, *table, facts),
+            SwitchOn::Value(_) => facts,
+        }
+    }
+
+    /// The facts behind the application of a table: any of its actions may have run.
+    pub fn table_forward(&self, control: ControlId, table: TableId, facts: Facts) -> Facts {
+        let actions = &self.program.control(control).tables[table.index()].actions;
+        let ends = actions.iter().map(|a| self.action_forward(control, a.action, facts.clone()));
+        meet_all(ends.collect::<Vec<_>>()).unwrap_or(facts)
+    }
+
+    fn action_forward(&self, control: ControlId, action: ActionId, mut facts: Facts) -> Facts {
+        let action = &self.program.control(control).actions[action.index()];
+        for &param in &action.params {
+            self.leaves_of_var(control, param).into_iter().for_each(|leaf| facts.write(leaf));
+        }
+        self.block_forward(control, &action.body, facts)
+    }
+
+    /// The facts behind the evaluation of `expr`: it may apply tables and call functions.
+    pub fn expr_forward(&self, control: ControlId, expr: &Expr, mut facts: Facts) -> Facts {
+        visit::subexprs(expr, &mut |e| match &e.kind {
+            ExprKind::ApplyHit(table) | ExprKind::ApplyMiss(table) => {
+                facts = self.table_forward(control, *table, facts.clone());
+            }
+            ExprKind::Call(call) => facts = self.call_forward(control, call, facts.clone()),
+            _ => {}
+        });
+        facts
+    }
+
+    fn call_forward(&self, control: ControlId, call: &Call, mut facts: Facts) -> Facts {
+        match &call.callee {
+            Callee::Action(action) => facts = self.action_forward(control, *action, facts),
+            Callee::Method(instance, _) if self.is_frame_extern(*instance) => {
+                facts.reparse(self.places.headers.len());
+                self.parser_writes.iter().for_each(|leaf| facts.write(leaf));
+            }
+            Callee::ExternFunction(f)
+                if v1model::function_effect(&self.program.extern_functions[f.index()]) == Effect::Drop =>
+            {
+                self.standard(v1model::DROP_WRITES).into_iter().for_each(|leaf| facts.write(leaf));
+                return facts;
+            }
+            _ => {}
+        }
+        for (arg, direction) in call.args.iter().zip(self.directions(control, call)) {
+            if let (Some(arg), Direction::Out | Direction::InOut) = (arg, direction) {
+                self.write_forward(control, arg, &mut facts);
+            }
+        }
+        facts
+    }
+
+    fn assign_forward(&self, control: ControlId, place: &Expr, value: &Expr, facts: &mut Facts) {
+        let source_valid = match &value.kind {
+            ExprKind::Aggregate(_) => true,
+            _ => self.places.header_of(control, value).is_some_and(|h| facts.is_valid(h)),
+        };
+        self.write_forward(control, place, facts);
+        if let (true, Some(header)) = (source_valid, self.places.header_of(control, place)) {
+            facts.make_valid(header);
+        }
+    }
+
+    /// A write to a place: its leaves are written; what headers it covers whole may have become valid or not.
+    fn write_forward(&self, control: ControlId, place: &Expr, facts: &mut Facts) {
+        let (Covered::Whole(leaves) | Covered::Part(leaves)) = self.places.covered(control, place) else {
+            return;
+        };
+        for &leaf in &leaves {
+            facts.write(leaf);
+        }
+        for index in self.headers_written_whole(control, place, &leaves) {
+            facts.forget(index);
+        }
+    }
+
+    /// What holds where `cond` is known to be `truth`.
+    pub fn assume(&self, control: ControlId, cond: &Expr, truth: bool, mut facts: Facts) -> Facts {
+        match &cond.kind {
+            ExprKind::IsValid(header) => {
+                if let (true, Some(header)) = (truth, self.places.header_of(control, header)) {
+                    facts.assume_valid(header);
+                }
+                facts
+            }
+            ExprKind::Unary(UnaryOp::Not, inner) => self.assume(control, inner, !truth, facts),
+            ExprKind::Binary(op, a, b)
+                if (*op == BinaryOp::And && truth) || (*op == BinaryOp::Or && !truth) =>
+            {
+                let facts = self.assume(control, a, truth, facts);
+                self.assume(control, b, truth, facts)
+            }
+            _ => facts,
+        }
+    }
+}

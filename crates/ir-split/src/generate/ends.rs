@@ -1,0 +1,54 @@
+//! The ends of the pipeline: checksums and the deparser.
+
+use super::{Generator, build};
+use crate::v1model::{Effect, function_effect};
+use ir::{Callee, Role, Stmt, StmtKind, VarId, visit};
+
+impl Generator<'_> {
+    /// Checksums are verified on packets that did not come as hand-overs, and computed on those that do not leave
+    /// as such: exactly then `p4rack` is not valid.
+    pub fn guard_checksums(&mut self) {
+        for stage in ["verify_checksum", "compute_checksum"] {
+            let Some(id) = self.out.stage_control(stage) else { continue };
+            let ordinary = build::not(build::is_valid(self.header_field(stage, self.common)));
+            let mut body = std::mem::take(&mut self.out.controls[id.index()].body);
+            visit::stmts_mut(&mut body, &mut |stmt| {
+                let StmtKind::Call(call) = &mut stmt.kind else { return };
+                let Callee::ExternFunction(f) = call.callee else { return };
+                if function_effect(&self.out.extern_functions[f.index()]) != Effect::Conditional {
+                    return;
+                }
+                if let Some(Some(condition)) = call.args.first_mut() {
+                    let own = condition.clone();
+                    *condition = match own.kind {
+                        ir::ExprKind::Const(ir::Const::Bool(true)) => ordinary.clone(),
+                        _ => build::and(own, ordinary.clone()),
+                    };
+                }
+            });
+            self.out.controls[id.index()].body = body;
+        }
+    }
+
+    /// Emits the hand-over in front of everything else.
+    pub fn write_deparser(&mut self) {
+        let Some(id) = self.out.stage_control("deparser") else { return };
+        if self.entered_from_here().is_empty() {
+            return;
+        }
+        let packet = self.role_var("deparser", Role::Packet).unwrap_or(VarId(0));
+        let mut fields = vec![self.common];
+        fields.extend(
+            self.of_section.iter().filter(|(id, _)| self.entered_from_here().contains(id)).map(|(_, &n)| n),
+        );
+        fields.extend(self.sent.values());
+        let emits = fields.into_iter().map(|n| {
+            let header = self.header_field("deparser", n);
+            build::stmt(StmtKind::Emit(packet, header))
+        });
+        let mut stmts: Vec<Stmt> = emits.collect();
+        let body = &mut self.out.controls[id.index()].body.stmts;
+        stmts.append(body);
+        *body = stmts;
+    }
+}

@@ -1,0 +1,247 @@
+//! Generate the program of one device: its sections of the whole program, and the runtime that hands packets over.
+//!
+//! ```text
+//! parser     start: a frame from a linked port (or recirculated) with our EtherType is a hand-over:
+//!                extract p4rack, p4rack_SECTION, then each header that `has_HEADER` says; region := the one named
+//!            anything else: the program's own start
+//! ingress    if (region == k) { if resumed { restore live values } ..section k.. region = next }    for each k here
+//!            if (region == k) { save live values; send; table -> port }                     for each k elsewhere
+//! egress     the same for egress sections; leaving from here means recirculating
+//! deparser   emit p4rack, p4rack_SECTION, sent headers; then the program's own
+//! ```
+//!
+//! A packet that leaves has its headers moved to copies that are emitted in declaration order; the program's own
+//! deparser then finds none. Checksums are verified only on packets that did not come as hand-overs and computed
+//! only on packets that do not leave as such.
+
+mod body;
+mod build;
+mod ends;
+mod parser;
+mod prune;
+mod rename;
+mod types;
+
+use crate::layout::Layout;
+use crate::place::{HeaderIndex, Places, RoleKey};
+use crate::placement::{DeviceIndex, Placement};
+use crate::section::{SectionId, Sections};
+use ir::{ControlId, Expr, Name, ParserId, Program, Role, Type, VarId};
+use std::collections::BTreeMap;
+
+/// A cut program, ready to be generated.
+pub struct Cut<'a> {
+    /// The whole program, locals of its bodies hoisted.
+    pub program: &'a Program,
+    /// Its leaves.
+    pub places: &'a Places,
+    /// Its sections.
+    pub sections: &'a Sections,
+    /// What travels.
+    pub layout: &'a Layout,
+    /// Where everything runs.
+    pub placement: &'a Placement,
+    /// The control before the traffic manager.
+    pub ingress: ControlId,
+    /// The control behind it.
+    pub egress: ControlId,
+    /// The parser.
+    pub parser: ParserId,
+}
+
+/// What one device runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeviceProgram {
+    /// Its program.
+    pub program: Program,
+    /// What the control plane writes into the runtime's own tables and value sets.
+    pub linkage: Linkage,
+}
+
+/// Entries of the runtime's own tables and value sets.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Linkage {
+    /// Control-plane name and members.
+    pub value_sets: Vec<(Name, Vec<u64>)>,
+    /// Table entries with one exact key.
+    pub entries: Vec<LinkEntry>,
+}
+
+/// An entry `key -> action(port)`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LinkEntry {
+    /// Control-plane name.
+    pub table: Name,
+    /// The region or the origin.
+    pub key: u64,
+    /// The action's control-plane name.
+    pub action: Name,
+    /// Its argument.
+    pub port: u64,
+}
+
+/// Generates the program of `device`.
+pub fn device_program(cut: &Cut<'_>, device: DeviceIndex) -> DeviceProgram {
+    let mut generator = Generator::new(cut, device);
+    generator.add_types();
+    generator.add_parser_states();
+    generator.guard_checksums();
+    generator.write_bodies();
+    generator.write_deparser();
+    prune::prune(&mut generator.out);
+    DeviceProgram { program: generator.out, linkage: generator.linkage }
+}
+
+/// The program under construction and where its new parts are.
+struct Generator<'a> {
+    cut: &'a Cut<'a>,
+    device: DeviceIndex,
+    out: Program,
+    linkage: Linkage,
+    headers_type: Type,
+    metadata_type: Type,
+    /// Field numbers in the headers struct.
+    common: usize,
+    of_section: BTreeMap<SectionId, usize>,
+    sent: BTreeMap<HeaderIndex, usize>,
+    /// Field numbers in the metadata struct.
+    region: usize,
+    leaving: usize,
+    /// Type declarations were inserted in front of this one of the whole program.
+    types_at: ir::TypeId,
+    types_added: u32,
+}
+
+impl<'a> Generator<'a> {
+    fn new(cut: &'a Cut<'a>, device: DeviceIndex) -> Generator<'a> {
+        Generator {
+            cut,
+            device,
+            out: cut.program.clone(),
+            linkage: Linkage::default(),
+            headers_type: Type::Void,
+            metadata_type: Type::Void,
+            common: 0,
+            of_section: BTreeMap::new(),
+            sent: BTreeMap::new(),
+            region: 0,
+            leaving: 0,
+            types_at: ir::TypeId(0),
+            types_added: 0,
+        }
+    }
+
+    fn is_origin(&self) -> bool {
+        self.device == self.cut.placement.origin
+    }
+
+    /// Sections that packets come to this device for, over a cut.
+    fn entered_here(&self) -> Vec<SectionId> {
+        let points = self.cut.sections.resume_points().into_iter();
+        points.filter(|&id| self.cut.sections.get(id).device == self.device).collect()
+    }
+
+    /// Sections elsewhere that this device hands over to.
+    fn entered_from_here(&self) -> Vec<SectionId> {
+        let here = |id: SectionId| self.cut.sections.get(id).device == self.device;
+        let edges = self.cut.sections.cut_edges().into_iter();
+        let mut targets: Vec<_> = edges.filter(|&(from, _)| here(from)).map(|(_, to)| to).collect();
+        targets.sort();
+        targets.dedup();
+        targets
+    }
+
+    /// The variable that plays a role in a stage's block.
+    fn role_var(&self, stage: &str, role: Role) -> Option<VarId> {
+        let stage = self.out.stage(stage)?;
+        let position = stage.roles.iter().position(|r| *r == role)?;
+        let params = match stage.kind {
+            ir::StageKind::Parse(id) => &self.out.parser(id).params,
+            ir::StageKind::Control(id) | ir::StageKind::Deparse(id) => &self.out.control(id).params,
+            ir::StageKind::TrafficManager => return None,
+        };
+        params.get(position).copied()
+    }
+
+    /// The headers struct as seen in a stage.
+    fn headers(&self, stage: &str) -> Expr {
+        build::var(self.role_var(stage, Role::Headers).unwrap_or(VarId(0)), &self.headers_type)
+    }
+
+    /// The metadata struct as seen in a stage.
+    fn metadata(&self, stage: &str) -> Expr {
+        build::var(self.role_var(stage, Role::Metadata).unwrap_or(VarId(0)), &self.metadata_type)
+    }
+
+    /// The field of that name of the standard metadata.
+    fn standard(&self, stage: &str, name: &str) -> Expr {
+        let var = self.role_var(stage, Role::StandardMetadata).unwrap_or(VarId(0));
+        let leaf = self.cut.places.standard(name).map(|leaf| self.cut.places.info(leaf));
+        let ty = self.shared_type(stage, Role::StandardMetadata);
+        let base = build::var(var, &ty);
+        match leaf {
+            Some(info) => build::field(base, info.path[0] as usize, info.ty.clone()),
+            None => base,
+        }
+    }
+
+    fn shared_type(&self, stage: &str, role: Role) -> Type {
+        let var = self.role_var(stage, role);
+        let vars = match self.out.stage(stage).map(|s| s.kind) {
+            Some(ir::StageKind::Parse(id)) => &self.out.parser(id).vars,
+            Some(ir::StageKind::Control(id) | ir::StageKind::Deparse(id)) => &self.out.control(id).vars,
+            _ => return Type::Void,
+        };
+        var.map_or(Type::Void, |v| vars[v.index()].ty.clone())
+    }
+
+    /// The `n`-th field of the headers struct.
+    fn header_field(&self, stage: &str, n: usize) -> Expr {
+        let ty = self.out.fields(&self.headers_type)[n].ty.clone();
+        build::field(self.headers(stage), n, ty)
+    }
+
+    /// A field of a header, by name.
+    fn named_field(&self, header: Expr, name: &str) -> Expr {
+        let fields = self.out.fields(&header.ty);
+        let index = fields.iter().position(|f| f.name == name).unwrap_or(0);
+        let ty = fields[index].ty.clone();
+        build::field(header, index, ty)
+    }
+
+    /// A header instance of the program.
+    fn program_header(&self, stage: &str, index: HeaderIndex) -> Expr {
+        self.descend(self.headers(stage), &self.cut.places.header(index).path)
+    }
+
+    fn descend(&self, base: Expr, path: &[u32]) -> Expr {
+        path.iter().fold(base, |base, &index| {
+            let ty = self.out.fields(&base.ty)[index as usize].ty.clone();
+            build::field(base, index as usize, ty)
+        })
+    }
+
+    /// `meta.p4rack_region` as seen in a stage.
+    fn region_of(&self, stage: &str) -> Expr {
+        let width = self.cut.layout.width_of("region");
+        build::field(self.metadata(stage), self.region, Type::Bit(width))
+    }
+
+    fn region_value(&self, id: u64) -> Expr {
+        build::bits(self.cut.layout.width_of("region"), id)
+    }
+
+    /// `meta.p4rack_leaving` as seen in a stage.
+    fn leaving_of(&self, stage: &str) -> Expr {
+        build::field(self.metadata(stage), self.leaving, Type::Bit(1))
+    }
+
+    /// A shared object's role.
+    fn role_of(key: RoleKey) -> Role {
+        match key {
+            RoleKey::Headers => Role::Headers,
+            RoleKey::Metadata => Role::Metadata,
+            RoleKey::Standard => Role::StandardMetadata,
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! The parser's way for hand-overs.
+//!
+//! ```text
+//! start                 select(ingress_port) { p4rack_links: p4rack_peek; default: p4rack_own | the program's start }
+//! p4rack_own            select(instance_type) { recirculated: p4rack_peek; default: the program's start }
+//! p4rack_peek           select(lookahead EtherType) { ours: p4rack_hand_over; default: the program's start }
+//! p4rack_hand_over      region = unknown; extract(p4rack)
+//!                       select(version, app, epoch, region) { known: p4rack_at_SECTION; default: accept }
+//! p4rack_at_SECTION     extract(p4rack_SECTION)
+//! p4rack_has_HEADER     select(p4rack.has_HEADER) { 1: p4rack_get_HEADER; default: the next }
+//! p4rack_done           region = p4rack.region
+//! ```
+
+use super::{Generator, build};
+use crate::layout::{EPOCH_BITS, ETHER_TYPE, ETHERNET_BITS, VERSION};
+use crate::place::HeaderIndex;
+use crate::section::{Half, SectionId};
+use crate::v1model::PORT_BITS;
+use base_diag::Span;
+use ir::{
+    Expr, ExprKind, Keyset, MatchKind, ParserState, Role, Select, SelectCase, StateId, StateRef, Stmt,
+    StmtKind, Transition, Type, ValueSet, ValueSetId, VarId,
+};
+use p4_arch::v1model::instance_type::RECIRCULATED;
+
+impl Generator<'_> {
+    /// Adds the states above and makes the program's own start one of them.
+    pub fn add_parser_states(&mut self) {
+        let entered = self.entered_here();
+        let parser_id = self.cut.parser;
+        let links = self.links();
+        if entered.is_empty() && !self.recirculates() {
+            return;
+        }
+        let set = self.add_link_set(&links);
+        let own_start = self.rename_start();
+        let mut states = States { first: self.out.parser(parser_id).states.len() as u32, list: vec![] };
+        let headers = self.cut.places.headers.len() as u32;
+        // Numbers are given out in this order below.
+        let peek = states.reserve();
+        let hand_over = states.reserve();
+        let at: Vec<_> = entered.iter().map(|_| states.reserve()).collect();
+        let has: Vec<_> = (0..headers).map(|_| states.reserve()).collect();
+        let get: Vec<_> = (0..headers).map(|_| states.reserve()).collect();
+        let done = states.reserve();
+        states.list.push(self.peek_state(hand_over, own_start));
+        states.list.push(self.hand_over_state(&entered, &at));
+        let first_header = has.first().copied().unwrap_or(done);
+        for &id in &entered {
+            states.list.push(self.section_state(id, first_header));
+        }
+        for index in 0..headers {
+            let next = has.get(index as usize + 1).copied().unwrap_or(done);
+            states.list.push(self.has_state(HeaderIndex(index), get[index as usize], next));
+        }
+        for index in 0..headers {
+            let next = has.get(index as usize + 1).copied().unwrap_or(done);
+            states.list.push(self.get_state(HeaderIndex(index), next));
+        }
+        states.list.push(self.done_state());
+        let start = self.start_state(set, peek, own_start, &mut states);
+        let parser = &mut self.out.parsers[parser_id.index()];
+        parser.states.extend(states.list);
+        parser.states[0] = start;
+    }
+
+    /// True if packets leave from egress: they come in again.
+    pub fn recirculates(&self) -> bool {
+        let egress = |id: SectionId| self.cut.sections.get(id).half == Half::Egress;
+        self.is_origin() && self.entered_from_here().into_iter().any(egress)
+    }
+
+    /// Ports by which hand-overs come to this device.
+    fn links(&self) -> Vec<u64> {
+        let sections = self.cut.sections;
+        let mut ports = vec![];
+        for (from, to) in sections.cut_edges() {
+            let (from, to) = (sections.get(from).device, sections.get(to).device);
+            if to == self.device {
+                ports.extend(self.cut.placement.ports.get(&(to, from)).copied());
+            }
+        }
+        ports.sort_unstable();
+        ports.dedup();
+        ports
+    }
+
+    fn add_link_set(&mut self, links: &[u64]) -> ValueSetId {
+        let parser = &mut self.out.parsers[self.cut.parser.index()];
+        let id = ValueSetId::from(parser.value_sets.len());
+        let name = format!("{}.p4rack_links", parser.control_plane_name);
+        parser.value_sets.push(ValueSet {
+            name: "p4rack_links".into(),
+            control_plane_name: name.as_str().into(),
+            ty: Type::Bit(PORT_BITS),
+            match_kinds: vec![MatchKind::Exact],
+            size: 16.max(links.len() as u64),
+            annotations: vec![],
+            span: Span::NONE,
+        });
+        self.linkage.value_sets.push((name.into(), links.to_vec()));
+        id
+    }
+
+    /// Moves the program's `start` behind the other states under another name, so that ours can be first.
+    fn rename_start(&mut self) -> StateRef {
+        let parser = &mut self.out.parsers[self.cut.parser.index()];
+        let moved = StateId::from(parser.states.len());
+        for state in &mut parser.states {
+            retarget(&mut state.transition, StateId(0), moved);
+        }
+        let mut start = parser.states[0].clone();
+        start.name = "p4rack_program_start".into();
+        parser.states.push(start);
+        StateRef::State(moved)
+    }
+
+    fn start_state(
+        &self,
+        set: ValueSetId,
+        peek: StateRef,
+        own: StateRef,
+        states: &mut States,
+    ) -> ParserState {
+        let otherwise = match self.recirculates() {
+            true => {
+                let again = states.reserve();
+                let instance_type = self.standard("parser", "instance_type");
+                let recirculated = build::bits(32, u64::from(RECIRCULATED));
+                let cases = vec![case(Keyset::Value(recirculated), peek), case(Keyset::DontCare, own)];
+                states.list.push(state("p4rack_own", vec![], select(vec![instance_type], cases)));
+                again
+            }
+            false => own,
+        };
+        let port = self.standard("parser", "ingress_port");
+        let cases = vec![case(Keyset::ValueSet(set), peek), case(Keyset::DontCare, otherwise)];
+        state("start", vec![], select(vec![port], cases))
+    }
+
+    fn peek_state(&self, hand_over: StateRef, own: StateRef) -> ParserState {
+        let lookahead = build::expr(ExprKind::Lookahead(self.packet()), Type::Bit(ETHERNET_BITS));
+        let ether_type =
+            build::expr(ExprKind::Slice { base: Box::new(lookahead), hi: 15, lo: 0 }, Type::Bit(16));
+        let ours = build::bits(16, u64::from(ETHER_TYPE));
+        let cases = vec![case(Keyset::Value(ours), hand_over), case(Keyset::DontCare, own)];
+        state("p4rack_peek", vec![], select(vec![ether_type], cases))
+    }
+
+    fn hand_over_state(&self, entered: &[SectionId], at: &[StateRef]) -> ParserState {
+        let unknown = self.region_value(self.cut.layout.unknown_region);
+        let stmts = vec![
+            build::assign(self.region_of("parser"), unknown),
+            self.extract(self.header_field("parser", self.common)),
+        ];
+        let field = |name: &str| self.named_field(self.header_field("parser", self.common), name);
+        let exprs = vec![field("version"), field("app"), field("epoch"), field("region")];
+        let placement = self.cut.placement;
+        let known = |id: &SectionId| {
+            let values = [VERSION, placement.app, placement.epoch % (1 << EPOCH_BITS), u64::from(id.0)];
+            let widths = exprs.iter().map(|e| if let Type::Bit(n) = e.ty { n } else { 0 });
+            values.into_iter().zip(widths).map(|(v, w)| Keyset::Value(build::bits(w, v))).collect::<Vec<_>>()
+        };
+        let mut cases: Vec<_> = entered
+            .iter()
+            .zip(at)
+            .map(|(id, &next)| SelectCase { keys: known(id), next, span: Span::NONE })
+            .collect();
+        cases.push(case(Keyset::DontCare, StateRef::Accept));
+        state("p4rack_hand_over", stmts, select(exprs, cases))
+    }
+
+    fn section_state(&self, id: SectionId, next: StateRef) -> ParserState {
+        let extract = self.extract(self.header_field("parser", self.of_section[&id]));
+        state(&format!("p4rack_at_{}", self.identifier(id)), vec![extract], Transition::Goto(next))
+    }
+
+    fn has_state(&self, index: HeaderIndex, get: StateRef, next: StateRef) -> ParserState {
+        let name = &self.cut.places.header(index).name;
+        let has = self.named_field(self.header_field("parser", self.common), &format!("has_{name}"));
+        let cases = vec![case(Keyset::Value(build::bits(1, 1)), get), case(Keyset::DontCare, next)];
+        state(&format!("p4rack_has_{name}"), vec![], select(vec![has], cases))
+    }
+
+    fn get_state(&self, index: HeaderIndex, next: StateRef) -> ParserState {
+        let extract = self.extract(self.program_header("parser", index));
+        let name = format!("p4rack_get_{}", self.cut.places.header(index).name);
+        state(&name, vec![extract], Transition::Goto(next))
+    }
+
+    fn done_state(&self) -> ParserState {
+        let region = self.named_field(self.header_field("parser", self.common), "region");
+        let assign = build::assign(self.region_of("parser"), region);
+        state("p4rack_done", vec![assign], Transition::Goto(StateRef::Accept))
+    }
+
+    fn extract(&self, header: Expr) -> Stmt {
+        build::stmt(StmtKind::Extract { packet: self.packet(), header, varbit_bits: None })
+    }
+
+    fn packet(&self) -> VarId {
+        self.role_var("parser", Role::Packet).unwrap_or(VarId(0))
+    }
+}
+
+/// New states, numbered as they are reserved and listed in the same order.
+struct States {
+    first: u32,
+    list: Vec<ParserState>,
+}
+
+impl States {
+    fn reserve(&mut self) -> StateRef {
+        let id = StateRef::State(StateId(self.first));
+        self.first += 1;
+        id
+    }
+}
+
+fn state(name: &str, stmts: Vec<Stmt>, transition: Transition) -> ParserState {
+    ParserState { name: name.into(), stmts, transition, annotations: vec![], span: Span::NONE }
+}
+
+fn select(exprs: Vec<Expr>, cases: Vec<SelectCase>) -> Transition {
+    Transition::Select(Select { exprs, cases })
+}
+
+fn case(key: Keyset, next: StateRef) -> SelectCase {
+    SelectCase { keys: vec![key], next, span: Span::NONE }
+}
+
+fn retarget(transition: &mut Transition, from: StateId, to: StateId) {
+    let change = |next: &mut StateRef| {
+        if *next == StateRef::State(from) {
+            *next = StateRef::State(to);
+        }
+    };
+    match transition {
+        Transition::Goto(next) => change(next),
+        Transition::Select(select) => select.cases.iter_mut().for_each(|c| change(&mut c.next)),
+    }
+}

@@ -1,0 +1,87 @@
+//! Remove what a device does not use: tables, actions, instances and variables of sections that run elsewhere.
+
+use super::rename::Renumber;
+use crate::state::{Uses, uses_of_block};
+use ir::{ActionId, Control, ControlId, Expr, ExprKind, InstanceId, Program, StmtKind, TableId, visit};
+use std::collections::BTreeSet;
+
+/// Removes unused tables and actions from every control, then unused instances from the program.
+pub fn prune(program: &mut Program) {
+    let mut instances = BTreeSet::new();
+    for index in 0..program.controls.len() {
+        let id = ControlId::from(index);
+        let uses = uses_of_block(program, id, &program.control(id).body);
+        prune_control(&mut program.controls[index], &uses);
+        instances.extend(uses.instances);
+    }
+    for parser in &program.parsers {
+        instances.extend(parser.instances.iter().copied());
+    }
+    prune_instances(program, &instances);
+}
+
+fn prune_control(control: &mut Control, uses: &Uses) {
+    let table_number = numbers(control.tables.len(), |i| uses.tables.contains(&TableId::from(i)));
+    let action_number = numbers(control.actions.len(), |i| uses.actions.contains(&ActionId::from(i)));
+    keep(&mut control.tables, &table_number);
+    keep(&mut control.actions, &action_number);
+    let action = |a: ActionId| action_number[a.index()].map_or(a, ActionId::from);
+    let table = |t: TableId| table_number[t.index()].map_or(t, TableId::from);
+    let renumber = Renumber { var: &|v| v, action: &action, table: &table, instance: &|i| i };
+    renumber.block(&mut control.body);
+    control.tables.iter_mut().for_each(|t| renumber.in_table(t));
+    control.actions.iter_mut().for_each(|a| renumber.block(&mut a.body));
+    prune_locals(control);
+}
+
+/// Hoisted variables without initialiser go where nothing names them any more.
+fn prune_locals(control: &mut Control) {
+    let mut named = BTreeSet::new();
+    let mut note = |e: &Expr| {
+        if let ExprKind::Var(var) = e.kind {
+            named.insert(var);
+        }
+    };
+    visit::all_exprs(&control.body, &mut note);
+    control.actions.iter().for_each(|a| visit::all_exprs(&a.body, &mut note));
+    control.locals.iter().for_each(|l| visit::exprs(l, &mut |e| visit::subexprs(e, &mut note)));
+    for table in &control.tables {
+        table.keys.iter().for_each(|key| visit::subexprs(&key.expr, &mut note));
+        table.actions.iter().flat_map(|run| &run.args).for_each(|arg| visit::subexprs(arg, &mut note));
+    }
+    control.locals.retain(|l| !matches!(l.kind, StmtKind::Declare(var, None) if !named.contains(&var)));
+}
+
+fn prune_instances(program: &mut Program, used: &BTreeSet<InstanceId>) {
+    let number = numbers(program.instances.len(), |i| used.contains(&InstanceId::from(i)));
+    keep(&mut program.instances, &number);
+    let instance = |i: InstanceId| number[i.index()].map_or(i, InstanceId::from);
+    let renumber = Renumber { var: &|v| v, action: &|a| a, table: &|t| t, instance: &instance };
+    for control in &mut program.controls {
+        control.instances.retain(|i| number[i.index()].is_some());
+        control.instances.iter_mut().for_each(|i| *i = instance(*i));
+        renumber.block(&mut control.body);
+        control.actions.iter_mut().for_each(|a| renumber.block(&mut a.body));
+        control.tables.iter_mut().for_each(|t| renumber.in_table(t));
+    }
+    for parser in &mut program.parsers {
+        parser.instances.iter_mut().for_each(|i| *i = instance(*i));
+        for state in &mut parser.states {
+            state.stmts.iter_mut().for_each(|s| renumber.stmt(s));
+        }
+    }
+}
+
+/// The new number of each element, `None` for those that go.
+fn numbers(count: usize, wanted: impl Fn(usize) -> bool) -> Vec<Option<usize>> {
+    let mut next = 0..;
+    (0..count).map(|i| if wanted(i) { next.next() } else { None }).collect()
+}
+
+fn keep<T>(list: &mut Vec<T>, number: &[Option<usize>]) {
+    let mut index = 0;
+    list.retain(|_| {
+        index += 1;
+        number[index - 1].is_some()
+    });
+}

@@ -1,0 +1,178 @@
+//! The hand-over's layout: what travels in front of the packet over a cut.
+//!
+//! Two headers: `p4rack_t`, the same for all cuts of a program, and one of its own for each section that is entered
+//! over a cut, with the live values of that section. Behind them come all valid headers in declaration order, then
+//! the payload.
+
+use crate::flow::AtSection;
+use crate::place::{Leaf, Places};
+use crate::placement::Placement;
+use crate::section::{SectionId, Sections};
+use ir::{Name, Program, Type, TypeKind};
+use std::collections::BTreeMap;
+
+/// The EtherType of hand-overs: "local experimental 1" of IEEE 802.
+pub const ETHER_TYPE: u16 = 0x88b5;
+
+/// The version of this layout.
+pub const VERSION: u64 = 1;
+
+/// Bits in front that make a hand-over an Ethernet frame: addresses and EtherType.
+pub const ETHERNET_BITS: u32 = 112;
+
+/// Bits of the app's number. It and the epoch stand at the same place in every plan's hand-overs, so that those of
+/// another app or plan are known as such.
+pub const APP_BITS: u32 = 8;
+
+/// Bits of the plan's number, which is counted modulo their range.
+pub const EPOCH_BITS: u32 = 8;
+
+/// The layout of a program's hand-overs under one placement.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Layout {
+    /// The fields of `p4rack_t`, in order; whole bytes together.
+    pub common: Vec<LayoutField>,
+    /// For each section entered over a cut: its live values.
+    pub sections: BTreeMap<SectionId, Vec<LiveField>>,
+    /// The value of `region` that names no section.
+    pub unknown_region: u64,
+}
+
+/// A field of `p4rack_t`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LayoutField {
+    /// `region`, `has_ipv4`, ...
+    pub name: Name,
+    /// Bits.
+    pub width: u32,
+}
+
+/// A live value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LiveField {
+    /// The value.
+    pub leaf: Leaf,
+    /// The field's name: the value's, with `_` for dots.
+    pub name: Name,
+    /// Bits.
+    pub width: u32,
+}
+
+/// A live value that has no form in a header.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NotCarried {
+    /// The value.
+    pub leaf: Leaf,
+    /// Where it would have to arrive.
+    pub section: SectionId,
+}
+
+impl Layout {
+    /// Lays out the hand-overs of `sections`.
+    pub fn new(
+        program: &Program,
+        places: &Places,
+        sections: &Sections,
+        at: &[AtSection],
+        placement: &Placement,
+    ) -> Result<Layout, Vec<NotCarried>> {
+        let mut live = BTreeMap::new();
+        let mut refused = vec![];
+        for id in sections.resume_points() {
+            let mut fields = vec![];
+            for leaf in carried(places, &at[id.0 as usize]) {
+                match width(program, places, leaf) {
+                    Some(width) => {
+                        fields.push(LiveField { leaf, name: field_name(places, leaf, &fields), width })
+                    }
+                    None => refused.push(NotCarried { leaf, section: id }),
+                }
+            }
+            live.insert(id, fields);
+        }
+        if !refused.is_empty() {
+            return Err(refused);
+        }
+        let unknown_region = sections.list.len() as u64;
+        let field = |name: &str, width: u32| LayoutField { name: name.into(), width };
+        let mut common = vec![
+            field("dst_addr", 48),
+            field("src_addr", 48),
+            field("ether_type", 16),
+            field("version", 4),
+            field("app", APP_BITS),
+            field("epoch", EPOCH_BITS),
+            field("region", bits_for(unknown_region)),
+            field("origin", bits_for(placement.devices.len() as u64 - 1)),
+        ];
+        common.extend(places.headers.iter().map(|h| field(&format!("has_{}", h.name), 1)));
+        pad(&mut common);
+        Ok(Layout { common, sections: live, unknown_region })
+    }
+
+    /// Bits of `p4rack_t`.
+    pub fn common_bits(&self) -> u32 {
+        self.common.iter().map(|f| f.width).sum()
+    }
+
+    /// Bits of a section's own header, padding included.
+    pub fn section_bits(&self, id: SectionId) -> u32 {
+        let bits: u32 = self.sections.get(&id).into_iter().flatten().map(|f| f.width).sum();
+        bits.next_multiple_of(8)
+    }
+
+    /// The width of a common field.
+    pub fn width_of(&self, name: &str) -> u32 {
+        self.common.iter().find(|f| f.name == name).map_or(0, |f| f.width)
+    }
+}
+
+/// What must travel to a section: live, not a header field (those travel in their headers), and perhaps not zero.
+/// The packet's length always travels: it is what the packet had when it came in.
+fn carried(places: &Places, at: &AtSection) -> Vec<Leaf> {
+    let length = places.standard("packet_length");
+    let all = (0..places.leaves.len() as u32).map(Leaf);
+    all.filter(|&leaf| {
+        Some(leaf) == length
+            || at.live.live.contains(leaf)
+                && at.facts.may_be_written(leaf)
+                && places.info(leaf).header.is_none()
+    })
+    .collect()
+}
+
+/// Bits of a live value; `None` if it cannot travel.
+fn width(program: &Program, places: &Places, leaf: Leaf) -> Option<u32> {
+    if Some(leaf) == places.standard("packet_length") {
+        return Some(16);
+    }
+    match program.representation(&places.info(leaf).ty) {
+        Type::Bit(n) | Type::Int(n) if *n > 0 => Some(*n),
+        Type::Bool => Some(1),
+        Type::Named(id) => match &program.type_decl(*id).kind {
+            TypeKind::SerEnum { underlying: Type::Bit(n) | Type::Int(n), .. } => Some(*n),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn field_name(places: &Places, leaf: Leaf, taken: &[LiveField]) -> Name {
+    let name = &places.info(leaf).name;
+    let base = name.split_once('.').map_or(name.as_str(), |(_, rest)| rest).replace('.', "_");
+    let free = |candidate: &str| !taken.iter().any(|f| f.name == candidate);
+    let numbered = (2..).map(|n| format!("{base}_{n}"));
+    std::iter::once(base.clone()).chain(numbered).find(|n| free(n)).unwrap_or(base).into()
+}
+
+fn pad(fields: &mut Vec<LayoutField>) {
+    let bits: u32 = fields.iter().map(|f| f.width).sum();
+    if bits % 8 != 0 {
+        fields.push(LayoutField { name: "padding".into(), width: 8 - bits % 8 });
+    }
+}
+
+/// Bits that hold `n`, one at least.
+pub fn bits_for(n: u64) -> u32 {
+    (u64::BITS - n.leading_zeros()).max(1)
+}

@@ -1,0 +1,207 @@
+//! Cut a program into regions, find what crosses the cuts, make each device's program.
+//!
+//! ```text
+//! program + placement
+//!   mark       @region blocks
+//!   hoist      locals of the bodies beside the tables
+//!   section    bodies cut where the device changes
+//!   flow       facts forward, live values backward (facts, forward, backward; place numbers the values)
+//!   state      every state object at one device
+//!   layout     what a hand-over carries
+//!   check      what cannot be exact is refused
+//!   generate   a program for each device
+//! ```
+//!
+//! **Invariant**: nothing is duplicated and nothing is approximated. A packet that resumes on another device behaves
+//! as if it had never left, or the split is refused with the value or object that stands in the way.
+
+mod backward;
+mod check;
+mod facts;
+mod flow;
+mod forward;
+mod generate;
+mod hoist;
+mod layout;
+mod mark;
+mod place;
+mod placement;
+mod section;
+mod state;
+mod v1model;
+
+pub use generate::{DeviceProgram, LinkEntry, Linkage};
+pub use layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, Layout, LayoutField, LiveField, VERSION};
+pub use mark::{Mark, marks};
+pub use placement::{DeviceIndex, Placement};
+pub use section::{Half, SectionId, SectionKind};
+
+use base_diag::Diagnostic;
+use ir::{ControlId, Name, Program, StageKind};
+use place::Places;
+use section::Sections;
+use std::collections::BTreeMap;
+
+/// A program split over devices.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Split {
+    /// What each device of the placement runs; `None` for one that has no part.
+    pub devices: Vec<Option<DeviceProgram>>,
+    /// The sections, in topological order.
+    pub sections: Vec<SectionInfo>,
+    /// Control passes from one section to another on another device.
+    pub cut_edges: Vec<(SectionId, SectionId)>,
+    /// Bits of the part that all hand-overs have.
+    pub common_bits: u32,
+    /// The fields of that part.
+    pub common: Vec<LayoutField>,
+}
+
+/// A section as users see it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SectionInfo {
+    /// `Acl`, `ingress.2`
+    pub name: Name,
+    /// The region it belongs to.
+    pub region: Name,
+    /// Before or behind the traffic manager.
+    pub half: Half,
+    /// Code, or the end of its half.
+    pub kind: SectionKind,
+    /// Where it runs.
+    pub device: DeviceIndex,
+    /// Control-plane names of the tables it applies.
+    pub tables: Vec<Name>,
+    /// Control-plane names of the state objects it uses.
+    pub state: Vec<Name>,
+    /// What a hand-over to it carries beside the headers: name and bits. `None` if no cut leads to it.
+    pub live: Option<Vec<(String, u32)>>,
+}
+
+/// Splits a program.
+///
+/// Gives one program for each device that has a part. All that is wrong with the program or the placement is
+/// reported at once.
+pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diagnostic>> {
+    let marks = marks(program)?;
+    let mut wrong = check::check_placement(&marks, placement);
+    let is_cut = marks.iter().any(|m| placement.device_of(&m.name) != placement.origin);
+    if is_cut {
+        wrong.extend(check::check_program(program));
+    }
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    let (Some(ingress), Some(egress)) = (program.stage_control("ingress"), program.stage_control("egress"))
+    else {
+        return Ok(whole(program, placement));
+    };
+    let mut hoisted = program.clone();
+    if is_cut {
+        hoist::hoist_locals(&mut hoisted.controls[ingress.index()]);
+        hoist::hoist_locals(&mut hoisted.controls[egress.index()]);
+    }
+    let places = Places::new(&hoisted);
+    let flow = flow::Flow::new(&hoisted, &places);
+    let body = |id: ControlId| &hoisted.control(id).body;
+    let sections = Sections::form(("ingress", body(ingress)), ("egress", body(egress)), placement);
+    let at = flow.analyze(&sections, ingress, egress);
+    let uses: BTreeMap<SectionId, state::Uses> = sections
+        .iter()
+        .map(|(id, s)| {
+            let control = if s.half == Half::Ingress { ingress } else { egress };
+            (id, state::uses_of(&hoisted, control, &s.code))
+        })
+        .collect();
+    wrong.extend(check::check_links(&sections, placement));
+    wrong.extend(check::check_state(
+        &hoisted,
+        &sections,
+        placement,
+        &state::separated(&sections, &uses),
+        &uses,
+    ));
+    wrong.extend(check::check_hidden(&flow, &sections, &at));
+    let layout = match Layout::new(&hoisted, &places, &sections, &at, placement) {
+        Ok(layout) => layout,
+        Err(refused) => {
+            wrong.extend(check::check_carried(&flow, &sections, &refused));
+            return Err(wrong);
+        }
+    };
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    let mut result = describe(&hoisted, &places, &sections, &layout, &uses, (ingress, egress));
+    if !is_cut {
+        result.devices = whole(program, placement).devices;
+        return Ok(result);
+    }
+    let parser = program.stages.iter().find_map(|s| match s.kind {
+        StageKind::Parse(id) => Some(id),
+        _ => None,
+    });
+    let Some(parser) = parser else { return Ok(whole(program, placement)) };
+    let cut = generate::Cut {
+        program: &hoisted,
+        places: &places,
+        sections: &sections,
+        layout: &layout,
+        placement,
+        ingress,
+        egress,
+        parser,
+    };
+    let has_part = |device: DeviceIndex| sections.list.iter().any(|s| s.device == device);
+    let devices = (0..placement.devices.len() as u32).map(DeviceIndex);
+    result.devices = devices.map(|d| has_part(d).then(|| generate::device_program(&cut, d))).collect();
+    Ok(result)
+}
+
+/// The whole program at the origin.
+fn whole(program: &Program, placement: &Placement) -> Split {
+    let part = DeviceProgram { program: program.clone(), linkage: Linkage::default() };
+    let mut devices = vec![None; placement.devices.len()];
+    if let Some(origin) = devices.get_mut(placement.origin.0 as usize) {
+        *origin = Some(part);
+    }
+    Split { devices, sections: vec![], cut_edges: vec![], common_bits: 0, common: vec![] }
+}
+
+fn describe(
+    program: &Program,
+    places: &Places,
+    sections: &Sections,
+    layout: &Layout,
+    uses: &BTreeMap<SectionId, state::Uses>,
+    (ingress, egress): (ControlId, ControlId),
+) -> Split {
+    let info = |(id, s): (SectionId, &section::Section)| {
+        let control = program.control(if s.half == Half::Ingress { ingress } else { egress });
+        let used = &uses[&id];
+        SectionInfo {
+            name: s.name.clone(),
+            region: s.region.clone(),
+            half: s.half,
+            kind: s.kind,
+            device: s.device,
+            tables: used
+                .tables
+                .iter()
+                .map(|t| control.tables[t.index()].control_plane_name.clone())
+                .collect(),
+            state: used.instances.iter().map(|i| program.instance(*i).control_plane_name.clone()).collect(),
+            live: layout
+                .sections
+                .get(&id)
+                .map(|fields| fields.iter().map(|f| (places.info(f.leaf).name.clone(), f.width)).collect()),
+        }
+    };
+    Split {
+        devices: vec![],
+        sections: sections.iter().map(info).collect(),
+        cut_edges: sections.cut_edges(),
+        common_bits: layout.common_bits(),
+        common: layout.common.clone(),
+    }
+}

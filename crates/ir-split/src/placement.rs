@@ -1,0 +1,50 @@
+//! Where each region runs: the input of a split.
+
+use ir::Name;
+use std::collections::BTreeMap;
+
+/// The number of a device in [`Placement::devices`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct DeviceIndex(pub u32);
+
+/// A map from regions to devices.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Placement {
+    /// Which program of the rack this is: the hand-over header names it.
+    pub app: u64,
+    /// Counts the plans of one rack: packets of another epoch are dropped.
+    pub epoch: u64,
+    /// By name.
+    pub devices: Vec<Name>,
+    /// The device that owns the traffic manager: packets enter and leave there, and what is not marked as a
+    /// region runs there.
+    pub origin: DeviceIndex,
+    /// Marked regions; those not named run at the origin.
+    pub regions: BTreeMap<Name, DeviceIndex>,
+    /// The port by which a device reaches another one directly.
+    pub ports: BTreeMap<(DeviceIndex, DeviceIndex), u64>,
+}
+
+impl Placement {
+    /// Everything at one device.
+    pub fn whole(device: &str) -> Placement {
+        Placement {
+            app: 1,
+            epoch: 1,
+            devices: vec![device.into()],
+            origin: DeviceIndex(0),
+            regions: BTreeMap::new(),
+            ports: BTreeMap::new(),
+        }
+    }
+
+    /// The device of a region.
+    pub fn device_of(&self, region: &str) -> DeviceIndex {
+        self.regions.get(region).copied().unwrap_or(self.origin)
+    }
+
+    /// A device's name.
+    pub fn name(&self, device: DeviceIndex) -> &str {
+        &self.devices[device.0 as usize]
+    }
+}

@@ -1,0 +1,167 @@
+//! State objects: which section touches which, and whether a placement keeps each at one device.
+
+use crate::section::{Code, SectionId, Sections};
+use ir::{
+    Block, Call, Callee, ControlId, ExprKind, InstanceId, Program, Stmt, StmtKind, SwitchOn, TableId, visit,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a piece of code uses.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Uses {
+    /// Tables applied.
+    pub tables: BTreeSet<TableId>,
+    /// Extern instances called, also from the actions of tables.
+    pub instances: BTreeSet<InstanceId>,
+    /// Actions called or listed by a table.
+    pub actions: BTreeSet<ir::ActionId>,
+}
+
+/// What `code` of a control uses.
+pub fn uses_of(program: &Program, control: ControlId, code: &[Code]) -> Uses {
+    let mut uses = Uses::default();
+    add_code(program, control, code, &mut uses);
+    uses
+}
+
+/// What a block of a control uses.
+pub fn uses_of_block(program: &Program, control: ControlId, block: &Block) -> Uses {
+    let mut uses = Uses::default();
+    add_block(program, control, block, &mut uses);
+    uses
+}
+
+fn add_code(program: &Program, control: ControlId, code: &[Code], uses: &mut Uses) {
+    for piece in code {
+        match piece {
+            Code::Stmt(stmt) => add_stmt(program, control, stmt, uses),
+            Code::If(cond, yes, no) => {
+                add_expr(program, control, cond, uses);
+                add_code(program, control, yes, uses);
+                add_code(program, control, no, uses);
+            }
+            Code::Switch(on, cases) => {
+                add_switch(program, control, on, uses);
+                cases.iter().for_each(|c| add_code(program, control, &c.code, uses));
+            }
+            Code::Region(_, inner) => add_code(program, control, inner, uses),
+            Code::Goto(_) => {}
+        }
+    }
+}
+
+fn add_block(program: &Program, control: ControlId, block: &Block, uses: &mut Uses) {
+    block.stmts.iter().for_each(|stmt| add_stmt(program, control, stmt, uses));
+}
+
+fn add_stmt(program: &Program, control: ControlId, stmt: &Stmt, uses: &mut Uses) {
+    let block = Block { annotations: vec![], stmts: vec![stmt.clone()] };
+    visit::stmts(&block, &mut |stmt| match &stmt.kind {
+        StmtKind::Call(call) => add_call(program, control, call, uses),
+        StmtKind::Apply(table) => add_table(program, control, *table, uses),
+        StmtKind::Switch(on, _) => add_switch(program, control, on, uses),
+        _ => {}
+    });
+    visit::all_exprs(&block, &mut |e| add_one_expr(program, control, e, uses));
+}
+
+fn add_switch(program: &Program, control: ControlId, on: &SwitchOn, uses: &mut Uses) {
+    match on {
+        SwitchOn::ActionRun(table) => add_table(program, control, *table, uses),
+        SwitchOn::Value(e) => add_expr(program, control, e, uses),
+    }
+}
+
+fn add_expr(program: &Program, control: ControlId, expr: &ir::Expr, uses: &mut Uses) {
+    visit::subexprs(expr, &mut |e| add_one_expr(program, control, e, uses));
+}
+
+fn add_one_expr(program: &Program, control: ControlId, expr: &ir::Expr, uses: &mut Uses) {
+    match &expr.kind {
+        ExprKind::ApplyHit(table) | ExprKind::ApplyMiss(table) => add_table(program, control, *table, uses),
+        ExprKind::Call(call) => add_call(program, control, call, uses),
+        _ => {}
+    }
+}
+
+fn add_call(program: &Program, control: ControlId, call: &Call, uses: &mut Uses) {
+    match &call.callee {
+        Callee::Method(instance, _) => {
+            uses.instances.insert(*instance);
+        }
+        Callee::Action(action) => add_action(program, control, *action, uses),
+        Callee::Control(inner) => {
+            let below = uses_of_block(program, *inner, &program.control(*inner).body);
+            uses.instances.extend(below.instances);
+        }
+        Callee::Function(_) | Callee::Parser(_) | Callee::ExternFunction(_) | Callee::ParamMethod(..) => {}
+    }
+}
+
+fn add_action(program: &Program, control: ControlId, action: ir::ActionId, uses: &mut Uses) {
+    if uses.actions.insert(action) {
+        add_block(program, control, &program.control(control).actions[action.index()].body, uses);
+    }
+}
+
+fn add_table(program: &Program, control: ControlId, table: TableId, uses: &mut Uses) {
+    if !uses.tables.insert(table) {
+        return;
+    }
+    let table = &program.control(control).tables[table.index()];
+    uses.instances.extend(table.implementation.into_iter().chain(table.counters).chain(table.meters));
+    for run in &table.actions {
+        add_action(program, control, run.action, uses);
+    }
+    for key in &table.keys {
+        add_expr(program, control, &key.expr, uses);
+    }
+}
+
+/// Two uses of one object that a placement separates.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Separated {
+    /// The object.
+    pub instance: InstanceId,
+    /// The first use.
+    pub first: SectionId,
+    /// The second.
+    pub second: SectionId,
+}
+
+/// Finds objects that are used at several devices, or on both sides of a cut that one packet may pass.
+pub fn separated(sections: &Sections, uses: &BTreeMap<SectionId, Uses>) -> Vec<Separated> {
+    let mut by_object: BTreeMap<InstanceId, Vec<SectionId>> = BTreeMap::new();
+    for (&section, used) in uses {
+        used.instances.iter().for_each(|&i| by_object.entry(i).or_default().push(section));
+    }
+    let beyond = beyond_a_cut(sections);
+    let mut found = vec![];
+    for (instance, users) in by_object {
+        let pairs = users.iter().enumerate().flat_map(|(i, &a)| users[i + 1..].iter().map(move |&b| (a, b)));
+        let bad = pairs.into_iter().find(|&(a, b)| {
+            sections.get(a).device != sections.get(b).device || beyond[a.0 as usize].contains(&b)
+        });
+        found.extend(bad.map(|(first, second)| Separated { instance, first, second }));
+    }
+    found
+}
+
+/// For each section, the sections that control may reach from it by a path with a cut edge in it.
+fn beyond_a_cut(sections: &Sections) -> Vec<BTreeSet<SectionId>> {
+    let count = sections.list.len();
+    let mut reach: Vec<BTreeSet<SectionId>> = vec![BTreeSet::new(); count];
+    let mut beyond: Vec<BTreeSet<SectionId>> = vec![BTreeSet::new(); count];
+    for (id, section) in sections.iter().rev() {
+        for next in sections.successors(id) {
+            let (at, to) = (id.0 as usize, next.0 as usize);
+            let mut all = reach[to].clone();
+            all.insert(next);
+            let far =
+                if sections.get(next).device == section.device { beyond[to].clone() } else { all.clone() };
+            beyond[at].extend(far);
+            reach[at].extend(all);
+        }
+    }
+    beyond
+}

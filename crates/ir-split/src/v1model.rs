@@ -1,0 +1,93 @@
+//! What the splitter asks of the architecture's facts.
+
+use ir::{ExternFunction, ExternObject};
+use p4_arch::v1model::ARCHITECTURE;
+use p4_arch::{FieldMoment, TableUse};
+
+/// Width of the port fields.
+pub const PORT_BITS: u32 = 9;
+
+/// What `mark_to_drop(standard_metadata)` changes. It sets `mcast_grp` too, but to its initial zero.
+pub const DROP_WRITES: &[&str] = &["egress_spec"];
+
+/// Standard metadata that the device fills before ingress.
+pub fn set_at_start() -> Vec<&'static str> {
+    written_at(&[FieldMoment::PacketStart, FieldMoment::ParserEnd, FieldMoment::VerifyChecksum])
+}
+
+/// Standard metadata that the traffic manager fills before egress: what was there is lost.
+pub fn set_at_egress() -> Vec<&'static str> {
+    written_at(&[FieldMoment::EgressStart])
+}
+
+/// Standard metadata that the traffic manager reads behind ingress.
+pub fn read_after_ingress() -> Vec<&'static str> {
+    read_at(FieldMoment::IngressEnd)
+}
+
+/// Standard metadata that is read behind egress, the port to leave by included.
+pub fn read_after_egress() -> Vec<&'static str> {
+    let mut names = read_at(FieldMoment::EgressEnd);
+    names.push("egress_port");
+    names
+}
+
+fn written_at(moments: &[FieldMoment]) -> Vec<&'static str> {
+    let fields = ARCHITECTURE.standard_fields.iter();
+    fields.filter(|f| f.written.iter().any(|m| moments.contains(m))).map(|f| f.name).collect()
+}
+
+fn read_at(moment: FieldMoment) -> Vec<&'static str> {
+    ARCHITECTURE.standard_fields.iter().filter(|f| f.read.contains(&moment)).map(|f| f.name).collect()
+}
+
+/// How an extern bears on a cut.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// Reads and writes its arguments only, or nothing that can be observed in packets or state.
+    Pure,
+    /// Marks the packet to be dropped.
+    Drop,
+    /// The first argument says whether the others matter.
+    Conditional,
+    /// Reads and writes the memory of one instance.
+    State,
+    /// Not kept exact across a cut yet.
+    Unsupported,
+}
+
+/// What an extern function does.
+pub fn function_effect(function: &ExternFunction) -> Effect {
+    if function.user {
+        return Effect::Unsupported;
+    }
+    match function.name.as_str() {
+        "mark_to_drop" => Effect::Drop,
+        "verify_checksum" | "update_checksum" => Effect::Conditional,
+        name => match ARCHITECTURE.function(name).map(|f| f.effect) {
+            Some(p4_arch::Effect::Pure | p4_arch::Effect::Asserts | p4_arch::Effect::Logs) => Effect::Pure,
+            _ => Effect::Unsupported,
+        },
+    }
+}
+
+/// What the methods of an extern object do.
+pub fn object_effect(object: &ExternObject) -> Effect {
+    if frame_extern(object).is_some() {
+        return Effect::State;
+    }
+    match object.name.as_str() {
+        "register" if !object.user => Effect::State,
+        _ => Effect::Unsupported,
+    }
+}
+
+/// True for what belongs to a table and runs whenever the table does.
+pub fn is_table_object(object: &ExternObject) -> bool {
+    !object.user && ARCHITECTURE.object(&object.name).is_some_and(|o| o.table != TableUse::None)
+}
+
+/// The name in `@frame_extern("name")`.
+pub fn frame_extern(object: &ExternObject) -> Option<&str> {
+    object.annotations.iter().find(|a| a.name == "frame_extern").and_then(|a| a.as_str())
+}
