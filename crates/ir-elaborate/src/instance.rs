@@ -52,7 +52,7 @@ impl Elaborator<'_> {
         let type_args = env.close_all(&call.type_args);
         match call.of {
             Constructed::Extern(id, constructor) => {
-                let params = constructor.map_or(&[][..], |f| &typed.functions[f].params);
+                let params = &typed.functions[constructor].params;
                 match self.extern_instance(env, id, call, params, type_args, &site) {
                     Some(made) => Object::Extern(made),
                     None => Object::Broken,
