@@ -121,7 +121,7 @@ impl Body<'_, '_> {
             }
             T::Index { base, index } => {
                 let base = self.boxed(base);
-                ExprKind::Index(base, Box::new(self.stack_index(index)))
+                ExprKind::Index(base, Box::new(self.position(index)))
             }
             T::Slice { base, hi, lo } => ExprKind::Slice { base: self.boxed(base), hi: *hi, lo: *lo },
             T::SliceAt { base, lo } => self.slice_at(expr, base, lo)?,
@@ -129,6 +129,10 @@ impl Body<'_, '_> {
             T::StackLast(base) => ExprKind::Last(self.boxed(base)),
             T::StackLastIndex(base) => ExprKind::LastIndex(self.boxed(base)),
             T::Unary(op, operand) => ExprKind::Unary(unary_op(*op), self.boxed(operand)),
+            T::Binary(op @ (typed::BinaryOp::Shl | typed::BinaryOp::Shr), left, right) => {
+                let left = self.boxed(left);
+                ExprKind::Binary(binary_op(*op), left, Box::new(self.position(right)))
+            }
             T::Binary(op, left, right) => {
                 let left = self.boxed(left);
                 ExprKind::Binary(binary_op(*op), left, self.boxed(right))
@@ -192,17 +196,13 @@ impl Body<'_, '_> {
         known
     }
 
-    /// A stack's index; an `int` is as wide as the IR's other positions, 32 bits.
-    fn stack_index(&mut self, index: &typed::Expr) -> Expr {
-        let lowered = self.expr(index);
-        match &lowered.kind {
-            ExprKind::Const(Const::Int(value)) => Expr {
-                kind: ExprKind::Const(Const::Bits(base_bits::Bits::from_bigint(32, value))),
-                ty: ir::Type::Bit(32),
-                span: lowered.span,
-            },
-            _ => lowered,
-        }
+    /// A stack's index or the amount of a shift; an `int` is given 32 bits, or the most they hold.
+    pub(crate) fn position(&mut self, expr: &typed::Expr) -> Expr {
+        let lowered = self.expr(expr);
+        let ExprKind::Const(Const::Int(value)) = &lowered.kind else { return lowered };
+        let value = u32::try_from(value).unwrap_or(u32::MAX);
+        let kind = ExprKind::Const(Const::Bits(base_bits::Bits::new(32, value.into())));
+        Expr { kind, ty: ir::Type::Bit(32), span: lowered.span }
     }
 
     fn slice_at(&mut self, expr: &typed::Expr, base: &typed::Expr, lo: &typed::Expr) -> Option<ExprKind> {

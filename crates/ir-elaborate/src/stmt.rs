@@ -112,7 +112,10 @@ impl<'e, 'p> Body<'e, 'p> {
             }
             typed::StmtKind::Assign { target, op, value } => {
                 let place = self.expr(target);
-                let value = self.expr(value);
+                let value = match op {
+                    Some(typed::BinaryOp::Shl | typed::BinaryOp::Shr) => self.position(value),
+                    _ => self.expr(value),
+                };
                 match op {
                     None => StmtKind::Assign(place, value),
                     Some(op) => StmtKind::AssignOp(crate::expr::binary_op(*op), place, value),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tofino_specs.p4: the widths of the two Tofino generations, for tna.p4 and t2na.p4.
+// tofino_specs.p4: the widths of the two Tofino generations; _TOFINO_WIDTHS_ is 1 or 2.
 #ifndef _TOFINO_SPECS_P4_
 #define _TOFINO_SPECS_P4_
 
@@ -12,7 +12,7 @@
 #define REPLICATION_ID_WIDTH     16
 #define L1_EXCLUSION_ID_WIDTH    16
 #define L2_EXCLUSION_ID_WIDTH    9
-#if __TARGET_TOFINO__ == 1
+#if _TOFINO_WIDTHS_ == 1
 #define QUEUE_ID_WIDTH           5
 #define MIRROR_TYPE_WIDTH        3
 #define MIRROR_ID_WIDTH          10
@@ -44,7 +44,7 @@ typedef bit<REPLICATION_ID_WIDTH> ReplicationId_t;
 typedef bit<L1_EXCLUSION_ID_WIDTH> L1ExclusionId_t;
 @noWarn("unused")
 typedef bit<L2_EXCLUSION_ID_WIDTH> L2ExclusionId_t;
-#if __TARGET_TOFINO__ != 1
+#if _TOFINO_WIDTHS_ != 1
 @noWarn("unused")
 typedef MirrorType_t CloneId_t;
 #endif

@@ -1,0 +1,1 @@
+//! Source text -> parse -> check -> elaborate -> IR text.
