@@ -1,12 +1,12 @@
 //! Arguments of calls: in the order of the parameters, as the IR evaluates them.
 //!
 //! The source may name its arguments and so write them in another order, which is the order of evaluation. Where
-//! that can be seen (an argument that calls something), the `in` arguments are evaluated before the call, in the
-//! source's order.
+//! that can be seen (an argument that calls something) and the call is a statement of its own, the arguments are
+//! evaluated before it, in the source's order; inside an expression such a call is refused.
 
 use base_diag::Span;
 use ir::{Expr, ExprKind};
-use p4_check::typed::{self, Arg, ArgValue, Id, Substitution};
+use p4_check::typed::{self, Arg, ArgValue, Direction, Id, Substitution};
 
 use crate::stmt::Body;
 
@@ -17,12 +17,37 @@ impl Body<'_, '_> {
         args: &[Arg],
         params: &[Id<typed::Var>],
         subst: &Substitution,
+        is_statement: bool,
         span: Span,
     ) -> Vec<Option<Expr>> {
-        if is_out_of_order(args) && args.iter().filter_map(Arg::expr).any(calls_something) {
+        if !is_out_of_order(args) || !args.iter().filter_map(Arg::expr).any(calls_something) {
+            return args
+                .iter()
+                .zip(params)
+                .map(|(arg, param)| self.argument(arg, *param, subst, span))
+                .collect();
+        }
+        if !is_statement || args.iter().any(|a| is_place(a) && a.expr().is_some_and(calls_something)) {
             self.el.refuse("named arguments in another order whose values call something", span);
         }
-        args.iter().zip(params).map(|(arg, param)| self.argument(arg, *param, subst, span)).collect()
+        let mut order: Vec<usize> = (0..args.len().min(params.len())).collect();
+        order.sort_by_key(|i| args[*i].position);
+        let mut out = vec![None; order.len()];
+        for index in order {
+            let value = self.argument(&args[index], params[index], subst, span);
+            out[index] = if is_place(&args[index]) { value } else { value.map(|v| self.kept(v)) };
+        }
+        out
+    }
+
+    /// The value of `expr` now, as a variable of our own.
+    fn kept(&mut self, expr: Expr) -> Expr {
+        let (ty, span) = (expr.ty.clone(), expr.span);
+        if matches!(ty, ir::Type::Extern(_)) {
+            return expr;
+        }
+        let var = self.temporary("argument", ty.clone(), Some(expr), span);
+        Expr { kind: ExprKind::Var(var), ty, span }
     }
 
     /// One argument; `None` for an optional one left out. `_` for an `out` parameter becomes a variable that
@@ -45,6 +70,10 @@ impl Body<'_, '_> {
             }
         }
     }
+}
+
+fn is_place(arg: &Arg) -> bool {
+    matches!(arg.direction, Direction::Out | Direction::InOut)
 }
 
 fn is_out_of_order(args: &[Arg]) -> bool {

@@ -35,7 +35,7 @@ impl<'p> Body<'_, 'p> {
                 None
             }
             typed::Callee::Function(id) if self.is_extern(*id, "verify") => self.verify(call),
-            _ => Some(StmtKind::Call(self.call(call)?)),
+            _ => Some(StmtKind::Call(self.call(call, true)?)),
         }
     }
 
@@ -52,7 +52,7 @@ impl<'p> Body<'_, 'p> {
                 self.el.refuse("this call as a value", call.span);
                 None
             }
-            _ => Some(ExprKind::Call(Box::new(self.call(call)?))),
+            _ => Some(ExprKind::Call(Box::new(self.call(call, false)?))),
         }
     }
 
@@ -87,7 +87,7 @@ impl<'p> Body<'_, 'p> {
     }
 
     /// A call of something that has parameters.
-    fn call(&mut self, call: &typed::Call) -> Option<ir::Call> {
+    fn call(&mut self, call: &typed::Call, is_statement: bool) -> Option<ir::Call> {
         let typed = self.el.typed;
         let type_args = self.env.close_all(&call.type_args);
         let (callee, params, subst, keeps_types): (_, &[Id<typed::Var>], _, _) = match &call.callee {
@@ -116,7 +116,7 @@ impl<'p> Body<'_, 'p> {
             }
             typed::Callee::TableApply(_) | typed::Callee::Builtin { .. } => return None,
         };
-        let args = self.arguments(&call.args, params, &subst, call.span);
+        let args = self.arguments(&call.args, params, &subst, is_statement, call.span);
         let type_args = if keeps_types { type_args.iter().map(|t| self.el.ty(t)).collect() } else { vec![] };
         Some(ir::Call { callee, type_args, args, span: call.span })
     }
