@@ -1,3 +1,32 @@
 //! Names, types and compile-time values of a P4-16 program.
+//!
+//! [`check`] reads the syntax tree once, in source order, and gives the [`typed`] tree and what is wrong. Each rule
+//! has its place: `types` (which types there are and how they compare), `expr`, `call`, `stmt`, `table`, `decl`.
+//!
+//! **Invariant**: nothing here knows an architecture. Of the standard library only what the language itself names is
+//! known: `packet_in` and `packet_out`, `error`, `match_kind`, `NoAction`, `verify`, `static_assert`.
+//!
+//! **Invariant**: errors do not cascade. What is wrong has [`typed::Type::Error`], which agrees with everything.
 
+mod call;
+mod codes;
+mod cx;
+mod decl;
+mod expr;
+mod scope;
+mod stmt;
+mod table;
 pub mod typed;
+mod types;
+
+use base_diag::Diagnostic;
+use p4_syntax::ast;
+
+/// Checks a program. If one of the diagnostics is an error, the tree has holes.
+pub fn check(program: &ast::Program) -> (typed::Program, Vec<Diagnostic>) {
+    let mut checker = cx::Checker::new();
+    for decl in &program.decls {
+        checker.decl(decl);
+    }
+    (checker.program, checker.diags.into_vec())
+}

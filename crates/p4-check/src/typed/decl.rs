@@ -231,8 +231,7 @@ pub struct Extern {
     pub name: Name,
     /// Type parameters.
     pub type_params: Vec<Id<TypeVar>>,
-    /// Its constructors, told apart by their parameters. If it declares none, there is none to list and
-    /// [`Constructed::Extern`](super::Constructed) has no constructor.
+    /// Its constructors, told apart by their parameters. An extern without any cannot be instantiated.
     pub constructors: Vec<Id<Function>>,
     /// Its methods.
     pub methods: Vec<Id<Function>>,
@@ -425,8 +424,8 @@ pub struct Construct {
 /// What a [`Construct`] makes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Constructed {
-    /// An extern object, by this constructor; `None` if the extern declares none.
-    Extern(Id<Extern>, Option<Id<Function>>),
+    /// An extern object, by this constructor.
+    Extern(Id<Extern>, Id<Function>),
     /// A parser.
     Parser(Id<Parser>),
     /// A control.

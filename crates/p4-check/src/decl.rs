@@ -1,0 +1,55 @@
+//! Declarations in source order: each is checked whole before the next, since names are declared before use.
+
+mod annotation;
+mod block;
+mod constant;
+mod function;
+mod instance;
+mod params;
+mod types;
+
+use p4_syntax::ast;
+
+use crate::cx::{Checker, Place};
+use crate::typed::Decl;
+
+pub(crate) use params::ParamOf;
+
+impl Checker {
+    /// Checks a top-level declaration.
+    pub(crate) fn decl(&mut self, decl: &ast::Decl) {
+        self.place = Place::TopLevel;
+        self.infer.clear();
+        let done = match decl {
+            ast::Decl::Const(d) => self.constant(d).map(Decl::Const),
+            ast::Decl::Extern(d) => Some(Decl::Extern(self.extern_decl(d))),
+            ast::Decl::ExternForward(d) => self.extern_forward(d).map(Decl::Extern),
+            ast::Decl::ExternFunction(d) => Some(Decl::Function(self.extern_function(d))),
+            ast::Decl::Function(d) => Some(Decl::Function(self.function(d))),
+            ast::Decl::Action(d) => Some(Decl::Action(self.action(d))),
+            ast::Decl::Parser(d) => Some(Decl::Parser(self.parser(d))),
+            ast::Decl::ParserType(d) => Some(Decl::ParserType(self.parser_type(d))),
+            ast::Decl::Control(d) => Some(Decl::Control(self.control_decl(d))),
+            ast::Decl::ControlType(d) => Some(Decl::ControlType(self.control_type(d))),
+            ast::Decl::Package(d) => Some(Decl::Package(self.package(d))),
+            ast::Decl::Struct(d) => Some(Decl::Struct(self.struct_decl(d))),
+            ast::Decl::Enum(d) => Some(Decl::Enum(self.enum_decl(d))),
+            ast::Decl::Error(d) => {
+                self.error_decl(d);
+                None
+            }
+            ast::Decl::MatchKind(d) => {
+                self.match_kind_decl(d);
+                None
+            }
+            ast::Decl::Typedef(d) => self.typedef(d),
+            ast::Decl::Instance(d) => self.instance(d).map(|id| {
+                if d.name.text == "main" {
+                    self.program.main = Some(id);
+                }
+                Decl::Instance(id)
+            }),
+        };
+        self.program.decls.extend(done);
+    }
+}

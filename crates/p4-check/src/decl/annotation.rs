@@ -1,0 +1,122 @@
+//! Annotations: structured ones are checked, unstructured ones read as values where they are values (P4-16 §20).
+
+use base_diag::Span;
+use num_bigint::BigInt;
+use p4_syntax::ast::{self, AnnotationToken, AnnotationTokenKind};
+
+use crate::codes;
+use crate::cx::Checker;
+use crate::typed::{Annotation, AnnotationBody, Annotations, Expr, ExprKind, Type};
+
+impl Checker {
+    pub(crate) fn annotations(&mut self, list: &[ast::Annotation]) -> Annotations {
+        if list.is_empty() {
+            return Annotations::default();
+        }
+        Annotations::new(list.iter().map(|a| self.annotation(a)).collect())
+    }
+
+    fn annotation(&mut self, a: &ast::Annotation) -> Annotation {
+        let body = match &a.body {
+            ast::AnnotationBody::Empty => AnnotationBody::Empty,
+            ast::AnnotationBody::Tokens(tokens) if a.pragma => raw(tokens),
+            ast::AnnotationBody::Tokens(tokens) => match self.token_values(tokens) {
+                Some(values) => AnnotationBody::Values(values),
+                None => raw(tokens),
+            },
+            ast::AnnotationBody::List(items) => {
+                AnnotationBody::Values(items.iter().filter_map(|i| self.structured(i)).collect())
+            }
+            ast::AnnotationBody::Record(pairs) => {
+                let mut out: Vec<(smol_str::SmolStr, Expr)> = Vec::with_capacity(pairs.len());
+                for pair in pairs {
+                    if out.iter().any(|(key, _)| *key == pair.name.text) {
+                        self.duplicate(&pair.name.text, pair.name.span, Span::NONE);
+                        continue;
+                    }
+                    if let Some(value) = self.structured(&pair.value) {
+                        out.push((pair.name.text.clone(), value));
+                    }
+                }
+                AnnotationBody::Pairs(out)
+            }
+        };
+        Annotation { name: a.name.text.clone(), body, span: a.span }
+    }
+
+    /// A value of a structured annotation: a known number, string or truth value.
+    fn structured(&mut self, e: &ast::Expr) -> Option<Expr> {
+        let value = self.expr(e, None);
+        if value.ty.is_error() {
+            return None;
+        }
+        let fits = matches!(value.kind, ExprKind::Int(_) | ExprKind::String(_) | ExprKind::Bool(_));
+        if !fits {
+            let title = "an annotation's value is a known number, string or `bool`";
+            self.error(codes::BAD_ANNOTATION, e.span, title, "");
+        }
+        fits.then_some(value)
+    }
+
+    /// The values that a comma-separated list of tokens stands for; `None` if some item is no value.
+    fn token_values(&mut self, tokens: &[AnnotationToken]) -> Option<Vec<Expr>> {
+        let is_comma = |t: &AnnotationToken| t.kind == AnnotationTokenKind::Symbol && t.text == ",";
+        tokens.split(is_comma).map(|item| self.token_value(item)).collect()
+    }
+
+    fn token_value(&mut self, item: &[AnnotationToken]) -> Option<Expr> {
+        match item {
+            [t] if t.kind == AnnotationTokenKind::String => {
+                Some(Expr { kind: ExprKind::String(t.text.clone()), ty: Type::String, span: t.span })
+            }
+            [t] if t.kind == AnnotationTokenKind::Int => {
+                let value = number(&t.text)?;
+                Some(Expr { kind: ExprKind::Int(value), ty: Type::Int, span: t.span })
+            }
+            [t] if t.kind == AnnotationTokenKind::Word && (t.text == "true" || t.text == "false") => {
+                Some(Expr { kind: ExprKind::Bool(t.text == "true"), ty: Type::Bool, span: t.span })
+            }
+            [t] if t.kind == AnnotationTokenKind::Word => {
+                self.scopes.lookup(&t.text)?;
+                let value = self.expr(&path(t), None);
+                crate::expr::is_literal(&value.kind).then_some(value)
+            }
+            [t, dot, member] if dot.text == "." && t.kind == AnnotationTokenKind::Word => {
+                if t.text != "error" {
+                    self.scopes.lookup(&t.text)?;
+                }
+                let name = ast::Name { text: member.text.clone(), span: member.span };
+                let span = t.span.to(member.span);
+                let e = ast::Expr { kind: ast::ExprKind::Member { base: Box::new(path(t)), name }, span };
+                let value = self.expr(&e, None);
+                crate::expr::is_literal(&value.kind).then_some(value)
+            }
+            _ => None,
+        }
+    }
+}
+
+fn path(t: &AnnotationToken) -> ast::Expr {
+    let name = ast::Name { text: t.text.clone(), span: t.span };
+    ast::Expr { kind: ast::ExprKind::Path(ast::Path { absolute: false, name, span: t.span }), span: t.span }
+}
+
+fn raw(tokens: &[AnnotationToken]) -> AnnotationBody {
+    if tokens.is_empty() {
+        return AnnotationBody::Empty;
+    }
+    AnnotationBody::Tokens(tokens.iter().map(|t| t.text.clone()).collect())
+}
+
+/// A number without width prefix.
+fn number(text: &str) -> Option<BigInt> {
+    let text = text.replace('_', "").to_ascii_lowercase();
+    let (digits, radix) = match text.get(..2) {
+        Some("0x") => (&text[2..], 16),
+        Some("0b") => (&text[2..], 2),
+        Some("0o") => (&text[2..], 8),
+        Some("0d") => (&text[2..], 10),
+        _ => (&text[..], 10),
+    };
+    BigInt::parse_bytes(digits.as_bytes(), radix)
+}

@@ -1,0 +1,179 @@
+//! Parsers, controls, packages and their types (P4-16 §7.2.10 to §7.2.12, §13, §14).
+
+use p4_syntax::ast;
+
+use crate::codes;
+use crate::cx::{Checker, Place, name};
+use crate::decl::ParamOf;
+use crate::scope::Def;
+use crate::typed::{
+    Block, Control, ControlType, Id, Local, Package, Parser, ParserType, Stmt, StmtKind, Type, ValueSet,
+};
+
+impl Checker {
+    pub(crate) fn parser_type(&mut self, d: &ast::ParserType) -> Id<ParserType> {
+        let annotations = self.annotations(&d.annotations);
+        self.scopes.enter();
+        let type_params = self.type_params(&d.type_params);
+        let params = self.params(&d.params, ParamOf::ApplyType);
+        self.scopes.leave();
+        let declared = ParserType { name: name(&d.name), type_params, params, annotations, span: d.span };
+        let id = self.program.parser_types.push(declared);
+        self.bind(&d.name, Def::ParserType(id));
+        id
+    }
+
+    pub(crate) fn control_type(&mut self, d: &ast::ControlType) -> Id<ControlType> {
+        let annotations = self.annotations(&d.annotations);
+        self.scopes.enter();
+        let type_params = self.type_params(&d.type_params);
+        let params = self.params(&d.params, ParamOf::ApplyType);
+        self.scopes.leave();
+        let declared = ControlType { name: name(&d.name), type_params, params, annotations, span: d.span };
+        let id = self.program.control_types.push(declared);
+        self.bind(&d.name, Def::ControlType(id));
+        id
+    }
+
+    pub(crate) fn package(&mut self, d: &ast::PackageDecl) -> Id<Package> {
+        let annotations = self.annotations(&d.annotations);
+        self.scopes.enter();
+        let type_params = self.type_params(&d.type_params);
+        let params = self.params(&d.params, ParamOf::Package);
+        self.scopes.leave();
+        let declared = Package { name: name(&d.name), type_params, params, annotations, span: d.span };
+        let id = self.program.packages.push(declared);
+        self.bind(&d.name, Def::Package(id));
+        id
+    }
+
+    pub(crate) fn parser(&mut self, d: &ast::ParserDecl) -> Id<Parser> {
+        let annotations = self.annotations(&d.annotations);
+        self.scopes.enter();
+        let type_params = self.type_params(&d.type_params);
+        let params = self.params(&d.params, ParamOf::Apply);
+        let constructor_params = self.params(&d.constructor_params, ParamOf::Constructor);
+        let id = self.program.parsers.push(Parser {
+            name: name(&d.name),
+            type_params,
+            params,
+            constructor_params,
+            locals: vec![],
+            states: vec![],
+            annotations,
+            span: d.span,
+        });
+        self.scopes.enter();
+        let outer = std::mem::take(&mut self.direct);
+        self.place = Place::ParserLocals;
+        let locals = self.locals(&d.locals);
+        self.program.parsers[id].locals = locals;
+        self.place = Place::ParserState;
+        let states = self.states(d);
+        let direct = std::mem::replace(&mut self.direct, outer);
+        let parser = &mut self.program.parsers[id];
+        parser.states = states;
+        parser.locals.splice(0..0, direct.into_iter().map(Local::Instance));
+        self.scopes.leave();
+        self.scopes.leave();
+        self.place = Place::TopLevel;
+        self.bind(&d.name, Def::Parser(id));
+        id
+    }
+
+    pub(crate) fn control_decl(&mut self, d: &ast::ControlDecl) -> Id<Control> {
+        let annotations = self.annotations(&d.annotations);
+        self.scopes.enter();
+        let type_params = self.type_params(&d.type_params);
+        let params = self.params(&d.params, ParamOf::Apply);
+        let constructor_params = self.params(&d.constructor_params, ParamOf::Constructor);
+        let id = self.program.controls.push(Control {
+            name: name(&d.name),
+            type_params,
+            params,
+            constructor_params,
+            locals: vec![],
+            body: Block::default(),
+            annotations,
+            span: d.span,
+        });
+        self.scopes.enter();
+        let outer = std::mem::take(&mut self.direct);
+        self.control = Some(id);
+        self.place = Place::ControlLocals;
+        let locals = self.locals(&d.locals);
+        self.program.controls[id].locals = locals;
+        self.place = Place::ControlApply;
+        let body = self.block(&d.apply);
+        self.control = None;
+        let direct = std::mem::replace(&mut self.direct, outer);
+        let control = &mut self.program.controls[id];
+        control.body = body;
+        control.locals.splice(0..0, direct.into_iter().map(Local::Instance));
+        self.scopes.leave();
+        self.scopes.leave();
+        self.place = Place::TopLevel;
+        self.bind(&d.name, Def::Control(id));
+        id
+    }
+
+    fn locals(&mut self, locals: &[ast::Local]) -> Vec<Local> {
+        let place = self.place;
+        let mut out = Vec::with_capacity(locals.len());
+        for local in locals {
+            self.infer.clear();
+            self.place = place;
+            let done = match local {
+                ast::Local::Const(d) => self.constant(d).map(Local::Const),
+                ast::Local::Var(d) => {
+                    let (var, init) = self.variable(d);
+                    Some(Local::Var(Stmt { kind: StmtKind::Var { var, init }, span: d.span }))
+                }
+                ast::Local::Instance(d) => self.instance(d).map(Local::Instance),
+                ast::Local::ValueSet(d) => Some(Local::ValueSet(self.value_set(d))),
+                ast::Local::Action(d) => Some(Local::Action(self.action(d))),
+                ast::Local::Table(d) => self.table(d).map(Local::Table),
+            };
+            out.extend(done);
+        }
+        out
+    }
+
+    fn value_set(&mut self, d: &ast::ValueSetDecl) -> Id<ValueSet> {
+        let annotations = self.annotations(&d.annotations);
+        let mut element = self.resolve_type(&d.element);
+        let fits = match self.infer.shallow(&element) {
+            Type::Error
+            | Type::Bit(_)
+            | Type::Signed(_)
+            | Type::Bool
+            | Type::Enum(_)
+            | Type::ErrorCode
+            | Type::NewType(_)
+            | Type::Var(_)
+            | Type::Tuple(_)
+            | Type::Struct(..) => true,
+            _ => false,
+        };
+        if !fits {
+            let shown = self.show(&element);
+            self.error(
+                codes::BAD_DECLARATION,
+                d.element.span,
+                format!("a value set cannot hold `{shown}`"),
+                "",
+            );
+            element = Type::Error;
+        }
+        let size = self.expr(&d.size, None);
+        let number = matches!(self.numeric(&size.ty), Type::Int | Type::Bit(_) | Type::Signed(_));
+        if !size.ty.is_error() && (!number || !self.is_known(&size)) {
+            let title = "the size of a value set must be a known number";
+            self.error(codes::NOT_CONSTANT, d.size.span, title, "");
+        }
+        let set = ValueSet { name: name(&d.name), element, size, annotations, span: d.span };
+        let id = self.program.value_sets.push(set);
+        self.bind(&d.name, Def::ValueSet(id));
+        id
+    }
+}

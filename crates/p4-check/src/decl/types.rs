@@ -1,0 +1,202 @@
+//! `struct`, `header`, `header_union`, `enum`, `typedef`, `type`, `error`, `match_kind` (P4-16 §7.2).
+
+use base_diag::Diagnostic;
+use p4_syntax::ast;
+use rustc_hash::FxHashMap;
+
+use crate::codes;
+use crate::cx::{Checker, name};
+use crate::scope::Def;
+use crate::typed::{
+    Annotations, Constant, Decl, Enum, EnumMember, Field, Id, NewType, Struct, StructKind, Type, TypeVar,
+    Typedef,
+};
+
+impl Checker {
+    /// Declares type parameters in the innermost scope.
+    pub(crate) fn type_params(&mut self, params: &[ast::Name]) -> Vec<Id<TypeVar>> {
+        params
+            .iter()
+            .map(|p| {
+                let id = self.program.type_vars.push(TypeVar { name: name(p) });
+                self.bind(p, Def::TypeVar(id));
+                id
+            })
+            .collect()
+    }
+
+    pub(crate) fn struct_decl(&mut self, d: &ast::StructDecl) -> Id<Struct> {
+        let annotations = self.annotations(&d.annotations);
+        let kind = match d.kind {
+            ast::StructKind::Struct => StructKind::Struct,
+            ast::StructKind::Header => StructKind::Header,
+            ast::StructKind::HeaderUnion => StructKind::Union,
+        };
+        self.scopes.enter();
+        let type_params = self.type_params(&d.type_params);
+        let mut fields: Vec<Field> = Vec::with_capacity(d.fields.len());
+        let mut seen: FxHashMap<&str, base_diag::Span> = FxHashMap::default();
+        let mut varbit = None;
+        for f in &d.fields {
+            let ty = self.resolve_type(&f.ty);
+            let ty = self.check_field(kind, &name(&f.name), ty, f.name.span);
+            if let Some(before) = seen.insert(&f.name.text, f.name.span) {
+                self.duplicate(&f.name.text, f.name.span, before);
+                continue;
+            }
+            if kind == StructKind::Header && self.contains_varbit(&ty) {
+                if let Some(before) = varbit {
+                    self.report(
+                        Diagnostic::error(codes::BAD_NESTING, "a header has one `varbit` field at most")
+                            .at(f.name.span, "this is the second")
+                            .at(before, "this is the first"),
+                    );
+                }
+                varbit = Some(f.name.span);
+            }
+            let annotations = self.annotations(&f.annotations);
+            fields.push(Field { name: name(&f.name), ty, annotations });
+        }
+        self.scopes.leave();
+        let id = self.program.structs.push(Struct {
+            name: name(&d.name),
+            kind,
+            type_params,
+            fields,
+            annotations,
+            span: d.span,
+        });
+        self.bind(&d.name, Def::Struct(id));
+        id
+    }
+
+    pub(crate) fn enum_decl(&mut self, d: &ast::EnumDecl) -> Id<Enum> {
+        let annotations = self.annotations(&d.annotations);
+        let underlying = d.underlying.as_ref().map(|t| {
+            let ty = self.resolve_type(t);
+            match self.infer.shallow(&ty) {
+                Type::Bit(_) | Type::Signed(_) | Type::Error => ty,
+                _ => {
+                    let shown = self.show(&ty);
+                    self.error(
+                        codes::BAD_DECLARATION,
+                        t.span,
+                        format!("an enum cannot be made of `{shown}`"),
+                        "only `bit<W>` and `int<W>` are allowed",
+                    );
+                    Type::Error
+                }
+            }
+        });
+        let id = self.program.enums.push(Enum {
+            name: name(&d.name),
+            underlying: underlying.clone(),
+            members: vec![],
+            annotations,
+            span: d.span,
+        });
+        self.bind(&d.name, Def::Enum(id));
+        let mut seen: FxHashMap<&str, base_diag::Span> = FxHashMap::default();
+        for m in &d.members {
+            if let Some(before) = seen.insert(&m.name.text, m.name.span) {
+                self.duplicate(&m.name.text, m.name.span, before);
+                continue;
+            }
+            let value = match (&underlying, &m.value) {
+                (Some(ty), Some(value)) => {
+                    let checked = self.expr_as(value, ty);
+                    let known = self.int_value(&checked);
+                    if known.is_none() && !checked.ty.is_error() {
+                        let title = format!("the value of `{}` must be known at compile time", m.name.text);
+                        self.error(codes::NOT_CONSTANT, value.span, title, "");
+                    }
+                    Some(known.unwrap_or_default())
+                }
+                (Some(_), None) => {
+                    let title = format!("`{}` has no value", m.name.text);
+                    self.error(codes::BAD_DECLARATION, m.span, title, "each member of this enum needs one");
+                    Some(0.into())
+                }
+                (None, Some(value)) => {
+                    let title = format!("`{}` cannot have a value", m.name.text);
+                    self.report(
+                        Diagnostic::error(codes::BAD_DECLARATION, title)
+                            .at(value.span, "")
+                            .help(format!("give the enum a type: `enum bit<8> {}`", d.name.text)),
+                    );
+                    None
+                }
+                (None, None) => None,
+            };
+            let member = EnumMember { name: name(&m.name), value, annotations: Annotations::default() };
+            self.program.enums[id].members.push(member);
+        }
+        id
+    }
+
+    pub(crate) fn error_decl(&mut self, d: &ast::ErrorDecl) {
+        for m in &d.members {
+            let before = self.program.errors.iter().find(|(_, e)| e.name.text == m.text);
+            match before.map(|(_, e)| e.name.span) {
+                Some(before) => self.duplicate(&m.text, m.span, before),
+                None => {
+                    self.program.errors.push(Constant { name: name(m), annotations: Annotations::default() });
+                }
+            }
+        }
+    }
+
+    pub(crate) fn match_kind_decl(&mut self, d: &ast::MatchKindDecl) {
+        for m in &d.members {
+            let before = self.program.match_kinds.iter().find(|(_, e)| e.name.text == m.text);
+            match before.map(|(_, e)| e.name.span) {
+                Some(before) => self.duplicate(&m.text, m.span, before),
+                None => {
+                    let constant = Constant { name: name(m), annotations: Annotations::default() };
+                    let id = self.program.match_kinds.push(constant);
+                    self.bind(m, Def::MatchKind(id));
+                }
+            }
+        }
+    }
+
+    pub(crate) fn typedef(&mut self, d: &ast::TypedefDecl) -> Option<Decl> {
+        let annotations = self.annotations(&d.annotations);
+        let ty = self.resolve_type(&d.ty);
+        if d.kind == ast::TypedefKind::Alias {
+            let ty = match ty {
+                Type::Void => {
+                    self.error(codes::BAD_DECLARATION, d.ty.span, "`void` is no type for values", "");
+                    Type::Error
+                }
+                other => other,
+            };
+            self.bind(&d.name, Def::Typedef(ty.clone()));
+            let id =
+                self.program.typedefs.push(Typedef { name: name(&d.name), ty, annotations, span: d.span });
+            return Some(Decl::Typedef(id));
+        }
+        let fits = match self.infer.shallow(&ty) {
+            Type::Error | Type::Bool | Type::Bit(_) | Type::Signed(_) | Type::NewType(_) => true,
+            Type::Enum(id) => self.program.enums[id].underlying.is_some(),
+            _ => false,
+        };
+        if !fits {
+            let shown = self.show(&ty);
+            self.report(
+                Diagnostic::error(
+                    codes::BAD_DECLARATION,
+                    format!("`type` cannot make a new type of `{shown}`"),
+                )
+                .at(d.ty.span, "only numbers and `bool` can be made a type of their own")
+                .help(format!("write `typedef` to give `{shown}` another name")),
+            );
+            self.bind(&d.name, Def::Typedef(Type::Error));
+            return None;
+        }
+        let of = ty;
+        let id = self.program.new_types.push(NewType { name: name(&d.name), of, annotations, span: d.span });
+        self.bind(&d.name, Def::NewType(id));
+        Some(Decl::NewType(id))
+    }
+}

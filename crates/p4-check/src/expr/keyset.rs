@@ -1,0 +1,78 @@
+//! Keysets: what a `select` case or a table entry matches (P4-16 §8.15).
+
+use base_diag::{Diagnostic, Span};
+use p4_syntax::ast::{KeysetElement, KeysetElementKind};
+
+use crate::codes;
+use crate::cx::Checker;
+use crate::typed::{Expr, ExprKind, KeySet, Type};
+
+impl Checker {
+    /// The set for a key of this type; `None` if something is wrong.
+    pub(crate) fn keyset(&mut self, element: &KeysetElement, key: &Type) -> Option<KeySet> {
+        match &element.kind {
+            KeysetElementKind::Default | KeysetElementKind::DontCare => {
+                Some(KeySet::Any(key.clone(), element.span))
+            }
+            KeysetElementKind::Value(e) => {
+                let value = self.expr(e, Some(key));
+                if let ExprKind::ValueSet(id) = value.kind {
+                    return self.value_set_for(&value, key).then_some(KeySet::ValueSet(id, element.span));
+                }
+                let value = self.convert(value, key);
+                (!value.ty.is_error()).then_some(KeySet::Value(value))
+            }
+            KeysetElementKind::Mask(a, b) => {
+                let number = self.key_number(key, element.span, "&&&")?;
+                let (a, b) = (self.expr(a, Some(&number)), self.expr(b, Some(&number)));
+                let (a, b) = self.keyset_pair(a, b, &number)?;
+                Some(KeySet::Mask(a, b))
+            }
+            KeysetElementKind::Range(a, b) => {
+                let number = self.key_number(key, element.span, "..")?;
+                let (a, b) = (self.expr(a, Some(&number)), self.expr(b, Some(&number)));
+                let (a, b) = self.keyset_pair(a, b, &number)?;
+                Some(KeySet::Range(a, b))
+            }
+        }
+    }
+
+    fn keyset_pair(&mut self, a: Expr, b: Expr, number: &Type) -> Option<(Expr, Expr)> {
+        let (a, b) = (self.convert(a, number), self.convert(b, number));
+        (!a.ty.is_error() && !b.ty.is_error()).then_some((a, b))
+    }
+
+    /// The type of the operands of `&&&` and `..` for a key.
+    fn key_number(&mut self, key: &Type, span: Span, operator: &str) -> Option<Type> {
+        match self.numeric(key) {
+            Type::Error => None,
+            number @ (Type::Bit(_) | Type::Signed(_)) => Some(number),
+            Type::NewType(id) if matches!(self.underlying(key), Type::Bit(_) | Type::Signed(_)) => {
+                Some(Type::NewType(id))
+            }
+            other => {
+                let shown = self.show(&other);
+                self.error(
+                    codes::MISMATCH,
+                    span,
+                    format!("`{operator}` cannot match a `{shown}`"),
+                    "only numbers have masks and ranges",
+                );
+                None
+            }
+        }
+    }
+
+    fn value_set_for(&mut self, value: &Expr, key: &Type) -> bool {
+        let Type::Set(element) = self.infer.shallow(&value.ty) else { return false };
+        if self.unify(&element, key) {
+            return true;
+        }
+        let (found, wanted) = (self.show(&element), self.show(key));
+        self.report(
+            Diagnostic::error(codes::MISMATCH, format!("expected values of `{wanted}`, found `{found}`"))
+                .at(value.span, format!("a value set of `{found}`")),
+        );
+        false
+    }
+}

@@ -1,0 +1,175 @@
+//! Names in scope: one namespace for types, values, functions and objects (P4-16 §6.8).
+//!
+//! A name is bound where its declaration stands and hides outer bindings until its scope ends. Global names are
+//! also found by `.name`.
+
+use base_diag::Span;
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+
+use crate::typed::{
+    Action, Const, Constant, Control, ControlType, Enum, Extern, Function, Id, Instance, NewType, Package,
+    Parser, ParserType, Struct, Table, Type, TypeVar, ValueSet, Var,
+};
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+pub(crate) enum Def {
+    /// Its declaration is already reported as wrong.
+    Error,
+    Struct(Id<Struct>),
+    Enum(Id<Enum>),
+    NewType(Id<NewType>),
+    Typedef(Type),
+    TypeVar(Id<TypeVar>),
+    Extern(Id<Extern>),
+    ParserType(Id<ParserType>),
+    ControlType(Id<ControlType>),
+    Package(Id<Package>),
+    Parser(Id<Parser>),
+    Control(Id<Control>),
+    /// Functions and extern functions of one name, told apart by their parameters.
+    Functions(Vec<Id<Function>>),
+    Action(Id<Action>),
+    Table(Id<Table>),
+    Var(Id<Var>),
+    Const(Id<Const>),
+    Instance(Id<Instance>),
+    ValueSet(Id<ValueSet>),
+    MatchKind(Id<Constant>),
+    /// A parser state: only `transition` can use it.
+    State(u32),
+}
+
+impl Def {
+    /// What it is, for messages.
+    pub(crate) fn noun(&self) -> &'static str {
+        match self {
+            Def::Error => "name",
+            Def::Struct(_) => "struct type",
+            Def::Enum(_) => "enum type",
+            Def::NewType(_) | Def::Typedef(_) => "type",
+            Def::TypeVar(_) => "type variable",
+            Def::Extern(_) => "extern type",
+            Def::ParserType(_) => "parser type",
+            Def::ControlType(_) => "control type",
+            Def::Package(_) => "package type",
+            Def::Parser(_) => "parser",
+            Def::Control(_) => "control",
+            Def::Functions(_) => "function",
+            Def::Action(_) => "action",
+            Def::Table(_) => "table",
+            Def::Var(_) => "variable",
+            Def::Const(_) => "constant",
+            Def::Instance(_) => "instance",
+            Def::ValueSet(_) => "value set",
+            Def::MatchKind(_) => "match kind",
+            Def::State(_) => "parser state",
+        }
+    }
+
+    /// True for what can stand where a type is wanted.
+    pub(crate) fn is_type(&self) -> bool {
+        matches!(
+            self,
+            Def::Struct(_)
+                | Def::Enum(_)
+                | Def::NewType(_)
+                | Def::Typedef(_)
+                | Def::TypeVar(_)
+                | Def::Extern(_)
+                | Def::ParserType(_)
+                | Def::ControlType(_)
+                | Def::Package(_)
+                | Def::Parser(_)
+                | Def::Control(_)
+        )
+    }
+}
+
+/// A binding.
+#[derive(Clone, Debug)]
+pub(crate) struct Binding {
+    pub(crate) def: Def,
+    /// Where the name is declared.
+    pub(crate) span: Span,
+    depth: u32,
+}
+
+/// The names in scope at one point of the program.
+#[derive(Default)]
+pub(crate) struct Scopes {
+    names: FxHashMap<SmolStr, Vec<Binding>>,
+    /// The names bound in each open scope, outermost first.
+    open: Vec<Vec<SmolStr>>,
+}
+
+impl Scopes {
+    pub(crate) fn new() -> Scopes {
+        Scopes { names: FxHashMap::default(), open: vec![vec![]] }
+    }
+
+    pub(crate) fn enter(&mut self) {
+        self.open.push(vec![]);
+    }
+
+    pub(crate) fn leave(&mut self) {
+        for name in self.open.pop().unwrap_or_default() {
+            if let Some(bindings) = self.names.get_mut(&name) {
+                bindings.pop();
+            }
+        }
+    }
+
+    /// Binds `name` in the innermost scope. The binding it replaces or hides is returned with `true` if it stands in
+    /// the same scope; then nothing is bound.
+    pub(crate) fn bind(&mut self, name: &SmolStr, def: Def, span: Span) -> Option<(Binding, bool)> {
+        let depth = self.open.len() as u32;
+        let bindings = self.names.entry(name.clone()).or_default();
+        let before = bindings.last().cloned();
+        if let Some(old) = &before
+            && old.depth == depth
+        {
+            return Some((old.clone(), true));
+        }
+        bindings.push(Binding { def, span, depth });
+        if let Some(scope) = self.open.last_mut() {
+            scope.push(name.clone());
+        }
+        before.map(|b| (b, false))
+    }
+
+    /// Replaces the innermost binding of `name`.
+    pub(crate) fn rebind(&mut self, name: &str, def: Def) {
+        if let Some(binding) = self.names.get_mut(name).and_then(|b| b.last_mut()) {
+            binding.def = def;
+        }
+    }
+
+    pub(crate) fn lookup(&self, name: &str) -> Option<&Binding> {
+        self.names.get(name).and_then(|b| b.last())
+    }
+
+    /// Looks up `name` at the top level only.
+    pub(crate) fn lookup_global(&self, name: &str) -> Option<&Binding> {
+        self.names.get(name).and_then(|b| b.first()).filter(|b| b.depth == 1)
+    }
+
+    /// The binding of `name` in the innermost scope.
+    pub(crate) fn lookup_here(&self, name: &str) -> Option<&Binding> {
+        let depth = self.open.len() as u32;
+        self.lookup(name).filter(|b| b.depth == depth)
+    }
+
+    /// The name in scope that is most like `name`, among those that `fits` accepts.
+    pub(crate) fn nearest(&self, name: &str, fits: impl Fn(&Def) -> bool) -> Option<SmolStr> {
+        let mut candidates: Vec<&str> = self
+            .names
+            .iter()
+            .filter(|(_, b)| b.last().is_some_and(|b| fits(&b.def)))
+            .map(|(n, _)| n.as_str())
+            .collect();
+        candidates.sort_unstable();
+        base_diag::did_you_mean(name, candidates).map(SmolStr::from)
+    }
+}

@@ -1,0 +1,149 @@
+//! `switch` on the action that a table ran, or on a value (P4-16 §12.7).
+
+use base_diag::{Diagnostic, Span};
+use p4_syntax::ast;
+
+use crate::codes;
+use crate::cx::{Checker, Place};
+use crate::scope::Def;
+use crate::typed::{Expr, Id, StmtKind, Switch, SwitchCase, SwitchLabel, Table, Type};
+
+impl Checker {
+    pub(crate) fn switch(&mut self, subject: &ast::Expr, cases: &[ast::SwitchCase], span: Span) -> StmtKind {
+        if self.place == Place::ParserState {
+            self.error(codes::BAD_STATEMENT, span, "`switch` in a parser", "use `transition select`");
+        }
+        let subject = self.expr(subject, None);
+        let subject = self.check_subject(subject);
+        let mut out: Vec<SwitchCase> = Vec::with_capacity(cases.len());
+        let mut labels: Vec<SwitchLabel> = vec![];
+        let mut seen: Vec<(SwitchLabel, Span)> = vec![];
+        let mut default: Option<Span> = None;
+        let mut start = Span::NONE;
+        for case in cases {
+            if labels.is_empty() {
+                start = case.span;
+            }
+            if let Some(label) = self.label(&case.label, &subject, &mut seen, &mut default) {
+                labels.push(label);
+            }
+            if let Some(body) = &case.body {
+                let body = self.block(body);
+                out.push(SwitchCase { labels: std::mem::take(&mut labels), body, span: start.to(case.span) });
+            }
+        }
+        if !labels.is_empty() {
+            out.push(SwitchCase { labels, body: Default::default(), span: start });
+        }
+        StmtKind::Switch(Switch { subject, cases: out })
+    }
+
+    fn check_subject(&mut self, subject: Expr) -> Expr {
+        let fits = match self.infer.shallow(&subject.ty) {
+            Type::Error | Type::ActionRun(_) | Type::Bit(_) | Type::Signed(_) | Type::Bool => true,
+            Type::Enum(_) | Type::ErrorCode | Type::NewType(_) | Type::Int => true,
+            _ => false,
+        };
+        if fits {
+            return subject;
+        }
+        let shown = self.show(&subject.ty);
+        let note = "it is `action_run`, a number, an enum, an error or a `bool`";
+        self.report(
+            Diagnostic::error(codes::BAD_SWITCH, format!("`switch` cannot test a `{shown}`"))
+                .at(subject.span, "")
+                .note(note),
+        );
+        Expr::error(subject.span)
+    }
+
+    fn label(
+        &mut self,
+        label: &ast::SwitchLabel,
+        subject: &Expr,
+        seen: &mut Vec<(SwitchLabel, Span)>,
+        default: &mut Option<Span>,
+    ) -> Option<SwitchLabel> {
+        let span = label.span();
+        if let Some(before) = *default {
+            let title = match label {
+                ast::SwitchLabel::Default(_) => "`default` twice in a `switch`",
+                ast::SwitchLabel::Value(_) => "a label after `default`",
+            };
+            self.report(
+                Diagnostic::error(codes::BAD_SWITCH, title)
+                    .at(span, "")
+                    .at(before, "`default` must be the last label"),
+            );
+        }
+        let label = match label {
+            ast::SwitchLabel::Default(at) => {
+                *default = Some(*at);
+                return Some(SwitchLabel::Default);
+            }
+            ast::SwitchLabel::Value(e) => match self.infer.shallow(&subject.ty) {
+                Type::ActionRun(table) => self.action_label(e, table)?,
+                Type::Error => {
+                    return None;
+                }
+                ty => {
+                    let value = self.expr_as(e, &ty);
+                    if value.ty.is_error() {
+                        return None;
+                    }
+                    if !self.is_known(&value) {
+                        let title = "a `switch` label must be known at compile time";
+                        self.error(codes::NOT_CONSTANT, span, title, "");
+                        return None;
+                    }
+                    SwitchLabel::Value(value)
+                }
+            },
+        };
+        if let Some((_, before)) = seen.iter().find(|(l, _)| same_label(l, &label)) {
+            let diagnostic = Diagnostic::error(codes::BAD_SWITCH, "the same label twice")
+                .at(span, "")
+                .at(*before, "first here");
+            self.report(diagnostic);
+            return None;
+        }
+        seen.push((label.clone(), span));
+        Some(label)
+    }
+
+    fn action_label(&mut self, e: &ast::Expr, table: Id<Table>) -> Option<SwitchLabel> {
+        let ast::ExprKind::Path(path) = &e.kind else {
+            self.error(codes::BAD_SWITCH, e.span, "the label must be the name of an action", "");
+            return None;
+        };
+        let def = self.lookup(path, "action", |d| matches!(d, Def::Action(_)));
+        let actions = &self.program.tables[table].actions;
+        match def {
+            Def::Error => None,
+            Def::Action(id) if actions.iter().any(|a| a.action == id) => {
+                actions.iter().position(|a| a.action == id).map(|i| SwitchLabel::Action(table, i as u32))
+            }
+            _ => {
+                let table = self.program.tables[table].name.text.clone();
+                let title = format!("`{}` is no action of table `{table}`", path.name.text);
+                self.error(codes::BAD_SWITCH, e.span, title, "");
+                None
+            }
+        }
+    }
+}
+
+fn same_label(a: &SwitchLabel, b: &SwitchLabel) -> bool {
+    use crate::typed::ExprKind::{Bool, EnumMember, ErrorMember, Int};
+    match (a, b) {
+        (SwitchLabel::Action(_, i), SwitchLabel::Action(_, j)) => i == j,
+        (SwitchLabel::Value(x), SwitchLabel::Value(y)) => match (&x.kind, &y.kind) {
+            (Int(x), Int(y)) => x == y,
+            (Bool(x), Bool(y)) => x == y,
+            (EnumMember(x, i), EnumMember(y, j)) => x == y && i == j,
+            (ErrorMember(x), ErrorMember(y)) => x == y,
+            _ => false,
+        },
+        _ => false,
+    }
+}

@@ -1,0 +1,117 @@
+//! Type equality with unknowns (P4-16 §8.27): finds what inference variables must be for two types to be equal.
+//!
+//! A parser or control agrees with a declared parser or control type if their parameters agree one by one in
+//! direction and type.
+
+use crate::cx::Checker;
+use crate::typed::{Id, Substitution, Type, TypeVar, Var, VarKind};
+
+impl Checker {
+    /// Makes the two types equal, if that is possible. What was learnt before a failure stays learnt.
+    pub(crate) fn unify(&mut self, a: &Type, b: &Type) -> bool {
+        self.unify_at(a, b, 0)
+    }
+
+    /// True if the two types can be made equal; learns nothing.
+    pub(crate) fn agree(&mut self, a: &Type, b: &Type) -> bool {
+        let mark = self.infer.mark();
+        let ok = self.unify(a, b);
+        self.infer.undo(mark);
+        ok
+    }
+
+    fn unify_at(&mut self, a: &Type, b: &Type, depth: u32) -> bool {
+        let (a, b) = (self.infer.shallow(a), self.infer.shallow(b));
+        if a == b {
+            return true;
+        }
+        if depth > 200 {
+            return false;
+        }
+        match (&a, &b) {
+            (Type::Error, _) | (_, Type::Error) => true,
+            (Type::Infer(var), other) | (other, Type::Infer(var)) => {
+                let other = self.infer.resolve(other);
+                if other.any(&mut |t| t == &Type::Infer(*var)) {
+                    return false;
+                }
+                self.infer.set(*var, other);
+                true
+            }
+            (Type::Struct(x, xs), Type::Struct(y, ys)) if x == y => self.unify_all(xs, ys, depth),
+            (Type::Extern(x, xs), Type::Extern(y, ys)) if x == y => self.unify_all(xs, ys, depth),
+            (Type::Package(x, xs), Type::Package(y, ys)) if x == y => self.unify_all(xs, ys, depth),
+            (Type::Parser(x, xs), Type::Parser(y, ys)) if x == y => self.unify_all(xs, ys, depth),
+            (Type::Control(x, xs), Type::Control(y, ys)) if x == y => self.unify_all(xs, ys, depth),
+            (Type::Tuple(xs), Type::Tuple(ys)) => self.unify_all(xs, ys, depth),
+            (Type::Array(x, n), Type::Array(y, m)) => n == m && self.unify_at(x, y, depth + 1),
+            (Type::List(x), Type::List(y)) | (Type::Set(x), Type::Set(y)) => self.unify_at(x, y, depth + 1),
+            _ => match (self.apply_signature(&a), self.apply_signature(&b)) {
+                (Some(x), Some(y)) if x.is_parser == y.is_parser => self.unify_applies(&x, &y, depth),
+                _ => false,
+            },
+        }
+    }
+
+    fn unify_all(&mut self, xs: &[Type], ys: &[Type], depth: u32) -> bool {
+        xs.len() == ys.len() && xs.iter().zip(ys).all(|(x, y)| self.unify_at(x, y, depth + 1))
+    }
+
+    fn unify_applies(&mut self, x: &ApplySignature, y: &ApplySignature, depth: u32) -> bool {
+        let longer = x.params.len().max(y.params.len());
+        (0..longer).all(|i| match (x.params.get(i), y.params.get(i)) {
+            (Some(&p), Some(&q)) => {
+                let (p, q) = (&self.program.vars[p], &self.program.vars[q]);
+                if p.kind != q.kind {
+                    return false;
+                }
+                let (p, q) = (x.substitution.apply(&p.ty), y.substitution.apply(&q.ty));
+                self.unify_at(&p, &q, depth + 1)
+            }
+            (Some(&only), None) | (None, Some(&only)) => self.program.vars[only].optional,
+            (None, None) => true,
+        })
+    }
+
+    /// The parameters of `apply` of a parser or control type.
+    pub(crate) fn apply_signature(&self, ty: &Type) -> Option<ApplySignature> {
+        let p = &self.program;
+        let (is_parser, params, vars, args): (_, &Vec<Id<Var>>, &Vec<Id<TypeVar>>, _) = match ty {
+            Type::ParserType(id, args) => {
+                (true, &p.parser_types[*id].params, &p.parser_types[*id].type_params, args)
+            }
+            Type::Parser(id, args) => (true, &p.parsers[*id].params, &p.parsers[*id].type_params, args),
+            Type::ControlType(id, args) => {
+                (false, &p.control_types[*id].params, &p.control_types[*id].type_params, args)
+            }
+            Type::Control(id, args) => (false, &p.controls[*id].params, &p.controls[*id].type_params, args),
+            _ => return None,
+        };
+        Some(ApplySignature {
+            is_parser,
+            params: params.clone(),
+            substitution: Substitution::new(vars, args),
+        })
+    }
+
+    /// True for a parameter that an argument need not be given for.
+    pub(crate) fn may_omit(&self, param: Id<Var>) -> bool {
+        let var = &self.program.vars[param];
+        var.optional || var.default.is_some()
+    }
+
+    /// The direction of a parameter; constructor parameters have none.
+    pub(crate) fn direction(&self, param: Id<Var>) -> crate::typed::Direction {
+        match self.program.vars[param].kind {
+            VarKind::Param(direction) => direction,
+            _ => crate::typed::Direction::None,
+        }
+    }
+}
+
+/// The parameters of `apply`, and what the type's parameters stand for.
+pub(crate) struct ApplySignature {
+    pub(crate) is_parser: bool,
+    pub(crate) params: Vec<Id<Var>>,
+    pub(crate) substitution: Substitution,
+}
