@@ -456,6 +456,20 @@ pub enum TypedefKind {
     New,
 }
 
+impl Local {
+    /// The name it declares.
+    pub fn name(&self) -> &Name {
+        match self {
+            Local::Const(d) => &d.name,
+            Local::Var(d) => &d.name,
+            Local::Instance(d) => &d.name,
+            Local::ValueSet(d) => &d.name,
+            Local::Action(d) => &d.name,
+            Local::Table(d) => &d.name,
+        }
+    }
+}
+
 impl Decl {
     /// The name it declares; `error` and `match_kind` have none.
     pub fn name(&self) -> Option<&Name> {

@@ -217,11 +217,9 @@ impl Preprocessor<'_> {
                 TokenKind::RParen if open == 0 => return Some(Call { args, close: token.span }),
                 TokenKind::RParen => open -= 1,
                 TokenKind::LParen => open += 1,
-                TokenKind::Comma if open == 0 => {
-                    if !(params.variadic && args.len() == params.names.len()) {
-                        args.push(vec![]);
-                        continue;
-                    }
+                TokenKind::Comma if open == 0 && !(params.variadic && args.len() == params.names.len()) => {
+                    args.push(vec![]);
+                    continue;
                 }
                 TokenKind::Ident
                     if self.macros.find(self.text(token)).is_some_and(|m| self.macros.is_active(m)) =>
@@ -272,11 +270,8 @@ impl Preprocessor<'_> {
             let empty = tokens.is_empty();
             let rest = matches!(piece.role, Role::Param(i) if Some(i) == variadic);
             match pasting {
-                Some(Before { comma: true, .. }) if rest => {
-                    if empty {
-                        out.pop();
-                    }
-                }
+                Some(Before { comma: true, .. }) if rest && empty => drop(out.pop()),
+                Some(Before { comma: true, .. }) if rest => {}
                 Some(Before { empty: false, .. }) if !empty => {
                     let left = out.pop();
                     let right = tokens.remove(0);

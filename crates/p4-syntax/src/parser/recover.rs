@@ -1,0 +1,197 @@
+//! Reporting what was not expected, and finding the place to go on.
+
+use base_diag::{Code, Diagnostic, Span, codes::syntax, did_you_mean};
+
+use super::Parser;
+use crate::token::{KEYWORDS, Token, TokenKind};
+
+impl Parser<'_> {
+    /// Steps over `kind`, or reports that it is missing. A `;` is missed at the end of what it closes.
+    pub(super) fn expect(&mut self, kind: TokenKind) -> bool {
+        if self.eat(kind) {
+            return true;
+        }
+        let spelling = kind.spelling().unwrap_or("token");
+        self.unexpected(&format!("`{spelling}`"));
+        false
+    }
+
+    /// Steps over a closing bracket, or reports which one is open.
+    pub(super) fn expect_close(&mut self, kind: TokenKind, open: Span) -> bool {
+        if self.eat(kind) {
+            return true;
+        }
+        let spelling = kind.spelling().unwrap_or("token");
+        if let Some(error) = self.surprise(&format!("`{spelling}`")) {
+            self.diagnostics.push(error.at(open, "opened here"));
+        }
+        false
+    }
+
+    /// Reports that `wanted` was expected instead of the next token.
+    pub(super) fn unexpected(&mut self, wanted: &str) {
+        if let Some(error) = self.surprise(wanted) {
+            self.diagnostics.push(error);
+        }
+    }
+
+    /// A diagnostic about the next token, unless there was one already.
+    fn surprise(&mut self, wanted: &str) -> Option<Diagnostic> {
+        if self.reported == Some(self.pos) {
+            return None;
+        }
+        self.reported = Some(self.pos);
+        let token = self.token(0);
+        if token.kind == TokenKind::Unknown {
+            let title = format!("invalid character `{}`", self.text().escape_debug());
+            let error = Diagnostic::error(syntax::INVALID_CHARACTER, title);
+            return Some(error.at(token.span, format!("expected {wanted}")));
+        }
+        let title = format!("expected {wanted}, found {}", self.describe(token));
+        let error = Diagnostic::error(syntax::UNEXPECTED, title).at(token.span, "unexpected");
+        Some(self.advise(error, wanted, token))
+    }
+
+    fn advise(&self, mut error: Diagnostic, wanted: &str, token: Token) -> Diagnostic {
+        let before = self.pos.checked_sub(1).map(|p| self.token_at(p).span);
+        if let Some(before) = before.filter(|_| wanted == "`;`" && token.has(Token::LINE_START)) {
+            let end = Span { lo: before.hi, ..before };
+            error = error.at(end, "missing `;`");
+        }
+        if token.kind.is_keyword() && wanted == "a name" {
+            error = error.help(format!("`{}` is a keyword; choose another name", self.text()));
+        }
+        error
+    }
+
+    fn describe(&self, token: Token) -> String {
+        match token.kind {
+            TokenKind::Eof => "the end of the file".into(),
+            TokenKind::String => "a string".into(),
+            kind if kind.is_keyword() => format!("keyword `{}`", self.text()),
+            _ => format!("`{}`", self.text()),
+        }
+    }
+
+    /// An error of its own kind at `span`, unless one was reported at the next token.
+    pub(super) fn error(
+        &mut self,
+        code: Code,
+        title: impl Into<String>,
+        span: Span,
+        label: impl Into<String>,
+    ) {
+        if self.reported != Some(self.pos) {
+            self.reported = Some(self.pos);
+            self.diagnostics.push(Diagnostic::error(code, title).at(span, label));
+        }
+    }
+
+    /// `what` stands where it may not; parsing goes on behind it.
+    pub(super) fn misplaced(&mut self, what: &str, span: Span, why: &str) {
+        let error = Diagnostic::error(syntax::MISPLACED, format!("{what} may not stand here"));
+        self.diagnostics.push(error.at(span, why));
+    }
+
+    /// Adds "did you mean" for a word that is nearly a keyword.
+    pub(super) fn keyword_slip(&mut self, word: &str, span: Span, title: &str) {
+        if self.reported == Some(self.pos) {
+            return;
+        }
+        self.reported = Some(self.pos);
+        let mut error = Diagnostic::error(syntax::UNEXPECTED, title).at(span, "unexpected");
+        if let Some(keyword) = did_you_mean(word, KEYWORDS.iter().copied()) {
+            error = error.help(format!("did you mean `{keyword}`?"));
+        }
+        self.diagnostics.push(error);
+    }
+
+    /// Leaves the rest of the program unread.
+    pub(super) fn give_up(&mut self) {
+        let span = self.span();
+        if !self.at(TokenKind::Eof) {
+            let error = Diagnostic::error(syntax::TOO_DEEP, "nested too deeply");
+            let note = "the rest of the program is not looked at";
+            self.diagnostics.push(error.at(span, "this is one level too much").note(note));
+        }
+        self.pos = self.tokens.len().saturating_sub(1);
+        self.reported = Some(self.pos);
+    }
+
+    /// Steps to the next top-level declaration: over `;`, or over a block and its braces.
+    pub(super) fn skip_declaration(&mut self) {
+        let mut open = 0;
+        loop {
+            match self.bump().kind {
+                TokenKind::Eof => return,
+                TokenKind::Semicolon if open == 0 => return,
+                TokenKind::LBrace => open += 1,
+                TokenKind::RBrace if open <= 1 => return,
+                TokenKind::RBrace => open -= 1,
+                _ => {}
+            }
+            if self.begins_declaration() && self.token(0).has(Token::LINE_START) {
+                return;
+            }
+        }
+    }
+
+    /// Steps over the rest of a statement or member: past its `;` or its block, up to a `}` that closes
+    /// what it stands in, or up to a line that begins another.
+    pub(super) fn skip_statement(&mut self) {
+        let mut open = 0;
+        loop {
+            let token = self.token(0);
+            if open == 0 && token.has(Token::LINE_START) && self.begins_statement() {
+                return;
+            }
+            match token.kind {
+                TokenKind::Eof => return,
+                TokenKind::RBrace if open == 0 => return,
+                TokenKind::RBrace => {
+                    open -= 1;
+                    if open == 0 {
+                        self.bump();
+                        return;
+                    }
+                }
+                TokenKind::LBrace => open += 1,
+                TokenKind::Semicolon if open == 0 => {
+                    self.bump();
+                    return;
+                }
+                _ => {}
+            }
+            self.bump();
+        }
+    }
+
+    /// True if the next token can only begin a top-level declaration.
+    pub(super) fn begins_declaration(&self) -> bool {
+        use TokenKind::*;
+        match self.kind() {
+            Control | Parser | Extern | Package | Struct | Header | HeaderUnion | Enum | Typedef => true,
+            MatchKind | Error => self.peek(1) == LBrace,
+            _ => false,
+        }
+    }
+
+    fn begins_statement(&self) -> bool {
+        use TokenKind::*;
+        let word = matches!(
+            self.kind(),
+            If | Return
+                | Exit
+                | Switch
+                | For
+                | Break
+                | Continue
+                | Const
+                | Transition
+                | State
+                | Table
+                | Action
+        );
+        word || self.begins_declaration()
+    }
+}
