@@ -1,0 +1,138 @@
+//! A program and a split of it, ready to be run side by side.
+
+use crate::generate::EntrySpec;
+use crate::network::{Links, Network};
+use base_bits::Bits;
+use base_diag::Diagnostic;
+use dataplane_api::{EntryError, Registry};
+use ir::Program;
+use ir_interp::{Environment, KeyMatch, Options, Recorder, Switch};
+use ir_split::{Linkage, Placement};
+use std::sync::Arc;
+
+/// What one device runs.
+#[derive(Clone)]
+pub struct Part {
+    /// Its program.
+    pub program: Arc<Program>,
+    /// The entries of the runtime's own tables.
+    pub linkage: Linkage,
+}
+
+/// A whole program and its split.
+#[derive(Clone)]
+pub struct Case {
+    /// The program as the user wrote it.
+    pub whole: Arc<Program>,
+    /// For each device of the placement.
+    pub parts: Vec<Option<Part>>,
+    /// Where everything runs.
+    pub placement: Placement,
+    /// The frame externs that all devices offer.
+    pub registry: Registry,
+}
+
+/// A case that could not be set up: the programs or their linkage are at fault.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SetupError {
+    /// The interpreter refuses a program.
+    Program(Vec<Diagnostic>),
+    /// A device refuses an entry.
+    Entry(EntryError),
+    /// An entry's table is on no device, or on more than one.
+    Misplaced(String),
+}
+
+impl From<EntryError> for SetupError {
+    fn from(error: EntryError) -> SetupError {
+        SetupError::Entry(error)
+    }
+}
+
+impl Case {
+    /// The whole program on one device, with these entries.
+    pub fn whole(&self, entries: &[EntrySpec], environment: Box<dyn Environment>) -> Result<Switch, SetupError> {
+        let mut switch = self.device(&self.whole, environment)?;
+        for entry in entries {
+            write(&mut switch, entry)?;
+        }
+        Ok(switch)
+    }
+
+    /// The split program on its devices, with these entries.
+    pub fn network(&self, entries: &[EntrySpec]) -> Result<Network, SetupError> {
+        let recorder = Recorder::default();
+        let mut devices = vec![];
+        for part in &self.parts {
+            let Some(part) = part else {
+                devices.push(None);
+                continue;
+            };
+            let mut switch = self.device(&part.program, Box::new(recorder.clone()))?;
+            switch.set_access_log(true);
+            link(&mut switch, &part.linkage)?;
+            devices.push(Some(switch));
+        }
+        for entry in entries {
+            self.distribute(&mut devices, entry)?;
+        }
+        let origin = self.placement.origin.0 as usize;
+        Ok(Network::new(devices, self.links(), origin, recorder))
+    }
+
+    fn device(&self, program: &Arc<Program>, environment: Box<dyn Environment>) -> Result<Switch, SetupError> {
+        let options = Options { registry: self.registry.clone(), environment, ..Options::default() };
+        Switch::new(Arc::clone(program), options).map_err(SetupError::Program)
+    }
+
+    /// Writes an entry where its table is.
+    fn distribute(&self, devices: &mut [Option<Switch>], entry: &EntrySpec) -> Result<(), SetupError> {
+        let has_table = |part: &Part| {
+            let mut tables = part.program.controls.iter().flat_map(|c| &c.tables);
+            tables.any(|t| t.control_plane_name == entry.table)
+        };
+        let owners: Vec<usize> = (0..self.parts.len()).filter(|&i| self.parts[i].as_ref().is_some_and(has_table)).collect();
+        match (owners.as_slice(), devices) {
+            ([owner], devices) => match &mut devices[*owner] {
+                Some(switch) => Ok(write(switch, entry)?),
+                None => Err(SetupError::Misplaced(entry.table.to_string())),
+            },
+            _ => Err(SetupError::Misplaced(entry.table.to_string())),
+        }
+    }
+
+    fn links(&self) -> Links {
+        let ports = &self.placement.ports;
+        let ends = ports.iter().filter_map(|(&(a, b), &port)| {
+            let back = *ports.get(&(b, a))?;
+            Some(((a.0 as usize, port as u32), (b.0 as usize, back as u32)))
+        });
+        ends.collect()
+    }
+
+    /// The origin's ports that join it to other devices.
+    pub fn reserved_ports(&self) -> Vec<u64> {
+        let origin = self.placement.origin;
+        self.placement.ports.iter().filter(|((a, _), _)| *a == origin).map(|(_, &port)| port).collect()
+    }
+}
+
+fn write(switch: &mut Switch, entry: &EntrySpec) -> Result<(), EntryError> {
+    switch.table_add(&entry.table, &entry.keys, &entry.action, &entry.args, entry.priority).map(|_| ())
+}
+
+/// Writes the entries of the runtime's own tables.
+pub fn link(switch: &mut Switch, linkage: &Linkage) -> Result<(), EntryError> {
+    for (name, members) in &linkage.value_sets {
+        for &member in members {
+            switch.value_set_add(name, &[KeyMatch::Exact(Bits::new(9, u128::from(member)))])?;
+        }
+    }
+    for entry in &linkage.entries {
+        let width = switch.table_keys(&entry.table)?.first().map_or(0, |key| key.width);
+        let key = KeyMatch::Exact(Bits::new(width, u128::from(entry.key)));
+        let port = Bits::new(9, u128::from(entry.port));
+        switch.table_add(&entry.table, &[key], &entry.action, &[port], None)?;
+    }
+    Ok(())
+}

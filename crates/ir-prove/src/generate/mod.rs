@@ -1,0 +1,9 @@
+//! Packets and entries made from a program: random, but drawn from few values, so that they meet.
+
+mod entries;
+mod packets;
+mod pool;
+
+pub use entries::{EntrySpec, entries};
+pub use packets::PacketMaker;
+pub use pool::Pool;

@@ -1,0 +1,243 @@
+//! Devices joined by links that keep order, and a record of who did what.
+//!
+//! Everything that comes of one input frame, or of one timer, is one *transaction*, on whichever device it runs.
+
+use base_time::{Duration, Rng, Time};
+use dataplane_api::{Device, Output, Port, QueueRecord, Queued, QueuedPacket};
+use ir::Name;
+use ir_interp::{Observation, Recorder, Switch};
+use std::collections::BTreeMap;
+
+/// The number of a transaction, in the order in which they start.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Transaction(pub usize);
+
+/// What started a transaction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// A frame came in at the origin.
+    Frame {
+        /// By this port.
+        port: Port,
+        /// Its bytes.
+        frame: Vec<u8>,
+    },
+    /// A timer ran out.
+    Timer,
+}
+
+/// A transaction as it ran.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Record {
+    /// What started it.
+    pub cause: Cause,
+    /// When.
+    pub at: Time,
+    /// What left the network because of it.
+    pub outputs: Vec<Output>,
+    /// What its devices read of clocks, queues and randomness.
+    pub observations: Vec<Observation>,
+}
+
+/// A device's outgoing port and where its other end is.
+pub type Links = BTreeMap<(usize, Port), (usize, Port)>;
+
+/// What waits for its time.
+enum Event {
+    Arrive { device: usize, port: Port, frame: Vec<u8> },
+    Resume { device: usize, packet: QueuedPacket },
+}
+
+/// A network of devices.
+pub struct Network {
+    /// In the order of the placement; `None` has no part.
+    pub devices: Vec<Option<Switch>>,
+    links: Links,
+    origin: usize,
+    recorder: Recorder,
+    /// Ordered by time, then by when it was scheduled.
+    events: BTreeMap<(Time, u64), (Transaction, Event)>,
+    scheduled: u64,
+    /// Delays up to this, drawn for each hop; no delay at all without.
+    jitter: Option<(Duration, Rng)>,
+    /// The last arrival at each end, and the last recirculation of each device: order is kept.
+    last: BTreeMap<(usize, Option<Port>), Time>,
+    records: Vec<Record>,
+    /// For each state object, the transactions that touched it, in order.
+    pub accesses: BTreeMap<Name, Vec<Transaction>>,
+}
+
+impl Network {
+    /// A network at rest. `recorder` is the one the devices were given.
+    pub fn new(devices: Vec<Option<Switch>>, links: Links, origin: usize, recorder: Recorder) -> Network {
+        Network {
+            devices,
+            links,
+            origin,
+            recorder,
+            events: BTreeMap::new(),
+            scheduled: 0,
+            jitter: None,
+            last: BTreeMap::new(),
+            records: vec![],
+            accesses: BTreeMap::new(),
+        }
+    }
+
+    /// Delays every hop and every recirculation by up to `most`, drawn from `rng`.
+    pub fn with_jitter(mut self, most: Duration, rng: Rng) -> Network {
+        self.jitter = Some((most, rng));
+        self
+    }
+
+    /// A frame comes in at the origin; it starts to run when time comes to `at`.
+    pub fn inject(&mut self, port: Port, frame: &[u8], at: Time) {
+        let transaction = self.begin(Cause::Frame { port, frame: frame.to_vec() }, at);
+        let arrive = Event::Arrive { device: self.origin, port, frame: frame.to_vec() };
+        self.schedule(at, transaction, arrive);
+    }
+
+    fn begin(&mut self, cause: Cause, at: Time) -> Transaction {
+        self.records.push(Record { cause, at, outputs: vec![], observations: vec![] });
+        Transaction(self.records.len() - 1)
+    }
+
+    fn schedule(&mut self, at: Time, transaction: Transaction, event: Event) {
+        self.scheduled += 1;
+        self.events.insert((at, self.scheduled), (transaction, event));
+    }
+
+    /// Runs all events and timers that are due at `until` or before. Gives up after `limit` of them.
+    pub fn run_until(&mut self, until: Time, limit: usize) -> Result<(), StillBusy> {
+        for _ in 0..limit {
+            let event = self.events.first_key_value().map(|((at, _), _)| *at);
+            let timer = self.next_timer();
+            match (event, timer) {
+                (event, Some((at, device))) if at <= until && event.is_none_or(|e| at <= e) => {
+                    self.tick(device, at);
+                }
+                (Some(at), _) if at <= until => {
+                    let Some(((at, _), (transaction, event))) = self.events.pop_first() else { return Ok(()) };
+                    self.handle(at, transaction, event);
+                }
+                _ => return Ok(()),
+            }
+        }
+        Err(StillBusy)
+    }
+
+    /// Runs until nothing waits any more.
+    pub fn settle(&mut self, limit: usize) -> Result<(), StillBusy> {
+        self.run_until(Time::MAX, limit)
+    }
+
+    fn next_timer(&self) -> Option<(Time, usize)> {
+        let timers = self.devices.iter().enumerate().filter_map(|(i, d)| Some((d.as_ref()?.deadline()?, i)));
+        timers.min()
+    }
+
+    fn tick(&mut self, device: usize, at: Time) {
+        let transaction = self.begin(Cause::Timer, at);
+        let Some(switch) = self.devices[device].as_mut() else { return };
+        let queued = switch.tick(at);
+        self.forward(device, queued, at, transaction);
+    }
+
+    fn handle(&mut self, at: Time, transaction: Transaction, event: Event) {
+        let (device, queued) = match event {
+            Event::Arrive { device, port, frame } => {
+                let Some(switch) = self.devices[device].as_mut() else { return };
+                (device, switch.ingress(port, &frame, at))
+            }
+            Event::Resume { device, packet } => {
+                let Some(switch) = self.devices[device].as_mut() else { return };
+                (device, switch.resume(packet, at))
+            }
+        };
+        self.forward(device, queued, at, transaction);
+    }
+
+    /// Takes packets through egress, and what leaves over the links.
+    fn forward(&mut self, device: usize, queued: Vec<Queued>, at: Time, transaction: Transaction) {
+        let mut waiting = std::collections::VecDeque::from(queued);
+        while let Some(packet) = waiting.pop_front() {
+            let Some(switch) = self.devices[device].as_mut() else { return };
+            let record = QueueRecord { enqueued: at, ..QueueRecord::default() };
+            let result = switch.egress(packet, record, at);
+            waiting.extend(result.requeued);
+            for packet in result.again {
+                let when = self.arrival((device, None), at);
+                self.schedule(when, transaction, Event::Resume { device, packet });
+            }
+            if let Some(output) = result.output {
+                self.leave(device, output, at, transaction);
+            }
+        }
+        self.note(device, transaction);
+    }
+
+    fn leave(&mut self, device: usize, output: Output, at: Time, transaction: Transaction) {
+        match self.links.get(&(device, output.port)).copied() {
+            Some((to, port)) => {
+                let when = self.arrival((to, Some(port)), at);
+                self.schedule(when, transaction, Event::Arrive { device: to, port, frame: output.frame });
+            }
+            None => self.records[transaction.0].outputs.push(output),
+        }
+    }
+
+    /// When something that leaves now arrives: never before what left before it.
+    fn arrival(&mut self, end: (usize, Option<Port>), now: Time) -> Time {
+        let Some((most, rng)) = &mut self.jitter else { return now };
+        let delay = Duration::from_ps(rng.between(1, most.as_ps().max(1)));
+        let last = self.last.entry(end).or_insert(Time::ZERO);
+        *last = (now + delay).max(*last);
+        *last
+    }
+
+    /// Notes what a device has read and touched in this call.
+    fn note(&mut self, device: usize, transaction: Transaction) {
+        self.records[transaction.0].observations.extend(self.recorder.take());
+        let Some(switch) = self.devices[device].as_mut() else { return };
+        for access in switch.take_accesses() {
+            if is_runtime(&access.object) {
+                continue;
+            }
+            let users = self.accesses.entry(access.object).or_default();
+            if users.last() != Some(&transaction) {
+                users.push(transaction);
+            }
+        }
+    }
+
+    /// What ran since the last time.
+    pub fn take_records(&mut self) -> Vec<Record> {
+        std::mem::take(&mut self.records)
+    }
+
+    /// The state of the program's objects, all devices together. An object that two devices have is an error of
+    /// the split; the second one is named `object@device`.
+    pub fn state(&self) -> BTreeMap<String, Vec<u8>> {
+        let mut all = BTreeMap::new();
+        for (index, switch) in self.devices.iter().enumerate() {
+            let Some(switch) = switch else { continue };
+            for (name, value) in switch.state() {
+                if is_runtime(&name) {
+                    continue;
+                }
+                let key = if all.contains_key(&name) { format!("{name}@{index}") } else { name };
+                all.insert(key, value);
+            }
+        }
+        all
+    }
+}
+
+/// True for the objects that the splitter adds.
+fn is_runtime(name: &str) -> bool {
+    name.rsplit('.').next().is_some_and(|last| last.starts_with("p4rack_"))
+}
+
+/// The network did not come to rest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StillBusy;

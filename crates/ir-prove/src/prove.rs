@@ -1,0 +1,308 @@
+//! Drained and pipelined equality.
+//!
+//! *Drained*: one packet at a time, no delays; the same frames leave by the same ports, and at the end every state
+//! object holds the same.
+//!
+//! *Pipelined*: packets follow closely, every hop takes a random time (links keep order). The accesses to all state
+//! objects must have an acyclic order; the whole program, run in that order with the clock and random reads of the
+//! split run, gives the same frames for every transaction and the same state at the end.
+
+use crate::case::{Case, SetupError};
+use crate::generate::{EntrySpec, PacketMaker, Pool, entries};
+use crate::network::{Cause, Network, Record, Transaction};
+use base_time::{Duration, Rng, Time};
+use dataplane_api::{Device, Output};
+use ir::{Block, Program};
+use ir_interp::{Options, PassThrough, Replayer, Switch};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Events after which a network that should be at rest is given up.
+const EVENT_LIMIT: usize = 4_000_000;
+
+/// How much to try.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Effort {
+    /// Packets, for each of the two proofs.
+    pub packets: usize,
+    /// Entries are drawn anew after so many packets.
+    pub packets_per_round: usize,
+    /// Most entries for each table.
+    pub entries: usize,
+    /// Decides everything that is drawn.
+    pub seed: u64,
+}
+
+impl Default for Effort {
+    fn default() -> Effort {
+        Effort { packets: 1000, packets_per_round: 100, entries: 6, seed: 1 }
+    }
+}
+
+/// What was tried, when no difference was found.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Tried {
+    /// Packets put in.
+    pub packets: usize,
+    /// Frames that came out.
+    pub outputs: usize,
+    /// Timers that ran out.
+    pub timers: usize,
+    /// Accesses to state objects.
+    pub accesses: usize,
+}
+
+/// Where a split program and the whole one differ.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Difference {
+    /// Other frames left, or by other ports.
+    Outputs {
+        /// What caused them.
+        cause: Cause,
+        /// When, in the split run.
+        at: Time,
+        /// What the whole program gives.
+        expected: Vec<Output>,
+        /// What the split one gave.
+        found: Vec<Output>,
+    },
+    /// A state object holds something else.
+    State {
+        /// Its control-plane name.
+        object: String,
+        /// In the whole program; `None` if it has no such object.
+        expected: Option<Vec<u8>>,
+        /// In the split one.
+        found: Option<Vec<u8>>,
+    },
+    /// Two transactions used the objects in opposite orders.
+    NotSerializable {
+        /// The objects on the cycle.
+        objects: Vec<String>,
+    },
+    /// The split program did not come to rest.
+    NeverEnds,
+    /// The split program cannot be set up.
+    Setup(SetupError),
+}
+
+/// Which proof failed, and how.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// `drained` or `pipelined`.
+    pub proof: &'static str,
+    /// The round it was found in.
+    pub round: usize,
+    /// The entries of that round.
+    pub entries: Vec<EntrySpec>,
+    /// What differs.
+    pub difference: Difference,
+}
+
+/// Tries to find a difference: first drained, then pipelined.
+pub fn prove(case: &Case, effort: &Effort) -> Result<Tried, Box<Failure>> {
+    let mut tried = Tried::default();
+    let rounds = effort.packets.div_ceil(effort.packets_per_round.max(1));
+    for round in 0..rounds {
+        let rng = Rng::new(effort.seed).split_index(round as u64);
+        let mut pool = Pool::new(&case.whole, &case.reserved_ports(), &rng);
+        let entries = entries(&case.whole, &mut pool, effort.entries, &mut rng.split("entries"));
+        let packets = effort.packets_per_round.min(effort.packets - round * effort.packets_per_round);
+        let inputs = inputs(&case.whole, &mut pool, packets, &mut rng.split("packets"));
+        let fail = |proof, difference| Box::new(Failure { proof, round, entries: entries.clone(), difference });
+        let here = drained(case, &entries, &inputs).map_err(|d| fail("drained", d))?;
+        add(&mut tried, &here);
+        let here = pipelined(case, &entries, &inputs, rng.split("delays")).map_err(|d| fail("pipelined", d))?;
+        add(&mut tried, &here);
+    }
+    Ok(tried)
+}
+
+fn add(sum: &mut Tried, more: &Tried) {
+    sum.packets += more.packets;
+    sum.outputs += more.outputs;
+    sum.timers += more.timers;
+    sum.accesses += more.accesses;
+}
+
+/// A frame, its port, and the time since the one before.
+struct Input {
+    port: u32,
+    frame: Vec<u8>,
+    gap: Duration,
+}
+
+fn inputs(program: &Arc<Program>, pool: &mut Pool, count: usize, rng: &mut Rng) -> Vec<Input> {
+    let maker = PacketMaker::new(program);
+    let mut mender = mender(program);
+    let mut inputs = vec![];
+    for _ in 0..count {
+        let mut frame = maker.packet(pool, rng);
+        if let Some(mender) = &mut mender
+            && !rng.chance(1, 6)
+        {
+            frame = mended(mender, frame);
+        }
+        let pause = rng.chance(1, 20);
+        let gap = if pause { Duration::from_us(rng.between(1, 3000)) } else { Duration::from_ns(rng.between(1, 2000)) };
+        inputs.push(Input { port: pool.port(rng), frame, gap });
+    }
+    inputs
+}
+
+/// The program without its ingress and egress: what comes out has the checksums that the program computes.
+fn mender(program: &Arc<Program>) -> Option<Switch> {
+    let mut program = Program::clone(program);
+    for stage in ["ingress", "egress", "verify_checksum"] {
+        let id = program.stage_control(stage)?;
+        let control = &mut program.controls[id.index()];
+        control.body = Block::default();
+        control.locals.clear();
+        control.tables.clear();
+        control.actions.clear();
+    }
+    program.instances.clear();
+    program.controls.iter_mut().for_each(|c| c.instances.clear());
+    Switch::new(Arc::new(program), Options::default()).ok()
+}
+
+fn mended(mender: &mut Switch, frame: Vec<u8>) -> Vec<u8> {
+    let queued = mender.ingress(0, &frame, Time::ZERO);
+    mender.drain(queued, Time::ZERO).pop().map_or(frame, |output| output.frame)
+}
+
+fn drained(case: &Case, entries: &[EntrySpec], inputs: &[Input]) -> Result<Tried, Difference> {
+    let mut whole = case.whole(entries, Box::new(PassThrough)).map_err(Difference::Setup)?;
+    let mut network = case.network(entries).map_err(Difference::Setup)?;
+    let mut tried = Tried::default();
+    let mut now = Time::ZERO;
+    for input in inputs {
+        now = now + input.gap;
+        network.run_until(now, EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?;
+        check_timers(&mut whole, &mut network, now, &mut tried)?;
+        network.inject(input.port, &input.frame, now);
+        network.run_until(now, EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?;
+        let queued = whole.ingress(input.port, &input.frame, now);
+        let expected = whole.drain(queued, now);
+        let mut records = network.take_records();
+        if let Some(record) = records.pop() {
+            compare(record, expected, &mut tried)?;
+        }
+        tried.packets += 1;
+    }
+    network.settle(EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?;
+    check_timers(&mut whole, &mut network, Time::MAX, &mut tried)?;
+    tried.accesses = network.accesses.values().map(Vec::len).sum();
+    compare_states(&whole, &network)?;
+    Ok(tried)
+}
+
+/// Runs the whole program's timers up to `now` beside those that the network has run.
+fn check_timers(whole: &mut Switch, network: &mut Network, now: Time, tried: &mut Tried) -> Result<(), Difference> {
+    for record in network.take_records() {
+        let at = whole.deadline().filter(|at| *at <= now).unwrap_or(record.at);
+        let queued = whole.tick(at);
+        let expected = whole.drain(queued, at);
+        tried.timers += 1;
+        compare(record, expected, tried)?;
+    }
+    match whole.deadline().filter(|at| *at <= now) {
+        None => Ok(()),
+        Some(at) => {
+            let queued = whole.tick(at);
+            let expected = whole.drain(queued, at);
+            Err(Difference::Outputs { cause: Cause::Timer, at, expected, found: vec![] })
+        }
+    }
+}
+
+fn compare(record: Record, mut expected: Vec<Output>, tried: &mut Tried) -> Result<(), Difference> {
+    let mut found = record.outputs;
+    found.sort();
+    expected.sort();
+    tried.outputs += found.len();
+    match found == expected {
+        true => Ok(()),
+        false => Err(Difference::Outputs { cause: record.cause, at: record.at, expected, found }),
+    }
+}
+
+fn compare_states(whole: &Switch, network: &Network) -> Result<(), Difference> {
+    let (expected, found) = (whole.state(), network.state());
+    let names: BTreeSet<&String> = expected.keys().chain(found.keys()).collect();
+    for name in names {
+        let (a, b) = (expected.get(name), found.get(name));
+        if a != b {
+            let (expected, found) = (a.cloned(), b.cloned());
+            return Err(Difference::State { object: name.clone(), expected, found });
+        }
+    }
+    Ok(())
+}
+
+fn pipelined(case: &Case, entries: &[EntrySpec], inputs: &[Input], delays: Rng) -> Result<Tried, Difference> {
+    let network = case.network(entries).map_err(Difference::Setup)?;
+    let mut network = network.with_jitter(Duration::from_us(4), delays);
+    let mut now = Time::ZERO;
+    for input in inputs {
+        now = now + input.gap;
+        network.inject(input.port, &input.frame, now);
+        network.run_until(now, EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?;
+    }
+    network.settle(EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?;
+    let records = network.take_records();
+    let order = serial_order(&network.accesses, records.len())?;
+    let replayer = Replayer::default();
+    let mut whole = case.whole(entries, Box::new(replayer.clone())).map_err(Difference::Setup)?;
+    let mut records: Vec<Option<Record>> = records.into_iter().map(Some).collect();
+    let mut tried = Tried { packets: inputs.len(), ..Tried::default() };
+    tried.accesses = network.accesses.values().map(Vec::len).sum();
+    for Transaction(index) in order {
+        let Some(record) = records.get_mut(index).and_then(Option::take) else { continue };
+        replayer.clear();
+        replayer.load(record.observations.iter().cloned());
+        let queued = match &record.cause {
+            Cause::Frame { port, frame } => whole.ingress(*port, frame, record.at),
+            Cause::Timer => {
+                tried.timers += 1;
+                whole.tick(record.at)
+            }
+        };
+        let expected = whole.drain(queued, record.at);
+        compare(record, expected, &mut tried)?;
+    }
+    compare_states(&whole, &network)?;
+    Ok(tried)
+}
+
+/// An order of all transactions in which each object is used as it was; the earliest possible one first.
+fn serial_order(
+    accesses: &BTreeMap<ir::Name, Vec<Transaction>>,
+    count: usize,
+) -> Result<Vec<Transaction>, Difference> {
+    let mut after: Vec<Vec<usize>> = vec![vec![]; count];
+    let mut waits_for = vec![0usize; count];
+    for users in accesses.values() {
+        for pair in users.windows(2) {
+            after[pair[0].0].push(pair[1].0);
+            waits_for[pair[1].0] += 1;
+        }
+    }
+    let mut ready: BTreeSet<usize> = (0..count).filter(|&t| waits_for[t] == 0).collect();
+    let mut order = vec![];
+    while let Some(next) = ready.pop_first() {
+        order.push(Transaction(next));
+        for &later in &after[next] {
+            waits_for[later] -= 1;
+            if waits_for[later] == 0 {
+                ready.insert(later);
+            }
+        }
+    }
+    if order.len() == count {
+        return Ok(order);
+    }
+    let stuck = |users: &&Vec<Transaction>| users.iter().filter(|t| waits_for[t.0] > 0).count() > 1;
+    let objects = accesses.iter().filter(|(_, users)| stuck(users)).map(|(name, _)| name.to_string()).collect();
+    Err(Difference::NotSerializable { objects })
+}

@@ -1,0 +1,199 @@
+//! `tidy`: what the compiler does not check about the shape of the project.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(Deserialize)]
+struct Layers {
+    layer: Vec<Layer>,
+}
+
+#[derive(Deserialize)]
+struct Layer {
+    name: String,
+    pure: bool,
+    crates: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Manifest {
+    #[serde(default)]
+    dependencies: BTreeMap<String, toml::Value>,
+}
+
+/// What pure crates may not name, and what to do instead.
+const IMPURE: &[(&str, &str)] = &[
+    ("std::fs", "take the text as an argument"),
+    ("TcpStream", "take the bytes as an argument"),
+    ("TcpListener", "take the bytes as an argument"),
+    ("UdpSocket", "take the bytes as an argument"),
+    ("std::thread", "leave threads to the caller"),
+    ("std::process", "leave it to the command line"),
+    ("std::env::", "take it as an argument"),
+    ("Instant::now", "take a base_time::Time"),
+    ("SystemTime", "take a base_time::Time"),
+    ("HashMap", "use BTreeMap or IndexMap: iteration order must not decide anything"),
+    ("HashSet", "use BTreeSet or IndexSet: iteration order must not decide anything"),
+    ("println!", "return what is to be printed"),
+    ("f32", "floats decide nothing"),
+];
+
+/// Lines in a source file at which it needs a second look; past it, it is refused.
+const LONGEST_FILE: usize = 900;
+
+/// Checks everything and prints each finding.
+pub fn run() -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut found = vec![];
+    match layers(&root) {
+        Ok(layers) => {
+            check_layers(&root, &layers, &mut found);
+            check_purity(&root, &layers, &mut found);
+        }
+        Err(error) => found.push(error),
+    }
+    check_sizes(&root, &mut found);
+    check_paths(&root, &mut found);
+    for line in &found {
+        eprintln!("tidy: {line}");
+    }
+    println!("tidy: {} findings", found.len());
+    if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn layers(root: &Path) -> Result<Vec<Layer>, String> {
+    let text = fs::read_to_string(root.join("layers.toml")).map_err(|e| format!("layers.toml: {e}"))?;
+    toml::from_str::<Layers>(&text).map(|l| l.layer).map_err(|e| format!("layers.toml: {e}"))
+}
+
+/// Every crate is in one layer, and depends only on crates that stand before it.
+fn check_layers(root: &Path, layers: &[Layer], found: &mut Vec<String>) {
+    let order: Vec<&String> = layers.iter().flat_map(|l| &l.crates).collect();
+    let rank = |name: &str| order.iter().position(|n| *n == name);
+    for dir in directories(&root.join("crates")) {
+        let name = file_name(&dir);
+        let Some(own) = rank(&name) else {
+            found.push(format!("crates/{name} is in no layer of layers.toml"));
+            continue;
+        };
+        let text = fs::read_to_string(dir.join("Cargo.toml")).unwrap_or_default();
+        let Ok(manifest) = toml::from_str::<Manifest>(&text) else {
+            found.push(format!("crates/{name}/Cargo.toml cannot be read"));
+            continue;
+        };
+        for dependency in manifest.dependencies.keys() {
+            if rank(dependency).is_some_and(|below| below >= own) {
+                found.push(format!("crates/{name} depends on {dependency}, which stands above it in layers.toml"));
+            }
+        }
+    }
+    for name in order {
+        if !root.join("crates").join(name).is_dir() {
+            found.push(format!("layers.toml names {name}, which is no crate"));
+        }
+    }
+}
+
+fn check_purity(root: &Path, layers: &[Layer], found: &mut Vec<String>) {
+    for layer in layers.iter().filter(|l| l.pure) {
+        for name in &layer.crates {
+            for file in sources(&root.join("crates").join(name).join("src")) {
+                let text = fs::read_to_string(&file).unwrap_or_default();
+                // Tests may read files; they stand at the end of a file or in files named so.
+                let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+                if is_test(&file) {
+                    continue;
+                }
+                for (number, line) in (1..).zip(code.lines()) {
+                    let code = line.split("//").next().unwrap_or_default();
+                    if line.contains("// tidy: ") {
+                        continue;
+                    }
+                    for (what, instead) in IMPURE {
+                        if word_in(code, what) {
+                            let at = show(root, &file);
+                            found.push(format!("{at}:{number}: `{what}` in the pure layer {}: {instead}", layer.name));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// True if `word` stands in `line` and is not part of a longer name (`FxHashMap` has no order that is random, but
+/// none that means something either; it is allowed where nothing iterates over it).
+fn word_in(line: &str, word: &str) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(word).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + word.len()..].chars().next();
+        !before.is_some_and(is_name) && !after.is_some_and(is_name)
+    })
+}
+
+fn is_test(file: &Path) -> bool {
+    let parts: Vec<_> = file.components().map(|c| c.as_os_str().to_string_lossy().to_string()).collect();
+    parts.iter().any(|p| p == "tests" || p == "tests.rs" || p.ends_with("_tests.rs"))
+}
+
+fn check_sizes(root: &Path, found: &mut Vec<String>) {
+    for dir in ["crates", "xtask"] {
+        for file in sources(&root.join(dir)) {
+            let lines = fs::read_to_string(&file).unwrap_or_default().lines().count();
+            if lines > LONGEST_FILE {
+                found.push(format!("{}: {lines} lines: look for two ideas in it", show(root, &file)));
+            }
+        }
+    }
+}
+
+/// Nothing in the project names a place on somebody's machine.
+fn check_paths(root: &Path, found: &mut Vec<String>) {
+    for dir in ["crates", "examples", "docs", "testdata"] {
+        for file in files(&root.join(dir)) {
+            let Ok(text) = fs::read_to_string(&file) else { continue };
+            for (number, line) in (1..).zip(text.lines()) {
+                if ["/home/", "/root/", "/Users/"].iter().any(|p| line.contains(p)) {
+                    found.push(format!("{}:{number}: a path of one machine", show(root, &file)));
+                }
+            }
+        }
+    }
+}
+
+fn directories(dir: &Path) -> Vec<PathBuf> {
+    let mut list: Vec<_> =
+        fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path()).filter(|p| p.is_dir()).collect();
+    list.sort();
+    list
+}
+
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let mut list = vec![];
+    let mut entries: Vec<_> = fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            list.extend(files(&path));
+        } else {
+            list.push(path);
+        }
+    }
+    list
+}
+
+fn sources(dir: &Path) -> Vec<PathBuf> {
+    files(dir).into_iter().filter(|f| f.extension().is_some_and(|e| e == "rs")).collect()
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().to_string()
+}
+
+fn show(root: &Path, file: &Path) -> String {
+    file.strip_prefix(root).unwrap_or(file).display().to_string()
+}
