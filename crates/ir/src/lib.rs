@@ -16,6 +16,7 @@ mod stmt;
 mod table;
 pub mod text;
 mod types;
+pub mod verify;
 pub mod visit;
 
 pub use annotation::{Annotation, AnnotationBody, AnnotationValue, Annotations};

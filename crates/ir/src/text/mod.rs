@@ -46,3 +46,4 @@ mod write;
 pub use read::{TextError, read};
 pub use spans::erase_spans;
 pub use write::write;
+pub(crate) use write::{write_expr, write_type};
