@@ -79,6 +79,14 @@ pub enum DropReason {
     PassLimit,
     /// Too many parser states without progress.
     ParserLimit,
+    /// Too many steps in one pass.
+    StepLimit,
+    /// `assert` or `assume` failed.
+    AssertFailed,
+    /// A frame extern named a region that the program does not have.
+    UnknownRegion,
+    /// The program breaks a rule that its verifier should have found: our mistake.
+    Internal,
 }
 
 /// What a device has counted since it was made.

@@ -1,0 +1,44 @@
+//! Which state objects were touched, in order: what a proof of serialisability needs.
+
+use ir::Name;
+
+/// What was done to a state object.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum AccessKind {
+    /// Looked at.
+    Read,
+    /// Overwritten.
+    Write,
+    /// Looked at and changed: counters, meters, frame externs, the random stream.
+    Update,
+}
+
+/// One access.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Access {
+    /// The control-plane name; `random` for the stream of random numbers.
+    pub object: Name,
+    /// What was done.
+    pub kind: AccessKind,
+}
+
+/// The accesses since they were last taken; empty while switched off.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct AccessLog {
+    pub(crate) on: bool,
+    seen: Vec<Access>,
+}
+
+impl AccessLog {
+    /// Adds one.
+    pub(crate) fn add(&mut self, object: &Name, kind: AccessKind) {
+        if self.on {
+            self.seen.push(Access { object: object.clone(), kind });
+        }
+    }
+
+    /// Takes all.
+    pub(crate) fn take(&mut self) -> Vec<Access> {
+        std::mem::take(&mut self.seen)
+    }
+}

@@ -1,0 +1,118 @@
+//! What a program must keep to be run: sizes, nesting, and externs that are known. Checked when the device is
+//! made, so that nothing is refused at packet time.
+
+mod depth;
+mod externs;
+mod frame_calls;
+mod size;
+
+pub(crate) use frame_calls::check_frame_calls;
+
+use base_diag::Diagnostic;
+use ir::{Block, Call, Expr, Program, Stmt, StmtKind, visit};
+
+/// Refuses what cannot be run.
+pub(crate) fn check(program: &Program) -> Result<(), Vec<Diagnostic>> {
+    size::check(program)?;
+    depth::check(program)?;
+    externs::check(program)
+}
+
+/// A piece of code with the block it belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Unit {
+    Function(usize),
+    Parser(usize),
+    /// Its locals, tables and body.
+    Control(usize),
+    /// By control and position.
+    Action(usize, usize),
+}
+
+/// All units of a program.
+pub(crate) fn units(program: &Program) -> Vec<Unit> {
+    let mut all: Vec<Unit> = (0..program.functions.len()).map(Unit::Function).collect();
+    all.extend((0..program.parsers.len()).map(Unit::Parser));
+    for (at, control) in program.controls.iter().enumerate() {
+        all.push(Unit::Control(at));
+        all.extend((0..control.actions.len()).map(|action| Unit::Action(at, action)));
+    }
+    all
+}
+
+/// The statements of a unit, as lists, and its expressions that stand in no statement.
+pub(crate) fn parts(program: &Program, unit: Unit) -> (Vec<&[Stmt]>, Vec<&Expr>) {
+    match unit {
+        Unit::Function(at) => (vec![&program.functions[at].body.stmts], vec![]),
+        Unit::Action(at, action) => (vec![&program.controls[at].actions[action].body.stmts], vec![]),
+        Unit::Parser(at) => {
+            let parser = &program.parsers[at];
+            let mut lists = vec![parser.locals.as_slice()];
+            let mut exprs = vec![];
+            for state in &parser.states {
+                lists.push(&state.stmts);
+                if let ir::Transition::Select(select) = &state.transition {
+                    exprs.extend(&select.exprs);
+                    exprs.extend(select.cases.iter().flat_map(|c| &c.keys).flat_map(keyset_exprs));
+                }
+            }
+            (lists, exprs)
+        }
+        Unit::Control(at) => {
+            let control = &program.controls[at];
+            let mut exprs = vec![];
+            for table in &control.tables {
+                exprs.extend(table.keys.iter().map(|k| &k.expr));
+                exprs.extend(table.actions.iter().flat_map(|a| &a.args));
+                exprs.extend(&table.default_action.args);
+                for entry in &table.entries {
+                    exprs.extend(&entry.args);
+                    exprs.extend(entry.keys.iter().flat_map(keyset_exprs));
+                }
+            }
+            (vec![&control.locals, &control.body.stmts], exprs)
+        }
+    }
+}
+
+fn keyset_exprs(keyset: &ir::Keyset) -> Vec<&Expr> {
+    match keyset {
+        ir::Keyset::DontCare | ir::Keyset::ValueSet(_) => vec![],
+        ir::Keyset::Value(value) => vec![value],
+        ir::Keyset::Mask(a, b) | ir::Keyset::Range(a, b) => vec![a, b],
+    }
+}
+
+/// Calls `f` with every call of a unit.
+pub(crate) fn calls(program: &Program, unit: Unit, f: &mut dyn FnMut(&Call)) {
+    let (lists, exprs) = parts(program, unit);
+    for list in lists {
+        calls_in(list, f);
+    }
+    for expr in exprs {
+        calls_in_expr(expr, f);
+    }
+}
+
+/// Calls `f` with every call in statements.
+pub(crate) fn calls_in(stmts: &[Stmt], f: &mut dyn FnMut(&Call)) {
+    for stmt in stmts {
+        if let StmtKind::Call(call) = &stmt.kind {
+            f(call);
+        }
+        visit::exprs(stmt, &mut |expr| calls_in_expr(expr, f));
+        if let StmtKind::For { init, update, .. } = &stmt.kind {
+            calls_in(init, f);
+            calls_in(update, f);
+        }
+        visit::blocks(stmt, &mut |block: &Block| calls_in(&block.stmts, f));
+    }
+}
+
+fn calls_in_expr(expr: &Expr, f: &mut dyn FnMut(&Call)) {
+    visit::subexprs(expr, &mut |e| {
+        if let ir::ExprKind::Call(call) = &e.kind {
+            f(call);
+        }
+    });
+}

@@ -1,0 +1,389 @@
+//! What the control plane does to a switch, by control-plane names: tables, value sets, objects, replication.
+
+use crate::names::refused;
+use crate::objects::Object;
+use crate::objects::counter::Count;
+use crate::objects::meter::MeterRate;
+use crate::objects::profile::Member;
+use crate::state::{Digest, State};
+use crate::table::{KeyMatch, KeySpec, Run, action_data, fit};
+use crate::trace::Event;
+use crate::v1model::{Session, Switch};
+use crate::value::Value;
+use crate::{Access, table};
+use base_bits::Bits;
+use dataplane_api::{EntryError, Port};
+use ir::Program;
+
+impl Switch {
+    /// Adds an entry and gives its handle. `keys` has one for each key element that is not `selector`, in
+    /// order; `args` one for each parameter without direction. A greater `priority` wins.
+    pub fn table_add(
+        &mut self,
+        table: &str,
+        keys: &[KeyMatch],
+        action: &str,
+        args: &[Bits],
+        priority: Option<i64>,
+    ) -> Result<u64, EntryError> {
+        let program = std::sync::Arc::clone(&self.program);
+        let table = self.state.tables.by_name_mut(table)?;
+        if table.implementation.is_some() {
+            return Err(refused(format!(
+                "the entries of `{}` name members or groups",
+                table.control_plane_name
+            )));
+        }
+        let (action, data) = table.action(&program, action, args, true)?;
+        table.add(keys, priority, Run::Action(action, data))
+    }
+
+    /// Adds an entry that names a member of the table's profile.
+    pub fn table_add_member(
+        &mut self,
+        table: &str,
+        keys: &[KeyMatch],
+        member: u32,
+        priority: Option<i64>,
+    ) -> Result<u64, EntryError> {
+        let found = self.state.tables.by_name(table)?.implementation;
+        match found.and_then(|id| self.state.objects.get(id.index())) {
+            Some(Object::Profile(profile)) if profile.member(member).is_some() => {}
+            Some(Object::Profile(_)) => return Err(refused(format!("there is no member {member}"))),
+            _ => return Err(refused(format!("`{table}` has no profile"))),
+        }
+        self.state.tables.by_name_mut(table)?.add(keys, priority, Run::Member(member))
+    }
+
+    /// Adds an entry that names a group of the table's selector.
+    pub fn table_add_group(
+        &mut self,
+        table: &str,
+        keys: &[KeyMatch],
+        group: u32,
+        priority: Option<i64>,
+    ) -> Result<u64, EntryError> {
+        let found = self.state.tables.by_name(table)?.implementation;
+        match found.and_then(|id| self.state.objects.get(id.index())) {
+            Some(Object::Profile(profile)) if profile.has_group(group) => {}
+            Some(Object::Profile(_)) => return Err(refused(format!("there is no group {group}"))),
+            _ => return Err(refused(format!("`{table}` has no selector"))),
+        }
+        self.state.tables.by_name_mut(table)?.add(keys, priority, Run::Group(group))
+    }
+
+    /// Replaces what an entry runs.
+    pub fn table_modify(
+        &mut self,
+        table: &str,
+        keys: &[KeyMatch],
+        action: &str,
+        args: &[Bits],
+        priority: Option<i64>,
+    ) -> Result<(), EntryError> {
+        let program = std::sync::Arc::clone(&self.program);
+        let table = self.state.tables.by_name_mut(table)?;
+        let (action, data) = table.action(&program, action, args, true)?;
+        table.modify(keys, priority, Run::Action(action, data))
+    }
+
+    /// Removes an entry.
+    pub fn table_delete(
+        &mut self,
+        table: &str,
+        keys: &[KeyMatch],
+        priority: Option<i64>,
+    ) -> Result<(), EntryError> {
+        self.state.tables.by_name_mut(table)?.delete(keys, priority)
+    }
+
+    /// Removes all entries that are not constant.
+    pub fn table_clear(&mut self, table: &str) -> Result<(), EntryError> {
+        self.state.tables.by_name_mut(table)?.clear();
+        Ok(())
+    }
+
+    /// Removes all entries of all tables that are not constant.
+    pub fn clear_tables(&mut self) {
+        self.state.tables.iter_mut().for_each(table::Table::clear);
+    }
+
+    /// Replaces the default action.
+    pub fn table_set_default(&mut self, table: &str, action: &str, args: &[Bits]) -> Result<(), EntryError> {
+        let program = std::sync::Arc::clone(&self.program);
+        let table = self.state.tables.by_name_mut(table)?;
+        let run = table.action(&program, action, args, false)?;
+        table.set_default(Some(run))
+    }
+
+    /// Takes back the default action that the source says.
+    pub fn table_reset_default(&mut self, table: &str) -> Result<(), EntryError> {
+        self.state.tables.by_name_mut(table)?.set_default(None)
+    }
+
+    /// The control-plane names of all tables, in the order of the program.
+    pub fn tables(&self) -> impl Iterator<Item = &str> {
+        self.state.tables.iter().map(|t| t.control_plane_name.as_str())
+    }
+
+    /// The keys of a table, those of kind `selector` left out.
+    pub fn table_keys(&self, table: &str) -> Result<&[KeySpec], EntryError> {
+        Ok(&self.state.tables.by_name(table)?.keys)
+    }
+
+    /// True if the entries of a table have priorities.
+    pub fn table_has_priorities(&self, table: &str) -> Result<bool, EntryError> {
+        Ok(self.state.tables.by_name(table)?.has_priorities())
+    }
+
+    /// The parameters without direction of a table's action, by name and width, in order.
+    pub fn action_params(&self, table: &str, action: &str) -> Result<Vec<(String, u32)>, EntryError> {
+        let table = self.state.tables.by_name(table)?;
+        let spec = &table.actions[table.action_index(action)?];
+        let width = |ty| Value::zero(&self.program, ty).to_key().map_or(0, |bits| bits.width());
+        Ok(spec.data.iter().map(|(name, ty)| (name.to_string(), width(ty))).collect())
+    }
+
+    /// Adds a member to an action profile or selector and gives its number. `table` is one that uses it.
+    pub fn member_add(&mut self, table: &str, action: &str, args: &[Bits]) -> Result<u32, EntryError> {
+        let found = self.state.tables.by_name(table)?;
+        let spec = &found.actions[found.action_index(action)?];
+        let member =
+            Member { action: spec.control_plane_name.clone(), data: action_data(&self.program, spec, args)? };
+        match found.implementation.and_then(|id| self.state.objects.get_mut(id.index())) {
+            Some(Object::Profile(profile)) => profile.add_member(member),
+            _ => Err(refused(format!("`{table}` has no profile"))),
+        }
+    }
+
+    /// Adds a group to an action selector and gives its number. `table` is one that uses it.
+    pub fn group_add(&mut self, table: &str, members: &[u32]) -> Result<u32, EntryError> {
+        let found = self.state.tables.by_name(table)?;
+        match found.implementation.and_then(|id| self.state.objects.get_mut(id.index())) {
+            Some(Object::Profile(profile)) => profile.add_group(members),
+            _ => Err(refused(format!("`{table}` has no selector"))),
+        }
+    }
+
+    /// Adds a member to a value set: one match for each field of its type.
+    pub fn value_set_add(&mut self, set: &str, member: &[KeyMatch]) -> Result<(), EntryError> {
+        self.state.value_sets.by_name_mut(set)?.add(member)
+    }
+
+    /// Empties a value set.
+    pub fn value_set_clear(&mut self, set: &str) -> Result<(), EntryError> {
+        self.state.value_sets.by_name_mut(set)?.clear();
+        Ok(())
+    }
+
+    /// Sets the members of a multicast group: port and replica id, in the order of replication.
+    pub fn multicast_group_set(&mut self, group: u32, members: Vec<(Port, u16)>) {
+        self.traffic.groups.insert(group, members);
+    }
+
+    /// Sets where the clones of a session go; `None` removes it.
+    pub fn clone_session_set(&mut self, session: u32, to: Option<Session>) {
+        match to {
+            Some(to) => self.traffic.sessions.insert(session, to),
+            None => self.traffic.sessions.remove(&session),
+        };
+    }
+
+    /// Where the clones of a session go.
+    pub fn clone_session(&self, session: u32) -> Option<Session> {
+        self.traffic.sessions.get(&session).copied()
+    }
+
+    /// Makes a multicast node and gives its handle: they count up from 0.
+    pub fn multicast_node_create(&mut self, rid: u16, ports: Vec<Port>) -> usize {
+        self.traffic.nodes.push((rid, ports));
+        self.traffic.nodes.len() - 1
+    }
+
+    /// Adds a node to a group, behind those it has.
+    pub fn multicast_node_associate(&mut self, group: u32, node: usize) -> Result<(), EntryError> {
+        let Some((rid, ports)) = self.traffic.nodes.get(node) else {
+            return Err(refused(format!("there is no multicast node {node}")));
+        };
+        let members = self.traffic.groups.entry(group).or_default();
+        members.extend(ports.iter().map(|port| (*port, *rid)));
+        Ok(())
+    }
+
+    /// Writes one cell of a register.
+    pub fn register_write(&mut self, name: &str, index: u64, value: &Bits) -> Result<(), EntryError> {
+        let is_register = |o: &Object| matches!(o, Object::Register(_));
+        let object = self.state.object_mut(&self.program, "register", name, is_register)?;
+        let Object::Register(register) = object else { return Err(refused("no such register")) };
+        let zero = register.zero().clone();
+        let value = match &zero {
+            Value::Bits(bits) => fit(value, bits.width()).map(Value::Bits),
+            Value::Bool(_) => Some(Value::Bool(!value.is_zero())),
+            _ => None,
+        };
+        let value =
+            value.ok_or_else(|| refused(format!("this value does not fit into a cell of `{name}`")))?;
+        in_range(register.write(index, value), name, index, register.size)
+    }
+
+    /// Sets all cells of a register to zero.
+    pub fn register_reset(&mut self, name: &str) -> Result<(), EntryError> {
+        let is_register = |o: &Object| matches!(o, Object::Register(_));
+        match self.state.object_mut(&self.program, "register", name, is_register)? {
+            Object::Register(register) => register.clear(),
+            _ => return Err(refused("no such register")),
+        }
+        Ok(())
+    }
+
+    /// Reads one counter; of a direct counter the one of the entry with that handle.
+    pub fn counter_read(&self, name: &str, index: u64) -> Result<Count, EntryError> {
+        let pick = |o| matches!(o, &Object::Counter(_) | &Object::DirectCounter).then_some(o);
+        let (id, object) = self.state.object(&self.program, "counter", name, pick)?;
+        if let Object::Counter(counter) = object {
+            return counter.read(index).ok_or_else(|| out_of_range(name, index, counter.size));
+        }
+        let mut entries =
+            self.state.tables.iter().filter(|t| t.counters == Some(id)).flat_map(|t| t.entries.values());
+        let entry = entries.find(|e| e.handle == index);
+        entry
+            .map(|e| e.count)
+            .ok_or_else(|| refused(format!("`{name}` counts no entry with the handle {index}")))
+    }
+
+    /// Sets one counter.
+    pub fn counter_write(&mut self, name: &str, index: u64, count: Count) -> Result<(), EntryError> {
+        let is_counter = |o: &Object| matches!(o, Object::Counter(_));
+        match self.state.object_mut(&self.program, "counter", name, is_counter)? {
+            Object::Counter(counter) => in_range(counter.write(index, count), name, index, counter.size),
+            _ => Err(refused("no such counter")),
+        }
+    }
+
+    /// Sets committed and peak rate of one meter.
+    pub fn meter_set_rates(
+        &mut self,
+        name: &str,
+        index: u64,
+        committed: MeterRate,
+        peak: MeterRate,
+    ) -> Result<(), EntryError> {
+        check_rates(committed, peak)?;
+        let is_meter = |o: &Object| matches!(o, Object::Meter(_));
+        match self.state.object_mut(&self.program, "meter", name, is_meter)? {
+            Object::Meter(meters) => {
+                in_range(meters.configure(index, committed, peak), name, index, meters.size)
+            }
+            _ => Err(refused("no such meter")),
+        }
+    }
+
+    /// Sets committed and peak rate of all meters of an array.
+    pub fn meter_array_set_rates(
+        &mut self,
+        name: &str,
+        committed: MeterRate,
+        peak: MeterRate,
+    ) -> Result<(), EntryError> {
+        check_rates(committed, peak)?;
+        let is_meter = |o: &Object| matches!(o, Object::Meter(_));
+        match self.state.object_mut(&self.program, "meter", name, is_meter)? {
+            Object::Meter(meters) => meters.configure_all(committed, peak),
+            _ => return Err(refused("no such meter")),
+        }
+        Ok(())
+    }
+
+    /// Sets committed and peak rate of the direct meter of an entry, by the table and the entry's handle.
+    pub fn direct_meter_set_rates(
+        &mut self,
+        table: &str,
+        handle: u64,
+        committed: MeterRate,
+        peak: MeterRate,
+    ) -> Result<(), EntryError> {
+        check_rates(committed, peak)?;
+        let found = self.state.tables.by_name_mut(table)?;
+        if found.meters.is_none() {
+            return Err(refused(format!("`{table}` has no direct meter")));
+        }
+        match found.entries.values_mut().find(|e| e.handle == handle) {
+            Some(entry) => entry.meter.configure(committed, peak),
+            None => return Err(refused(format!("`{table}` has no entry with the handle {handle}"))),
+        }
+        Ok(())
+    }
+
+    /// Committed and peak rate of a meter, if they are set.
+    pub fn meter_rates(&self, name: &str, index: u64) -> Result<Option<(MeterRate, MeterRate)>, EntryError> {
+        let pick = |o| if let &Object::Meter(ref meters) = o { Some(meters) } else { None };
+        let (_, meters) = self.state.object(&self.program, "meter", name, pick)?;
+        if index < meters.size {
+            Ok(meters.rates(index))
+        } else {
+            Err(out_of_range(name, index, meters.size))
+        }
+    }
+
+    /// Switches the trace on or off.
+    pub fn set_trace(&mut self, on: bool) {
+        self.state.trace.switch(on);
+    }
+
+    /// Takes what was traced since the last time.
+    pub fn take_trace(&mut self) -> Vec<Event> {
+        self.state.trace.take()
+    }
+
+    /// Switches the log of accesses on or off.
+    pub fn set_access_log(&mut self, on: bool) {
+        self.state.accesses.on = on;
+    }
+
+    /// Takes which state objects were touched since the last time, in order.
+    pub fn take_accesses(&mut self) -> Vec<Access> {
+        self.state.accesses.take()
+    }
+
+    /// Takes the digests sent since the last time; of more than 4096 the oldest are kept.
+    pub fn take_digests(&mut self) -> Vec<Digest> {
+        self.state.take_digests()
+    }
+
+    /// Takes what `log_msg` wrote since the last time; of more than 4096 lines the oldest are kept.
+    pub fn take_log(&mut self) -> Vec<String> {
+        self.state.take_log()
+    }
+
+    /// The program that runs.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+}
+
+fn check_rates(committed: MeterRate, peak: MeterRate) -> Result<(), EntryError> {
+    if committed.per_gigamicrosecond > peak.per_gigamicrosecond {
+        return Err(refused("the committed rate is above the peak rate"));
+    }
+    Ok(())
+}
+
+fn in_range(done: bool, name: &str, index: u64, size: u64) -> Result<(), EntryError> {
+    if done { Ok(()) } else { Err(out_of_range(name, index, size)) }
+}
+
+fn out_of_range(name: &str, index: u64, size: u64) -> EntryError {
+    refused(format!("`{name}` has {size} cells: there is no {index}"))
+}
+
+/// One cell of a register.
+pub(crate) fn register_cell<'s>(
+    program: &Program,
+    state: &'s State,
+    name: &str,
+    index: u64,
+) -> Result<&'s Value, EntryError> {
+    let pick = |o: &'s Object| if let Object::Register(register) = o { Some(register) } else { None };
+    let (_, register) = state.object(program, "register", name, pick)?;
+    register.read(index).ok_or_else(|| out_of_range(name, index, register.size))
+}

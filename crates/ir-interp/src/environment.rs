@@ -1,0 +1,118 @@
+//! What a device takes from outside beside packets: clock, randomness, queues.
+//!
+//! Every such read goes through an [`Environment`], which may write it down ([`Recorder`]) or answer with what
+//! was written down in another run ([`Replayer`]): so a run can be repeated in another order of packets.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What is read.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Source {
+    /// `ingress_global_timestamp` of a packet that starts, in microseconds.
+    IngressTimestamp,
+    /// `egress_global_timestamp`, in microseconds.
+    EgressTimestamp,
+    /// The clock as the named frame extern sees it in a call or tick, in picoseconds.
+    FrameNow(String),
+    /// The clock as the named meter sees it, in microseconds.
+    MeterNow(String),
+    /// A random number, already in its range.
+    Random,
+    /// When the packet was enqueued, in microseconds.
+    EnqueueTimestamp,
+    /// Packets in the queue when it was enqueued.
+    EnqueueDepth,
+    /// How long it was in the queue, in microseconds.
+    DequeueTimedelta,
+    /// Packets in the queue when it left.
+    DequeueDepth,
+}
+
+/// A read and what it gave.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Observation {
+    /// What was read.
+    pub source: Source,
+    /// What the program saw.
+    pub value: u128,
+}
+
+/// Stands between a device and what is outside.
+pub trait Environment: Send {
+    /// The device reads `source`, which has `value` here; the result is what the program sees.
+    fn read(&mut self, source: &Source, value: u128) -> u128;
+}
+
+/// Changes nothing.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct PassThrough;
+
+impl Environment for PassThrough {
+    fn read(&mut self, _source: &Source, value: u128) -> u128 {
+        value
+    }
+}
+
+/// Changes nothing and writes everything down. Clones write into the same record: keep one, give one away.
+#[derive(Clone, Default, Debug)]
+pub struct Recorder {
+    seen: Arc<Mutex<Vec<Observation>>>,
+}
+
+impl Recorder {
+    /// What was read since the last time, in order.
+    pub fn take(&self) -> Vec<Observation> {
+        std::mem::take(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Environment for Recorder {
+    fn read(&mut self, source: &Source, value: u128) -> u128 {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.push(Observation { source: source.clone(), value });
+        value
+    }
+}
+
+/// Answers with what was recorded, for each source in the order of the record; what was not recorded passes and
+/// is counted. Clones share the record.
+#[derive(Clone, Default, Debug)]
+pub struct Replayer {
+    record: Arc<Mutex<Record>>,
+}
+
+#[derive(Default, Debug)]
+struct Record {
+    waiting: BTreeMap<Source, VecDeque<u128>>,
+    missed: u64,
+}
+
+impl Replayer {
+    /// Adds to the end of the record.
+    pub fn load(&self, observations: impl IntoIterator<Item = Observation>) {
+        let mut record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
+        for observation in observations {
+            record.waiting.entry(observation.source).or_default().push_back(observation.value);
+        }
+    }
+
+    /// Forgets what was not asked for, and gives how many answers that were and how many were missing.
+    pub fn clear(&self) -> (u64, u64) {
+        let record = std::mem::take(&mut *self.record.lock().unwrap_or_else(PoisonError::into_inner));
+        (record.waiting.values().map(|w| w.len() as u64).sum(), record.missed)
+    }
+}
+
+impl Environment for Replayer {
+    fn read(&mut self, source: &Source, value: u128) -> u128 {
+        let mut record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
+        match record.waiting.get_mut(source).and_then(VecDeque::pop_front) {
+            Some(recorded) => recorded,
+            None => {
+                record.missed += 1;
+                value
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The reference interpreter: the meaning of an elaborated program.
+//!
+//! Engines and splits are compared with it, so it is simple before it is fast. It runs the tree of
+//! [`ir::Program`] as it stands. [`Switch`] is a device: make it, fill its tables, give it frames.
+//!
+//! **Invariant**: no packet, entry or program makes it panic, hang or take unbounded memory. Every pass has a
+//! budget of steps, every received frame a budget of passes and copies; what runs out is a counted drop.
+//!
+//! **Invariant**: deterministic. Clock, randomness and queues come in through an [`Environment`].
+
+mod access;
+mod apply;
+mod build;
+mod call;
+mod check;
+mod control_plane;
+mod environment;
+mod expr;
+mod hash;
+mod machine;
+mod names;
+mod objects;
+mod operate;
+mod packet_in;
+mod parser;
+mod place;
+mod plan;
+mod region;
+mod snapshot;
+mod state;
+// mod stf;
+mod stmt;
+mod table;
+mod trace;
+mod v1model;
+mod value;
+mod value_set;
+mod wire;
+
+pub use access::{Access, AccessKind};
+pub use base_diag::codes::run as codes;
+pub use environment::{Environment, Observation, PassThrough, Recorder, Replayer, Source};
+pub use objects::counter::Count;
+pub use objects::meter::MeterRate;
+pub use state::Digest;
+// pub use stf::{StfReport, run_stf};
+pub use table::{KeyMatch, KeySpec};
+pub use trace::Event;
+pub use v1model::{Options, Session, Switch};
+pub use value::{Header, Stack, Value};

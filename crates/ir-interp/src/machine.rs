@@ -1,0 +1,158 @@
+//! The machine that runs one block of a program after the other on one packet.
+//!
+//! It knows the language and no architecture: what an extern does is asked of an [`Arch`].
+
+use crate::packet_in::Input;
+use crate::plan::Plan;
+use crate::state::State;
+use crate::value::Value;
+use base_bits::BitWriter;
+use ir::{
+    Call, Control, ControlId, ErrorId, ExternFunctionId, Function, InstanceId, Parser, ParserId, Program,
+    TableId, Var, VarId,
+};
+
+/// Why running ended before the end of the block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Stop {
+    /// `exit`
+    Exit,
+    /// The parser failed.
+    Reject(ErrorId),
+    /// A frame extern was called; the packet is its from now on.
+    FrameCall(InstanceId),
+    /// `assert` or `assume` failed.
+    AssertFailed,
+    /// The step budget is used up.
+    OutOfFuel,
+    /// Too many parser states without progress.
+    ParserLoop,
+    /// The program breaks a rule of the IR.
+    Broken(&'static str),
+}
+
+/// How a statement ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Flow {
+    /// The next one follows.
+    Next,
+    /// The innermost loop ends.
+    Break,
+    /// The innermost loop goes on.
+    Continue,
+    /// The action, function or control body ends.
+    Return(Option<Value>),
+}
+
+/// What an architecture adds to the language.
+pub(crate) trait Arch: Sized {
+    /// Calls an extern function.
+    fn function(
+        machine: &mut Machine<'_, Self>,
+        function: ExternFunctionId,
+        call: &Call,
+    ) -> Result<Value, Stop>;
+
+    /// Calls a method of an extern instance.
+    fn method(
+        machine: &mut Machine<'_, Self>,
+        instance: InstanceId,
+        method: u32,
+        call: &Call,
+    ) -> Result<Value, Stop>;
+
+    /// A table was hit; its action has not run yet.
+    fn table_hit(machine: &mut Machine<'_, Self>, control: ControlId, table: TableId, entry: usize);
+
+    /// A header became longer or shorter by `setValid` or `setInvalid`.
+    fn resized(&mut self, bytes: i64);
+}
+
+/// The block that is running.
+#[derive(Clone, Copy)]
+pub(crate) enum Scope<'a> {
+    /// A parser.
+    Parser(ParserId, &'a Parser),
+    /// A control or one of its actions.
+    Control(ControlId, &'a Control),
+    /// A function.
+    Function(&'a Function),
+}
+
+impl<'a> Scope<'a> {
+    /// Its parameters and locals.
+    pub(crate) fn vars(self) -> &'a [Var] {
+        match self {
+            Scope::Parser(_, parser) => &parser.vars,
+            Scope::Control(_, control) => &control.vars,
+            Scope::Function(function) => &function.vars,
+        }
+    }
+}
+
+/// A block with its variables.
+pub(crate) struct Frame<'a> {
+    pub(crate) scope: Scope<'a>,
+    /// One for each variable of the block.
+    pub(crate) vars: Vec<Value>,
+}
+
+/// A program at work on one packet.
+pub(crate) struct Machine<'a, A> {
+    pub(crate) program: &'a Program,
+    pub(crate) plan: &'a Plan,
+    pub(crate) state: &'a mut State,
+    pub(crate) arch: A,
+    pub(crate) frame: Frame<'a>,
+    /// What `packet_in` reads.
+    pub(crate) input: Input,
+    /// What `packet_out` wrote.
+    pub(crate) output: BitWriter,
+    /// Steps that may still be made.
+    pub(crate) fuel: u64,
+}
+
+impl<'a, A: Arch> Machine<'a, A> {
+    /// Takes `steps` off the budget.
+    pub(crate) fn spend(&mut self, steps: u64) -> Result<(), Stop> {
+        match self.fuel.checked_sub(steps) {
+            Some(left) => {
+                self.fuel = left;
+                Ok(())
+            }
+            None => {
+                self.fuel = 0;
+                Err(Stop::OutOfFuel)
+            }
+        }
+    }
+
+    /// The control that is running.
+    pub(crate) fn control(&self) -> Result<(ControlId, &'a Control), Stop> {
+        match self.frame.scope {
+            Scope::Control(id, control) => Ok((id, control)),
+            _ => Err(Stop::Broken("a table or action outside a control")),
+        }
+    }
+
+    /// The declaration of a variable of the running block.
+    pub(crate) fn var(&self, id: VarId) -> Result<&'a Var, Stop> {
+        self.frame.scope.vars().get(id.index()).ok_or(Stop::Broken("an unknown variable"))
+    }
+
+    /// Sets a variable of the running block.
+    pub(crate) fn set_var(&mut self, id: VarId, value: Value) -> Result<(), Stop> {
+        match self.frame.vars.get_mut(id.index()) {
+            Some(slot) => {
+                *slot = value;
+                Ok(())
+            }
+            None => Err(Stop::Broken("an unknown variable")),
+        }
+    }
+
+    /// Takes the value of a variable of the running block, which is void afterwards.
+    pub(crate) fn take_var(&mut self, id: VarId) -> Value {
+        self.frame.vars.get_mut(id.index()).map_or(Value::Void, |v| std::mem::replace(v, Value::Void))
+    }
+}

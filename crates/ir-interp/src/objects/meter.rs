@@ -1,0 +1,148 @@
+//! `meter` and `direct_meter`: two rates, three colours, colour-blind (RFC 2698), in whole numbers.
+//!
+//! As BMv2: the tokens that came in are worked out from the time since the start, so that no rounding adds up;
+//! the peak bucket is asked first, and a packet it refuses takes nothing from the other.
+
+use std::collections::BTreeMap;
+
+/// A meter's answer, as v1model numbers it.
+pub(crate) const GREEN: u8 = 0;
+const YELLOW: u8 = 1;
+const RED: u8 = 2;
+
+/// A rate and a burst.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct MeterRate {
+    /// Packets or bytes in 10^9 microseconds.
+    pub per_gigamicrosecond: u64,
+    /// Packets or bytes the bucket holds.
+    pub burst: u64,
+}
+
+impl MeterRate {
+    /// `rate` packets or bytes a second.
+    pub fn per_second(rate: u64, burst: u64) -> MeterRate {
+        MeterRate { per_gigamicrosecond: rate.saturating_mul(1000), burst }
+    }
+}
+
+/// One meter. Unconfigured, everything is green.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Meter {
+    /// Peak, then committed.
+    buckets: Option<[Bucket; 2]>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Bucket {
+    rate: MeterRate,
+    tokens: u64,
+    /// That came in since time 0.
+    seen: u64,
+}
+
+impl Bucket {
+    fn new(rate: MeterRate) -> Bucket {
+        Bucket { rate, tokens: rate.burst, seen: 0 }
+    }
+
+    /// True if there were enough tokens, which are then taken.
+    fn take(&mut self, want: u64, now_us: u64) -> bool {
+        let since_start = u128::from(now_us) * u128::from(self.rate.per_gigamicrosecond) / 1_000_000_000;
+        let since_start = u64::try_from(since_start).unwrap_or(u64::MAX);
+        let more = since_start.saturating_sub(self.seen);
+        self.seen = self.seen.max(since_start);
+        self.tokens = self.tokens.saturating_add(more).min(self.rate.burst);
+        let enough = self.tokens >= want;
+        if enough {
+            self.tokens -= want;
+        }
+        enough
+    }
+}
+
+impl Meter {
+    /// Sets both rates; the buckets are full.
+    pub(crate) fn configure(&mut self, committed: MeterRate, peak: MeterRate) {
+        self.buckets = Some([Bucket::new(peak), Bucket::new(committed)]);
+    }
+
+    /// Committed and peak rate, if set.
+    pub(crate) fn rates(&self) -> Option<(MeterRate, MeterRate)> {
+        self.buckets.as_ref().map(|[peak, committed]| (committed.rate, peak.rate))
+    }
+
+    /// The colour of a packet that takes `units`.
+    pub(crate) fn execute(&mut self, units: u64, now_us: u64) -> u8 {
+        let Some([peak, committed]) = &mut self.buckets else { return GREEN };
+        if !peak.take(units, now_us) {
+            RED
+        } else if !committed.take(units, now_us) {
+            YELLOW
+        } else {
+            GREEN
+        }
+    }
+
+    /// Tokens and their origin, for comparing states; empty if not configured.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let buckets = self.buckets.iter().flatten();
+        buckets.flat_map(|b| [b.tokens.to_be_bytes(), b.seen.to_be_bytes()]).flatten().collect()
+    }
+}
+
+/// An array of meters.
+#[derive(Clone, Debug)]
+pub(crate) struct MeterArray {
+    pub(crate) size: u64,
+    /// A packet takes its length, else 1.
+    pub(crate) bytes: bool,
+    /// Those that are configured.
+    cells: BTreeMap<u64, Meter>,
+    /// What every other one is like.
+    others: Meter,
+}
+
+impl MeterArray {
+    /// `size` meters, none configured.
+    pub(crate) fn new(size: u64, bytes: bool) -> MeterArray {
+        MeterArray { size, bytes, cells: BTreeMap::new(), others: Meter::default() }
+    }
+
+    /// The colour of a packet; `None` out of range.
+    pub(crate) fn execute(&mut self, index: u64, length: u64, now_us: u64) -> Option<u8> {
+        if index >= self.size {
+            return None;
+        }
+        let units = if self.bytes { length } else { 1 };
+        if self.others.buckets.is_none() && !self.cells.contains_key(&index) {
+            return Some(GREEN);
+        }
+        let others = &self.others;
+        Some(self.cells.entry(index).or_insert_with(|| others.clone()).execute(units, now_us))
+    }
+
+    /// Sets the rates of one meter; false out of range.
+    pub(crate) fn configure(&mut self, index: u64, committed: MeterRate, peak: MeterRate) -> bool {
+        if index < self.size {
+            self.cells.entry(index).or_default().configure(committed, peak);
+        }
+        index < self.size
+    }
+
+    /// Sets the rates of all meters.
+    pub(crate) fn configure_all(&mut self, committed: MeterRate, peak: MeterRate) {
+        self.cells.clear();
+        self.others.configure(committed, peak);
+    }
+
+    /// The rates of one meter, if set.
+    pub(crate) fn rates(&self, index: u64) -> Option<(MeterRate, MeterRate)> {
+        self.cells.get(&index).unwrap_or(&self.others).rates()
+    }
+
+    /// Those with a state of their own, in order.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = (u64, &Meter)> {
+        self.cells.iter().map(|(index, meter)| (*index, meter))
+    }
+}

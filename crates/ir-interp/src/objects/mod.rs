@@ -1,0 +1,34 @@
+//! State objects: what extern instances keep from one packet to the next.
+//!
+//! Cells that were never written are not stored: a size is a bound, not an allocation.
+
+pub(crate) mod counter;
+pub(crate) mod meter;
+pub(crate) mod profile;
+pub(crate) mod register;
+
+use counter::Counter;
+use dataplane_api::FrameExtern;
+use meter::MeterArray;
+use profile::Profile;
+use register::Register;
+
+/// One extern instance.
+pub(crate) enum Object {
+    /// Without memory.
+    Nothing,
+    /// `register`
+    Register(Register),
+    /// `counter`
+    Counter(Counter),
+    /// `direct_counter`: the counts are with the entries.
+    DirectCounter,
+    /// `meter`
+    Meter(MeterArray),
+    /// `direct_meter`: the meters are with the entries. True if they count bytes.
+    DirectMeter(bool),
+    /// `action_profile`, `action_selector`
+    Profile(Profile),
+    /// An object with `@frame_extern`.
+    Frame(Box<dyn FrameExtern>),
+}

@@ -1,0 +1,53 @@
+//! What a table holds: entries and the action each one runs.
+
+use crate::objects::counter::Count;
+use crate::objects::meter::Meter;
+use crate::table::KeyMatch;
+use crate::value::Value;
+use ir::{Name, Type};
+
+/// What makes two entries the same.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct EntryKey {
+    /// In normal form, one for each key that is matched.
+    pub(crate) keys: Vec<KeyMatch>,
+    /// The greater wins; 0 in tables without priorities.
+    pub(crate) priority: i64,
+}
+
+/// An entry.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Entry {
+    /// Counts up from 0 in each table; what writers name it by.
+    pub(crate) handle: u64,
+    pub(crate) run: Run,
+    /// From the source, and not to be changed.
+    pub(crate) is_const: bool,
+    /// Of the table's direct counter.
+    pub(crate) count: Count,
+    /// Of the table's direct meter.
+    pub(crate) meter: Meter,
+}
+
+/// What an entry runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Run {
+    /// An action of the table's list with the data for its parameters without direction.
+    Action(u32, Vec<Value>),
+    /// A member of the table's action profile.
+    Member(u32),
+    /// A group of the table's action selector.
+    Group(u32),
+}
+
+/// An action as the control plane sees it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct ActionSpec {
+    pub(crate) control_plane_name: Name,
+    /// Its parameters without direction.
+    pub(crate) data: Vec<(Name, Type)>,
+    /// `@defaultonly`: not for entries.
+    pub(crate) default_only: bool,
+    /// `@tableonly`: not as default.
+    pub(crate) table_only: bool,
+}

@@ -1,0 +1,181 @@
+//! One key element: how it matches, and what an entry says about it.
+
+use crate::names::refused;
+use base_bits::Bits;
+use dataplane_api::EntryError;
+use ir::{MatchKind, Name, Type};
+use std::cmp::Ordering;
+
+/// What an entry wants of one key element.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum KeyMatch {
+    /// This value.
+    Exact(Bits),
+    /// Equal where `mask` has ones.
+    Ternary {
+        /// Zero outside the mask once it is in a table.
+        value: Bits,
+        /// The bits that count.
+        mask: Bits,
+    },
+    /// The leading bits are equal.
+    Lpm {
+        /// Zero behind the prefix once it is in a table.
+        value: Bits,
+        /// How many bits count.
+        prefix_len: u32,
+    },
+    /// From ... to, both included.
+    Range {
+        /// The least.
+        lo: Bits,
+        /// The greatest.
+        hi: Bits,
+    },
+    /// Anything.
+    Any,
+}
+
+/// One key element of a table or value set.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KeySpec {
+    /// The control-plane name.
+    pub name: Name,
+    /// How it matches.
+    pub kind: MatchKind,
+    /// Its type.
+    pub ty: Type,
+    /// Of the key as a number.
+    pub width: u32,
+    /// Ranges compare as `int<N>`.
+    pub signed: bool,
+}
+
+impl KeySpec {
+    /// `wanted` in the one form that the match kind has: ternary as value and mask, and so on; widths are the
+    /// key's.
+    pub(crate) fn normal(&self, wanted: &KeyMatch) -> Result<KeyMatch, EntryError> {
+        match (&self.kind, wanted) {
+            (MatchKind::Exact, KeyMatch::Exact(value)) => Ok(KeyMatch::Exact(self.fit(value)?)),
+            (MatchKind::Optional, KeyMatch::Exact(value)) => Ok(KeyMatch::Exact(self.fit(value)?)),
+            (MatchKind::Optional, KeyMatch::Any) => Ok(KeyMatch::Any),
+            (MatchKind::Ternary, wanted) => self.normal_ternary(wanted),
+            (MatchKind::Lpm, wanted) => self.normal_lpm(wanted),
+            (MatchKind::Range, wanted) => self.normal_range(wanted),
+            _ => Err(self.unfit(wanted)),
+        }
+    }
+
+    fn normal_ternary(&self, wanted: &KeyMatch) -> Result<KeyMatch, EntryError> {
+        let (value, mask) = match wanted {
+            KeyMatch::Exact(value) => (self.fit(value)?, Bits::ones(self.width)),
+            KeyMatch::Ternary { value, mask } => (self.fit(value)?, self.fit(mask)?),
+            KeyMatch::Lpm { value, prefix_len } => (self.fit(value)?, self.prefix(*prefix_len)?),
+            KeyMatch::Any => (Bits::zero(self.width), Bits::zero(self.width)),
+            KeyMatch::Range { .. } => return Err(self.unfit(wanted)),
+        };
+        Ok(KeyMatch::Ternary { value: value.and(&mask), mask })
+    }
+
+    fn normal_lpm(&self, wanted: &KeyMatch) -> Result<KeyMatch, EntryError> {
+        let (value, prefix_len) = match wanted {
+            KeyMatch::Exact(value) => (self.fit(value)?, self.width),
+            KeyMatch::Lpm { value, prefix_len } => (self.fit(value)?, *prefix_len),
+            KeyMatch::Ternary { value, mask } => match self.fit(mask)?.prefix_len() {
+                Some(length) => (self.fit(value)?, length),
+                None => return Err(refused(format!("the mask of `{}` is no prefix", self.name))),
+            },
+            KeyMatch::Any => (Bits::zero(self.width), 0),
+            KeyMatch::Range { .. } => return Err(self.unfit(wanted)),
+        };
+        Ok(KeyMatch::Lpm { value: value.and(&self.prefix(prefix_len)?), prefix_len })
+    }
+
+    fn normal_range(&self, wanted: &KeyMatch) -> Result<KeyMatch, EntryError> {
+        let (lo, hi) = match wanted {
+            KeyMatch::Exact(value) => (self.fit(value)?, self.fit(value)?),
+            KeyMatch::Range { lo, hi } => (self.fit(lo)?, self.fit(hi)?),
+            KeyMatch::Any if self.signed => (Bits::min_signed(self.width), Bits::max_signed(self.width)),
+            KeyMatch::Any => (Bits::zero(self.width), Bits::ones(self.width)),
+            KeyMatch::Ternary { .. } | KeyMatch::Lpm { .. } => return Err(self.unfit(wanted)),
+        };
+        if self.order(&lo, &hi) == Ordering::Greater {
+            return Err(refused(format!("the range of `{}` is empty", self.name)));
+        }
+        Ok(KeyMatch::Range { lo, hi })
+    }
+
+    /// True if `value` is what the normal form `wanted` wants.
+    pub(crate) fn matches(&self, wanted: &KeyMatch, value: &Bits) -> bool {
+        let value = &value.resize(self.width);
+        match wanted {
+            KeyMatch::Exact(want) => want == value,
+            KeyMatch::Ternary { value: want, mask } => value.matches(want, mask),
+            KeyMatch::Lpm { value: want, prefix_len } => {
+                value.matches(want, &prefix_mask(self.width, *prefix_len))
+            }
+            KeyMatch::Range { lo, hi } => {
+                self.order(lo, value) != Ordering::Greater && self.order(value, hi) != Ordering::Greater
+            }
+            KeyMatch::Any => true,
+        }
+    }
+
+    fn order(&self, a: &Bits, b: &Bits) -> Ordering {
+        if self.signed { a.cmp_signed(b) } else { a.cmp_unsigned(b) }
+    }
+
+    /// `value` in the key's width.
+    pub(crate) fn fit(&self, value: &Bits) -> Result<Bits, EntryError> {
+        fit(value, self.width).ok_or_else(|| {
+            refused(format!(
+                "{} does not fit into the {} bits of `{}`",
+                value.to_hex(),
+                self.width,
+                self.name
+            ))
+        })
+    }
+
+    fn prefix(&self, length: u32) -> Result<Bits, EntryError> {
+        if length > self.width {
+            return Err(refused(format!("`{}` has {} bits, not {length}", self.name, self.width)));
+        }
+        Ok(prefix_mask(self.width, length))
+    }
+
+    fn unfit(&self, wanted: &KeyMatch) -> EntryError {
+        let kind = match wanted {
+            KeyMatch::Exact(_) => "a value",
+            KeyMatch::Ternary { .. } => "a mask",
+            KeyMatch::Lpm { .. } => "a prefix",
+            KeyMatch::Range { .. } => "a range",
+            KeyMatch::Any => "anything",
+        };
+        refused(format!("the key `{}` is {}: it cannot match {kind}", self.name, kind_name(&self.kind)))
+    }
+}
+
+/// `exact`, ...
+pub(crate) fn kind_name(kind: &MatchKind) -> &str {
+    match kind {
+        MatchKind::Exact => "exact",
+        MatchKind::Ternary => "ternary",
+        MatchKind::Lpm => "lpm",
+        MatchKind::Range => "range",
+        MatchKind::Optional => "optional",
+        MatchKind::Selector => "selector",
+        MatchKind::Other(name) => name,
+    }
+}
+
+/// `value` in `width` bits, if nothing is lost.
+pub(crate) fn fit(value: &Bits, width: u32) -> Option<Bits> {
+    let fitted = value.resize(width);
+    (fitted.to_biguint() == value.to_biguint()).then_some(fitted)
+}
+
+/// `length` ones and then zeros.
+fn prefix_mask(width: u32, length: u32) -> Bits {
+    Bits::ones(width).shl_by(u64::from(width - length.min(width)))
+}

@@ -1,0 +1,171 @@
+//! Tables at run time: entries, lookup, writes (P4-16 §14.2).
+//!
+//! How the best of several matching entries is found depends on the match kinds of the keys, as in BMv2: with a
+//! ternary, range or optional key the greatest priority wins and a prefix' length does not count; else with an
+//! lpm key the longest prefix; else there is only one.
+
+mod build;
+mod entry;
+mod key;
+mod write;
+
+pub(crate) use build::key_spec;
+pub(crate) use entry::{ActionSpec, Entry, EntryKey, Run};
+pub(crate) use key::fit;
+pub use key::{KeyMatch, KeySpec};
+pub(crate) use write::action_data;
+
+use crate::value::Value;
+use base_bits::Bits;
+use indexmap::IndexMap;
+use ir::{InstanceId, MatchKind, Name, Program};
+
+/// A table.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    pub(crate) control_plane_name: Name,
+    /// In order, those of kind `selector` left out.
+    pub(crate) keys: Vec<KeySpec>,
+    /// The list of the source.
+    pub(crate) actions: Vec<ActionSpec>,
+    pub(crate) default: (u32, Vec<Value>),
+    default_is_const: bool,
+    /// What the source says, for a reset.
+    first_default: (u32, Vec<Value>),
+    /// In the order of insertion.
+    pub(crate) entries: IndexMap<EntryKey, Entry>,
+    const_entries: bool,
+    size: u64,
+    rank: Rank,
+    pub(crate) implementation: Option<InstanceId>,
+    pub(crate) counters: Option<InstanceId>,
+    pub(crate) meters: Option<InstanceId>,
+    next_handle: u64,
+}
+
+/// How the best entry is found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Rank {
+    /// At most one entry fits.
+    Only,
+    /// The longest prefix of the key in this position.
+    LongestPrefix(usize),
+    /// The greatest priority; of equals the oldest.
+    Priority,
+}
+
+/// The entries that a table without `size` takes at most.
+pub(crate) const DEFAULT_SIZE: u64 = 1024;
+
+impl Table {
+    /// The position of the entry that `key` hits; one number for each of `keys`.
+    pub(crate) fn lookup(&self, key: &[Bits]) -> Option<usize> {
+        if self.keys.is_empty() {
+            return None;
+        }
+        if self.rank == Rank::Only {
+            let keys =
+                self.keys.iter().zip(key).map(|(spec, v)| KeyMatch::Exact(v.resize(spec.width))).collect();
+            return self.entries.get_index_of(&EntryKey { keys, priority: 0 });
+        }
+        let mut best: Option<(i64, usize)> = None;
+        for (position, entry) in self.entries.keys().enumerate() {
+            let rank = self.rank_of(entry);
+            if best.is_none_or(|(r, _)| rank > r) && self.fits(entry, key) {
+                best = Some((rank, position));
+            }
+        }
+        best.map(|(_, position)| position)
+    }
+
+    fn fits(&self, entry: &EntryKey, key: &[Bits]) -> bool {
+        self.keys.iter().zip(&entry.keys).zip(key).all(|((spec, want), value)| spec.matches(want, value))
+    }
+
+    fn rank_of(&self, entry: &EntryKey) -> i64 {
+        match self.rank {
+            Rank::LongestPrefix(position) => match entry.keys.get(position) {
+                Some(KeyMatch::Lpm { prefix_len, .. }) => i64::from(*prefix_len),
+                _ => 0,
+            },
+            Rank::Only | Rank::Priority => entry.priority,
+        }
+    }
+
+    /// True if entries have priorities.
+    pub(crate) fn has_priorities(&self) -> bool {
+        self.rank == Rank::Priority
+    }
+}
+
+impl Rank {
+    fn of(keys: &[KeySpec]) -> Rank {
+        let ranked =
+            |k: &KeySpec| matches!(k.kind, MatchKind::Ternary | MatchKind::Range | MatchKind::Optional);
+        if keys.iter().any(ranked) {
+            return Rank::Priority;
+        }
+        keys.iter().position(|k| k.kind == MatchKind::Lpm).map_or(Rank::Only, Rank::LongestPrefix)
+    }
+}
+
+/// All tables of a program, by control.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tables {
+    by_control: Vec<Vec<Table>>,
+}
+
+impl Tables {
+    /// As the source says; or why not.
+    pub(crate) fn new(program: &Program) -> Result<Tables, Vec<base_diag::Diagnostic>> {
+        let mut problems = vec![];
+        let mut by_control = vec![];
+        for control in &program.controls {
+            let mut tables = vec![];
+            for table in &control.tables {
+                match build::build(program, control, table) {
+                    Ok(table) => tables.push(table),
+                    Err(problem) => problems.push(problem),
+                }
+            }
+            by_control.push(tables);
+        }
+        if problems.is_empty() { Ok(Tables { by_control }) } else { Err(problems) }
+    }
+
+    /// One table.
+    pub(crate) fn get(&self, control: ir::ControlId, table: ir::TableId) -> Option<&Table> {
+        self.by_control.get(control.index())?.get(table.index())
+    }
+
+    /// See [`get`](Tables::get).
+    pub(crate) fn get_mut(&mut self, control: ir::ControlId, table: ir::TableId) -> Option<&mut Table> {
+        self.by_control.get_mut(control.index())?.get_mut(table.index())
+    }
+
+    /// All, in the order of the program.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Table> + Clone {
+        self.by_control.iter().flatten()
+    }
+
+    /// See [`iter`](Tables::iter).
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Table> {
+        self.by_control.iter_mut().flatten()
+    }
+
+    /// The table that the user means.
+    pub(crate) fn by_name(&self, name: &str) -> Result<&Table, dataplane_api::EntryError> {
+        let index = self.index_of(name)?;
+        self.iter().nth(index).ok_or_else(|| crate::names::refused("no such table"))
+    }
+
+    /// See [`by_name`](Tables::by_name).
+    pub(crate) fn by_name_mut(&mut self, name: &str) -> Result<&mut Table, dataplane_api::EntryError> {
+        let index = self.index_of(name)?;
+        self.iter_mut().nth(index).ok_or_else(|| crate::names::refused("no such table"))
+    }
+
+    fn index_of(&self, name: &str) -> Result<usize, dataplane_api::EntryError> {
+        crate::names::resolve("table", name, self.iter().map(|t| t.control_plane_name.as_str()))
+    }
+}

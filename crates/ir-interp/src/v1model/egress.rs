@@ -1,0 +1,98 @@
+//! From a queue to the wire.
+
+use super::Switch;
+use super::ingress::drop_reason;
+use super::layout::StageName;
+use super::packet::{CloneOrder, Orders, Packet, Waiting};
+use super::stages::Start;
+use crate::environment::Source;
+use crate::value::Value;
+use base_time::Time;
+use dataplane_api::{DropReason, EgressResult, Output, QueueRecord, Queued};
+use p4_arch::v1model::instance_type;
+
+impl Switch {
+    /// Egress, then: clone, drop, checksums and deparser, recirculate, send.
+    pub(super) fn run_egress(&mut self, mut packet: Packet, queue: QueueRecord, now: Time) -> EgressResult {
+        self.start_egress(&mut packet, queue, now);
+        let mut result = EgressResult::default();
+        let ended =
+            self.with_stages(now, |s| s.control(StageName::Egress, &mut packet, Start::Begin).map(drop));
+        if let Err(stop) = ended {
+            self.dropped(drop_reason(&stop));
+            return result;
+        }
+        if let Some(order) = packet.orders.clone.take() {
+            result.requeued = self.clone_egress(&packet, order);
+        }
+        if self.layout.get(&packet.standard, "egress_spec") == self.drop_port {
+            self.effect("drop", "egress");
+            self.dropped(DropReason::Egress);
+            return result;
+        }
+        let frame = self.with_stages(now, |stages| {
+            stages.control(StageName::Compute, &mut packet, Start::Begin)?;
+            stages.deparse(&mut packet)
+        });
+        let mut frame = match frame {
+            Ok(frame) => frame,
+            Err(stop) => {
+                self.dropped(drop_reason(&stop));
+                return result;
+            }
+        };
+        if let Some(length) = packet.truncate {
+            frame.truncate(length as usize);
+        }
+        match packet.orders.recirculate.take() {
+            Some(list) => self.recirculate(packet, frame, list, &mut result),
+            None => {
+                self.effect("send", packet.egress_port);
+                self.counters.sent += 1;
+                result.output = Some(Output { port: packet.egress_port, frame });
+            }
+        }
+        result
+    }
+
+    fn start_egress(&mut self, packet: &mut Packet, queue: QueueRecord, now: Time) {
+        let mut read = |source: Source, value: u64| u128::from(self.state.read_environment(&source, value));
+        let waited = now.as_us().saturating_sub(queue.enqueued.as_us());
+        let fields = [
+            ("egress_global_timestamp", read(Source::EgressTimestamp, now.as_us())),
+            ("enq_timestamp", read(Source::EnqueueTimestamp, queue.enqueued.as_us())),
+            ("enq_qdepth", read(Source::EnqueueDepth, u64::from(queue.depth_at_enqueue))),
+            ("deq_timedelta", read(Source::DequeueTimedelta, waited)),
+            ("deq_qdepth", read(Source::DequeueDepth, u64::from(queue.depth_at_dequeue))),
+            ("egress_port", u128::from(packet.egress_port)),
+            ("egress_spec", u128::from(self.drop_port) + 1),
+            ("packet_length", packet.length.max(0) as u128),
+        ];
+        for (name, value) in fields {
+            self.layout.set(&mut packet.standard, name, value);
+        }
+    }
+
+    /// The packet as it is at the end of egress; of the metadata only the field list.
+    fn clone_egress(&mut self, packet: &Packet, order: CloneOrder) -> Vec<Queued> {
+        let Some(session) = self.traffic.sessions.get(&order.session).copied() else { return vec![] };
+        self.effect("clone", order.session);
+        let mut copy = packet.clone();
+        copy.metadata = Value::zero(&self.program, &self.layout.metadata);
+        self.layout.keep(order.field_list, &packet.metadata, &mut copy.metadata);
+        copy.standard = Value::zero(&self.program, &self.layout.standard);
+        self.layout.set(&mut copy.standard, "instance_type", u128::from(instance_type::EGRESS_CLONE));
+        copy.orders = Orders::default();
+        self.send_clone(copy, session)
+    }
+
+    fn recirculate(&mut self, packet: Packet, frame: Vec<u8>, list: u32, result: &mut EgressResult) {
+        self.effect("recirculate", list);
+        if !packet.life.take() {
+            self.dropped(DropReason::PassLimit);
+            return;
+        }
+        let packet = self.restarted(packet, frame, instance_type::RECIRCULATED, Some(list));
+        result.again.push(Box::new(Waiting { packet }));
+    }
+}

@@ -1,0 +1,155 @@
+//! v1model's extern functions and methods.
+
+use super::layout::Layout;
+use super::packet::{Orders, Packet};
+use crate::access::AccessKind;
+use crate::machine::{Arch, Machine, Stop};
+use crate::objects::Object;
+use crate::value::Value;
+use base_bits::Bits;
+use base_time::Time;
+use ir::{Call, ControlId, Expr, ExternFunctionId, InstanceId, TableId};
+
+/// What v1model keeps of a packet while a stage runs.
+pub(super) struct V1<'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) now: Time,
+    pub(super) drop_port: u32,
+    pub(super) orders: Orders,
+    pub(super) truncate: Option<u32>,
+    pub(super) length: i64,
+    pub(super) payload: Vec<u8>,
+    pub(super) ingress_length: u64,
+    pub(super) checksum_error: bool,
+    /// What each direct meter answered for this packet in this stage.
+    pub(super) colours: Vec<(InstanceId, u8)>,
+    pub(super) frame_call: Option<FrameCall>,
+}
+
+/// The call of a frame extern.
+pub(super) struct FrameCall {
+    pub(super) instance: InstanceId,
+    pub(super) method: String,
+    pub(super) args: Vec<Bits>,
+    /// The control's variables at the call.
+    pub(super) vars: Vec<Value>,
+}
+
+impl<'a> V1<'a> {
+    pub(super) fn new(layout: &'a Layout, packet: &mut Packet, now: Time, drop_port: u32) -> V1<'a> {
+        V1 {
+            layout,
+            now,
+            drop_port,
+            orders: packet.orders,
+            truncate: packet.truncate,
+            length: packet.length,
+            payload: std::mem::take(&mut packet.payload),
+            ingress_length: packet.ingress_length,
+            checksum_error: false,
+            colours: vec![],
+            frame_call: None,
+        }
+    }
+}
+
+impl Arch for V1<'_> {
+    fn function(m: &mut Machine<'_, Self>, function: ExternFunctionId, call: &Call) -> Result<Value, Stop> {
+        let function =
+            m.program.extern_functions.get(function.index()).ok_or(Stop::Broken("an unknown function"))?;
+        let args = &call.args;
+        match function.name.as_str() {
+            "mark_to_drop" => m.mark_to_drop(arg(args, 0)?),
+            "random" => m.random(arg(args, 0)?, arg(args, 1)?, arg(args, 2)?),
+            "hash" => m.hash(args),
+            "verify_checksum" => m.verify_checksum(args, false),
+            "verify_checksum_with_payload" => m.verify_checksum(args, true),
+            "update_checksum" => m.update_checksum(args, false),
+            "update_checksum_with_payload" => m.update_checksum(args, true),
+            "clone" => m.clone_packet(arg(args, 1)?, None),
+            "clone_preserving_field_list" => m.clone_packet(arg(args, 1)?, Some(arg(args, 2)?)),
+            "resubmit_preserving_field_list" => {
+                m.arch.orders.resubmit = Some(m.eval_number(arg(args, 0)?)? as u32);
+                Ok(())
+            }
+            "recirculate_preserving_field_list" => {
+                m.arch.orders.recirculate = Some(m.eval_number(arg(args, 0)?)? as u32);
+                Ok(())
+            }
+            "truncate" => {
+                m.arch.truncate = Some(m.eval_number(arg(args, 0)?)? as u32);
+                Ok(())
+            }
+            "digest" => m.digest(arg(args, 0)?, arg(args, 1)?),
+            "assert" | "assume" => {
+                if m.eval_bool(arg(args, 0)?)? {
+                    Ok(())
+                } else {
+                    Err(Stop::AssertFailed)
+                }
+            }
+            "log_msg" => m.log_msg(arg(args, 0)?, args.get(1).and_then(Option::as_ref)),
+            "static_assert" => Ok(()),
+            _ => Err(Stop::Broken("an extern function that is not supported")),
+        }?;
+        Ok(if function.name == "static_assert" { Value::Bool(true) } else { Value::Void })
+    }
+
+    fn method(
+        m: &mut Machine<'_, Self>,
+        instance: InstanceId,
+        method: u32,
+        call: &Call,
+    ) -> Result<Value, Stop> {
+        let program = m.program;
+        let declared = program.instances.get(instance.index()).ok_or(Stop::Broken("an unknown instance"))?;
+        let object = program.extern_object(declared.object);
+        let method = object.methods.get(method as usize).ok_or(Stop::Broken("an unknown method"))?;
+        let args = &call.args;
+        if matches!(m.state.objects.get(instance.index()), Some(Object::Frame(_))) {
+            return Err(m.frame_call(instance, &method.name, args)?);
+        }
+        match (object.name.as_str(), method.name.as_str()) {
+            ("register", "read") => m.register_read(instance, arg(args, 0)?, arg(args, 1)?),
+            ("register", "write") => m.register_write(instance, arg(args, 0)?, arg(args, 1)?),
+            ("counter", "count") => m.count(instance, arg(args, 0)?),
+            ("direct_counter", "count") => Ok(()),
+            ("meter", "execute_meter") => m.execute_meter(instance, arg(args, 0)?, arg(args, 1)?),
+            ("direct_meter", "read") => m.direct_meter_read(instance, arg(args, 0)?),
+            _ => Err(Stop::Broken("an extern method that is not supported")),
+        }?;
+        Ok(Value::Void)
+    }
+
+    fn table_hit(m: &mut Machine<'_, Self>, control: ControlId, id: TableId, entry: usize) {
+        let Some(table) = m.state.tables.get(control, id) else { return };
+        let (counters, meters) = (table.counters, table.meters);
+        let bytes = m.arch.ingress_length;
+        if let Some(counter) = counters {
+            m.accessed(counter, AccessKind::Update);
+            if let Some(entry) = m.entry_mut(control, id, entry) {
+                entry.count.count(bytes);
+            }
+        }
+        if let Some(meter) = meters {
+            m.accessed(meter, AccessKind::Update);
+            let counts_bytes = matches!(m.state.objects.get(meter.index()), Some(Object::DirectMeter(true)));
+            let now = m.meter_now(meter);
+            let units = if counts_bytes { bytes } else { 1 };
+            if let Some(entry) = m.entry_mut(control, id, entry) {
+                let colour = entry.meter.execute(units, now);
+                m.arch.colours.retain(|(instance, _)| *instance != meter);
+                m.arch.colours.push((meter, colour));
+            }
+        }
+    }
+
+    fn resized(&mut self, bytes: i64) {
+        self.length = self.length.saturating_add(bytes);
+    }
+}
+
+/// The argument in that position.
+pub(super) fn arg(args: &[Option<Expr>], position: usize) -> Result<&Expr, Stop> {
+    args.get(position).and_then(Option::as_ref).ok_or(Stop::Broken("a missing argument"))
+}

@@ -1,0 +1,154 @@
+//! Frame externs: a call takes the frame away, and each frame given back starts in the middle of ingress.
+//!
+//! Frames run on in the order they were given back, each to the end of its ingress before the next.
+
+use super::Switch;
+use super::externs::FrameCall;
+use super::layout::StageName;
+use super::packet::{Life, Packet};
+use super::stages::Start;
+use crate::access::AccessKind;
+use crate::environment::Source;
+use crate::objects::Object;
+use crate::region::Path;
+use crate::trace::Event;
+use crate::value::Value;
+use base_time::Time;
+use dataplane_api::{DropReason, Emitted, Emitter, FrameExtern, Queued, ResumeAt};
+use ir::InstanceId;
+use std::sync::Arc;
+
+/// Hands `packet` to the frame extern that it called, and runs on what comes back.
+pub(super) fn call(switch: &mut Switch, mut packet: Packet, call: FrameCall, now: Time) -> Vec<Queued> {
+    let frame = match switch.with_stages(now, |stages| stages.deparse(&mut packet)) {
+        Ok(frame) => frame,
+        Err(stop) => {
+            switch.dropped(super::ingress::drop_reason(&stop));
+            return vec![];
+        }
+    };
+    let emitted = switch.with_frame_extern(call.instance, now, |object, now, out| {
+        object.call(&call.method, &call.args, &frame, now, out);
+    });
+    if !emitted.iter().any(|e| e.carries_on) {
+        switch.effect("absorb", "");
+        switch.dropped(DropReason::Absorbed);
+    }
+    let life = packet.life.clone();
+    let mut carried = Some((packet, call.vars));
+    let mut queued = vec![];
+    for one in emitted {
+        let taken = if one.carries_on { carried.take() } else { None };
+        queued.extend(match taken {
+            Some((packet, vars)) => switch.carry_on(packet, vars, call.instance, one, now),
+            None => switch.start_fresh(call.instance, one, life.clone(), now),
+        });
+    }
+    queued
+}
+
+impl Switch {
+    /// When the first timer of a frame extern runs out.
+    pub(super) fn frame_deadline(&self) -> Option<Time> {
+        self.state.objects.iter().filter_map(deadline).min()
+    }
+
+    /// Ticks every frame extern whose time has come, the earliest first.
+    pub(super) fn frame_tick(&mut self, now: Time) -> Vec<Queued> {
+        let objects = self.state.objects.iter().enumerate();
+        let mut due: Vec<(Time, usize)> =
+            objects.filter_map(|(at, o)| deadline(o).filter(|d| *d <= now).map(|d| (d, at))).collect();
+        due.sort_unstable();
+        let mut queued = vec![];
+        for (_, at) in due {
+            let instance = InstanceId::from(at);
+            let name = self.program.instance(instance).control_plane_name.clone();
+            self.state.accesses.add(&name, AccessKind::Update);
+            let emitted = self.with_frame_extern(instance, now, |object, now, out| object.tick(now, out));
+            let life = Life::new(self.pass_limit);
+            for one in emitted {
+                queued.extend(self.start_fresh(instance, one, life.clone(), now));
+            }
+        }
+        queued
+    }
+
+    fn with_frame_extern(
+        &mut self,
+        instance: InstanceId,
+        now: Time,
+        work: impl FnOnce(&mut dyn FrameExtern, Time, &mut Emitter),
+    ) -> Vec<Emitted> {
+        let name = self.program.instance(instance).control_plane_name.to_string();
+        let seen = self.state.read_environment(&Source::FrameNow(name), now.as_ps());
+        let mut out = Emitter::default();
+        if let Some(Object::Frame(object)) = self.state.objects.get_mut(instance.index()) {
+            work(object.as_mut(), Time::from_ps(seen), &mut out);
+        }
+        out.take()
+    }
+
+    /// The packet that called goes on with its metadata and variables; headers, payload and the length that
+    /// egress sees come from `one`. What the parser writes into metadata is forgotten.
+    fn carry_on(
+        &mut self,
+        mut packet: Packet,
+        mut vars: Vec<Value>,
+        instance: InstanceId,
+        one: Emitted,
+        now: Time,
+    ) -> Vec<Queued> {
+        let Some(path) = self.resume_path(instance, &one.resume) else { return vec![] };
+        packet.length = one.frame.len() as i64;
+        let mut parsed = Packet { frame: one.frame, ..packet.clone() };
+        let ended = self.with_stages(now, |stages| {
+            stages.parse(&mut parsed)?;
+            packet.headers = parsed.headers;
+            packet.payload = parsed.payload;
+            vars.resize(stages.program.control(stages.layout.ingress).vars.len(), Value::Void);
+            stages.control(StageName::Ingress, &mut packet, Start::At(&path, Some(vars)))
+        });
+        self.after_ingress(packet, ended, now)
+    }
+
+    /// A new packet: parsed like one that came in by port 0, without checksum verification.
+    fn start_fresh(&mut self, instance: InstanceId, one: Emitted, life: Life, now: Time) -> Vec<Queued> {
+        let mut packet = self.fresh(0, one.frame, life, now);
+        if !self.created(&packet) {
+            return vec![];
+        }
+        let Some(path) = self.resume_path(instance, &one.resume) else { return vec![] };
+        let ended = self.with_stages(now, |stages| {
+            stages.parse(&mut packet)?;
+            stages.control(StageName::Ingress, &mut packet, Start::At(&path, None))
+        });
+        self.after_ingress(packet, ended, now)
+    }
+
+    /// Where a frame goes on; it is dropped if the program has no such place.
+    fn resume_path(&mut self, instance: InstanceId, resume: &ResumeAt) -> Option<Path> {
+        let layout = Arc::clone(&self.layout);
+        let path = match resume {
+            ResumeAt::AfterCall => layout.regions.after.get(&instance),
+            ResumeAt::Region(name) => layout.regions.starts.get(name.as_str()),
+        };
+        self.state.trace.add(|| Event::Effect {
+            effect: "resume",
+            target: match resume {
+                ResumeAt::AfterCall => "behind the call".to_string(),
+                ResumeAt::Region(name) => name.clone(),
+            },
+        });
+        if path.is_none() {
+            self.dropped(DropReason::UnknownRegion);
+        }
+        path.cloned()
+    }
+}
+
+fn deadline(object: &Object) -> Option<Time> {
+    match object {
+        Object::Frame(object) => object.deadline(),
+        _ => None,
+    }
+}

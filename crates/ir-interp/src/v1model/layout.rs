@@ -1,0 +1,173 @@
+//! Where v1model's stages, metadata and field lists are in a program.
+
+use crate::codes;
+use crate::region::Regions;
+use crate::value::Value;
+use base_bits::Bits;
+use base_diag::Diagnostic;
+use ir::{AnnotationBody, AnnotationValue, ControlId, Name, ParserId, Program, Role, StageKind, Type};
+
+/// What is worked out once for a program.
+pub(super) struct Layout {
+    pub(super) parser: ParserId,
+    pub(super) verify: ControlId,
+    pub(super) ingress: ControlId,
+    pub(super) egress: ControlId,
+    pub(super) compute: ControlId,
+    pub(super) deparser: ControlId,
+    roles: [Vec<Role>; 6],
+    standard_fields: Vec<(Name, u32)>,
+    pub(super) headers: Type,
+    pub(super) metadata: Type,
+    pub(super) standard: Type,
+    /// Paths into the user's metadata with the numbers of the field lists they are in.
+    pub(super) field_lists: Vec<(Vec<u32>, Vec<u32>)>,
+    pub(super) regions: Regions,
+}
+
+/// A stage with a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum StageName {
+    Parser,
+    Verify,
+    Ingress,
+    Egress,
+    Compute,
+    Deparser,
+}
+
+const NAMES: [&str; 6] = ["parser", "verify_checksum", "ingress", "egress", "compute_checksum", "deparser"];
+
+impl StageName {
+    pub(super) fn name(self) -> Name {
+        NAMES[self as usize].into()
+    }
+}
+
+impl Layout {
+    pub(super) fn new(program: &Program) -> Result<Layout, Vec<Diagnostic>> {
+        let missing = |name: &str| {
+            vec![
+                Diagnostic::error(codes::NOT_SUPPORTED, format!("the program has no stage `{name}`"))
+                    .note("v1model has parser, verify_checksum, ingress, egress, compute_checksum, deparser"),
+            ]
+        };
+        let control = |name: &'static str| program.stage_control(name).ok_or_else(|| missing(name));
+        let parser = program.stages.iter().find_map(|s| match s.kind {
+            StageKind::Parse(id) => Some(id),
+            _ => None,
+        });
+        let roles = NAMES.map(|name| program.stage(name).map(|s| s.roles.clone()).unwrap_or_default());
+        let ingress = control("ingress")?;
+        let role_type = |role: Role| role_type(program, ingress, &roles[2], role);
+        let [headers, metadata, standard] =
+            [Role::Headers, Role::Metadata, Role::StandardMetadata].map(role_type);
+        let (Some(headers), Some(metadata), Some(standard)) = (headers, metadata, standard) else {
+            return Err(missing("ingress"));
+        };
+        let standard_fields =
+            program.fields(&standard).iter().zip(0..).map(|(f, at)| (f.name.clone(), at)).collect();
+        let mut field_lists = vec![];
+        find_field_lists(program, &metadata, &mut vec![], &mut field_lists, 0);
+        Ok(Layout {
+            parser: parser.ok_or_else(|| missing("parser"))?,
+            verify: control("verify_checksum")?,
+            ingress,
+            egress: control("egress")?,
+            compute: control("compute_checksum")?,
+            deparser: control("deparser")?,
+            roles,
+            standard_fields,
+            headers,
+            metadata,
+            standard,
+            field_lists,
+            regions: Regions::of(program.control(ingress)),
+        })
+    }
+
+    pub(super) fn roles(&self, stage: StageName) -> &[Role] {
+        &self.roles[stage as usize]
+    }
+
+    /// The position of a field of the standard metadata.
+    fn field(&self, name: &str) -> Option<u32> {
+        self.standard_fields.iter().find(|(n, _)| n == name).map(|(_, at)| *at)
+    }
+
+    /// Sets a field of the standard metadata, cut to its width.
+    pub(super) fn set(&self, standard: &mut Value, name: &str, value: u128) {
+        if let Some(at) = self.field(name).and_then(|at| standard.part_mut(at)) {
+            match at {
+                Value::Bits(bits) => *bits = Bits::new(bits.width(), value),
+                Value::Error(id) => *id = ir::ErrorId(value as u32),
+                _ => {}
+            }
+        }
+    }
+
+    /// A field of the standard metadata as a number.
+    pub(super) fn get(&self, standard: &Value, name: &str) -> u32 {
+        let value = self.field(name).and_then(|at| standard.part(at));
+        value.and_then(Value::to_key).and_then(|bits| bits.to_u32()).unwrap_or(0)
+    }
+
+    /// Copies the fields of a field list from one metadata to another.
+    pub(super) fn keep(&self, list: Option<u32>, from: &Value, to: &mut Value) {
+        let Some(list) = list else { return };
+        for (path, _) in self.field_lists.iter().filter(|(_, lists)| lists.contains(&list)) {
+            let source = path.iter().try_fold(from, |at, step| at.part(*step));
+            let target = path.iter().try_fold(&mut *to, |at, step| at.part_mut(*step));
+            if let (Some(source), Some(target)) = (source, target) {
+                *target = source.clone();
+            }
+        }
+    }
+}
+
+fn role_type(program: &Program, control: ControlId, roles: &[Role], role: Role) -> Option<Type> {
+    let control = program.control(control);
+    let at = roles.iter().position(|r| *r == role)?;
+    let var = control.params.get(at)?;
+    control.vars.get(var.index()).map(|v| v.ty.clone())
+}
+
+/// Fields with `@field_list(n, ...)`, in nested structs too; a marked struct is kept as a whole.
+fn find_field_lists(
+    program: &Program,
+    ty: &Type,
+    path: &mut Vec<u32>,
+    found: &mut Vec<(Vec<u32>, Vec<u32>)>,
+    depth: u32,
+) {
+    if depth > 64 {
+        return;
+    }
+    for (field, at) in program.fields(ty).iter().zip(0..) {
+        path.push(at);
+        let lists: Vec<u32> =
+            field.annotations.iter().filter(|a| a.name == "field_list").flat_map(numbers).collect();
+        if lists.is_empty() {
+            find_field_lists(program, &field.ty, path, found, depth + 1);
+        } else {
+            found.push((path.clone(), lists));
+        }
+        path.pop();
+    }
+}
+
+fn numbers(annotation: &ir::Annotation) -> Vec<u32> {
+    match &annotation.body {
+        AnnotationBody::Values(values) => values
+            .iter()
+            .filter_map(|v| match v {
+                AnnotationValue::Int(n) => u32::try_from(n).ok(),
+                _ => None,
+            })
+            .collect(),
+        AnnotationBody::Tokens(text) => {
+            text.split([',', ' ']).filter_map(|t| t.trim().parse().ok()).collect()
+        }
+        _ => vec![],
+    }
+}

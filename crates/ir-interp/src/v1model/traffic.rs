@@ -1,0 +1,136 @@
+//! The traffic manager: what is done with a packet at the end of ingress, in `simple_switch`'s order, and the
+//! sessions and groups that the control plane sets up for it.
+
+use super::Switch;
+use super::packet::{CloneOrder, Orders, Packet, Waiting};
+use crate::trace::Event;
+use crate::value::Value;
+use base_time::Time;
+use dataplane_api::{DropReason, Port, Queued, Replica};
+use p4_arch::v1model::instance_type;
+use std::collections::BTreeMap;
+
+/// What the control plane sets up for replication.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct TrafficManager {
+    /// Members of each multicast group: port and replica id, in the order of replication.
+    pub(crate) groups: BTreeMap<u32, Vec<(Port, u16)>>,
+    pub(crate) sessions: BTreeMap<u32, Session>,
+    /// Multicast nodes by their handle: replica id and ports.
+    pub(crate) nodes: Vec<(u16, Vec<Port>)>,
+}
+
+/// Where the clones of a session go: to both if both are set.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Session {
+    /// To a port.
+    pub port: Option<Port>,
+    /// To a multicast group.
+    pub group: Option<u32>,
+}
+
+impl Switch {
+    /// The effects asked for in ingress: clone, then resubmit, multicast, drop or unicast.
+    pub(super) fn manage(&mut self, mut packet: Packet, now: Time) -> Vec<Queued> {
+        let mut queued = vec![];
+        if let Some(order) = packet.orders.clone.take() {
+            queued.extend(self.clone_ingress(&packet, order, now));
+        }
+        if let Some(list) = packet.orders.resubmit.take() {
+            queued.extend(self.resubmit(packet, list, now));
+            return queued;
+        }
+        let group = self.layout.get(&packet.standard, "mcast_grp");
+        if group != 0 {
+            self.effect("multicast", group);
+            self.layout.set(&mut packet.standard, "instance_type", u128::from(instance_type::REPLICATED));
+            packet.orders = Orders::default();
+            queued.extend(self.replicate(packet, group, true));
+            return queued;
+        }
+        let port = self.layout.get(&packet.standard, "egress_spec");
+        if port == self.drop_port {
+            self.effect("drop", "ingress");
+            self.dropped(DropReason::Ingress);
+            return queued;
+        }
+        self.effect("unicast", port);
+        self.layout.set(&mut packet.standard, "instance_type", u128::from(instance_type::NORMAL));
+        queued.push(self.enqueue(packet, port));
+        queued
+    }
+
+    /// The packet as it entered this pass, parsed again; of the metadata only the field list.
+    fn clone_ingress(&mut self, packet: &Packet, order: CloneOrder, now: Time) -> Vec<Queued> {
+        let Some(session) = self.traffic.sessions.get(&order.session).copied() else { return vec![] };
+        self.effect("clone", order.session);
+        let original = packet.clone();
+        let frame = packet.frame.clone();
+        let mut copy = self.restarted(original, frame, instance_type::INGRESS_CLONE, None);
+        self.layout.set(&mut copy.standard, "ingress_port", u128::from(packet.ingress_port));
+        let _ = self.with_stages(now, |stages| stages.parse(&mut copy));
+        copy.metadata = Value::zero(&self.program, &self.layout.metadata);
+        self.layout.keep(order.field_list, &packet.metadata, &mut copy.metadata);
+        copy.standard = Value::zero(&self.program, &self.layout.standard);
+        self.layout.set(&mut copy.standard, "instance_type", u128::from(instance_type::INGRESS_CLONE));
+        copy.length = copy.ingress_length as i64;
+        copy.orders = Orders::default();
+        self.send_clone(copy, session)
+    }
+
+    /// To the group and to the port of a session.
+    pub(super) fn send_clone(&mut self, copy: Packet, session: Session) -> Vec<Queued> {
+        let mut queued = vec![];
+        if let Some(group) = session.group {
+            queued.extend(self.replicate(copy.clone(), group, false));
+        }
+        if let Some(port) = session.port {
+            if self.created(&copy) {
+                queued.push(self.enqueue(copy, port));
+            }
+        }
+        queued
+    }
+
+    fn resubmit(&mut self, packet: Packet, list: u32, now: Time) -> Vec<Queued> {
+        self.effect("resubmit", list);
+        if !packet.life.take() {
+            self.dropped(DropReason::PassLimit);
+            return vec![];
+        }
+        let frame = packet.frame.clone();
+        let again = self.restarted(packet, frame, instance_type::RESUBMITTED, Some(list));
+        self.run_ingress(again, now)
+    }
+
+    /// A copy for each member of a group. `is_packet` says that the packet itself ends here: then one of the
+    /// copies is not new, and without a member it is dropped.
+    fn replicate(&mut self, packet: Packet, group: u32, is_packet: bool) -> Vec<Queued> {
+        let members = self.traffic.groups.get(&group).cloned().unwrap_or_default();
+        if members.is_empty() && is_packet {
+            self.effect("drop", "no replica");
+            self.dropped(DropReason::NoReplica);
+        }
+        let mut queued = vec![];
+        for (position, (port, rid)) in members.into_iter().enumerate() {
+            if (position > 0 || !is_packet) && !self.created(&packet) {
+                continue;
+            }
+            let mut copy = packet.clone();
+            self.layout.set(&mut copy.standard, "egress_rid", u128::from(rid));
+            queued.push(self.enqueue(copy, port));
+        }
+        queued
+    }
+
+    pub(super) fn enqueue(&mut self, mut packet: Packet, port: Port) -> Queued {
+        packet.egress_port = port;
+        let priority = self.layout.get(&packet.standard, "priority") as u8;
+        let bytes = u32::try_from(packet.length.max(0)).unwrap_or(u32::MAX);
+        Queued { replica: Replica { port, priority }, bytes, packet: Box::new(Waiting { packet }) }
+    }
+
+    pub(super) fn effect(&mut self, effect: &'static str, target: impl ToString) {
+        self.state.trace.add(|| Event::Effect { effect, target: target.to_string() });
+    }
+}

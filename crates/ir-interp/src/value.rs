@@ -1,0 +1,196 @@
+//! Values at run time, and the zero value of each type.
+//!
+//! **Invariant**: a value has the shape of its type; nothing is ever undefined. What the specification leaves
+//! open is fixed here as BMv2 has it: uninitialised values are zero, headers and unions invalid, and an invalid
+//! header keeps the fields that were last stored in it.
+
+use base_bits::Bits;
+use base_bits::num_bigint::BigInt;
+use ir::{Const, ErrorId, Program, Type, TypeKind};
+
+/// A value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Value {
+    /// Of type `void`, or an extern object.
+    Void,
+    /// Of `bit<N>`, `int<N>`, and of what is represented by these.
+    Bits(Bits),
+    /// Of `varbit<N>`: its width is the current one.
+    Varbit(Bits),
+    /// Of `bool`.
+    Bool(bool),
+    /// Of `error`.
+    Error(ErrorId),
+    /// Of an enum without underlying type: the member's index.
+    Enum(u32),
+    /// Of `string`.
+    Str(String),
+    /// Of `int`.
+    Int(BigInt),
+    /// Of a struct, tuple or list.
+    Struct(Vec<Value>),
+    /// Of a header.
+    Header(Header),
+    /// Of a header union: its members, each a [`Value::Header`]; at most one is valid.
+    Union(Vec<Value>),
+    /// Of a header stack or an array.
+    Stack(Stack),
+}
+
+/// A header.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Header {
+    /// It is there.
+    pub valid: bool,
+    /// In order; kept while invalid.
+    pub fields: Vec<Value>,
+}
+
+/// A header stack.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stack {
+    /// As many as the type says.
+    pub elems: Vec<Value>,
+    /// The index of `next`; up to the size.
+    pub next: u32,
+}
+
+impl Value {
+    /// All zero; headers and unions invalid; stacks empty.
+    pub fn zero(program: &Program, ty: &Type) -> Value {
+        match ty {
+            Type::Bit(n) | Type::Int(n) => Value::Bits(Bits::zero(*n)),
+            Type::Varbit(_) => Value::Varbit(Bits::zero(0)),
+            Type::Bool => Value::Bool(false),
+            Type::Error => Value::Error(ErrorId(0)),
+            Type::String => Value::Str(String::new()),
+            Type::InfInt => Value::Int(BigInt::ZERO),
+            Type::Tuple(types) => Value::Struct(types.iter().map(|t| Value::zero(program, t)).collect()),
+            Type::Stack(elem, size) => {
+                let elem = Value::zero(program, elem);
+                Value::Stack(Stack { elems: vec![elem; *size as usize], next: 0 })
+            }
+            Type::Named(id) => Value::zero_named(program, &program.type_decl(*id).kind),
+            Type::Void | Type::MatchKind | Type::Extern(_) | Type::Param(_) => Value::Void,
+        }
+    }
+
+    fn zero_named(program: &Program, kind: &TypeKind) -> Value {
+        let zeros = |fields: &[ir::Field]| fields.iter().map(|f| Value::zero(program, &f.ty)).collect();
+        match kind {
+            TypeKind::Header(fields) => Value::Header(Header { valid: false, fields: zeros(fields) }),
+            TypeKind::Union(fields) => Value::Union(zeros(fields)),
+            TypeKind::Struct(fields) => Value::Struct(zeros(fields)),
+            TypeKind::Enum(_) => Value::Enum(0),
+            TypeKind::SerEnum { underlying, .. } => Value::zero(program, underlying),
+            TypeKind::New(under) => Value::zero(program, under),
+        }
+    }
+
+    /// The bits, if it is made of bits.
+    pub fn as_bits(&self) -> Option<&Bits> {
+        match self {
+            Value::Bits(bits) | Value::Varbit(bits) => Some(bits),
+            _ => None,
+        }
+    }
+
+    /// The truth value, if it has one.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Value::Bool(b) => Some(*b),
+            _ => None,
+        }
+    }
+
+    /// True for a valid header, and for a union with a valid member.
+    pub fn is_valid(&self) -> bool {
+        match self {
+            Value::Header(header) => header.valid,
+            Value::Union(members) => members.iter().any(Value::is_valid),
+            _ => false,
+        }
+    }
+
+    /// As one number: bools as 1 bit, enums and errors by their index in 32 bits. How table keys and action
+    /// data see it.
+    pub fn to_key(&self) -> Option<Bits> {
+        match self {
+            Value::Bits(bits) | Value::Varbit(bits) => Some(bits.clone()),
+            Value::Bool(b) => Some(Bits::from_bool(*b)),
+            Value::Error(id) => Some(Bits::new(32, u128::from(id.0))),
+            Value::Enum(member) => Some(Bits::new(32, u128::from(*member))),
+            _ => None,
+        }
+    }
+
+    /// The value of type `ty` whose [`to_key`](Value::to_key) is `bits`, cut or zero-extended to its width;
+    /// `None` for types without one.
+    pub fn from_key(program: &Program, ty: &Type, bits: &Bits) -> Option<Value> {
+        match program.representation(ty) {
+            Type::Bit(n) | Type::Int(n) => Some(Value::Bits(bits.resize(*n))),
+            Type::Bool => Some(Value::Bool(!bits.is_zero())),
+            Type::Error => Some(Value::Error(ErrorId(bits.to_u32()?))),
+            Type::Named(id) if matches!(program.type_decl(*id).kind, TypeKind::Enum(_)) => {
+                Some(Value::Enum(bits.to_u32()?))
+            }
+            _ => None,
+        }
+    }
+
+    /// How many scalars it is made of; at least 1.
+    pub fn leaves(&self) -> u64 {
+        let sum = |values: &[Value]| values.iter().map(Value::leaves).sum::<u64>().max(1);
+        match self {
+            Value::Struct(values) | Value::Union(values) => sum(values),
+            Value::Header(header) => sum(&header.fields),
+            Value::Stack(stack) => sum(&stack.elems),
+            _ => 1,
+        }
+    }
+
+    /// A part: the n-th field of a struct, header or union, or the n-th element of a stack.
+    pub(crate) fn part(&self, index: u32) -> Option<&Value> {
+        match self {
+            Value::Struct(values) | Value::Union(values) => values.get(index as usize),
+            Value::Header(header) => header.fields.get(index as usize),
+            Value::Stack(stack) => stack.elems.get(index as usize),
+            _ => None,
+        }
+    }
+
+    /// See [`part`](Value::part).
+    pub(crate) fn part_mut(&mut self, index: u32) -> Option<&mut Value> {
+        match self {
+            Value::Struct(values) | Value::Union(values) => values.get_mut(index as usize),
+            Value::Header(header) => header.fields.get_mut(index as usize),
+            Value::Stack(stack) => stack.elems.get_mut(index as usize),
+            _ => None,
+        }
+    }
+}
+
+impl From<&Const> for Value {
+    fn from(value: &Const) -> Value {
+        match value {
+            Const::Bits(bits) => Value::Bits(bits.clone()),
+            Const::Bool(b) => Value::Bool(*b),
+            Const::Error(id) => Value::Error(*id),
+            Const::Enum(member) => Value::Enum(*member),
+            Const::Str(text) => Value::Str(text.clone()),
+            Const::Int(n) => Value::Int(n.clone()),
+        }
+    }
+}
+
+/// P4's `==` (P4-16 §8.5, §8.17, §8.18): invalid headers are equal whatever they hold, varbits only if their
+/// current widths are, stacks element by element without `next`.
+pub(crate) fn equal(a: &Value, b: &Value) -> bool {
+    let all = |a: &[Value], b: &[Value]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b));
+    match (a, b) {
+        (Value::Header(a), Value::Header(b)) => a.valid == b.valid && (!a.valid || all(&a.fields, &b.fields)),
+        (Value::Struct(a), Value::Struct(b)) | (Value::Union(a), Value::Union(b)) => all(a, b),
+        (Value::Stack(a), Value::Stack(b)) => all(&a.elems, &b.elems),
+        (a, b) => a == b,
+    }
+}
