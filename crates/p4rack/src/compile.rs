@@ -1,0 +1,59 @@
+//! The compiler's stages on one screen: preprocess and parse, check, elaborate, verify.
+
+use base_diag::{Diagnostic, Diagnostics, SourceMap};
+use ir::Program;
+use p4_syntax::{Loader, Options};
+use std::sync::Arc;
+
+/// What the compiler made of a program.
+pub struct Compiled {
+    /// The elaborated program; `None` if there are errors, or no `main`.
+    pub program: Option<Arc<Program>>,
+    /// Errors and warnings, in reading order.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// How far to go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Until {
+    /// Types and names are right.
+    Checked,
+    /// The program can be run or split.
+    Elaborated,
+}
+
+/// Compiles `main_file`.
+pub fn compile(main_file: &str, loader: &dyn Loader, options: &Options, until: Until, map: &mut SourceMap) -> Compiled {
+    let parsed = p4_syntax::parse(main_file, loader, options, map);
+    let mut diagnostics = parsed.diagnostics;
+    let (typed, found) = p4_check::check(&parsed.program);
+    // After a syntax error parts of the tree are missing: what the checker says then need not be true.
+    if !diagnostics.has_errors() {
+        add(&mut diagnostics, found);
+    }
+    if diagnostics.has_errors() || until == Until::Checked {
+        return Compiled { program: None, diagnostics: diagnostics.into_sorted(map) };
+    }
+    let (program, found) = ir_elaborate::elaborate(&typed);
+    add(&mut diagnostics, found);
+    if diagnostics.has_errors() {
+        return Compiled { program: None, diagnostics: diagnostics.into_sorted(map) };
+    }
+    if let Some(program) = &program {
+        verify(program);
+    }
+    Compiled { program: program.map(Arc::new), diagnostics: diagnostics.into_sorted(map) }
+}
+
+fn add(diagnostics: &mut Diagnostics, found: Vec<Diagnostic>) {
+    found.into_iter().for_each(|d| diagnostics.push(d));
+}
+
+/// In debug builds every program is verified behind every step; a finding is a bug of ours.
+fn verify(program: &Program) {
+    if cfg!(debug_assertions)
+        && let Err(errors) = ir::verify::verify(program)
+    {
+        panic!("the elaborated program is not well formed: {errors:#?}");
+    }
+}
