@@ -41,6 +41,9 @@ codes! {
     BAD_ENTRY = 241,
     NO_NOACTION = 242,
     BAD_ANNOTATION = 243,
+    MISSING_RETURN = 245,
+    RECURSION = 246,
+    BAD_MAIN = 247,
     BAD_VALUE = 250,
     OVERFLOW = 251,
 }

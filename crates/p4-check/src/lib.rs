@@ -13,6 +13,7 @@ mod codes;
 mod cx;
 mod decl;
 mod expr;
+mod late;
 mod scope;
 mod stmt;
 mod table;
@@ -28,5 +29,7 @@ pub fn check(program: &ast::Program) -> (typed::Program, Vec<Diagnostic>) {
     for decl in &program.decls {
         checker.decl(decl);
     }
-    (checker.program, checker.diags.into_vec())
+    let cx::Checker { program, mut diags, .. } = checker;
+    late::check(&program, &mut diags);
+    (program, diags.into_vec())
 }

@@ -17,6 +17,7 @@ mod ids;
 mod stmt;
 mod table;
 mod types;
+pub mod walk;
 
 pub use annotation::{Annotation, AnnotationBody, Annotations};
 pub use decl::*;

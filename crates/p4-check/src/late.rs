@@ -1,0 +1,18 @@
+//! Checks that need whole bodies or the whole program: one file each. They read the typed tree.
+
+mod endless;
+mod main_package;
+mod recursion;
+mod returns;
+
+use base_diag::Diagnostics;
+
+use crate::typed::Program;
+
+/// Runs the late checks in order.
+pub(crate) fn check(program: &Program, diags: &mut Diagnostics) {
+    returns::check_returns(program, diags);
+    recursion::check_recursion(program, diags);
+    endless::check_endless(program, diags);
+    main_package::check_main(program, diags);
+}
