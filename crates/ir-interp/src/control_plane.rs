@@ -8,7 +8,7 @@ use crate::objects::profile::Member;
 use crate::state::{Digest, State};
 use crate::table::{KeyMatch, KeySpec, Run, action_data, fit};
 use crate::trace::Event;
-use crate::v1model::{Session, Switch};
+use crate::v1model::{Group, Session, Switch};
 use crate::value::Value;
 use crate::{Access, table};
 use base_bits::Bits;
@@ -178,7 +178,7 @@ impl Switch {
 
     /// Sets the members of a multicast group: port and replica id, in the order of replication.
     pub fn multicast_group_set(&mut self, group: u32, members: Vec<(Port, u16)>) {
-        self.traffic.groups.insert(group, members);
+        self.traffic.groups.insert(group, Group { members, nodes: vec![] });
     }
 
     /// Sets where the clones of a session go; `None` removes it.
@@ -200,13 +200,21 @@ impl Switch {
         self.traffic.nodes.len() - 1
     }
 
+    /// Sets the ports of a node, in every group that has it.
+    pub fn multicast_node_update(&mut self, node: usize, ports: Vec<Port>) -> Result<(), EntryError> {
+        match self.traffic.nodes.get_mut(node) {
+            Some((_, old)) => *old = ports,
+            None => return Err(refused(format!("there is no multicast node {node}"))),
+        }
+        Ok(())
+    }
+
     /// Adds a node to a group, behind those it has.
     pub fn multicast_node_associate(&mut self, group: u32, node: usize) -> Result<(), EntryError> {
-        let Some((rid, ports)) = self.traffic.nodes.get(node) else {
+        if node >= self.traffic.nodes.len() {
             return Err(refused(format!("there is no multicast node {node}")));
-        };
-        let members = self.traffic.groups.entry(group).or_default();
-        members.extend(ports.iter().map(|port| (*port, *rid)));
+        }
+        self.traffic.groups.entry(group).or_default().nodes.push(node);
         Ok(())
     }
 

@@ -13,7 +13,7 @@ mod stages;
 mod traffic;
 
 pub use traffic::Session;
-pub(crate) use traffic::TrafficManager;
+pub(crate) use traffic::{Group, TrafficManager};
 
 use crate::check;
 use crate::environment::{Environment, PassThrough};

@@ -13,11 +13,29 @@ use std::collections::BTreeMap;
 /// What the control plane sets up for replication.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct TrafficManager {
-    /// Members of each multicast group: port and replica id, in the order of replication.
-    pub(crate) groups: BTreeMap<u32, Vec<(Port, u16)>>,
+    pub(crate) groups: BTreeMap<u32, Group>,
     pub(crate) sessions: BTreeMap<u32, Session>,
     /// Multicast nodes by their handle: replica id and ports.
     pub(crate) nodes: Vec<(u16, Vec<Port>)>,
+}
+
+/// A multicast group.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Group {
+    /// Port and replica id, in the order of replication.
+    pub(crate) members: Vec<(Port, u16)>,
+    /// Handles of nodes, whose ports come behind.
+    pub(crate) nodes: Vec<usize>,
+}
+
+impl TrafficManager {
+    /// Port and replica id of every copy for a group, in order.
+    fn members(&self, group: u32) -> Vec<(Port, u16)> {
+        let Some(group) = self.groups.get(&group) else { return vec![] };
+        let nodes = group.nodes.iter().filter_map(|node| self.nodes.get(*node));
+        let of_nodes = nodes.flat_map(|(rid, ports)| ports.iter().map(|port| (*port, *rid)));
+        group.members.iter().copied().chain(of_nodes).collect()
+    }
 }
 
 /// Where the clones of a session go: to both if both are set.
@@ -106,7 +124,7 @@ impl Switch {
     /// A copy for each member of a group. `is_packet` says that the packet itself ends here: then one of the
     /// copies is not new, and without a member it is dropped.
     fn replicate(&mut self, packet: Packet, group: u32, is_packet: bool) -> Vec<Queued> {
-        let members = self.traffic.groups.get(&group).cloned().unwrap_or_default();
+        let members = self.traffic.members(group);
         if members.is_empty() && is_packet {
             self.effect("drop", "no replica");
             self.dropped(DropReason::NoReplica);
