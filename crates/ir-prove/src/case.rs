@@ -51,7 +51,11 @@ impl From<EntryError> for SetupError {
 
 impl Case {
     /// The whole program on one device, with these entries.
-    pub fn whole(&self, entries: &[EntrySpec], environment: Box<dyn Environment>) -> Result<Switch, SetupError> {
+    pub fn whole(
+        &self,
+        entries: &[EntrySpec],
+        environment: Box<dyn Environment>,
+    ) -> Result<Switch, SetupError> {
         let mut switch = self.device(&self.whole, environment)?;
         for entry in entries {
             write(&mut switch, entry)?;
@@ -80,7 +84,11 @@ impl Case {
         Ok(Network::new(devices, self.links(), origin, recorder))
     }
 
-    fn device(&self, program: &Arc<Program>, environment: Box<dyn Environment>) -> Result<Switch, SetupError> {
+    fn device(
+        &self,
+        program: &Arc<Program>,
+        environment: Box<dyn Environment>,
+    ) -> Result<Switch, SetupError> {
         let options = Options { registry: self.registry.clone(), environment, ..Options::default() };
         Switch::new(Arc::clone(program), options).map_err(SetupError::Program)
     }
@@ -91,7 +99,8 @@ impl Case {
             let mut tables = part.program.controls.iter().flat_map(|c| &c.tables);
             tables.any(|t| t.control_plane_name == entry.table)
         };
-        let owners: Vec<usize> = (0..self.parts.len()).filter(|&i| self.parts[i].as_ref().is_some_and(has_table)).collect();
+        let owners: Vec<usize> =
+            (0..self.parts.len()).filter(|&i| self.parts[i].as_ref().is_some_and(has_table)).collect();
         match (owners.as_slice(), devices) {
             ([owner], devices) => match &mut devices[*owner] {
                 Some(switch) => Ok(write(switch, entry)?),

@@ -35,18 +35,24 @@ pub fn mutants(parts: &[Option<Part>]) -> Vec<Mutant> {
         };
         for (control, action, at) in saves(&part.program) {
             let name = describe(&part.program, control, action, at);
-            add(format!("live value dropped: {name}"), edited(part, control, action, |stmts| {
-                stmts.remove(at);
-            }));
+            add(
+                format!("live value dropped: {name}"),
+                edited(part, control, action, |stmts| {
+                    stmts.remove(at);
+                }),
+            );
             add(format!("bit flipped: {name}"), edited(part, control, action, |stmts| flip(&mut stmts[at])));
         }
         for (control, action, at) in validity_bits(&part.program) {
             let name = describe(&part.program, control, action, at);
-            add(format!("header lost: {name}"), edited(part, control, action, |stmts| {
-                if let StmtKind::Assign(_, value) = &mut stmts[at].kind {
-                    *value = zero(1);
-                }
-            }));
+            add(
+                format!("header lost: {name}"),
+                edited(part, control, action, |stmts| {
+                    if let StmtKind::Assign(_, value) = &mut stmts[at].kind {
+                        *value = zero(1);
+                    }
+                }),
+            );
         }
         for control in 0..part.program.controls.len() {
             for n in 0..count_gotos(&part.program.controls[control].body) {

@@ -117,7 +117,9 @@ impl Network {
                     self.tick(device, at);
                 }
                 (Some(at), _) if at <= until => {
-                    let Some(((at, _), (transaction, event))) = self.events.pop_first() else { return Ok(()) };
+                    let Some(((at, _), (transaction, event))) = self.events.pop_first() else {
+                        return Ok(());
+                    };
                     self.handle(at, transaction, event);
                 }
                 _ => return Ok(()),

@@ -35,7 +35,7 @@ pub struct Effort {
 
 impl Default for Effort {
     fn default() -> Effort {
-        Effort { packets: 1000, packets_per_round: 100, entries: 6, seed: 1 }
+        Effort { packets: 1000, packets_per_round: 100, entries: 16, seed: 1 }
     }
 }
 
@@ -109,10 +109,12 @@ pub fn prove(case: &Case, effort: &Effort) -> Result<Tried, Box<Failure>> {
         let entries = entries(&case.whole, &mut pool, effort.entries, &mut rng.split("entries"));
         let packets = effort.packets_per_round.min(effort.packets - round * effort.packets_per_round);
         let inputs = inputs(&case.whole, &mut pool, packets, &mut rng.split("packets"));
-        let fail = |proof, difference| Box::new(Failure { proof, round, entries: entries.clone(), difference });
+        let fail =
+            |proof, difference| Box::new(Failure { proof, round, entries: entries.clone(), difference });
         let here = drained(case, &entries, &inputs).map_err(|d| fail("drained", d))?;
         add(&mut tried, &here);
-        let here = pipelined(case, &entries, &inputs, rng.split("delays")).map_err(|d| fail("pipelined", d))?;
+        let here =
+            pipelined(case, &entries, &inputs, rng.split("delays")).map_err(|d| fail("pipelined", d))?;
         add(&mut tried, &here);
     }
     Ok(tried)
@@ -144,7 +146,11 @@ fn inputs(program: &Arc<Program>, pool: &mut Pool, count: usize, rng: &mut Rng) 
             frame = mended(mender, frame);
         }
         let pause = rng.chance(1, 20);
-        let gap = if pause { Duration::from_us(rng.between(1, 3000)) } else { Duration::from_ns(rng.between(1, 2000)) };
+        let gap = if pause {
+            Duration::from_us(rng.between(1, 3000))
+        } else {
+            Duration::from_ns(rng.between(1, 2000))
+        };
         inputs.push(Input { port: pool.port(rng), frame, gap });
     }
     inputs
@@ -198,7 +204,12 @@ fn drained(case: &Case, entries: &[EntrySpec], inputs: &[Input]) -> Result<Tried
 }
 
 /// Runs the whole program's timers up to `now` beside those that the network has run.
-fn check_timers(whole: &mut Switch, network: &mut Network, now: Time, tried: &mut Tried) -> Result<(), Difference> {
+fn check_timers(
+    whole: &mut Switch,
+    network: &mut Network,
+    now: Time,
+    tried: &mut Tried,
+) -> Result<(), Difference> {
     for record in network.take_records() {
         let at = whole.deadline().filter(|at| *at <= now).unwrap_or(record.at);
         let queued = whole.tick(at);
@@ -303,6 +314,7 @@ fn serial_order(
         return Ok(order);
     }
     let stuck = |users: &&Vec<Transaction>| users.iter().filter(|t| waits_for[t.0] > 0).count() > 1;
-    let objects = accesses.iter().filter(|(_, users)| stuck(users)).map(|(name, _)| name.to_string()).collect();
+    let objects =
+        accesses.iter().filter(|(_, users)| stuck(users)).map(|(name, _)| name.to_string()).collect();
     Err(Difference::NotSerializable { objects })
 }

@@ -3,7 +3,7 @@
 use super::pool::{Pool, random};
 use base_bits::Bits;
 use base_time::Rng;
-use ir::{Control, MatchKind, Name, Program, Table, Type};
+use ir::{ActionRef, Control, MatchKind, Name, Program, Table, Type};
 use ir_interp::KeyMatch;
 
 /// An entry to write.
@@ -27,8 +27,11 @@ pub fn entries(program: &Program, pool: &mut Pool, most: usize, rng: &mut Rng) -
     for control in &program.controls {
         for table in control.tables.iter().filter(|t| !t.const_entries && !t.keys.is_empty()) {
             let size = table.size.unwrap_or(u64::MAX).min(most as u64) as usize;
-            for priority in 1..=rng.index(size + 1) {
-                let Some(entry) = one_entry(program, control, table, priority as i64, pool, rng) else { continue };
+            let wanted = rng.between(size as u64 / 2, size as u64) as usize;
+            for priority in 1..=wanted {
+                let Some(entry) = one_entry(program, control, table, priority as i64, pool, rng) else {
+                    continue;
+                };
                 if !out.iter().any(|e| e.table == entry.table && e.keys == entry.keys) {
                     out.push(entry);
                 }
@@ -48,7 +51,10 @@ fn one_entry(
 ) -> Option<EntrySpec> {
     let allowed: Vec<_> =
         table.actions.iter().filter(|a| !a.annotations.iter().any(|n| n.name == "defaultonly")).collect();
-    let run = rng.pick(&allowed)?;
+    // Actions with data say more than those without: they are drawn more often.
+    let weight = |run: &&&ActionRef| 1 + 2 * control.actions[run.action.index()].params.len().min(1);
+    let weighted: Vec<_> = allowed.iter().flat_map(|run| std::iter::repeat_n(*run, weight(&run))).collect();
+    let run = rng.pick(&weighted)?;
     let action = &control.actions[run.action.index()];
     let data = &action.params[run.args.len().min(action.params.len())..];
     let mut args = vec![];
@@ -59,7 +65,8 @@ fn one_entry(
     for key in table.keys.iter().filter(|k| k.match_kind != MatchKind::Selector) {
         keys.push(one_key(&key.match_kind, width(program, &key.expr.ty)?, pool, rng));
     }
-    let ranked = |kind: &MatchKind| matches!(kind, MatchKind::Ternary | MatchKind::Range | MatchKind::Optional);
+    let ranked =
+        |kind: &MatchKind| matches!(kind, MatchKind::Ternary | MatchKind::Range | MatchKind::Optional);
     let priority = table.keys.iter().any(|k| ranked(&k.match_kind)).then_some(priority);
     let (table, action) = (table.control_plane_name.clone(), action.control_plane_name.clone());
     Some(EntrySpec { table, keys, action, args, priority })

@@ -1,7 +1,7 @@
 //! Packets along random ways through the parser.
 
 use super::pool::Pool;
-use base_bits::{Bits, BitWriter};
+use base_bits::{BitWriter, Bits};
 use base_time::Rng;
 use ir::{
     Expr, ExprKind, Keyset, Parser, Program, Select, StageKind, StateRef, StmtKind, Transition, Type, VarId,

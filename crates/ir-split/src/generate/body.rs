@@ -8,8 +8,8 @@ use crate::section::{Code, Half, SectionId};
 use crate::v1model::PORT_BITS;
 use base_diag::Span;
 use ir::{
-    ActionId, Block, Callee, Const, ControlId, Direction, Expr, ExternFunctionId, InstanceId, Owner, Role,
-    Signature, SignatureParam, Stmt, StmtKind, SwitchCase, TableId, Type, VarId,
+    ActionId, Block, Callee, Const, ControlId, Direction, Expr, ExternFunctionId, ExternId, InstanceId,
+    Owner, Role, Signature, SignatureParam, Stmt, StmtKind, SwitchCase, TableId, Type, VarId,
 };
 
 /// Cells of the counter `p4rack_drops`.
@@ -92,11 +92,7 @@ impl Generator<'_> {
         for id in self.sections_here(|half| half == Half::Egress) {
             stmts.push(self.guarded_section("egress", egress, id, Moved::default()));
         }
-        let targets: Vec<_> = self
-            .entered_from_here()
-            .into_iter()
-            .filter(|&id| self.cut.sections.get(id).half == Half::Egress)
-            .collect();
+        let targets = self.leaving_from_egress();
         for &id in &targets {
             stmts.push(self.save_section("egress", egress, id, Moved::default()));
         }
@@ -335,8 +331,7 @@ impl Generator<'_> {
         if let Some(found) = self.out.instances.iter().position(|i| i.name == "p4rack_drops") {
             return InstanceId::from(found);
         }
-        let find = |name: &str| self.out.externs.iter().position(|e| e.name == name);
-        let object = ir::ExternId::from(find("counter").expect("v1model declares counter"));
+        let object = self.counter_object();
         let index = self.out.extern_object(object).type_params.iter().map(|_| Type::Bit(32)).collect();
         let kind = self.out.extern_object(object).constructors[0][1].ty.clone();
         let control = &mut self.out.controls[self.cut.ingress.index()];
@@ -358,6 +353,48 @@ impl Generator<'_> {
             span: Span::NONE,
         });
         id
+    }
+
+    /// v1model's `counter`, declared here if the program does not use it.
+    fn counter_object(&mut self) -> ExternId {
+        if let Some(found) = self.out.externs.iter().position(|e| e.name == "counter" && !e.user) {
+            return ExternId::from(found);
+        }
+        let kind = self
+            .out
+            .types
+            .iter()
+            .position(|t| t.name == "CounterType")
+            .map_or(Type::Void, |i| Type::Named(ir::TypeId::from(i)));
+        // The index is a type parameter since this version of the architecture.
+        let generic = matches!(self.out.arch, ir::Arch::V1Model(version) if version >= 20_200_408);
+        let (type_params, index) = match generic {
+            true => (vec!["I".into()], Type::Param("I".into())),
+            false => (vec![], Type::Bit(32)),
+        };
+        let param =
+            |name: &str, direction, ty| SignatureParam { name: name.into(), direction, ty, optional: false };
+        let size = param("size", Direction::None, Type::Bit(32));
+        let count = Signature {
+            type_params: vec![],
+            params: vec![param("index", Direction::In, index)],
+            returns: Type::Void,
+        };
+        self.out.externs.push(ir::ExternObject {
+            name: "counter".into(),
+            user: false,
+            type_params,
+            constructors: vec![vec![size, param("type", Direction::None, kind)]],
+            methods: vec![ir::ExternMethod {
+                name: "count".into(),
+                signature: count,
+                is_abstract: false,
+                annotations: vec![],
+            }],
+            annotations: vec![],
+            span: Span::NONE,
+        });
+        ExternId::from(self.out.externs.len() - 1)
     }
 
     fn mark_to_drop_function(&mut self) -> ExternFunctionId {

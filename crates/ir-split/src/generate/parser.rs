@@ -26,10 +26,10 @@ use p4_arch::v1model::instance_type::RECIRCULATED;
 impl Generator<'_> {
     /// Adds the states above and makes the program's own start one of them.
     pub fn add_parser_states(&mut self) {
-        let entered = self.entered_here();
+        let entered = self.accepted_here();
         let parser_id = self.cut.parser;
         let links = self.links();
-        if entered.is_empty() && !self.recirculates() {
+        if entered.is_empty() {
             return;
         }
         let set = self.add_link_set(&links);
@@ -64,10 +64,24 @@ impl Generator<'_> {
         parser.states[0] = start;
     }
 
+    /// Sections whose hand-overs come in here: those that run here, and those that leave from egress, which come
+    /// around once more to find their port.
+    fn accepted_here(&self) -> Vec<SectionId> {
+        let mut accepted = self.entered_here();
+        accepted.extend(self.leaving_from_egress());
+        accepted.sort();
+        accepted
+    }
+
+    /// Sections elsewhere that packets leave for from this device's egress.
+    pub fn leaving_from_egress(&self) -> Vec<SectionId> {
+        let egress = |id: &SectionId| self.is_origin() && self.cut.sections.get(*id).half == Half::Egress;
+        self.entered_from_here().into_iter().filter(egress).collect()
+    }
+
     /// True if packets leave from egress: they come in again.
     pub fn recirculates(&self) -> bool {
-        let egress = |id: SectionId| self.cut.sections.get(id).half == Half::Egress;
-        self.is_origin() && self.entered_from_here().into_iter().any(egress)
+        !self.leaving_from_egress().is_empty()
     }
 
     /// Ports by which hand-overs come to this device.

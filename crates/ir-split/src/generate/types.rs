@@ -70,6 +70,13 @@ impl Generator<'_> {
             }
             decls.push(header(&format!("p4rack_{}_t", self.identifier(id)), fields));
         }
+        // A program without counters has no such type yet.
+        if !self.out.types.iter().any(|t| t.name == "CounterType") {
+            let members = ["packets", "bytes", "packets_and_bytes"].map(Into::into).to_vec();
+            let kind = TypeKind::Enum(members);
+            let name = "CounterType".into();
+            decls.push(TypeDecl { name, kind, annotations: vec![], span: base_diag::Span::NONE });
+        }
         (self.types_at, self.types_added) = (at, decls.len() as u32);
         shift_types(&mut self.out, self.types_at, self.types_added);
         self.out.types.splice(at.index()..at.index(), decls);
