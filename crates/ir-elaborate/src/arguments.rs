@@ -82,7 +82,7 @@ fn is_out_of_order(args: &[Arg]) -> bool {
 }
 
 /// True if evaluating `expr` can change something or be changed by such an evaluation beside it.
-fn calls_something(expr: &typed::Expr) -> bool {
+pub(crate) fn calls_something(expr: &typed::Expr) -> bool {
     use typed::ExprKind as T;
     match &expr.kind {
         T::Call(call) => {

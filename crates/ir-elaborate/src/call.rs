@@ -158,7 +158,14 @@ impl<'p> Body<'_, 'p> {
             }
         }
         match self.el.eval(&self.env, object) {
-            Some(Value::Object(Object::Extern(instance))) => Some(Target::Instance(instance)),
+            Some(Value::Object(Object::Extern(instance))) => {
+                let is_own = self.env.instances.contains(&instance) || self.env.this.is_some();
+                if !is_own && !self.el.is_global(instance) {
+                    self.el.refuse("an extern object of another block", object.span);
+                    return None;
+                }
+                Some(Target::Instance(instance))
+            }
             Some(Value::Object(Object::Broken)) => None,
             _ => {
                 self.el.refuse("an object chosen at run time", object.span);

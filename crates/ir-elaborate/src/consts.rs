@@ -2,13 +2,18 @@
 
 use base_bits::Bits;
 use base_diag::Span;
-use ir::{Const, ErrorId, Expr, ExprKind};
-use p4_check::typed::Type;
+use ir::{Const, Expr, ExprKind};
+use p4_check::typed::{StructKind, Type};
 
 use crate::elaborator::Elaborator;
 use crate::value::Value;
 
 impl Elaborator<'_> {
+    /// True for header unions.
+    pub(crate) fn is_union(&self, ty: &Type) -> bool {
+        matches!(ty, Type::Struct(id, _) if self.typed.structs[*id].kind == StructKind::Union)
+    }
+
     /// `value` of the closed type `ty` as a constant; `None` if it is no scalar.
     pub(crate) fn scalar(&self, value: &Value, ty: &Type) -> Option<Const> {
         Some(match value {
@@ -18,7 +23,7 @@ impl Elaborator<'_> {
             },
             Value::Bool(v) => Const::Bool(*v),
             Value::Str(v) => Const::Str(v.to_string()),
-            Value::Error(place) => Const::Error(ErrorId(*place)),
+            Value::Error(id) => Const::Error(*self.error_ids.get(id)?),
             Value::Enum(place) => Const::Enum(*place),
             Value::MatchKind(_) | Value::Record(_) | Value::Invalid | Value::Object(_) => return None,
         })
@@ -31,7 +36,7 @@ impl Elaborator<'_> {
         }
         match value {
             Value::Invalid => Some(Expr { kind: ExprKind::InvalidHeader, ty: self.ty(ty), span }),
-            Value::Record(parts) => {
+            Value::Record(parts) if !self.is_union(ty) => {
                 let types = self.part_types(ty, parts.len())?;
                 let exprs = parts
                     .iter()

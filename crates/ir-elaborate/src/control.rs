@@ -65,7 +65,12 @@ impl Elaborator<'_> {
         let params = decl.params.iter().map(|p| body.declare(*p)).collect();
         let (mut locals, tables) = body.control_locals(&decl.locals);
         let tables = tables.into_iter().map(|t| body.table(t)).collect();
-        locals.append(&mut body.take_hoisted());
+        for stmt in body.take_hoisted() {
+            match stmt.kind {
+                ir::StmtKind::Declare(..) => locals.push(stmt),
+                _ => body.el.refuse("a header union made in a table's key or property", stmt.span),
+            }
+        }
         let apply = body.block(&decl.body);
         let actions = body.finish_actions();
         let (env, vars) = body.finish();

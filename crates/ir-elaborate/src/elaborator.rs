@@ -1,7 +1,7 @@
 //! The state of one elaboration.
 
 use base_diag::{Diagnostic, Severity, Span};
-use ir::{ExternFunctionId, ExternId, FunctionId, TypeId};
+use ir::{ErrorId, ExternFunctionId, ExternId, FunctionId, TypeId};
 use p4_arch::Architecture;
 use p4_check::typed::{self, Id};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -14,6 +14,17 @@ use crate::value::Object;
 
 /// How many calls or instances may be inside one another.
 const MAX_DEPTH: usize = 100;
+
+/// The errors of core.p4.
+const CORE_ERRORS: [&str; 7] = [
+    "NoError",
+    "PacketTooShort",
+    "NoMatch",
+    "StackOutOfBounds",
+    "HeaderTooShort",
+    "ParserTimeout",
+    "ParserInvalidArgument",
+];
 
 /// A declared type with its arguments.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -33,6 +44,7 @@ pub(crate) struct Elaborator<'p> {
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// The facts of the architecture, where they are known.
     pub(crate) arch: Option<&'static Architecture>,
+    pub(crate) error_ids: FxHashMap<Id<typed::Constant>, ErrorId>,
     pub(crate) type_ids: FxHashMap<TypeKey, TypeId>,
     pub(crate) type_names: Unique,
     pub(crate) extern_ids: FxHashMap<Id<typed::Extern>, ExternId>,
@@ -73,6 +85,7 @@ impl<'p> Elaborator<'p> {
             },
             diagnostics: vec![],
             arch: None,
+            error_ids: FxHashMap::default(),
             type_ids: FxHashMap::default(),
             type_names: Unique::default(),
             extern_ids: FxHashMap::default(),
@@ -91,13 +104,25 @@ impl<'p> Elaborator<'p> {
 
     /// Elaborates the whole program.
     pub(crate) fn run(mut self) -> (Option<ir::Program>, Vec<Diagnostic>) {
-        self.out.errors = self.typed.errors.iter().map(|(_, e)| e.name.text.clone()).collect();
+        self.number_errors();
         self.find_architecture();
         self.declared_types();
         self.global_objects();
         self.bind_stages();
         let refused = self.diagnostics.iter().any(|d| d.severity == Severity::Error);
         ((!refused).then_some(self.out), self.diagnostics)
+    }
+
+    /// Numbers the errors, core.p4's first: a program may declare its own before it includes core.p4.
+    fn number_errors(&mut self) {
+        let typed = self.typed;
+        let is_core = |name: &str| CORE_ERRORS.contains(&name);
+        let all = typed.errors.iter().map(|(id, e)| (id, &e.name.text));
+        let (core, own): (Vec<_>, Vec<_>) = all.partition(|(_, name)| is_core(name));
+        for (id, name) in core.into_iter().chain(own) {
+            self.error_ids.insert(id, ErrorId::from(self.out.errors.len()));
+            self.out.errors.push(name.clone());
+        }
     }
 
     /// Adds a diagnostic, once for each code and place.
@@ -124,20 +149,31 @@ impl<'p> Elaborator<'p> {
         Some(made)
     }
 
-    /// Says if a control-plane name is given twice among things of one kind.
+    /// Gives a control-plane name to something, and says if another of its kind has it. What is `@hidden` gets out
+    /// of the way.
     pub(crate) fn claim_control_plane_name(
         &mut self,
         kind: &'static str,
-        name: &SmolStr,
+        name: SmolStr,
         annotations: &typed::Annotations,
         span: Span,
-    ) {
-        if annotations.has("hidden") {
-            return;
+    ) -> SmolStr {
+        match self.control_plane.get(&(kind, name.clone())) {
+            None => {}
+            Some(_) if annotations.has("hidden") => {
+                let free = (2u32..).map(|n| SmolStr::from(format!("{name}_{n}")));
+                let taken = |name: &SmolStr| self.control_plane.contains_key(&(kind, name.clone()));
+                let name = free.into_iter().find(|n| !taken(n)).unwrap_or(name);
+                self.control_plane.insert((kind, name.clone()), span);
+                return name;
+            }
+            Some(first) => {
+                let first = *first;
+                self.report(refuse::duplicate_name(kind, &name, first, span));
+            }
         }
-        if let Some(first) = self.control_plane.insert((kind, name.clone()), span) {
-            self.report(refuse::duplicate_name(kind, name, first, span));
-        }
+        self.control_plane.insert((kind, name.clone()), span);
+        name
     }
 
     /// The instances of extern objects at the top level, in order: each is state that a control plane can see.
@@ -149,6 +185,11 @@ impl<'p> Elaborator<'p> {
                 self.global(id);
             }
         }
+    }
+
+    /// True for an extern object of the top level.
+    pub(crate) fn is_global(&self, id: ir::InstanceId) -> bool {
+        self.globals.values().any(|object| *object == Object::Extern(id))
     }
 
     /// A top-level instance, made when first used.

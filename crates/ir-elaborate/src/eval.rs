@@ -24,7 +24,7 @@ impl Elaborator<'_> {
                 Some(value) => Value::Int(value.clone()),
                 None => Value::Enum(*index),
             },
-            ExprKind::ErrorMember(id) => Value::Error(u32::try_from(id.index()).ok()?),
+            ExprKind::ErrorMember(id) => Value::Error(*id),
             ExprKind::MatchKind(id) => Value::MatchKind(*id),
             ExprKind::Var(id) => env.values.get(id)?.clone(),
             ExprKind::Const(id) => self.eval(env, &typed.consts[*id].value)?,
@@ -142,7 +142,9 @@ impl Elaborator<'_> {
         Some(match self.representation(ty) {
             Type::Bool => Value::Bool(false),
             Type::Int | Type::Bit(_) | Type::Signed(_) => Value::Int(BigInt::ZERO),
-            Type::ErrorCode => Value::Error(0),
+            Type::ErrorCode => {
+                Value::Error(self.typed.errors.iter().find(|(_, e)| e.name.text == "NoError")?.0)
+            }
             Type::Enum(_) => Value::Enum(0),
             Type::String => Value::Str("".into()),
             Type::Struct(id, _) if self.typed.structs[id].kind != typed::StructKind::Struct => Value::Invalid,

@@ -1,9 +1,10 @@
 //! Expressions, one to one; what is known at compile time through constructor parameters becomes a constant.
 
 use base_diag::Span;
-use ir::{BinaryOp, Const, Expr, ExprKind, UnaryOp};
-use p4_check::typed::{self, Id, StructKind, Type};
+use ir::{BinaryOp, Const, Expr, ExprKind, StmtKind, UnaryOp};
+use p4_check::typed::{self, Id, Type};
 
+use crate::arguments::calls_something;
 use crate::refuse;
 use crate::stmt::Body;
 
@@ -61,6 +62,16 @@ impl Body<'_, '_> {
         }
     }
 
+    /// An expression that is known at compile time wherever the language wants that: in entries and the like.
+    pub(crate) fn settled(&mut self, expr: &typed::Expr) -> Expr {
+        let ty = self.env.close(&expr.ty);
+        let value = self.el.eval(&self.env, expr);
+        match value.and_then(|v| self.el.constant(&v, &ty, expr.span)) {
+            Some(constant) => constant,
+            None => self.expr(expr),
+        }
+    }
+
     fn boxed(&mut self, expr: &typed::Expr) -> Box<Expr> {
         Box::new(self.expr(expr))
     }
@@ -101,7 +112,7 @@ impl Body<'_, '_> {
         let ty = self.env.close(&expr.ty);
         let constant = self.el.constant(&value, &ty, expr.span);
         if constant.is_none() {
-            self.el.refuse("an instance as a value", expr.span);
+            self.el.refuse("a known value of this type", expr.span);
         }
         constant
     }
@@ -146,7 +157,7 @@ impl Body<'_, '_> {
             T::Call(call) => self.call_expression(call)?,
             T::Hit(table) => ExprKind::ApplyHit(self.table_id(*table, span)?),
             T::Miss(table) => ExprKind::ApplyMiss(self.table_id(*table, span)?),
-            T::Struct(fields) => self.aggregate(expr, fields),
+            T::Struct(fields) => return Some(self.aggregate(expr, fields)),
             T::Tuple(parts) | T::Array(parts) => {
                 ExprKind::Aggregate(parts.iter().map(|p| self.expr(p)).collect())
             }
@@ -223,20 +234,24 @@ impl Body<'_, '_> {
         if operand.ty == ty { (operand.kind, ty) } else { (ExprKind::Cast(Box::new(operand)), ty) }
     }
 
-    /// All fields in order; the members of a union that the source does not name are invalid.
-    fn aggregate(&mut self, expr: &typed::Expr, fields: &[typed::FieldValue]) -> ExprKind {
-        let ty = self.env.close(&expr.ty);
-        let is_union =
-            matches!(&ty, Type::Struct(id, _) if self.el.typed.structs[*id].kind == StructKind::Union);
-        if !is_union {
-            return ExprKind::Aggregate(fields.iter().map(|f| self.expr(&f.value)).collect());
+    /// All fields in order. A union is made in a variable of our own: one member assigned, the others invalid.
+    fn aggregate(&mut self, expr: &typed::Expr, fields: &[typed::FieldValue]) -> (ExprKind, ir::Type) {
+        let closed = self.env.close(&expr.ty);
+        let ty = self.el.ty(&closed);
+        if !self.el.is_union(&closed) {
+            return (ExprKind::Aggregate(fields.iter().map(|f| self.expr(&f.value)).collect()), ty);
         }
-        let types = self.el.part_types(&ty, 0).unwrap_or_default();
-        let parts =
-            types.iter().zip(0u32..).map(|(ty, index)| match fields.iter().find(|f| f.index == index) {
-                Some(field) => self.expr(&field.value),
-                None => Expr { kind: ExprKind::InvalidHeader, ty: self.el.ty(ty), span: expr.span },
-            });
-        ExprKind::Aggregate(parts.collect())
+        let var = self.temporary("made", ty.clone(), None, expr.span);
+        for field in fields {
+            if calls_something(&field.value) {
+                self.el.refuse("a call as the member of a new header union", field.value.span);
+            }
+            let value = self.expr(&field.value);
+            let base = Box::new(Expr { kind: ExprKind::Var(var), ty: ty.clone(), span: expr.span });
+            let place =
+                Expr { kind: ExprKind::Field(base, field.index), ty: value.ty.clone(), span: expr.span };
+            self.hoist(StmtKind::Assign(place, value), expr.span);
+        }
+        (ExprKind::Var(var), ty)
     }
 }

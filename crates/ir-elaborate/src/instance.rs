@@ -147,15 +147,15 @@ impl Elaborator<'_> {
         }
         let made = InstanceId::from(self.out.instances.len());
         let type_args = type_args.iter().map(|t| self.ty(t)).collect();
-        self.claim_control_plane_name(
+        let control_plane_name = self.claim_control_plane_name(
             "extern instance",
-            &site.control_plane_name,
+            site.control_plane_name.clone(),
             site.annotations,
             site.span,
         );
         self.out.instances.push(Instance {
             name: site.name.clone(),
-            control_plane_name: site.control_plane_name.clone(),
+            control_plane_name,
             object,
             type_args,
             args,

@@ -21,6 +21,9 @@ impl Body<'_, '_> {
     /// The sets of one case, in the same positions. `keys` are the keys that they are for.
     pub(crate) fn keysets(&mut self, sets: &[KeySet], keys: &[typed::Expr]) -> Vec<Keyset> {
         let mut flat = vec![];
+        if let [KeySet::Any(..)] = sets {
+            return vec![Keyset::DontCare];
+        }
         for (set, key) in sets.iter().zip(keys.iter().map(Some).chain(std::iter::repeat(None))) {
             let ty = key.map(|k| self.env.close(&k.ty));
             self.keyset(set, ty.as_ref(), &mut flat);
@@ -37,19 +40,19 @@ impl Body<'_, '_> {
                 out.extend(std::iter::repeat_n(Keyset::DontCare, positions));
             }
             KeySet::Value(value) => {
-                let lowered = self.expr(value);
+                let lowered = self.settled(value);
                 let ty = self.env.close(&value.ty);
                 let mut flat = vec![];
                 self.flatten(lowered, &ty, &mut flat);
                 out.extend(flat.into_iter().map(Keyset::Value));
             }
             KeySet::Mask(value, mask) => {
-                let value = self.expr(value);
-                out.push(Keyset::Mask(value, self.expr(mask)));
+                let value = self.settled(value);
+                out.push(Keyset::Mask(value, self.settled(mask)));
             }
             KeySet::Range(lo, hi) => {
-                let lo = self.expr(lo);
-                out.push(Keyset::Range(lo, self.expr(hi)));
+                let lo = self.settled(lo);
+                out.push(Keyset::Range(lo, self.settled(hi)));
             }
             KeySet::ValueSet(id, span) => match self.env.value_sets.get(id) {
                 Some(known) => out.push(Keyset::ValueSet(*known)),

@@ -89,8 +89,17 @@ impl Body<'_, '_> {
     fn value_set(&mut self, id: Id<typed::ValueSet>) -> ValueSet {
         let decl = &self.el.typed.value_sets[id];
         let control_plane_name = qualify(&self.env.prefix, local_name(&decl.annotations, &decl.name));
-        self.el.claim_control_plane_name("value set", &control_plane_name, &decl.annotations, decl.name.span);
+        let control_plane_name = self.el.claim_control_plane_name(
+            "value set",
+            control_plane_name,
+            &decl.annotations,
+            decl.name.span,
+        );
         let element = self.env.close(&decl.element);
+        let is_nested = |ty: &Type| matches!(ty, Type::Struct(..) | Type::Tuple(_));
+        if self.el.part_types(&element, 0).is_some_and(|parts| parts.iter().any(is_nested)) {
+            self.el.refuse("a value set of nested structs", decl.span);
+        }
         ValueSet {
             name: decl.name.text.clone(),
             control_plane_name,

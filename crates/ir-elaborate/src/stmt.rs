@@ -76,6 +76,11 @@ impl<'e, 'p> Body<'e, 'p> {
         made
     }
 
+    /// Adds a statement before the current one.
+    pub(crate) fn hoist(&mut self, kind: StmtKind, span: Span) {
+        self.hoisted.push(Stmt { kind, span });
+    }
+
     /// Declarations that code outside of statements (keys of tables, say) made necessary.
     pub(crate) fn take_hoisted(&mut self) -> Vec<Stmt> {
         std::mem::take(&mut self.hoisted)
@@ -144,7 +149,9 @@ impl<'e, 'p> Body<'e, 'p> {
                 let init = self.stmts(init);
                 let cond = self.expr(condition);
                 out.append(&mut self.hoisted);
-                let update = self.stmts(update);
+                let declares = |s: &Stmt| matches!(s.kind, StmtKind::Declare(..));
+                let (declared, update) = self.stmts(update).into_iter().partition(declares);
+                out.extend::<Vec<Stmt>>(declared);
                 let mut body = self.block(body);
                 body.annotations.extend(annotations(notes));
                 StmtKind::For { init, cond, update, body }

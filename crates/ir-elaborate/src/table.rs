@@ -29,7 +29,8 @@ impl Body<'_, '_> {
     pub(crate) fn table(&mut self, id: Id<typed::Table>) -> Table {
         let decl = &self.el.typed.tables[id];
         let control_plane_name = qualify(&self.env.prefix, local_name(&decl.annotations, &decl.name));
-        self.el.claim_control_plane_name("table", &control_plane_name, &decl.annotations, decl.name.span);
+        let control_plane_name =
+            self.el.claim_control_plane_name("table", control_plane_name, &decl.annotations, decl.name.span);
         let keys: Vec<TableKey> =
             decl.keys.iter().zip(1..).map(|(k, place)| self.table_key(k, place)).collect();
         let actions = decl.actions.iter().filter_map(|a| self.action_ref(a)).collect();
@@ -89,7 +90,7 @@ impl Body<'_, '_> {
         let mut out = Vec::with_capacity(args.len());
         for arg in args {
             match arg.expr() {
-                Some(expr) => out.push(self.expr(expr)),
+                Some(expr) => out.push(self.settled(expr)),
                 None => self.el.refuse("an action's argument left out", span),
             }
         }

@@ -14,8 +14,8 @@ pub(crate) enum Value {
     Bool(bool),
     /// Of `string`.
     Str(SmolStr),
-    /// The place of an error.
-    Error(u32),
+    /// A member of `error`.
+    Error(Id<Constant>),
     /// The place of a member of an enum without underlying type.
     Enum(u32),
     /// A member of `match_kind`.
