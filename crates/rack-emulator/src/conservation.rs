@@ -1,0 +1,145 @@
+//! Packets are conserved: what came into being is delivered, dropped with a count, or still somewhere.
+//!
+//! After each event the nodes and wires it touched are checked, each against what is really in its queues; every
+//! so often, and at the end, all of them and the sums.
+
+use crate::emulator::{Emulator, PacketBalance};
+use crate::violation::Violation;
+use rack_model::{DeviceId, HostId, NodeId};
+
+/// Events from one check of everything to the next.
+const CHECK_ALL_EVERY: u64 = 4096;
+
+/// Events at one moment that cannot be right: devices that send packets round in no time.
+const MOST_EVENTS_AT_ONCE: u64 = 10_000_000;
+
+impl Emulator {
+    /// All packets of the run so far.
+    pub fn balance(&self) -> PacketBalance {
+        let (mut balance, mut flying) = (PacketBalance::default(), 0);
+        for wire in &self.wires {
+            balance.dropped += wire.counts.lost + wire.counts.too_long;
+            flying += wire.flying();
+        }
+        for host in &self.hosts {
+            balance.created += host.counts.created;
+            balance.delivered += host.counts.absorbed;
+            balance.dropped += host.counts.dropped;
+        }
+        let mut inside = 0;
+        for device in &self.devices {
+            let (created, dropped) = device.created_and_dropped();
+            balance.created += created;
+            balance.dropped += dropped + device.counts.dropped;
+            inside += device.held();
+        }
+        let queued: u64 = self.outlets.iter().map(|o| u64::from(o.queue.len())).sum();
+        balance.in_flight = flying + inside + queued;
+        balance
+    }
+
+    pub(crate) fn check_node(&self, node: NodeId) -> Result<(), Violation> {
+        match node {
+            NodeId::Device(id) => self.check_device(id),
+            NodeId::Host(id) => self.check_host(id),
+        }
+    }
+
+    pub(crate) fn check_host(&self, id: HostId) -> Result<(), Violation> {
+        let host = &self.hosts[id.0 as usize];
+        let counts = host.counts;
+        let queued = u64::from(self.outlets[host.outlet as usize].queue.len());
+        let come = counts.received + counts.created;
+        let gone = counts.sent + counts.absorbed + counts.dropped;
+        if come == gone + queued {
+            return Ok(());
+        }
+        let message = format!(
+            "packets are not conserved: {} received and {} created, but {} sent, {} absorbed, {} dropped, {queued} \
+             queued",
+            counts.received, counts.created, counts.sent, counts.absorbed, counts.dropped
+        );
+        Err(self.violation(NodeId::Host(id), message))
+    }
+
+    pub(crate) fn check_device(&self, id: DeviceId) -> Result<(), Violation> {
+        let device = &self.devices[id.0 as usize];
+        let counts = device.counts;
+        let outlets = device.ports.iter().map(|(_, outlet)| *outlet).chain([device.unlinked]);
+        let queued: u64 = outlets.map(|outlet| u64::from(self.outlets[outlet as usize].queue.len())).sum();
+        let (created, dropped) = device.created_and_dropped();
+        let come = counts.arrived + created;
+        let gone = counts.sent + counts.dropped + dropped;
+        if come == gone + queued + device.held() {
+            return Ok(());
+        }
+        let message = format!(
+            "packets are not conserved: {} arrived and {created} created, but {} sent, {} dropped, {queued} queued, \
+             {} inside",
+            counts.arrived,
+            counts.sent,
+            counts.dropped + dropped,
+            device.held()
+        );
+        Err(self.violation(NodeId::Device(id), message))
+    }
+
+    pub(crate) fn check_wire(&self, wire: u32) -> Result<(), Violation> {
+        let state = &self.wires[wire as usize];
+        if state.is_balanced() {
+            return Ok(());
+        }
+        let counts = state.counts;
+        let message = format!(
+            "packets are not conserved: {} taken, but {} lost, {} too long, {} delivered, {} on the way",
+            counts.taken,
+            counts.lost,
+            counts.too_long,
+            counts.delivered,
+            state.flying()
+        );
+        let place = format!("{} -> {}", self.rack.end_name(state.from), self.rack.end_name(state.to));
+        Err(Violation { at: self.now, place, message })
+    }
+
+    /// Virtual time goes on, and every so often everything is checked.
+    pub(crate) fn check_progress(&self) -> Result<(), Violation> {
+        if self.events_now > MOST_EVENTS_AT_ONCE {
+            let message = format!("time stands still: {MOST_EVENTS_AT_ONCE} events at one moment");
+            return Err(self.in_rack(message));
+        }
+        if self.events % CHECK_ALL_EVERY == 0 { self.check_all() } else { Ok(()) }
+    }
+
+    /// Checks every node and wire, and that what one handed over the next one took.
+    pub(crate) fn check_all(&self) -> Result<(), Violation> {
+        (0..self.hosts.len() as u32).try_for_each(|id| self.check_host(HostId(id)))?;
+        (0..self.devices.len() as u32).try_for_each(|id| self.check_device(DeviceId(id)))?;
+        (0..self.wires.len() as u32).try_for_each(|wire| self.check_wire(wire))?;
+        let sent_by_hosts: u64 = self.hosts.iter().map(|h| h.counts.sent).sum();
+        let sent_by_devices: u64 = self.devices.iter().map(|d| d.counts.sent).sum();
+        let taken: u64 = self.wires.iter().map(|w| w.counts.taken).sum();
+        let delivered: u64 = self.wires.iter().map(|w| w.counts.delivered).sum();
+        let received: u64 = self.hosts.iter().map(|h| h.counts.received).sum();
+        let arrived: u64 = self.devices.iter().map(|d| d.counts.arrived).sum();
+        if sent_by_hosts + sent_by_devices != taken || delivered != received + arrived {
+            return Err(self.in_rack(format!(
+                "packets are not conserved: {} sent and {taken} taken by links; {delivered} delivered and {} received",
+                sent_by_hosts + sent_by_devices,
+                received + arrived
+            )));
+        }
+        let PacketBalance { created, delivered, dropped, in_flight } = self.balance();
+        if created != delivered + dropped + in_flight {
+            return Err(self.in_rack(format!(
+                "packets are not conserved: {created} created, but {delivered} delivered, {dropped} dropped, \
+                 {in_flight} in flight"
+            )));
+        }
+        Ok(())
+    }
+
+    fn in_rack(&self, message: String) -> Violation {
+        Violation { at: self.now, place: format!("rack {}", self.rack.name.value), message }
+    }
+}

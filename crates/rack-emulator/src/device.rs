@@ -1,0 +1,235 @@
+//! A device while it runs: who waits for it, who is inside, and whether it tells the truth.
+
+use base_time::{Duration, Time};
+use dataplane_api::{Device, DropReason, EgressResult, Port, QueueRecord, Queued, QueuedPacket};
+use std::collections::{BTreeMap, VecDeque};
+
+/// A packet that is to go through ingress.
+pub(crate) enum Work {
+    /// It came in by a port.
+    Frame(Port, Vec<u8>),
+    /// It was recirculated.
+    Again(QueuedPacket),
+}
+
+pub(crate) struct DeviceNode {
+    pub name: String,
+    pub engine: String,
+    device: Box<dyn Device>,
+    pub service: Duration,
+    parallel: u32,
+    backlog_limit: u32,
+    backlog: VecDeque<Work>,
+    /// What came of the packets that are inside, in the order in which they will be through.
+    inside: VecDeque<Vec<Queued>>,
+    /// How many packets that is.
+    held_inside: u64,
+    /// Ports with links, sorted, and their outlets.
+    pub ports: Vec<(Port, u32)>,
+    /// The outlet of all other ports.
+    pub unlinked: u32,
+    /// When the calendar will next ask for its timers.
+    pub timer: Option<Time>,
+    pub counts: DeviceCounts,
+    seen: Seen,
+    /// Drops by the program, as far as [`next_fresh_drop`](Self::next_fresh_drop) has told them.
+    told_drops: BTreeMap<DropReason, u64>,
+    told: u64,
+}
+
+/// What the emulator has counted at a device, in frames or packets.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct DeviceCounts {
+    pub arrived: u64,
+    /// Handed to a link.
+    pub sent: u64,
+    /// Ended here, but not by the program: backlog, queues, ports without a link.
+    pub dropped: u64,
+    pub longest_backlog: u64,
+}
+
+/// Sums of the device's own counters when last looked at.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+struct Seen {
+    received: u64,
+    sent: u64,
+    created: u64,
+    dropped: u64,
+}
+
+/// What a call gave to a device and got from it, in packets.
+struct Call {
+    name: &'static str,
+    given: u64,
+    got: u64,
+    received: u64,
+    sent: u64,
+}
+
+impl DeviceNode {
+    pub fn new(model: &rack_model::Device, engine: String, device: Box<dyn Device>) -> DeviceNode {
+        let mut node = DeviceNode {
+            name: model.name.value.clone(),
+            engine,
+            device,
+            service: model.service,
+            parallel: model.parallel,
+            backlog_limit: model.backlog,
+            backlog: VecDeque::new(),
+            inside: VecDeque::new(),
+            held_inside: 0,
+            ports: vec![],
+            unlinked: 0,
+            timer: None,
+            counts: DeviceCounts::default(),
+            seen: Seen::default(),
+            told_drops: BTreeMap::new(),
+            told: 0,
+        };
+        node.seen = node.look();
+        node.told_drops = node.device.counters().dropped.clone();
+        node.told = node.seen.dropped;
+        node
+    }
+
+    pub fn device(&self) -> &dyn Device {
+        self.device.as_ref()
+    }
+
+    /// The outlet of a port; the flag says whether it has a link.
+    pub fn outlet_of(&self, port: Port) -> (u32, bool) {
+        match self.ports.binary_search_by_key(&port, |(p, _)| *p) {
+            Ok(at) => (self.ports[at].1, true),
+            Err(_) => (self.unlinked, false),
+        }
+    }
+
+    /// Packets in the backlog and inside.
+    pub fn held(&self) -> u64 {
+        self.backlog.len() as u64 + self.held_inside
+    }
+
+    /// True if a packet can get inside at once.
+    pub fn has_room(&self) -> bool {
+        (self.inside.len() as u64) < u64::from(self.parallel)
+    }
+
+    /// Lets a packet wait; false, and it is gone, if too many do.
+    pub fn wait(&mut self, work: Work) -> bool {
+        let fits = (self.backlog.len() as u64) < u64::from(self.backlog_limit);
+        if fits {
+            self.backlog.push_back(work);
+            self.counts.longest_backlog = self.counts.longest_backlog.max(self.backlog.len() as u64);
+        }
+        fits
+    }
+
+    /// The packet that has waited longest.
+    pub fn next_work(&mut self) -> Option<Work> {
+        self.backlog.pop_front()
+    }
+
+    /// A packet gets inside: its program runs now, and what comes of it is given by [`leave`](Self::leave) when
+    /// its service time is over.
+    pub fn enter(&mut self, work: Work, now: Time) -> Result<(), String> {
+        let (name, received, queued) = match work {
+            Work::Frame(port, frame) => ("ingress", 1, self.device.ingress(port, &frame, now)),
+            Work::Again(packet) => ("resume", 0, self.device.resume(packet, now)),
+        };
+        let got = queued.len() as u64;
+        self.inside.push_back(queued);
+        self.held_inside += got;
+        self.audit(Call { name, given: 1, got, received, sent: 0 })
+    }
+
+    /// What came of the packet that is through.
+    pub fn leave(&mut self) -> Vec<Queued> {
+        let queued = self.inside.pop_front().unwrap_or_default();
+        self.held_inside -= queued.len() as u64;
+        queued
+    }
+
+    pub fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> Result<EgressResult, String> {
+        let port = packet.replica.port;
+        let result = self.device.egress(packet, queue, now);
+        let sent = u64::from(result.output.is_some());
+        let got = sent + (result.requeued.len() + result.again.len()) as u64;
+        self.audit(Call { name: "egress", given: 1, got, received: 0, sent })?;
+        match &result.output {
+            Some(output) if output.port != port => {
+                Err(format!("egress for port {port} gave a frame for port {}", output.port))
+            }
+            _ => Ok(result),
+        }
+    }
+
+    /// When its timers want to run.
+    pub fn deadline(&self) -> Option<Time> {
+        self.device.deadline().filter(|at| *at < Time::MAX)
+    }
+
+    /// Runs its timers.
+    pub fn tick(&mut self, now: Time) -> Result<Vec<Queued>, String> {
+        let queued = self.device.tick(now);
+        self.audit(Call { name: "tick", given: 0, got: queued.len() as u64, received: 0, sent: 0 })?;
+        match self.deadline() {
+            Some(at) if at <= now => Err(format!("after a tick the next deadline, {at}, is not later")),
+            _ => Ok(queued),
+        }
+    }
+
+    /// Packets that the device has made and ended by its own account.
+    pub fn created_and_dropped(&self) -> (u64, u64) {
+        (self.seen.created, self.seen.dropped)
+    }
+
+    /// The reason of a drop by the program that was not told yet.
+    pub fn next_fresh_drop(&mut self) -> Option<DropReason> {
+        if self.told >= self.seen.dropped {
+            return None;
+        }
+        let told = &mut self.told_drops;
+        let counted = self.device.counters().dropped.iter();
+        let fresh = counted.map(|(reason, n)| (*reason, *n)).find(|(reason, n)| told.get(reason) < Some(n));
+        let (reason, _) = fresh?;
+        *told.entry(reason).or_default() += 1;
+        self.told += 1;
+        Some(reason)
+    }
+
+    /// The device's counters must explain the difference between what a call gave and what it got.
+    fn audit(&mut self, call: Call) -> Result<(), String> {
+        let (before, after) = (self.seen, self.look());
+        self.seen = after;
+        let grown = |name: &str, before: u64, after: u64| {
+            after.checked_sub(before).ok_or_else(|| format!("its counter `{name}` fell in {}", call.name))
+        };
+        let received = grown("received", before.received, after.received)?;
+        let sent = grown("sent", before.sent, after.sent)?;
+        let created = grown("created", before.created, after.created)?;
+        let dropped = grown("dropped", before.dropped, after.dropped)?;
+        let Call { name, given, got, .. } = call;
+        if given + created != got + dropped {
+            return Err(format!(
+                "{name} was given {given} and gave {got} packets, but counted {created} created and {dropped} dropped"
+            ));
+        }
+        if (received, sent) != (call.received, call.sent) {
+            return Err(format!(
+                "{name} counted {received} received and {sent} sent instead of {} and {}",
+                call.received, call.sent
+            ));
+        }
+        Ok(())
+    }
+
+    fn look(&self) -> Seen {
+        let counters = self.device.counters();
+        Seen {
+            received: counters.received,
+            sent: counters.sent,
+            created: counters.created,
+            dropped: counters.dropped.values().sum(),
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! The rack and its virtual time: built, driven, asked.
+
+use crate::calendar::{Calendar, Event};
+use crate::device::DeviceNode;
+use crate::flow::Flow;
+use crate::host::{HostNode, Received};
+use crate::log::{Entry, Log, LogHash};
+use crate::outlet::Outlet;
+use crate::pcap::Pcap;
+use crate::place::{Place, Reason};
+use crate::violation::Violation;
+use crate::wire::Wire;
+use base_time::{Duration, Rng, Time};
+use dataplane_api::Device;
+use rack_model::{DeviceId, HostId, LinkId, NodeId, Rack};
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+
+/// A device's implementation.
+pub struct RackDevice {
+    /// The device's name in the rack.
+    pub name: String,
+    /// What runs its program, for the report: `interp`, `native`.
+    pub engine: String,
+    /// It.
+    pub device: Box<dyn Device>,
+}
+
+/// The rack and the devices that were given do not go together: a mistake of the caller.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BuildError(pub String);
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+/// Why a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunEnd {
+    /// Nothing is left to happen.
+    Drained,
+    /// The limit of time was reached.
+    TimeLimit,
+}
+
+/// Every packet of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize)]
+pub struct PacketBalance {
+    /// Made by hosts and devices.
+    pub created: u64,
+    /// Taken by hosts.
+    pub delivered: u64,
+    /// Counted as dropped somewhere.
+    pub dropped: u64,
+    /// In a queue, in a device, on a link.
+    pub in_flight: u64,
+}
+
+/// A rack in virtual time.
+///
+/// **Invariant**: deterministic. The same rack, devices and calls give the same events, byte for byte, on every
+/// machine. **Invariant**: packets are conserved; see [`Violation`].
+pub struct Emulator {
+    pub(crate) rack: Rack,
+    pub(crate) now: Time,
+    pub(crate) calendar: Calendar,
+    /// Two for each link: from its first end to its second, and back.
+    pub(crate) wires: Vec<Wire>,
+    pub(crate) outlets: Vec<Outlet>,
+    pub(crate) devices: Vec<DeviceNode>,
+    pub(crate) hosts: Vec<HostNode>,
+    pub(crate) flows: Vec<Flow>,
+    /// Frames handed in from outside that have not left yet.
+    pub(crate) injections: Vec<Option<(u32, Vec<u8>)>>,
+    /// Places in it that are free.
+    pub(crate) free_injections: Vec<u32>,
+    /// Drops by others than programs.
+    pub(crate) drops: BTreeMap<(Place, Reason), u64>,
+    pub(crate) log: Log,
+    /// For each link that is recorded.
+    pub(crate) recordings: Vec<Option<Pcap>>,
+    /// Outlets that may be able to send.
+    pub(crate) ready: VecDeque<u32>,
+    pub(crate) events: u64,
+    /// Events at this very moment.
+    pub(crate) events_now: u64,
+    pub(crate) stopped: Option<Violation>,
+}
+
+/// How long after the last packet of the workloads a run ends at the latest, if the rack does not say.
+const GRACE: Duration = Duration::from_s(1);
+
+impl Emulator {
+    /// A rack at time 0. There must be one device for each that the rack names, and each host must have one link.
+    pub fn new(rack: &Rack, devices: Vec<RackDevice>) -> Result<Emulator, BuildError> {
+        crate::build::build(rack, devices)
+    }
+
+    /// Virtual time.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Lets the next event happen, and gives its time; none if nothing is left to happen.
+    pub fn step(&mut self) -> Result<Option<Time>, Violation> {
+        if let Some(violation) = &self.stopped {
+            return Err(violation.clone());
+        }
+        let Some((at, event)) = self.calendar.pop() else {
+            return Ok(None);
+        };
+        self.events_now = if at > self.now { 0 } else { self.events_now + 1 };
+        self.events += 1;
+        self.now = at;
+        match self.happen(event).and_then(|()| self.check_progress()) {
+            Ok(()) => Ok(Some(at)),
+            Err(violation) => {
+                self.stopped = Some(violation.clone());
+                Err(violation)
+            }
+        }
+    }
+
+    /// Lets everything up to and at `time` happen; then it is `time`.
+    pub fn run_until(&mut self, time: Time) -> Result<(), Violation> {
+        while self.calendar.next_time().is_some_and(|at| at <= time) {
+            self.step()?;
+        }
+        self.now = self.now.max(time);
+        self.check_all().inspect_err(|violation| self.stopped = Some(violation.clone()))
+    }
+
+    /// Runs until nothing is left to happen or the rack's `until` is reached; without that, a second after the
+    /// last packet of the workloads.
+    pub fn run(&mut self) -> Result<RunEnd, Violation> {
+        let last = self.rack.workloads.iter().map(|w| w.time_of(w.count.saturating_sub(1))).max();
+        let limit = self.rack.until.unwrap_or(last.unwrap_or(Time::ZERO) + GRACE);
+        while self.calendar.next_time().is_some_and(|at| at <= limit) {
+            self.step()?;
+        }
+        self.check_all().inspect_err(|violation| self.stopped = Some(violation.clone()))?;
+        if self.calendar.next_time().is_none() {
+            return Ok(RunEnd::Drained);
+        }
+        self.now = self.now.max(limit);
+        Ok(RunEnd::TimeLimit)
+    }
+
+    /// When the next event comes; none if nothing is left to happen.
+    pub fn next_time(&self) -> Option<Time> {
+        self.calendar.next_time()
+    }
+
+    /// A host sends `frame` at `at`, or now if that has passed. False, and nothing happens, for a host of another
+    /// rack.
+    pub fn send(&mut self, host: HostId, frame: Vec<u8>, at: Time) -> bool {
+        let exists = (host.0 as usize) < self.hosts.len();
+        if exists {
+            let slot = self.free_injections.pop().unwrap_or_else(|| {
+                self.injections.push(None);
+                self.injections.len() as u32 - 1
+            });
+            self.injections[slot as usize] = Some((host.0, frame));
+            self.calendar.schedule(at.max(self.now), Event::Inject(slot));
+        }
+        exists
+    }
+
+    /// From now on a host keeps all frames for [`take_received`](Self::take_received), and looks into none.
+    pub fn listen(&mut self, host: HostId) {
+        if let Some(node) = self.hosts.get_mut(host.0 as usize) {
+            node.listener.get_or_insert_default();
+        }
+    }
+
+    /// What a listening host has received since the last call.
+    pub fn take_received(&mut self, host: HostId) -> Vec<Received> {
+        let node = self.hosts.get_mut(host.0 as usize);
+        node.and_then(|n| n.listener.as_mut()).map(std::mem::take).unwrap_or_default()
+    }
+
+    /// From now on each frame on a link is delayed by up to `jitter` more, by the seed; frames keep their order.
+    pub fn set_jitter(&mut self, link: LinkId, jitter: Duration) {
+        for wire in self.wires.iter_mut().filter(|w| w.link == link) {
+            wire.set_jitter(jitter);
+        }
+    }
+
+    /// From now on the text of the log is kept for [`take_log`](Self::take_log), or not.
+    pub fn keep_log(&mut self, keep: bool) {
+        self.log.keep_text(keep);
+    }
+
+    /// The text of the log since the last call: one event a line.
+    pub fn take_log(&mut self) -> String {
+        self.log.take_text()
+    }
+
+    /// The hash of all events so far.
+    pub fn log_hash(&self) -> LogHash {
+        self.log.hash()
+    }
+
+    /// From now on the frames that arrive at either end of a link are recorded.
+    pub fn record(&mut self, link: LinkId) {
+        if let Some(recording) = self.recordings.get_mut(link.0 as usize) {
+            recording.get_or_insert_default();
+        }
+    }
+
+    /// The recording of a link as a pcap file, and the end of it; none if it was not recorded.
+    pub fn take_recording(&mut self, link: LinkId) -> Option<Vec<u8>> {
+        let recording = self.recordings.get_mut(link.0 as usize)?;
+        Some(recording.take()?.into_bytes())
+    }
+
+    /// A device.
+    pub fn device(&self, id: DeviceId) -> Option<&dyn Device> {
+        self.devices.get(id.0 as usize).map(DeviceNode::device)
+    }
+
+    /// The rack that runs.
+    pub fn rack(&self) -> &Rack {
+        &self.rack
+    }
+
+    /// A stream of random numbers of the run; wires take theirs from it by label.
+    pub(crate) fn root(seed: u64) -> Rng {
+        Rng::new(seed)
+    }
+
+    pub(crate) fn log(&mut self, entry: Entry) {
+        let now = self.now;
+        let names = crate::names::Names { rack: &self.rack, wires: &self.wires, outlets: &self.outlets };
+        self.log.add(now, entry, |entry| names.line(entry));
+    }
+
+    /// Counts a drop that is not the program's.
+    pub(crate) fn drop_at(&mut self, place: Place, reason: Reason) {
+        *self.drops.entry((place, reason)).or_default() += 1;
+        self.log(Entry::Dropped { place, reason });
+    }
+
+    pub(crate) fn violation(&self, node: NodeId, message: String) -> Violation {
+        Violation { at: self.now, place: self.rack.node_name(node).to_string(), message }
+    }
+}

@@ -1,0 +1,157 @@
+//! The event log: always as a hash, and as text when asked for.
+
+use crate::place::{Place, Reason};
+use base_time::Time;
+use std::fmt;
+
+/// A hash of all events of a run so far, with the bytes of all frames. Equal runs have equal hashes; runs that
+/// differ have different ones, but for one pair in 2^64.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct LogHash(pub u64);
+
+/// 16 hexadecimal digits.
+impl fmt::Display for LogHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// Something that is logged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Entry {
+    /// A frame begins to leave by a wire.
+    Sent { wire: u32, bytes: u32, digest: u64 },
+    /// A frame has arrived at the end of a wire.
+    Arrived { wire: u32, bytes: u32 },
+    /// A packet ended here.
+    Dropped { place: Place, reason: Reason },
+    /// A host has taken a packet of a workload.
+    Received { host: u32, workload: u32, sequence: u32 },
+    /// The timers of a device have run.
+    Ticked { device: u32 },
+}
+
+/// The log's state.
+pub(crate) struct Log {
+    hash: u64,
+    entries: u64,
+    text: Option<String>,
+}
+
+impl Log {
+    pub fn new() -> Log {
+        Log { hash: 0, entries: 0, text: None }
+    }
+
+    pub fn hash(&self) -> LogHash {
+        LogHash(fold(self.hash, self.entries))
+    }
+
+    /// From now on, text is kept or not.
+    pub fn keep_text(&mut self, keep: bool) {
+        self.text = keep.then(|| self.text.take().unwrap_or_default());
+    }
+
+    /// The text since the last call.
+    pub fn take_text(&mut self) -> String {
+        self.text.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Adds an entry; `describe` gives its line, if one is wanted.
+    pub fn add(&mut self, now: Time, entry: Entry, describe: impl FnOnce(Entry) -> String) {
+        let (kind, first, second) = entry.words();
+        self.hash = fold(fold(self.hash ^ now.as_ps(), kind ^ first), second);
+        self.entries += 1;
+        if let Some(text) = &mut self.text {
+            text.push_str(&format!("{:>16} {}\n", now.to_string(), describe(entry)));
+        }
+    }
+}
+
+impl Entry {
+    /// The entry as numbers. The first holds its kind in the upper half.
+    fn words(self) -> (u64, u64, u64) {
+        let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        match self {
+            Entry::Sent { wire, bytes, digest } => (1 << 60, pair(bytes, wire), digest),
+            Entry::Arrived { wire, bytes } => (2 << 60, pair(bytes, wire), 0),
+            Entry::Dropped { place, reason } => (3 << 60, place.number(), reason.number()),
+            Entry::Received { host, workload, sequence } => (4 << 60, host.into(), pair(workload, sequence)),
+            Entry::Ticked { device } => (5 << 60, device.into(), 0),
+        }
+    }
+}
+
+/// A digest of a frame's bytes: four lanes of every fourth word, then what is left, then the lanes.
+pub(crate) fn digest(frame: &[u8]) -> u64 {
+    let mut lanes = [1, 2, 3, frame.len() as u64];
+    let blocks = frame.chunks_exact(32);
+    let rest = blocks.remainder();
+    for block in blocks {
+        for (lane, bytes) in lanes.iter_mut().zip(block.chunks_exact(8)) {
+            *lane = fold(*lane, word(bytes));
+        }
+    }
+    for (lane, bytes) in lanes.iter_mut().zip(rest.chunks(8)) {
+        *lane = fold(*lane, word(bytes));
+    }
+    lanes.into_iter().fold(0, fold)
+}
+
+/// At most eight bytes, little-endian.
+fn word(bytes: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    word[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(word)
+}
+
+/// Mixes `word` into `hash` by the halves of a 128-bit product, as wyhash does.
+fn fold(hash: u64, word: u64) -> u64 {
+    let product = u128::from(hash ^ 0xa076_1d64_78bd_642f) * u128::from(word ^ 0xe703_7ed1_a0b4_28db);
+    (product >> 64) as u64 ^ product as u64 ^ hash.rotate_left(23)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_differ_in_every_bit_and_the_length() {
+        let frame = vec![0x11; 61];
+        let mut seen = vec![digest(&frame), digest(&frame[..60]), digest(&[]), digest(&[0])];
+        for bit in 0..frame.len() * 8 {
+            let mut other = frame.clone();
+            other[bit / 8] ^= 1 << (bit % 8);
+            seen.push(digest(&other));
+        }
+        let count = seen.len();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), count);
+    }
+
+    #[test]
+    fn the_hash_knows_order_and_time() {
+        let hash = |entries: &[(u64, u32)]| {
+            let mut log = Log::new();
+            for (at, device) in entries {
+                log.add(Time::from_ps(*at), Entry::Ticked { device: *device }, |_| String::new());
+            }
+            log.hash()
+        };
+        let all = [hash(&[]), hash(&[(1, 1), (1, 2)]), hash(&[(1, 2), (1, 1)]), hash(&[(2, 1), (2, 2)])];
+        assert!((0..4).all(|i| (0..i).all(|j| all[i] != all[j])));
+    }
+
+    #[test]
+    fn text_is_kept_when_asked_for() {
+        let mut log = Log::new();
+        let add = |log: &mut Log| log.add(Time::from_ps(5), Entry::Ticked { device: 1 }, |_| "tick".into());
+        add(&mut log);
+        assert_eq!(log.take_text(), "");
+        log.keep_text(true);
+        add(&mut log);
+        assert_eq!(log.take_text(), "             5ps tick\n");
+        assert_eq!(log.take_text(), "");
+    }
+}

@@ -1,0 +1,112 @@
+//! Where packets end, and why.
+
+use dataplane_api::DropReason;
+
+/// A place that counts drops. The numbers are places in the emulator's lists.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Place {
+    Host(u32),
+    Device(u32),
+    /// The queue of a port, or a host's.
+    Outlet(u32),
+    /// A port of a device that nothing is plugged into.
+    Port(u32, u32),
+    Wire(u32),
+}
+
+/// Why a packet ended before a host had use for it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Reason {
+    /// The link lost it.
+    Loss,
+    /// Longer than the link's MTU allows.
+    TooLong,
+    /// The queue was full.
+    QueueFull,
+    /// A priority without a queue.
+    NoSuchPriority,
+    /// Too many packets waited for the device.
+    BacklogFull,
+    /// Nothing is plugged into the port.
+    NoLink,
+    /// The frame's or packet's destination is another.
+    NotForHost,
+    /// No IPv4 packet, or one whose lengths make no sense.
+    NotIpv4,
+    /// A wrong checksum, or a payload that was changed.
+    Corrupted,
+    /// Hosts do not reassemble.
+    Fragment,
+    /// No workload waits for it.
+    NoReceiver,
+    /// By the program.
+    Program(DropReason),
+}
+
+impl Place {
+    /// Different for all places.
+    pub fn number(self) -> u64 {
+        match self {
+            Place::Host(n) => u64::from(n),
+            Place::Device(n) => 1 << 32 | u64::from(n),
+            Place::Outlet(n) => 2 << 32 | u64::from(n),
+            Place::Wire(n) => 3 << 32 | u64::from(n),
+            Place::Port(device, port) => 1 << 63 | u64::from(device) << 32 | u64::from(port),
+        }
+    }
+}
+
+impl Reason {
+    /// Different for all reasons, and the same in every release.
+    pub fn number(self) -> u64 {
+        match self {
+            Reason::Loss => 1,
+            Reason::TooLong => 2,
+            Reason::QueueFull => 3,
+            Reason::NoSuchPriority => 4,
+            Reason::BacklogFull => 5,
+            Reason::NoLink => 6,
+            Reason::NotForHost => 7,
+            Reason::NotIpv4 => 8,
+            Reason::Corrupted => 9,
+            Reason::Fragment => 10,
+            Reason::NoReceiver => 11,
+            Reason::Program(reason) => 21 + reason as u64,
+        }
+    }
+
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Reason::Loss => "lost on the link",
+            Reason::TooLong => "longer than the MTU",
+            Reason::QueueFull => "queue full",
+            Reason::NoSuchPriority => "no such priority",
+            Reason::BacklogFull => "device overloaded",
+            Reason::NoLink => "no link on the port",
+            Reason::NotForHost => "not for this host",
+            Reason::NotIpv4 => "not IPv4",
+            Reason::Corrupted => "corrupted",
+            Reason::Fragment => "fragment",
+            Reason::NoReceiver => "no receiver",
+            Reason::Program(reason) => program_words(reason),
+        }
+    }
+}
+
+#[allow(unreachable_patterns, reason = "a reason that is new there needs no words here to be counted")]
+fn program_words(reason: DropReason) -> &'static str {
+    match reason {
+        DropReason::Ingress => "dropped in ingress",
+        DropReason::Egress => "dropped in egress",
+        DropReason::NoReplica => "no multicast member",
+        DropReason::Absorbed => "kept by a frame extern",
+        DropReason::PassLimit => "too many passes",
+        DropReason::ParserLimit => "parser without progress",
+        DropReason::StepLimit => "too many steps",
+        DropReason::AssertFailed => "assertion failed",
+        DropReason::UnknownRegion => "unknown region",
+        DropReason::Internal => "broken program",
+        _ => "dropped by the program",
+    }
+}

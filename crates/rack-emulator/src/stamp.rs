@@ -1,0 +1,85 @@
+//! The payload of workloads' packets: a stamp, then bytes that the receiver can check.
+//!
+//! | bytes | |
+//! |---|---|
+//! | 4 | `p4rk` |
+//! | 4 | the workload's place in the file |
+//! | 4 | sequence number, from 0 |
+//! | 8 | when it was sent, in picoseconds |
+//! | all others | byte `i` is the low byte of `i + sequence` |
+
+use base_time::Time;
+use rack_model::workload::STAMP;
+
+const MAGIC: [u8; 4] = *b"p4rk";
+
+/// Which packet it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Stamp {
+    pub workload: u32,
+    pub sequence: u32,
+    pub sent: Time,
+}
+
+impl Stamp {
+    /// Fills a payload of at least [`STAMP`] bytes; of a shorter one nothing.
+    pub fn write(self, payload: &mut [u8]) {
+        let Some((head, rest)) = payload.split_at_mut_checked(STAMP as usize) else {
+            return;
+        };
+        head[..4].copy_from_slice(&MAGIC);
+        head[4..8].copy_from_slice(&self.workload.to_be_bytes());
+        head[8..12].copy_from_slice(&self.sequence.to_be_bytes());
+        head[12..].copy_from_slice(&self.sent.as_ps().to_be_bytes());
+        let first = self.first();
+        for (i, byte) in rest.iter_mut().enumerate() {
+            *byte = first.wrapping_add(i as u8);
+        }
+    }
+
+    /// The stamp of a payload, if it has one.
+    pub fn read(payload: &[u8]) -> Option<Stamp> {
+        let (magic, rest) = payload.split_first_chunk::<4>()?;
+        let (workload, rest) = rest.split_first_chunk::<4>()?;
+        let (sequence, rest) = rest.split_first_chunk::<4>()?;
+        let (sent, _) = rest.split_first_chunk::<8>()?;
+        (*magic == MAGIC).then(|| Stamp {
+            workload: u32::from_be_bytes(*workload),
+            sequence: u32::from_be_bytes(*sequence),
+            sent: Time::from_ps(u64::from_be_bytes(*sent)),
+        })
+    }
+
+    /// True if what follows the stamp is as it was sent.
+    pub fn rest_is_sound(self, payload: &[u8]) -> bool {
+        let rest = payload.get(STAMP as usize..).unwrap_or(&[]);
+        let first = self.first();
+        let differences = rest.iter().enumerate().map(|(i, byte)| byte ^ first.wrapping_add(i as u8));
+        differences.fold(0, |all, one| all | one) == 0
+    }
+
+    /// The byte behind the stamp.
+    fn first(self) -> u8 {
+        (STAMP as u8).wrapping_add(self.sequence as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_is_read_back_and_the_rest_checked() {
+        let stamp = Stamp { workload: 3, sequence: 300, sent: Time::from_ps(1 << 40) };
+        let mut payload = vec![0; 600];
+        stamp.write(&mut payload);
+        assert_eq!(Stamp::read(&payload), Some(stamp));
+        assert!(stamp.rest_is_sound(&payload));
+        assert_eq!(payload[599], (599 + 300) as u8);
+        payload[599] ^= 1;
+        assert!(!stamp.rest_is_sound(&payload));
+        assert_eq!(Stamp::read(&payload[..19]), None);
+        payload[0] = 0;
+        assert_eq!(Stamp::read(&payload), None);
+    }
+}

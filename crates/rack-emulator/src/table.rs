@@ -1,0 +1,185 @@
+//! A report as text tables.
+
+use crate::report::{DeviceReport, DropReport, LatencyReport, LinkReport, RunReport, WorkloadReport};
+
+const TIME_UNITS: [(&str, u64); 5] =
+    [("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
+const RATE_UNITS: [(&str, u64); 5] = [
+    ("Tbit/s", 1_000_000_000_000),
+    ("Gbit/s", 1_000_000_000),
+    ("Mbit/s", 1_000_000),
+    ("kbit/s", 1_000),
+    ("bit/s", 1),
+];
+
+impl RunReport {
+    /// The report for people: what the hosts measured, then devices, links and drops. Times and rates are rounded
+    /// to four digits.
+    pub fn to_table(&self) -> String {
+        let packets = self.packets;
+        let head = format!(
+            "rack {}, seed {}: {} of virtual time, {} events, log {}\n\
+             packets: {} created = {} delivered + {} dropped + {} in flight\n",
+            self.rack,
+            self.seed,
+            four_digits(self.duration_ps, &TIME_UNITS),
+            self.events,
+            self.log_hash,
+            packets.created,
+            packets.delivered,
+            packets.dropped,
+            packets.in_flight,
+        );
+        let tables = [
+            table(&WORKLOADS, self.workloads.iter().map(workload_row)),
+            table(&DEVICES, self.devices.iter().map(device_row)),
+            table(&LINKS, self.links.iter().map(link_row)),
+            table(&DROPS, self.drops.iter().map(drop_row)),
+        ];
+        tables.into_iter().filter(|t| !t.is_empty()).fold(head, |text, table| text + "\n" + &table)
+    }
+}
+
+const WORKLOADS: [&str; 13] = [
+    "<workload",
+    "<path",
+    "sent",
+    "received",
+    "lost",
+    "doubled",
+    "late",
+    "corrupt",
+    "goodput",
+    "min",
+    "median",
+    "p99",
+    "max",
+];
+
+fn workload_row(w: &WorkloadReport) -> [String; 13] {
+    let latency = |pick: fn(&LatencyReport) -> u64| {
+        w.latency.as_ref().map_or("-".to_string(), |l| four_digits(pick(l), &TIME_UNITS))
+    };
+    [
+        w.name.clone(),
+        format!("{} -> {}", w.from, w.to),
+        w.sent.to_string(),
+        w.received.to_string(),
+        w.lost.to_string(),
+        w.duplicated.to_string(),
+        w.reordered.to_string(),
+        w.corrupted.to_string(),
+        w.goodput_bits_per_s.map_or("-".to_string(), |goodput| four_digits(goodput, &RATE_UNITS)),
+        latency(|l| l.min_ps),
+        latency(|l| l.median_ps),
+        latency(|l| l.p99_ps),
+        latency(|l| l.max_ps),
+    ]
+}
+
+const DEVICES: [&str; 8] =
+    ["<device", "<class", "<engine", "received", "sent", "created", "dropped", "backlog"];
+
+fn device_row(d: &DeviceReport) -> [String; 8] {
+    [
+        d.name.clone(),
+        d.class.clone(),
+        d.engine.clone(),
+        d.received.to_string(),
+        d.sent.to_string(),
+        d.created.to_string(),
+        d.dropped.values().sum::<u64>().to_string(),
+        d.longest_backlog.to_string(),
+    ]
+}
+
+const LINKS: [&str; 8] = ["<link", "rate", "used", "frames", "bytes", "lost", "refused", "queue"];
+
+fn link_row(l: &LinkReport) -> [String; 8] {
+    let permille = (l.utilisation_ppm + 500) / 1000;
+    [
+        format!("{} -> {}", l.from, l.to),
+        four_digits(l.rate_bits_per_s, &RATE_UNITS),
+        format!("{}.{}%", permille / 10, permille % 10),
+        l.frames.to_string(),
+        l.bytes.to_string(),
+        l.lost.to_string(),
+        (l.refused + l.too_long).to_string(),
+        l.longest_queue.to_string(),
+    ]
+}
+
+const DROPS: [&str; 3] = ["<dropped at", "<why", "packets"];
+
+fn drop_row(d: &DropReport) -> [String; 3] {
+    [d.place.clone(), d.reason.clone(), d.packets.to_string()]
+}
+
+/// Columns as wide as their widest cell, two spaces apart; those whose title begins with `<` are left-aligned.
+/// Empty without rows.
+fn table<const N: usize>(titles: &[&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
+    let is_left = titles.map(|title| title.starts_with('<'));
+    let mut lines = vec![titles.map(|title| title.trim_start_matches('<').to_string())];
+    lines.extend(rows);
+    if lines.len() == 1 {
+        return String::new();
+    }
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; N] = std::array::from_fn(width);
+    let mut text = String::new();
+    for line in &lines {
+        let cells = line.iter().zip(widths).zip(is_left).map(|((cell, width), left)| match left {
+            true => format!("{cell:<width$}"),
+            false => format!("{cell:>width$}"),
+        });
+        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// The value in the largest unit that leaves a whole part, rounded to four digits, zeros at the end left out.
+fn four_digits(value: u64, units: &[(&str, u64); 5]) -> String {
+    let unit = units.iter().find(|(_, size)| value >= *size);
+    let (name, size) = *unit.unwrap_or(&units[4]);
+    let decimals = 3u32.saturating_sub((value / size).checked_ilog10().unwrap_or(0));
+    let scale = 10u128.pow(decimals);
+    let rounded = (u128::from(value) * scale + u128::from(size / 2)) / u128::from(size);
+    let (whole, fraction) = (rounded / scale, rounded % scale);
+    if fraction == 0 {
+        return format!("{whole}{name}");
+    }
+    let fraction = format!("{fraction:0width$}", width = decimals as usize);
+    format!("{whole}.{}{name}", fraction.trim_end_matches('0'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_rounded_to_four_digits() {
+        for (ps, text) in [
+            (0, "0ps"),
+            (999, "999ps"),
+            (12_345_678, "12.35us"),
+            (1_000_000, "1us"),
+            (1_050_000, "1.05us"),
+            (999_949, "999.9ns"),
+            (999_960, "1000ns"),
+            (123_456_000_000_000, "123.5s"),
+            (12_345_000_000_000_000, "12345s"),
+            (u64::MAX, "18446744s"),
+        ] {
+            assert_eq!(four_digits(ps, &TIME_UNITS), text);
+        }
+        assert_eq!(four_digits(2_500_000_000, &RATE_UNITS), "2.5Gbit/s");
+    }
+
+    #[test]
+    fn tables_are_aligned() {
+        let rows = [["a".to_string(), "1".to_string()], ["long".to_string(), "1000".to_string()]];
+        assert_eq!(table(&["<name", "n"], rows.into_iter()), "name     n\na        1\nlong  1000\n");
+        assert_eq!(table(&["<name"], std::iter::empty()), "");
+    }
+}

@@ -1,0 +1,302 @@
+//! The way of a packet: out of a queue, over a wire, into a host or through a device, into a queue.
+
+use crate::calendar::Event;
+use crate::device::Work;
+use crate::emulator::Emulator;
+use crate::host::Outcome;
+use crate::log::{Entry, digest};
+use crate::outlet::Waiting;
+use crate::place::{Place, Reason};
+use crate::queue::Refused;
+use crate::violation::Violation;
+use crate::wire::Sent;
+use dataplane_api::{QueueRecord, Queued};
+use rack_model::{DeviceId, HostId, NodeId};
+
+/// Packets that one event may take through egress; others wait for an event of their own at the same time.
+const EGRESS_BUDGET: u32 = 256;
+
+impl Emulator {
+    pub(crate) fn happen(&mut self, event: Event) -> Result<(), Violation> {
+        match event {
+            Event::Arrive(wire) => self.arrive(wire as usize),
+            Event::Served(device) => self.served(device as usize),
+            Event::Wake(outlet) => self.wake(outlet),
+            Event::Timer(device) => self.timer(device as usize),
+            Event::Send(flow) => self.send_next(flow as usize),
+            Event::Inject(slot) => self.inject(slot),
+        }
+    }
+
+    fn inject(&mut self, slot: u32) -> Result<(), Violation> {
+        let Some((host, frame)) = self.injections[slot as usize].take() else {
+            return Ok(());
+        };
+        self.free_injections.push(slot);
+        self.host_sends(host as usize, frame)
+    }
+
+    fn send_next(&mut self, flow: usize) -> Result<(), Violation> {
+        let now = self.now;
+        let state = &mut self.flows[flow];
+        let host = state.workload.from.value.0 as usize;
+        let frame = state.packet(now);
+        if let Some(at) = state.next_time() {
+            self.calendar.schedule(at, Event::Send(flow as u32));
+        }
+        self.host_sends(host, frame)
+    }
+
+    fn host_sends(&mut self, host: usize, frame: Vec<u8>) -> Result<(), Violation> {
+        let node = &mut self.hosts[host];
+        node.counts.created += 1;
+        let outlet = node.outlet;
+        if let Err(refused) = self.outlets[outlet as usize].queue.push(0, Waiting::Frame(frame)) {
+            self.hosts[host].counts.dropped += 1;
+            self.refuse(outlet, refused);
+        }
+        self.send_from(outlet)?;
+        self.check_host(HostId(host as u32))
+    }
+
+    fn refuse(&mut self, outlet: u32, refused: Refused) {
+        self.outlets[outlet as usize].refused += 1;
+        let reason = match refused {
+            Refused::Full => Reason::QueueFull,
+            Refused::NoSuchPriority => Reason::NoSuchPriority,
+        };
+        self.drop_at(Place::Outlet(outlet), reason);
+    }
+
+    fn wake(&mut self, outlet: u32) -> Result<(), Violation> {
+        self.outlets[outlet as usize].is_woken = false;
+        self.send_from(outlet)?;
+        self.check_node(self.outlets[outlet as usize].node)
+    }
+
+    /// Sends what can be sent from this outlet, and from those that this fills.
+    fn send_from(&mut self, outlet: u32) -> Result<(), Violation> {
+        self.ready.push_back(outlet);
+        self.send_ready()
+    }
+
+    fn send_ready(&mut self) -> Result<(), Violation> {
+        let mut budget = EGRESS_BUDGET;
+        while let Some(outlet) = self.ready.pop_front() {
+            self.empty_outlet(outlet, &mut budget)?;
+        }
+        Ok(())
+    }
+
+    /// Sends from an outlet until it is empty or its wire is busy.
+    fn empty_outlet(&mut self, at: u32, budget: &mut u32) -> Result<(), Violation> {
+        loop {
+            let outlet = &mut self.outlets[at as usize];
+            if outlet.queue.is_empty() {
+                return Ok(());
+            }
+            let free_at = outlet.wire.map_or(self.now, |wire| self.wires[wire as usize].free_at);
+            if free_at > self.now || *budget == 0 {
+                if !std::mem::replace(&mut outlet.is_woken, true) {
+                    self.calendar.schedule(free_at.max(self.now), Event::Wake(at));
+                }
+                return Ok(());
+            }
+            *budget -= 1;
+            match (outlet.queue.pop(), outlet.node) {
+                (Some(Waiting::Frame(frame)), NodeId::Host(HostId(host))) => {
+                    self.hosts[host as usize].counts.sent += 1;
+                    self.transmit(at, frame)?;
+                }
+                (Some(Waiting::Packet { packet, enqueued, depth }), NodeId::Device(DeviceId(device))) => {
+                    let depth_at_dequeue = outlet.queue.len();
+                    let record = QueueRecord { enqueued, depth_at_enqueue: depth, depth_at_dequeue };
+                    self.egress(device as usize, at, packet, record)?;
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// A packet leaves its queue: egress, then the wire.
+    fn egress(
+        &mut self,
+        device: usize,
+        outlet: u32,
+        packet: Queued,
+        record: QueueRecord,
+    ) -> Result<(), Violation> {
+        let id = DeviceId(device as u32);
+        let port = packet.replica.port;
+        let result = self.devices[device].egress(packet, record, self.now);
+        let result = result.map_err(|message| self.violation(NodeId::Device(id), message))?;
+        self.log_program_drops(device);
+        self.enqueue(device, result.requeued);
+        for packet in result.again {
+            self.device_takes(device, Work::Again(packet))?;
+        }
+        self.watch_timer(device);
+        match (result.output, self.outlets[outlet as usize].wire) {
+            (None, _) => Ok(()),
+            (Some(output), Some(_)) => {
+                self.devices[device].counts.sent += 1;
+                self.transmit(outlet, output.frame)
+            }
+            (Some(_), None) => {
+                self.devices[device].counts.dropped += 1;
+                self.drop_at(Place::Port(id.0, port), Reason::NoLink);
+                Ok(())
+            }
+        }
+    }
+
+    /// A frame goes onto the wire behind an outlet.
+    fn transmit(&mut self, outlet: u32, mut frame: Vec<u8>) -> Result<(), Violation> {
+        let Some(wire) = self.outlets[outlet as usize].wire else {
+            return Ok(());
+        };
+        let state = &mut self.wires[wire as usize];
+        state.pad(&mut frame);
+        let entry = Entry::Sent { wire, bytes: frame.len() as u32, digest: digest(&frame) };
+        match state.send(frame, self.now) {
+            Sent::TooLong => self.drop_at(Place::Wire(wire), Reason::TooLong),
+            Sent::Lost => {
+                self.log(entry);
+                self.drop_at(Place::Wire(wire), Reason::Loss);
+            }
+            Sent::Arrives(at) => {
+                self.log(entry);
+                self.calendar.schedule(at, Event::Arrive(wire));
+            }
+        }
+        self.check_wire(wire)
+    }
+
+    fn arrive(&mut self, wire: usize) -> Result<(), Violation> {
+        let Some(frame) = self.wires[wire].deliver() else {
+            return self.check_wire(wire as u32);
+        };
+        let (to, link) = (self.wires[wire].to, self.wires[wire].link);
+        self.log(Entry::Arrived { wire: wire as u32, bytes: frame.len() as u32 });
+        if let Some(Some(recording)) = self.recordings.get_mut(link.0 as usize) {
+            recording.add(self.now, &frame);
+        }
+        match to.node {
+            NodeId::Host(id) => self.host_receives(id, frame)?,
+            NodeId::Device(DeviceId(device)) => {
+                self.devices[device as usize].counts.arrived += 1;
+                self.device_takes(device as usize, Work::Frame(to.port, frame))?;
+                self.check_device(DeviceId(device))?;
+            }
+        }
+        self.check_wire(wire as u32)
+    }
+
+    fn host_receives(&mut self, id: HostId, frame: Vec<u8>) -> Result<(), Violation> {
+        let now = self.now;
+        let node = &mut self.hosts[id.0 as usize];
+        match node.receive(id.0, &mut self.flows, frame, now) {
+            Outcome::Kept => {}
+            Outcome::Delivered(stamp) => {
+                let (workload, sequence) = (stamp.workload, stamp.sequence);
+                self.log(Entry::Received { host: id.0, workload, sequence });
+            }
+            Outcome::Answered(answer) => return self.host_sends(id.0 as usize, answer),
+            Outcome::Dropped(reason) => self.drop_at(Place::Host(id.0), reason),
+        }
+        self.check_host(id)
+    }
+
+    /// A packet comes to a device: it gets inside, waits, or is dropped.
+    fn device_takes(&mut self, device: usize, work: Work) -> Result<(), Violation> {
+        if self.devices[device].has_room() {
+            return self.enter(device, work);
+        }
+        let node = &mut self.devices[device];
+        if !node.wait(work) {
+            node.counts.dropped += 1;
+            self.drop_at(Place::Device(device as u32), Reason::BacklogFull);
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, device: usize, work: Work) -> Result<(), Violation> {
+        let node = &mut self.devices[device];
+        let entered = node.enter(work, self.now);
+        let through = self.now + node.service;
+        let id = NodeId::Device(DeviceId(device as u32));
+        entered.map_err(|message| self.violation(id, message))?;
+        self.log_program_drops(device);
+        self.calendar.schedule(through, Event::Served(device as u32));
+        self.watch_timer(device);
+        Ok(())
+    }
+
+    /// The packet that has been longest inside is through; the next one gets inside.
+    fn served(&mut self, device: usize) -> Result<(), Violation> {
+        let queued = self.devices[device].leave();
+        self.enqueue(device, queued);
+        if let Some(work) = self.devices[device].next_work() {
+            self.enter(device, work)?;
+        }
+        self.send_ready()?;
+        self.check_device(DeviceId(device as u32))
+    }
+
+    fn log_program_drops(&mut self, device: usize) {
+        while let Some(reason) = self.devices[device].next_fresh_drop() {
+            let place = Place::Device(device as u32);
+            self.log(Entry::Dropped { place, reason: Reason::Program(reason) });
+        }
+    }
+
+    /// Puts packets into the queues of their ports, which become ready.
+    fn enqueue(&mut self, device: usize, queued: Vec<Queued>) {
+        for packet in queued {
+            let (at, _) = self.devices[device].outlet_of(packet.replica.port);
+            let outlet = &mut self.outlets[at as usize];
+            let priority = packet.replica.priority;
+            let waiting = Waiting::Packet { packet, enqueued: self.now, depth: outlet.queue.len() };
+            match outlet.queue.push(priority, waiting) {
+                Ok(()) => self.ready.push_back(at),
+                Err(refused) => {
+                    self.devices[device].counts.dropped += 1;
+                    self.refuse(at, refused);
+                }
+            }
+        }
+    }
+
+    fn timer(&mut self, device: usize) -> Result<(), Violation> {
+        let node = &mut self.devices[device];
+        if node.timer != Some(self.now) {
+            return Ok(());
+        }
+        node.timer = None;
+        if node.deadline().is_some_and(|at| at <= self.now) {
+            let queued = node.tick(self.now);
+            let id = DeviceId(device as u32);
+            let queued = queued.map_err(|message| self.violation(NodeId::Device(id), message))?;
+            self.log(Entry::Ticked { device: id.0 });
+            self.log_program_drops(device);
+            self.enqueue(device, queued);
+            self.send_ready()?;
+            self.check_device(id)?;
+        }
+        self.watch_timer(device);
+        Ok(())
+    }
+
+    /// Sees to it that the calendar asks for a device's timers no later than they run out.
+    pub(crate) fn watch_timer(&mut self, device: usize) {
+        let node = &mut self.devices[device];
+        let Some(deadline) = node.deadline() else {
+            return;
+        };
+        let at = deadline.max(self.now);
+        if node.timer.is_none_or(|planned| at < planned) {
+            node.timer = Some(at);
+            self.calendar.schedule(at, Event::Timer(device as u32));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Throughput and loss of small racks, as the user sees them.
+
+mod common;
+
+use common::*;
+use expect_test::expect;
+use rack_emulator::RunEnd;
+use rack_model::Probability;
+
+#[test]
+fn three_hosts_at_a_hub() {
+    let mut rack = star(3);
+    rack.name = "hub".into();
+    rack.links[1].loss = Probability::parse("2%").unwrap();
+    rack.links[2].rate = "100Mbit/s".parse().unwrap();
+    rack.links[2].queue = 8;
+    rack.workloads =
+        vec![ping(1, 2, 200, us(500)), udp("flood", 1, 3, 2000, 1000, 200), udp("back", 2, 1, 500, 200, 20)];
+    let mut toy = Toy::new(hub);
+    toy.ports.push(3);
+    let mut emulator = emulator(&rack, toy);
+    assert_eq!(emulator.run(), Ok(RunEnd::Drained));
+    expect![[r#"
+        rack hub, seed 1: 99.55ms of virtual time, 13863 events, log 53154b989e672d18
+        packets: 5773 created = 1756 delivered + 4017 dropped + 0 in flight
+
+        workload  path      sent  received  lost  doubled  late  corrupt      goodput      min   median      p99      max
+        ping      h1 -> h2   200       191     9        0     0        0            -   45.9us  46.14us  46.23us  46.23us
+        flood     h1 -> h3  2000       883  1117        0     0        0  87.57Mbit/s  138.3us  687.9us  796.9us    798us
+        back      h2 -> h1   500       487    13        0     0        0  19.48Mbit/s  25.26us  25.26us  25.26us  25.26us
+
+        device  class   engine  received  sent  created  dropped  backlog
+        dev     switch  toy         2878  4148     2878        0        0
+
+        link              rate   used  frames    bytes  lost  refused  queue
+        h1 -> dev:1    1Gbit/s  17.3%    2200  2103600     0        0      1
+        dev:1 -> h1    1Gbit/s   1.2%     678   136572     0        0      1
+        h2 -> dev:2    1Gbit/s   1.3%     695   140110    17        0      1
+        dev:2 -> h2    1Gbit/s  17.3%    2200  2103600    36        0      1
+        h3 -> dev:3  100Mbit/s   0.0%       0        0     0        0      0
+        dev:3 -> h3  100Mbit/s  81.8%    1270   987532     0     1608      8
+
+        dropped at   why                packets
+        h2           not for this host     1969
+        h3           not for this host      387
+        dev:3        queue full            1608
+        h2 -> dev:2  lost on the link        17
+        dev:2 -> h2  lost on the link        36
+    "#]].assert_eq(&emulator.report().to_table());
+}
+
+#[test]
+fn a_dropper_and_a_port_without_a_link() {
+    let mut rack = star(2);
+    rack.name = "dropper".into();
+    rack.workloads = vec![udp("stream", 1, 2, 1000, 100, 8)];
+    let mut dropping = emulator(&rack, Toy::new(dropper));
+    dropping.run().unwrap();
+    expect![[r#"
+        rack dropper, seed 1: 99.91ms of virtual time, 3900 events, log c87698569b6fc50b
+        packets: 1000 created = 900 delivered + 100 dropped + 0 in flight
+
+        workload  path      sent  received  lost  doubled  late  corrupt      goodput      min   median      p99      max
+        stream    h1 -> h2  1000       900   100        0     0        0  7.206Mbit/s  23.66us  23.66us  23.66us  23.66us
+
+        device  class   engine  received  sent  created  dropped  backlog
+        dev     switch  toy         1000   900        0      100        0
+
+        link            rate  used  frames   bytes  lost  refused  queue
+        h1 -> dev:1  1Gbit/s  1.3%    1000  142000     0        0      1
+        dev:1 -> h1  1Gbit/s  0.0%       0       0     0        0      0
+        h2 -> dev:2  1Gbit/s  0.0%       0       0     0        0      0
+        dev:2 -> h2  1Gbit/s  1.2%     900  127800     0        0      1
+
+        dropped at  why                 packets
+        dev         dropped in ingress      100
+    "#]].assert_eq(&dropping.report().to_table());
+
+    let mut nowhere = emulator(&rack, Toy::new(|_, _, frame, _| vec![(out(77), frame)]));
+    nowhere.run().unwrap();
+    expect![[r#"
+        rack dropper, seed 1: 99.91ms of virtual time, 3000 events, log e73c97ce28a03735
+        packets: 1000 created = 0 delivered + 1000 dropped + 0 in flight
+
+        workload  path      sent  received  lost  doubled  late  corrupt  goodput  min  median  p99  max
+        stream    h1 -> h2  1000         0  1000        0     0        0        -    -       -    -    -
+
+        device  class   engine  received  sent  created  dropped  backlog
+        dev     switch  toy         1000  1000        0        0        0
+
+        link            rate  used  frames   bytes  lost  refused  queue
+        h1 -> dev:1  1Gbit/s  1.3%    1000  142000     0        0      1
+        dev:1 -> h1  1Gbit/s  0.0%       0       0     0        0      0
+        h2 -> dev:2  1Gbit/s  0.0%       0       0     0        0      0
+        dev:2 -> h2  1Gbit/s  0.0%       0       0     0        0      0
+
+        dropped at  why                  packets
+        dev:77      no link on the port     1000
+    "#]]
+    .assert_eq(&nowhere.report().to_table());
+}
+
+/// Rows: the loss of the link. Columns: the rate offered to a link of 100 Mbit/s, in payloads of 1000 bytes.
+#[test]
+fn throughput_and_loss() {
+    let mut table = String::from("loss        50M        90M       120M  offered\n");
+    for loss in ["0%", "1%", "10%"] {
+        let mut line = format!("{loss:<5}");
+        for offered in [50, 90, 120] {
+            let mut rack = star(2);
+            rack.links[1].rate = "100Mbit/s".parse().unwrap();
+            rack.links[1].loss = Probability::parse(loss).unwrap();
+            rack.workloads = vec![udp("stream", 1, 2, 2000, 1000, offered)];
+            let mut emulator = emulator(&rack, Toy::new(wire));
+            emulator.run().unwrap();
+            let stream = &emulator.report().workloads[0];
+            let lost = stream.lost * 1000 / stream.sent;
+            let goodput = stream.goodput_bits_per_s.unwrap() / 100_000;
+            line += &format!(" {}.{}M {}.{}%", goodput / 10, goodput % 10, lost / 10, lost % 10);
+        }
+        table += &line;
+        table += "\n";
+    }
+    expect![[r#"
+        loss        50M        90M       120M  offered
+        0%    50.0M 0.0% 89.9M 0.0% 93.8M 18.6%
+        1%    49.5M 0.9% 89.1M 0.9% 93.0M 19.3%
+        10%   44.9M 10.1% 80.9M 10.1% 84.7M 26.5%
+    "#]]
+    .assert_eq(&table);
+}
