@@ -60,6 +60,7 @@ impl Body<'_, '_> {
         span: Span,
     ) -> Option<Expr> {
         match &arg.value {
+            ArgValue::Given(expr) | ArgValue::Default(expr) if is_place(arg) => Some(self.place(expr)),
             ArgValue::Given(expr) | ArgValue::Default(expr) => Some(self.expr(expr)),
             ArgValue::Absent => None,
             ArgValue::DontCare => {

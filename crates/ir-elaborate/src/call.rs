@@ -69,7 +69,7 @@ impl<'p> Body<'_, 'p> {
     }
 
     fn builtin_statement(&mut self, object: &Expr, method: Builtin, call: &typed::Call) -> Option<StmtKind> {
-        let place = self.expr(object);
+        let place = self.place(object);
         match method {
             Builtin::SetValid => Some(StmtKind::SetValid(place, true)),
             Builtin::SetInvalid => Some(StmtKind::SetValid(place, false)),

@@ -72,6 +72,27 @@ impl Body<'_, '_> {
         }
     }
 
+    /// An expression that is written to.
+    pub(crate) fn place(&mut self, expr: &typed::Expr) -> Expr {
+        let mut base = expr;
+        loop {
+            base = match &base.kind {
+                typed::ExprKind::TupleIndex { .. } => {
+                    self.el.refuse("assigning to a member of a tuple", base.span);
+                    break;
+                }
+                typed::ExprKind::Field { base, .. }
+                | typed::ExprKind::Index { base, .. }
+                | typed::ExprKind::Slice { base, .. }
+                | typed::ExprKind::SliceAt { base, .. }
+                | typed::ExprKind::StackNext(base)
+                | typed::ExprKind::StackLast(base) => base,
+                _ => break,
+            };
+        }
+        self.expr(expr)
+    }
+
     fn boxed(&mut self, expr: &typed::Expr) -> Box<Expr> {
         Box::new(self.expr(expr))
     }

@@ -47,12 +47,12 @@ impl Body<'_, '_> {
                 out.extend(flat.into_iter().map(Keyset::Value));
             }
             KeySet::Mask(value, mask) => {
-                let value = self.settled(value);
-                out.push(Keyset::Mask(value, self.settled(mask)));
+                let value = self.bound(value, key);
+                out.push(Keyset::Mask(value, self.bound(mask, key)));
             }
             KeySet::Range(lo, hi) => {
-                let lo = self.settled(lo);
-                out.push(Keyset::Range(lo, self.settled(hi)));
+                let lo = self.bound(lo, key);
+                out.push(Keyset::Range(lo, self.bound(hi, key)));
             }
             KeySet::ValueSet(id, span) => match self.env.value_sets.get(id) {
                 Some(known) => out.push(Keyset::ValueSet(*known)),
@@ -64,6 +64,18 @@ impl Body<'_, '_> {
                     self.keyset(set, types.get(index), out);
                 }
             }
+        }
+    }
+
+    /// A part of a mask or range, of the key's type: the language computes it in what represents that type.
+    fn bound(&mut self, expr: &typed::Expr, key: Option<&Type>) -> Expr {
+        let lowered = self.settled(expr);
+        let Some(ty) = key.map(|ty| self.el.ty(ty)) else { return lowered };
+        let span = lowered.span;
+        match lowered.kind {
+            _ if lowered.ty == ty => lowered,
+            ExprKind::Const(_) => Expr { ty, ..lowered },
+            _ => Expr { kind: ExprKind::Cast(Box::new(lowered)), ty, span },
         }
     }
 

@@ -79,7 +79,7 @@ impl Body<'_, '_> {
     fn extracted(&mut self, call: &typed::Call) -> Option<ir::Expr> {
         let arg = call.args.first()?;
         if !matches!(arg.value, ArgValue::DontCare) {
-            return Some(self.expr(arg.expr()?));
+            return Some(self.place(arg.expr()?));
         }
         let ty = self.env.close(call.type_args.first()?);
         let ty = self.el.ty(&ty);

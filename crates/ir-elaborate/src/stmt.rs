@@ -116,7 +116,7 @@ impl<'e, 'p> Body<'e, 'p> {
                 StmtKind::Declare(self.declare(*var), init)
             }
             typed::StmtKind::Assign { target, op, value } => {
-                let place = self.expr(target);
+                let place = self.place(target);
                 let value = match op {
                     Some(typed::BinaryOp::Shl | typed::BinaryOp::Shr) => self.position(value),
                     _ => self.expr(value),

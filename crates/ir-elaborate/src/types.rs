@@ -29,7 +29,7 @@ impl Elaborator<'_> {
     /// `ty`, which is closed but for the type parameters of an extern's signature.
     pub(crate) fn ty(&mut self, ty: &Type) -> ir::Type {
         match ty {
-            Type::Void | Type::Error | Type::Infer(_) => ir::Type::Void,
+            Type::Void | Type::Error | Type::Infer(_) | Type::Any => ir::Type::Void,
             Type::Bool => ir::Type::Bool,
             Type::Int => ir::Type::InfInt,
             Type::Bit(width) => ir::Type::Bit(*width),
