@@ -2,13 +2,15 @@
 
 use base_time::Duration;
 
-/// Buckets for each doubling: the error is below one in 128.
+/// Buckets for each doubling: values in one differ by less than one in 128.
 const PER_OCTAVE: u32 = 128;
 
-/// How often each latency occurred. Least and greatest are exact; others are known to one in 128.
+/// How often each latency occurred. Least and greatest are exact; others are known to one in 128, and exactly
+/// where all of about that size are equal.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Latencies {
-    buckets: Vec<u64>,
+    /// Number and sum, in picoseconds, of the latencies in each.
+    buckets: Vec<(u64, u128)>,
     count: u64,
     range: Option<(Duration, Duration)>,
 }
@@ -17,9 +19,11 @@ impl Latencies {
     pub fn add(&mut self, latency: Duration) {
         let bucket = bucket(latency.as_ps());
         if bucket >= self.buckets.len() {
-            self.buckets.resize(bucket + 1, 0);
+            self.buckets.resize(bucket + 1, (0, 0));
         }
-        self.buckets[bucket] += 1;
+        let (count, sum) = &mut self.buckets[bucket];
+        *count += 1;
+        *sum += u128::from(latency.as_ps());
         self.count += 1;
         let (least, greatest) = self.range.unwrap_or((latency, latency));
         self.range = Some((least.min(latency), greatest.max(latency)));
@@ -30,16 +34,16 @@ impl Latencies {
         self.range
     }
 
-    /// The latency that `percent` percent do not exceed, rounded up to the end of its bucket; none if nothing was
-    /// added.
+    /// The latency that `percent` percent do not exceed: the mean of its bucket. None if nothing was added.
     pub fn percentile(&self, percent: u64) -> Option<Duration> {
-        let (least, greatest) = self.range?;
+        let (_, greatest) = self.range?;
         let rank = (u128::from(self.count) * u128::from(percent)).div_ceil(100).max(1);
         let mut below = 0;
-        for (bucket, count) in self.buckets.iter().enumerate() {
+        for (count, sum) in &self.buckets {
             below += u128::from(*count);
             if below >= rank {
-                return Some(Duration::from_ps(last_of(bucket)).clamp(least, greatest));
+                let mean = sum.checked_div(u128::from(*count)).and_then(|mean| u64::try_from(mean).ok());
+                return mean.map(Duration::from_ps);
             }
         }
         Some(greatest)
@@ -52,15 +56,6 @@ fn bucket(value: u64) -> usize {
     (shift * PER_OCTAVE) as usize + (value >> shift) as usize
 }
 
-/// The greatest value of a bucket.
-fn last_of(bucket: usize) -> u64 {
-    let bucket = bucket as u64;
-    let per_octave = u64::from(PER_OCTAVE);
-    let shift = (bucket / per_octave).saturating_sub(1);
-    let first = (bucket - shift * per_octave) << shift;
-    first + ((1 << shift) - 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,14 +65,18 @@ mod tests {
         let powers = (0..64).flat_map(|bit| [(1u64 << bit) - 1, 1 << bit, (1 << bit) + 1]);
         let mut values: Vec<u64> = powers.chain(0..2000).chain([u64::MAX]).collect();
         values.sort_unstable();
-        let mut last = 0;
+        let mut first: Vec<(usize, u64)> = vec![];
         for value in values {
             let bucket = bucket(value);
-            assert!(bucket >= last, "{value}");
-            last = bucket;
-            let end = last_of(bucket);
-            assert!(end >= value && end - value <= value / 128, "{value} in a bucket to {end}");
+            match first.last() {
+                Some((last, start)) if *last == bucket => assert!(value - start <= start / 128, "{value}"),
+                last => {
+                    assert!(last.is_none_or(|(last, _)| *last < bucket), "{value}");
+                    first.push((bucket, value));
+                }
+            }
         }
+        assert!(first.len() > 500);
     }
 
     #[test]
@@ -91,11 +90,13 @@ mod tests {
         for (percent, us) in [(50, 500), (99, 990)] {
             let found = latencies.percentile(percent).unwrap();
             let exact = Duration::from_us(us);
-            assert!(found >= exact && found - exact <= exact.scaled(1, 128), "{percent}: {found}");
+            assert!(found + exact.scaled(1, 128) >= exact, "{percent}: {found}");
+            assert!(exact + exact.scaled(1, 128) >= found, "{percent}: {found}");
         }
-        assert_eq!(latencies.percentile(100), Some(Duration::from_us(1000)));
-        let mut one = Latencies::default();
-        one.add(Duration::from_ns(12_345));
-        assert_eq!(one.percentile(50), Some(Duration::from_ns(12_345)));
+        let mut same = Latencies::default();
+        (0..3).for_each(|_| same.add(Duration::from_ns(12_345)));
+        assert_eq!(same.percentile(50), Some(Duration::from_ns(12_345)));
+        same.add(Duration::MAX);
+        assert_eq!((same.percentile(99), same.percentile(75)), (Some(Duration::MAX), same.percentile(1)));
     }
 }

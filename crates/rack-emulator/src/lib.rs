@@ -10,6 +10,22 @@
 //!
 //! Ingress runs when a packet gets inside, and what comes of it is queued when its service time is over; egress
 //! takes no time. Recirculated packets wait in the backlog like others.
+//!
+//! ```
+//! use rack_emulator::Emulator;
+//! let text = r#"
+//! host.h1 = { mac = "02:00:00:00:00:01", ip = "10.0.0.1/24" }
+//! host.h2 = { mac = "02:00:00:00:00:02", ip = "10.0.0.2/24" }
+//! link = [{ ends = ["h1", "h2"], rate = "1Gbit/s", delay = "10us" }]
+//! workload = [{ kind = "ping", from = "h1", to = "h2", count = 3 }]
+//! "#;
+//! let (rack, _) = rack_model::read_rack(text, 1);
+//! let mut emulator = Emulator::new(&rack.unwrap(), vec![]).unwrap();
+//! emulator.run().unwrap();
+//! let ping = &emulator.report().workloads[0];
+//! // 98 bytes and 24 of Ethernet's overhead take 976 ns; and 10 us of delay; there and back.
+//! assert_eq!((ping.received, ping.latency.unwrap().min_ps), (3, 21_952_000));
+//! ```
 
 mod build;
 mod calendar;

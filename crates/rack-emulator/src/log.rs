@@ -100,6 +100,9 @@ pub(crate) fn digest(frame: &[u8]) -> u64 {
 
 /// At most eight bytes, little-endian.
 fn word(bytes: &[u8]) -> u64 {
+    if let Ok(word) = bytes.try_into() {
+        return u64::from_le_bytes(word);
+    }
     let mut word = [0; 8];
     word[..bytes.len()].copy_from_slice(bytes);
     u64::from_le_bytes(word)

@@ -86,13 +86,15 @@ fn counters_that_fall_or_miscount() {
 fn packets_that_go_round_in_no_time() {
     let mut rack = star(2);
     rack.devices[0].service = us(0);
-    let mut device = Toy::new(wire);
-    device.rounds = u8::MAX;
-    // 255 rounds end; this is well below the limit.
     rack.workloads = vec![ping(1, 2, 1, us(1))];
-    let mut emulator = emulator(&rack, device);
-    emulator.run().unwrap();
-    assert_eq!(emulator.report().workloads[0].received, 1);
+    let toy = || Toy { rounds: u8::MAX, ..Toy::new(wire) };
+    let mut some = emulator(&rack, toy());
+    some.run().unwrap();
+    assert_eq!(some.report().workloads[0].received, 1);
+    let mut endless = emulator(&rack, Toy { forever: true, ..toy() });
+    let violation = endless.run().unwrap_err();
+    expect!["internal error at 10.976us in rack rack: time stands still: 1000000 events at one moment"]
+        .assert_eq(&violation.to_string());
 }
 
 #[test]

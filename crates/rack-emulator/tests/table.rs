@@ -25,8 +25,8 @@ fn three_hosts_at_a_hub() {
         packets: 5773 created = 1756 delivered + 4017 dropped + 0 in flight
 
         workload  path      sent  received  lost  doubled  late  corrupt      goodput      min   median      p99      max
-        ping      h1 -> h2   200       191     9        0     0        0            -   45.9us  46.14us  46.23us  46.23us
-        flood     h1 -> h3  2000       883  1117        0     0        0  87.57Mbit/s  138.3us  687.9us  796.9us    798us
+        ping      h1 -> h2   200       191     9        0     0        0            -   45.9us   45.9us  46.23us  46.23us
+        flood     h1 -> h3  2000       883  1117        0     0        0  87.57Mbit/s  138.3us    686us  794.2us    798us
         back      h2 -> h1   500       487    13        0     0        0  19.48Mbit/s  25.26us  25.26us  25.26us  25.26us
 
         device  class   engine  received  sent  created  dropped  backlog
@@ -128,4 +128,120 @@ fn throughput_and_loss() {
         10%   44.9M 10.1% 80.9M 10.1% 84.7M 26.5%
     "#]]
     .assert_eq(&table);
+}
+
+#[test]
+fn the_report_is_data() {
+    let mut rack = star(2);
+    rack.links[0].rate = "10Mbit/s".parse().unwrap();
+    rack.links[0].queue = 1;
+    rack.workloads = vec![udp("stream", 1, 2, 3, 100, 100)];
+    let mut emulator = emulator(&rack, Toy::new(dropper));
+    emulator.run().unwrap();
+    let json = serde_json::to_string_pretty(&emulator.report()).unwrap();
+    expect![[r#"
+        {
+          "rack": "rack",
+          "seed": 1,
+          "duration_ps": 287928000,
+          "events": 10,
+          "log_hash": "f84f6226b1a9af41",
+          "packets": {
+            "created": 3,
+            "delivered": 2,
+            "dropped": 1,
+            "in_flight": 0
+          },
+          "workloads": [
+            {
+              "name": "stream",
+              "kind": "udp",
+              "from": "h1",
+              "to": "h2",
+              "sent": 3,
+              "received": 2,
+              "lost": 1,
+              "duplicated": 0,
+              "reordered": 0,
+              "corrupted": 0,
+              "goodput_bits_per_s": 6024096,
+              "latency": {
+                "min_ps": 155128000,
+                "median_ps": 155128000,
+                "p99_ps": 279928000,
+                "max_ps": 279928000
+              }
+            }
+          ],
+          "devices": [
+            {
+              "name": "dev",
+              "class": "switch",
+              "engine": "toy",
+              "received": 2,
+              "sent": 2,
+              "created": 0,
+              "dropped": {},
+              "longest_backlog": 0
+            }
+          ],
+          "links": [
+            {
+              "from": "h1",
+              "to": "dev:1",
+              "frames": 2,
+              "bytes": 284,
+              "lost": 0,
+              "too_long": 0,
+              "refused": 1,
+              "longest_queue": 1,
+              "rate_bits_per_s": 10000000,
+              "utilisation_ppm": 922452
+            },
+            {
+              "from": "dev:1",
+              "to": "h1",
+              "frames": 0,
+              "bytes": 0,
+              "lost": 0,
+              "too_long": 0,
+              "refused": 0,
+              "longest_queue": 0,
+              "rate_bits_per_s": 10000000,
+              "utilisation_ppm": 0
+            },
+            {
+              "from": "h2",
+              "to": "dev:2",
+              "frames": 0,
+              "bytes": 0,
+              "lost": 0,
+              "too_long": 0,
+              "refused": 0,
+              "longest_queue": 0,
+              "rate_bits_per_s": 1000000000,
+              "utilisation_ppm": 0
+            },
+            {
+              "from": "dev:2",
+              "to": "h2",
+              "frames": 2,
+              "bytes": 284,
+              "lost": 0,
+              "too_long": 0,
+              "refused": 0,
+              "longest_queue": 1,
+              "rate_bits_per_s": 1000000000,
+              "utilisation_ppm": 9224
+            }
+          ],
+          "drops": [
+            {
+              "place": "h1",
+              "reason": "queue full",
+              "packets": 1
+            }
+          ]
+        }"#]]
+    .assert_eq(&json);
 }

@@ -23,12 +23,14 @@ pub struct Toy {
     pub ports: Vec<Port>,
     pub counters: Counters,
     pub calls: u64,
-    /// Queue records that egress saw.
+    /// The first queue records that egress saw.
     pub records: Vec<QueueRecord>,
     /// A timer, and what it sends.
     pub timer: Option<(Time, Duration, u32)>,
     /// How often a frame goes round before it goes out.
     pub rounds: u8,
+    /// Frames go round for ever.
+    pub forever: bool,
     /// Counters are left alone.
     pub lies: bool,
 }
@@ -43,6 +45,7 @@ impl Toy {
             records: vec![],
             timer: None,
             rounds: 0,
+            forever: false,
             lies: false,
         }
     }
@@ -74,10 +77,13 @@ impl Device for Toy {
     }
 
     fn egress(&mut self, packet: Queued, queue: QueueRecord, _now: Time) -> EgressResult {
-        self.records.push(queue);
+        if self.records.len() < 100 {
+            self.records.push(queue);
+        }
         let port = packet.replica.port;
         let (frame, rounds) = *packet.packet.downcast::<(Vec<u8>, u8)>().unwrap();
         if let Some(left) = rounds.checked_sub(1) {
+            let left = if self.forever { rounds } else { left };
             let again: QueuedPacket = Box::new((frame, left, packet.replica));
             return EgressResult { again: vec![again], ..EgressResult::default() };
         }
