@@ -1,6 +1,6 @@
 //! Collects diagnostics: reports many, repeats none.
 
-use std::collections::HashSet;
+use std::collections::HashSet; // tidy: looked up, never walked
 
 use crate::{Code, Diagnostic, Severity, SourceMap, Span};
 
@@ -8,7 +8,7 @@ use crate::{Code, Diagnostic, Severity, SourceMap, Span};
 #[derive(Clone, Debug, Default)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
-    seen: HashSet<(Code, Span, String)>,
+    seen: HashSet<(Code, Span, String)>, // tidy: looked up, never walked
     errors: usize,
 }
 

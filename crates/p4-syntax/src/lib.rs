@@ -13,11 +13,13 @@ mod lexer;
 mod load;
 mod parser;
 mod preprocess;
+mod printer;
 mod token;
 
 use base_diag::{Diagnostics, SourceMap};
 
 pub use load::{LoadError, Loader, Options};
+pub use printer::print;
 
 /// A parsed program.
 #[derive(Clone, Debug)]

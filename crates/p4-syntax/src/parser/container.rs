@@ -329,7 +329,7 @@ impl Parser<'_> {
     }
 
     fn extern_function(&mut self, annotations: Vec<Annotation>, start: Span) -> ExternFunction {
-        let return_type = self.ty();
+        let return_type = self.return_type();
         let name = self.name();
         self.names.declare(&name.text, Sort::Value);
         let scope = self.names.open();
@@ -353,7 +353,7 @@ impl Parser<'_> {
             self.skip_statement();
             return None;
         }
-        let return_type = (!constructor).then(|| self.ty());
+        let return_type = (!constructor).then(|| self.return_type());
         let name = self.name();
         let scope = self.names.open();
         let type_params = self.type_params();

