@@ -9,6 +9,7 @@ use crate::log::Log;
 use crate::outlet::Outlet;
 use crate::wire::Wire;
 use base_time::Time;
+use rack_model::workload::{MOST_PACKETS, MOST_PAYLOAD, STAMP};
 use rack_model::{DeviceId, HostId, LinkId, NodeId, Rack};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -110,8 +111,7 @@ fn start_flows(emulator: &mut Emulator, rack: &Rack) -> Result<(), BuildError> {
         let name = &workload.name.value;
         let route =
             route.ok_or_else(|| BuildError(format!("workload `{name}` has no way to its receiver")))?;
-        if workload.size < rack_model::workload::STAMP || workload.count > rack_model::workload::MOST_PACKETS
-        {
+        if !(STAMP..=MOST_PAYLOAD).contains(&workload.size) || workload.count > MOST_PACKETS {
             return Err(BuildError(format!("workload `{name}` is out of bounds")));
         }
         let flow = Flow::new(index, workload, route);

@@ -21,7 +21,8 @@ pub(crate) enum Event {
     Inject(u32),
 }
 
-/// Events that are yet to come. Of those at one moment, the one scheduled first comes first.
+/// Events that are yet to come. Of those at one moment, the one scheduled first comes first. What is scheduled
+/// for [`Time::MAX`] never comes.
 #[derive(Default)]
 pub(crate) struct Calendar {
     heap: BinaryHeap<Reverse<(u128, Event)>>,
@@ -38,12 +39,14 @@ impl Calendar {
 
     /// When the next event comes; none if nothing is left to happen.
     pub fn next_time(&self) -> Option<Time> {
-        self.heap.peek().map(|Reverse((order, _))| Time::from_ps((order >> 64) as u64))
+        let Reverse((order, _)) = self.heap.peek()?;
+        Some(Time::from_ps((order >> 64) as u64)).filter(|at| *at < Time::MAX)
     }
 
     pub fn pop(&mut self) -> Option<(Time, Event)> {
-        let Reverse((order, event)) = self.heap.pop()?;
-        Some((Time::from_ps((order >> 64) as u64), event))
+        let at = self.next_time()?;
+        let Reverse((_, event)) = self.heap.pop()?;
+        Some((at, event))
     }
 }
 
@@ -54,7 +57,7 @@ mod tests {
     #[test]
     fn events_come_by_time_and_then_as_scheduled() {
         let mut calendar = Calendar::default();
-        for (at, event) in [(5, 1), (3, 2), (5, 0), (3, 4)] {
+        for (at, event) in [(5, 1), (u64::MAX, 9), (3, 2), (5, 0), (3, 4)] {
             calendar.schedule(Time::from_ps(at), Event::Wake(event));
         }
         assert_eq!(calendar.next_time(), Some(Time::from_ps(3)));

@@ -90,7 +90,7 @@ fn stem(path: &str) -> &str {
 
 fn defines(r: &mut Reader, item: Item<'_>) -> Option<Vec<(Spanned<String>, Spanned<String>)>> {
     let DeValue::Table(table) = item.value else {
-        r.wrong_type(item, "a table such as { WIDE = 1 }");
+        r.wrong_type(item, "a table", "{ WIDE = 1 }");
         return None;
     };
     let mut defines = vec![];
@@ -100,7 +100,7 @@ fn defines(r: &mut Reader, item: Item<'_>) -> Option<Vec<(Spanned<String>, Spann
             DeValue::Integer(number) => number.to_string(),
             DeValue::Boolean(flag) => u8::from(*flag).to_string(),
             _ => {
-                r.wrong_type(entry.item, "a string or an integer");
+                r.wrong_type(entry.item, "a string or an integer", "");
                 continue;
             }
         };
@@ -120,7 +120,7 @@ fn placements<'t>(
     device: impl Fn(&mut Reader, Item<'t>) -> Option<DeviceId>,
 ) -> Option<Vec<Placement>> {
     let DeValue::Table(table) = item.value else {
-        r.wrong_type(item, "a table such as { Acl = \"nic\" }");
+        r.wrong_type(item, "a table", "{ Acl = \"nic\" }");
         return None;
     };
     let entries = r.entries(table);

@@ -5,6 +5,7 @@ use crate::section::Reader;
 use crate::{End, Host, HostId, NodeId, Spanned, Workload};
 use base_diag::codes::rack;
 use base_diag::{Diagnostic, Span};
+use base_time::Time;
 use std::net::IpAddr;
 
 pub(crate) fn check(r: &mut Reader, draft: &Draft) {
@@ -104,6 +105,19 @@ fn check_workload(r: &mut Reader, draft: &Draft, workload: &Workload) {
     check_gateway(r, from, to, workload.from.span);
     check_gateway(r, to, from, workload.to.span);
     check_fits(r, draft, workload);
+    check_ends(r, workload);
+}
+
+/// The last packet is sent within the range of virtual time, with as much left for its way.
+fn check_ends(r: &mut Reader, workload: &Workload) {
+    let last = workload.time_of(workload.count.saturating_sub(1));
+    if last.as_ps() > Time::MAX.as_ps() / 2 {
+        let diagnostic = Diagnostic::error(rack::WORKLOAD, "the workload lasts too long")
+            .at(workload.span, format!("{} packets take longer than virtual time lasts", workload.count))
+            .note("the last packet must be sent within 106 days")
+            .help("lower `count` or `start`, or send faster");
+        r.push(diagnostic);
+    }
 }
 
 /// `from` knows where to send frames for `to`.

@@ -72,15 +72,19 @@ impl Reader {
         entries
     }
 
-    /// Says that `what` is to be of another type.
-    pub fn wrong_type(&mut self, item: Item<'_>, expected: &str) {
+    /// Says that a value is to be of another type, with an example of one.
+    pub fn wrong_type(&mut self, item: Item<'_>, expected: &str, example: &str) {
         let found = match item.value.type_str() {
             "array" => "an array".to_string(),
             "integer" => "an integer".to_string(),
             other => format!("a {other}"),
         };
         let title = format!("expected {expected}, found {found}");
-        self.push(Diagnostic::error(rack::WRONG_TYPE, title).at(item.span, format!("this is {found}")));
+        let diagnostic = Diagnostic::error(rack::WRONG_TYPE, title).at(item.span, format!("this is {found}"));
+        self.push(match example {
+            "" => diagnostic,
+            _ => diagnostic.help(format!("for example: {example}")),
+        });
     }
 
     /// Says that a value cannot be used.
@@ -127,7 +131,7 @@ impl<'t> Section<'t> {
         match item.value {
             DeValue::Table(table) => Some(Section::of(what, place, r.entries(table))),
             _ => {
-                r.wrong_type(item, "a table");
+                r.wrong_type(item, "a table", "");
                 None
             }
         }

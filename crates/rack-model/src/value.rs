@@ -17,7 +17,7 @@ pub(crate) fn string(r: &mut Reader, item: Item<'_>) -> Option<String> {
         }
         DeValue::String(text) => Some(text.to_string()),
         _ => {
-            r.wrong_type(item, "a string");
+            r.wrong_type(item, "a string", "");
             None
         }
     }
@@ -40,7 +40,7 @@ pub(crate) fn is_name(text: &str) -> bool {
 /// An integer in `range`.
 pub(crate) fn integer(r: &mut Reader, item: Item<'_>, range: RangeInclusive<u64>) -> Option<u64> {
     let DeValue::Integer(integer) = item.value else {
-        r.wrong_type(item, "an integer");
+        r.wrong_type(item, "an integer", "");
         return None;
     };
     let value = u64::from_str_radix(integer.as_str(), integer.radix()).ok();
@@ -59,13 +59,13 @@ pub(crate) fn small(r: &mut Reader, item: Item<'_>, range: RangeInclusive<u32>) 
 
 pub(crate) fn boolean(r: &mut Reader, item: Item<'_>) -> Option<bool> {
     item.value.as_bool().or_else(|| {
-        r.wrong_type(item, "a boolean");
+        r.wrong_type(item, "a boolean", "true");
         None
     })
 }
 
 pub(crate) fn duration(r: &mut Reader, item: Item<'_>) -> Option<Duration> {
-    match text_of(r, item, "a duration such as \"10us\"")?.parse() {
+    match text_of(r, item, "a duration", "\"10us\"")?.parse() {
         Ok(duration) => Some(duration),
         Err(error) => {
             r.bad_value(item.span, "not a duration", format!("{error}"));
@@ -89,7 +89,7 @@ pub(crate) fn time(r: &mut Reader, item: Item<'_>) -> Option<Time> {
 
 /// A data rate that is not zero.
 pub(crate) fn rate(r: &mut Reader, item: Item<'_>) -> Option<Rate> {
-    let error = match text_of(r, item, "a data rate such as \"10Gbit/s\"")?.parse::<Rate>() {
+    let error = match text_of(r, item, "a data rate", "\"10Gbit/s\"")?.parse::<Rate>() {
         Ok(rate) if rate.bits_per_s() > 0 => return Some(rate),
         Ok(_) => "must be more than 0".to_string(),
         Err(error) => error.to_string(),
@@ -105,7 +105,7 @@ pub(crate) fn probability(r: &mut Reader, item: Item<'_>) -> Option<Probability>
         DeValue::Integer(number) if number.radix() == 10 => Probability::parse(number.as_str()),
         DeValue::String(text) => Probability::parse(text),
         _ => {
-            r.wrong_type(item, "a probability such as \"1%\" or 0.01");
+            r.wrong_type(item, "a probability", "\"1%\" or 0.01");
             return None;
         }
     };
@@ -116,7 +116,7 @@ pub(crate) fn probability(r: &mut Reader, item: Item<'_>) -> Option<Probability>
 
 /// The address of one station.
 pub(crate) fn station(r: &mut Reader, item: Item<'_>) -> Option<Mac> {
-    let why = match Mac::parse(&text_of(r, item, "a MAC address such as \"02:00:00:00:00:01\"")?) {
+    let why = match Mac::parse(&text_of(r, item, "a MAC address", "\"02:00:00:00:00:01\"")?) {
         Some(mac) if !mac.is_group() => return Some(mac),
         Some(_) => "this is a group's: the first byte of a station's is even",
         None => "write six bytes: \"02:00:00:00:00:01\"",
@@ -126,7 +126,7 @@ pub(crate) fn station(r: &mut Reader, item: Item<'_>) -> Option<Mac> {
 }
 
 pub(crate) fn network(r: &mut Reader, item: Item<'_>) -> Option<Network> {
-    let text = text_of(r, item, "an IP address such as \"10.0.1.1/24\"")?;
+    let text = text_of(r, item, "an IP address", "\"10.0.1.1/24\"")?;
     match Network::parse(&text) {
         Ok(network) => Some(network),
         Err(why) => {
@@ -144,7 +144,7 @@ pub(crate) fn list<'t, T>(
     mut parse: impl FnMut(&mut Reader, Item<'t>) -> Option<T>,
 ) -> Option<Vec<Spanned<T>>> {
     let DeValue::Array(array) = item.value else {
-        r.wrong_type(item, "an array");
+        r.wrong_type(item, "an array", "[\"a\", \"b\"]");
         return None;
     };
     let mut values = vec![];
@@ -174,11 +174,11 @@ pub(crate) fn choice<T: Copy>(r: &mut Reader, item: Item<'_>, words: &[(&str, Op
     None
 }
 
-fn text_of(r: &mut Reader, item: Item<'_>, expected: &str) -> Option<String> {
+fn text_of(r: &mut Reader, item: Item<'_>, expected: &str, example: &str) -> Option<String> {
     match item.value {
         DeValue::String(text) => Some(text.to_string()),
         _ => {
-            r.wrong_type(item, expected);
+            r.wrong_type(item, expected, example);
             None
         }
     }

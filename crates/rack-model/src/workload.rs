@@ -32,6 +32,9 @@ use base_time::{Duration, Rate, Time};
 /// Bytes of the stamp at the start of each payload, and so the least payload.
 pub const STAMP: u32 = 20;
 
+/// The greatest payload: with headers of 28 bytes, what an IPv4 packet can hold.
+pub const MOST_PAYLOAD: u32 = 65_507;
+
 /// What most a workload can send: receivers remember one bit for each packet.
 pub const MOST_PACKETS: u64 = 1 << 24;
 
@@ -134,7 +137,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, index: usize) 
     let to = s.required(r, "to", "\"h2\"", host);
     let count = s.required(r, "count", "100", |r, i| value::integer(r, i, 1..=MOST_PACKETS));
     let start = s.optional(r, "start", value::time);
-    let size = s.optional(r, "size", |r, i| value::small(r, i, STAMP..=65_507));
+    let size = s.optional(r, "size", |r, i| value::small(r, i, STAMP..=MOST_PAYLOAD));
     let (word, default_size, kind) = match kind.value {
         Kind::Ping => ("ping", 56, read_ping(r, &mut s)),
         Kind::Udp => ("udp", 1000, read_udp(r, &mut s)),

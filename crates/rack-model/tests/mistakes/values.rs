@@ -1,0 +1,325 @@
+//! Mistakes in one place: syntax, keys, types, values.
+
+use crate::{check, check_changed, check_with};
+use expect_test::expect;
+
+#[test]
+fn syntax() {
+    check(
+        "[device.tor]\nclass = switch\nx = [1,\n",
+        expect![[r#"
+        error[P4R0601]: string values must be quoted
+         --> RACK.toml:2:9
+          |
+        2 | class = switch
+          |         ^^^^^^ expected literal string
+
+        error[P4R0601]: unclosed array
+         --> RACK.toml:3:8
+          |
+        3 | x = [1,
+          |        ^ expected `]`
+    "#]],
+    );
+    check(
+        "[rack]\nseed = 1\nseed = 2\n",
+        expect![[r#"
+        error[P4R0601]: duplicate key
+         --> RACK.toml:3:1
+          |
+        3 | seed = 2
+          | ^^^^
+    "#]],
+    );
+}
+
+#[test]
+fn keys() {
+    check_changed(
+        "class =",
+        "clas =",
+        expect![[r#"
+            error[P4R0602]: unknown key `clas`
+             --> RACK.toml:3:1
+              |
+            3 | clas = "switch"
+              | ^^^^ device `tor` has no such key
+              |
+              = help: did you mean `class`?
+        "#]],
+    );
+    check_with(
+        "[devise.x]\n",
+        expect![[r#"
+        error[P4R0602]: unknown key `devise`
+          --> RACK.toml:16:2
+           |
+        16 | [devise.x]
+           |  ^^^^^^ the file has no such key
+           |
+           = help: did you mean `device`?
+    "#]],
+    );
+    check_with(
+        "[[workload]]\nkind = \"udp\"\nfrom = \"h1\"\ntoo = \"h2\"\ninterval = \"1ms\"\n",
+        expect![[r#"
+            error[P4R0604]: `count` is missing
+              --> RACK.toml:16:1
+               |
+            16 | [[workload]]
+               | ^^^^^^^^^^^^ this workload has no `count`
+               |
+               = help: for example: `count = 100`
+
+            error[P4R0604]: `rate` is missing
+              --> RACK.toml:16:1
+               |
+            16 | [[workload]]
+               | ^^^^^^^^^^^^ this workload has no `rate`
+               |
+               = help: for example: `rate = "100Mbit/s"`
+
+            error[P4R0602]: unknown key `too`
+              --> RACK.toml:19:1
+               |
+            19 | too = "h2"
+               | ^^^ this workload has no such key
+               |
+               = help: did you mean `to`?
+
+            error[P4R0602]: unknown key `interval`
+              --> RACK.toml:20:1
+               |
+            20 | interval = "1ms"
+               | ^^^^^^^^ this workload has no such key
+               |
+               = note: its keys are `kind`, `name`, `from`, `to`, `count`, `start`, `size`, `rate` and `port`
+        "#]],
+    );
+}
+
+#[test]
+fn types() {
+    check_changed(
+        "\"1Gbit/s\"",
+        "1000000000",
+        expect![[r#"
+            error[P4R0603]: expected a data rate, found an integer
+              --> RACK.toml:12:8
+               |
+            12 | rate = 1000000000
+               |        ^^^^^^^^^^ this is an integer
+               |
+               = help: for example: "10Gbit/s"
+        "#]],
+    );
+    check_with(
+        "[rack]\nseed = \"7\"\nname = 3\n",
+        expect![[r#"
+        error[P4R0603]: expected an integer, found a string
+          --> RACK.toml:17:8
+           |
+        17 | seed = "7"
+           |        ^^^ this is a string
+
+        error[P4R0603]: expected a string, found an integer
+          --> RACK.toml:18:8
+           |
+        18 | name = 3
+           |        ^ this is an integer
+    "#]],
+    );
+    check(
+        "device = 3\nlink = { ends = 1 }\nhost.h1 = \"x\"\n[[app]]\nmap = [1]\n",
+        expect![[r#"
+            error[P4R0603]: wrong kind of section for `device`
+             --> RACK.toml:1:1
+              |
+            1 | device = 3
+              | ^^^^^^ written otherwise
+              |
+              = help: write `[device.NAME]`
+
+            error[P4R0603]: wrong kind of section for `link`
+             --> RACK.toml:2:1
+              |
+            2 | link = { ends = 1 }
+              | ^^^^ written otherwise
+              |
+              = help: write `[[link]]`
+
+            error[P4R0603]: expected a table, found a string
+             --> RACK.toml:3:11
+              |
+            3 | host.h1 = "x"
+              |           ^^^ this is a string
+
+            error[P4R0604]: `program` is missing
+             --> RACK.toml:4:1
+              |
+            4 | [[app]]
+              | ^^^^^^^ this app has no `program`
+              |
+              = help: for example: `program = "router.p4"`
+
+            error[P4R0604]: `origin` is missing
+             --> RACK.toml:4:1
+              |
+            4 | [[app]]
+              | ^^^^^^^ this app has no `origin`
+              |
+              = help: for example: `origin = "tor"`
+
+            error[P4R0603]: expected a table, found an array
+             --> RACK.toml:5:7
+              |
+            5 | map = [1]
+              |       ^^^ this is an array
+              |
+              = help: for example: { Acl = "nic" }
+        "#]],
+    );
+    check_changed(
+        "[\"h1\", \"tor:1\"]",
+        "\"h1-tor\"",
+        expect![[r#"
+            error[P4R0603]: expected an array, found a string
+              --> RACK.toml:11:8
+               |
+            11 | ends = "h1-tor"
+               |        ^^^^^^^^ this is a string
+               |
+               = help: for example: ["a", "b"]
+        "#]],
+    );
+}
+
+#[test]
+fn values() {
+    check_changed(
+        "\"1Gbit/s\"",
+        "\"1Gbyte/s\"\ndelay = \"10\"\nloss = 1.5\nmtu = 10\nqueue = -1",
+        expect![[r#"
+        error[P4R0605]: not a data rate
+          --> RACK.toml:12:8
+           |
+        12 | rate = "1Gbyte/s"
+           |        ^^^^^^^^^^ unknown unit `Gbyte/s`: known are bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s
+
+        error[P4R0605]: not a duration
+          --> RACK.toml:13:9
+           |
+        13 | delay = "10"
+           |         ^^^^ a unit is missing: one of ps, ns, us, ms, s, min, h
+
+        error[P4R0605]: not a probability
+          --> RACK.toml:14:8
+           |
+        14 | loss = 1.5
+           |        ^^^ more than 1: write "1%" or 0.01
+
+        error[P4R0605]: number out of range
+          --> RACK.toml:15:7
+           |
+        15 | mtu = 10
+           |       ^^ allowed are 46 to 65535
+
+        error[P4R0605]: number out of range
+          --> RACK.toml:16:9
+           |
+        16 | queue = -1
+           |         ^^ allowed are 1 to 1000000
+    "#]],
+    );
+    check_changed(
+        "\"1Gbit/s\"",
+        "\"0Gbit/s\"\njitter = \"0.1ps\"\nloss = true",
+        expect![[r#"
+            error[P4R0605]: not a data rate
+              --> RACK.toml:12:8
+               |
+            12 | rate = "0Gbit/s"
+               |        ^^^^^^^^^ must be more than 0
+
+            error[P4R0605]: not a duration
+              --> RACK.toml:13:10
+               |
+            13 | jitter = "0.1ps"
+               |          ^^^^^^^ finer than one ps
+
+            error[P4R0603]: expected a probability, found a boolean
+              --> RACK.toml:14:8
+               |
+            14 | loss = true
+               |        ^^^^ this is a boolean
+               |
+               = help: for example: "1%" or 0.01
+        "#]],
+    );
+    check_changed(
+        "02:00:00:00:01:01",
+        "03:00:00:00:01:01",
+        expect![[r#"
+        error[P4R0605]: not a station's MAC address
+         --> RACK.toml:5:7
+          |
+        5 | mac = "03:00:00:00:01:01"
+          |       ^^^^^^^^^^^^^^^^^^^ this is a group's: the first byte of a station's is even
+    "#]],
+    );
+    check_changed(
+        "02:00:00:00:01:01",
+        "h1",
+        expect![[r#"
+        error[P4R0605]: not a station's MAC address
+         --> RACK.toml:5:7
+          |
+        5 | mac = "h1"
+          |       ^^^^ write six bytes: "02:00:00:00:00:01"
+    "#]],
+    );
+    check_changed(
+        "\"10.0.1.1/24\"",
+        "[\"10.0.1.1\", \"10.0.1.300/24\"]",
+        expect![[r#"
+        error[P4R0605]: not an address with prefix
+         --> RACK.toml:6:7
+          |
+        6 | ip = ["10.0.1.1", "10.0.1.300/24"]
+          |       ^^^^^^^^^^ the prefix length is missing: write it like "10.0.1.1/24"
+
+        error[P4R0605]: not an address with prefix
+         --> RACK.toml:6:19
+          |
+        6 | ip = ["10.0.1.1", "10.0.1.300/24"]
+          |                   ^^^^^^^^^^^^^^^ not an IP address: write it like "10.0.1.1/24"
+    "#]],
+    );
+    check_changed(
+        "\"10.0.1.1/24\"",
+        "[]",
+        expect![[r#"
+        error[P4R0605]: no address
+         --> RACK.toml:6:6
+          |
+        6 | ip = []
+          |      ^^ a host needs at least one
+    "#]],
+    );
+    check(
+        "[device.\"a b\"]\nclass = \"cpu\"\nexterns = [\"\"]\n",
+        expect![[r#"
+        error[P4R0605]: not a name
+         --> RACK.toml:1:9
+          |
+        1 | [device."a b"]
+          |         ^^^^^ names are made of letters, digits, `_`, `-` and `.`
+
+        error[P4R0605]: empty string
+         --> RACK.toml:3:12
+          |
+        3 | externs = [""]
+          |            ^^ needs some text
+    "#]],
+    );
+}
