@@ -7,7 +7,7 @@ use crate::value::Value;
 use base_bits::Bits;
 use base_diag::{Diagnostic, Span};
 use indexmap::IndexMap;
-use ir::{Control, Expr, ExprKind, Keyset, MatchKind, Name, Program, Type};
+use ir::{AnnotationBody, AnnotationValue, Control, Expr, ExprKind, Keyset, MatchKind, Name, Program, Type};
 
 /// The table `table` of `control`.
 pub(super) fn build(program: &Program, control: &Control, table: &ir::Table) -> Result<Table, Diagnostic> {
@@ -111,12 +111,7 @@ fn add_entry(
             Diagnostic::error(codes::BAD_ENTRY, "this entry does not fit its table").at(entry.span, e.message)
         })?);
     }
-    let priority = match (built.has_priorities(), entry.priority) {
-        (false, _) => 0,
-        (true, Some(p)) if table.largest_priority_wins => i64::from(p),
-        (true, Some(p)) => -i64::from(p),
-        (true, None) => -(position as i64),
-    };
+    let priority = if built.has_priorities() { priority(table, entry, position) } else { 0 };
     let run = Run::Action(entry.action, data(program, &entry.args, entry.span)?);
     let added = Entry {
         handle: built.next_handle,
@@ -128,6 +123,31 @@ fn add_entry(
     built.next_handle += 1;
     built.entries.entry(EntryKey { keys, priority }).or_insert(added);
     Ok(())
+}
+
+/// The rank of an entry; the greater wins. Where entries carry BMv2's `@priority(n)`, the smallest n wins, and
+/// an entry without one has its position, counted from 1.
+fn priority(table: &ir::Table, entry: &ir::Entry, position: usize) -> i64 {
+    if table.entries.iter().any(|e| marked_priority(e).is_some()) {
+        return -marked_priority(entry).unwrap_or(position as i64 + 1);
+    }
+    match entry.priority {
+        Some(priority) if table.largest_priority_wins => i64::from(priority),
+        Some(priority) => -i64::from(priority),
+        None => -(position as i64),
+    }
+}
+
+fn marked_priority(entry: &ir::Entry) -> Option<i64> {
+    let mark = entry.annotations.iter().find(|a| a.name == "priority")?;
+    match &mark.body {
+        AnnotationBody::Values(values) => match values.as_slice() {
+            [AnnotationValue::Int(n)] => i64::try_from(n).ok(),
+            _ => None,
+        },
+        AnnotationBody::Tokens(text) => text.trim().parse().ok(),
+        _ => None,
+    }
 }
 
 fn key_match(program: &Program, keyset: &Keyset) -> Option<KeyMatch> {
