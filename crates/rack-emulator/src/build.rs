@@ -8,7 +8,7 @@ use crate::host::HostNode;
 use crate::log::Log;
 use crate::outlet::Outlet;
 use crate::wire::Wire;
-use base_time::Time;
+use base_time::{Rng, Time};
 use rack_model::workload::{MOST_PACKETS, MOST_PAYLOAD, STAMP};
 use rack_model::{DeviceId, HostId, LinkId, NodeId, Rack};
 use std::collections::{BTreeMap, VecDeque};
@@ -64,7 +64,7 @@ fn device_nodes(rack: &Rack, mut devices: Vec<RackDevice>) -> Result<Vec<DeviceN
 
 /// Makes two wires of each link, an outlet at each end, and one outlet at each device for all other ports.
 fn plug_in_links(emulator: &mut Emulator, rack: &Rack) -> Result<(), BuildError> {
-    let root = Emulator::root(rack.seed);
+    let root = Rng::new(rack.seed);
     let mut host_outlets: Vec<Option<u32>> = vec![None; rack.hosts.len()];
     for (id, link) in (0..).map(LinkId).zip(&rack.links) {
         for direction in 0..2 {

@@ -10,7 +10,7 @@ use crate::pcap::Pcap;
 use crate::place::{Place, Reason};
 use crate::violation::Violation;
 use crate::wire::Wire;
-use base_time::{Duration, Rng, Time};
+use base_time::{Duration, Time};
 use dataplane_api::Device;
 use rack_model::{DeviceId, HostId, LinkId, NodeId, Rack};
 use std::collections::{BTreeMap, VecDeque};
@@ -227,11 +227,6 @@ impl Emulator {
     /// The rack that runs.
     pub fn rack(&self) -> &Rack {
         &self.rack
-    }
-
-    /// A stream of random numbers of the run; wires take theirs from it by label.
-    pub(crate) fn root(seed: u64) -> Rng {
-        Rng::new(seed)
     }
 
     pub(crate) fn log(&mut self, entry: Entry) {

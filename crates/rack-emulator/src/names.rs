@@ -29,17 +29,7 @@ impl Names<'_> {
             Place::Device(id) => self.device(id).to_string(),
             Place::Port(id, port) => format!("{}:{port}", self.device(id)),
             Place::Wire(wire) => self.wire(wire),
-            Place::Outlet(outlet) => {
-                let wire = self.outlets.get(outlet as usize).and_then(|o| Some((o.node, o.wire?)));
-                match (wire, self.outlets.get(outlet as usize)) {
-                    (Some((_, wire)), _) => {
-                        let from = self.wires.get(wire as usize).map(|w| self.rack.end_name(w.from));
-                        from.unwrap_or_default()
-                    }
-                    (None, Some(outlet)) => self.rack.node_name(outlet.node).to_string(),
-                    (None, None) => String::new(),
-                }
-            }
+            Place::Outlet(outlet) => self.outlet(outlet),
         }
     }
 
@@ -56,6 +46,17 @@ impl Names<'_> {
                 format!("{} received {name} {sequence}", self.place(Place::Host(host)))
             }
             Entry::Ticked { device } => format!("{} timer", self.device(device)),
+        }
+    }
+
+    /// The port of an outlet; of that for all ports without a link, the device.
+    fn outlet(&self, outlet: u32) -> String {
+        let Some(outlet) = self.outlets.get(outlet as usize) else {
+            return String::new();
+        };
+        match outlet.wire.and_then(|wire| self.wires.get(wire as usize)) {
+            Some(wire) => self.rack.end_name(wire.from),
+            None => self.rack.node_name(outlet.node).to_string(),
         }
     }
 
