@@ -63,7 +63,7 @@ impl Log {
         self.hash = fold(fold(self.hash ^ now.as_ps(), kind ^ first), second);
         self.entries += 1;
         if let Some(text) = &mut self.text {
-            text.push_str(&format!("{:>16} {}\n", now.to_string(), describe(entry)));
+            text.push_str(&format!("{:<16} {}\n", now.to_string(), describe(entry)));
         }
     }
 }
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(log.take_text(), "");
         log.keep_text(true);
         add(&mut log);
-        assert_eq!(log.take_text(), "             5ps tick\n");
+        assert_eq!(log.take_text(), "5ps              tick\n");
         assert_eq!(log.take_text(), "");
     }
 }

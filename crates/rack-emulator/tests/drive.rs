@@ -150,26 +150,26 @@ fn the_log_tells_the_way_of_a_packet() {
     emulator.keep_log(true);
     emulator.run().unwrap();
     expect![[r#"
-                      0s h1 -> dev:1 sent 98 bytes #fc6b12db66133af6
-                10.976us h1 -> dev:1 arrived 98 bytes
-                11.976us dev:2 -> h2 sent 98 bytes #fc6b12db66133af6
-                22.952us dev:2 -> h2 arrived 98 bytes
-                22.952us h2 -> dev:2 sent 98 bytes #b8410400c592bf5e
-                33.928us h2 -> dev:2 arrived 98 bytes
-                33.928us dev dropped: dropped in ingress
-                    50us h1 -> dev:1 sent 98 bytes #430b70f8fbe8497c
-                60.976us h1 -> dev:1 arrived 98 bytes
-                61.976us dev:2 -> h2 sent 98 bytes #430b70f8fbe8497c
-                72.952us dev:2 -> h2 arrived 98 bytes
-                72.952us h2 -> dev:2 sent 98 bytes #2d3e0a2841f42b99
-                83.928us h2 -> dev:2 arrived 98 bytes
-                84.928us dev:1 -> h1 sent 98 bytes #2d3e0a2841f42b99
-                95.904us dev:1 -> h1 arrived 98 bytes
-                95.904us h1 received ping 1
-                   200us dev timer
-                   200us dev:1 -> h1 sent 60 bytes #ddc5ddae46e90dd5
-               210.672us dev:1 -> h1 arrived 60 bytes
-               210.672us h1 dropped: not for this host
+        0s               h1 -> dev:1 sent 98 bytes #fc6b12db66133af6
+        10.976us         h1 -> dev:1 arrived 98 bytes
+        11.976us         dev:2 -> h2 sent 98 bytes #fc6b12db66133af6
+        22.952us         dev:2 -> h2 arrived 98 bytes
+        22.952us         h2 -> dev:2 sent 98 bytes #b8410400c592bf5e
+        33.928us         h2 -> dev:2 arrived 98 bytes
+        33.928us         dev dropped: dropped in ingress
+        50us             h1 -> dev:1 sent 98 bytes #430b70f8fbe8497c
+        60.976us         h1 -> dev:1 arrived 98 bytes
+        61.976us         dev:2 -> h2 sent 98 bytes #430b70f8fbe8497c
+        72.952us         dev:2 -> h2 arrived 98 bytes
+        72.952us         h2 -> dev:2 sent 98 bytes #2d3e0a2841f42b99
+        83.928us         h2 -> dev:2 arrived 98 bytes
+        84.928us         dev:1 -> h1 sent 98 bytes #2d3e0a2841f42b99
+        95.904us         dev:1 -> h1 arrived 98 bytes
+        95.904us         h1 received ping 1
+        200us            dev timer
+        200us            dev:1 -> h1 sent 60 bytes #ddc5ddae46e90dd5
+        210.672us        dev:1 -> h1 arrived 60 bytes
+        210.672us        h1 dropped: not for this host
     "#]]
     .assert_eq(&emulator.take_log());
 }
