@@ -13,7 +13,9 @@ use p4_syntax::ast;
 use crate::codes;
 use crate::cx::Checker;
 use crate::scope::Def;
-use crate::typed::{Action, Call, Callee, Expr, ExprKind, Function, Id, Substitution, Type, TypeVar};
+use crate::typed::{
+    Action, Arg, ArgValue, Call, Callee, Expr, ExprKind, Function, Id, Substitution, Type, TypeVar, Var,
+};
 
 pub(crate) use args::Rule;
 
@@ -135,7 +137,8 @@ impl Checker {
                 self.infer.undo(mark);
             }
         }
-        let Some(type_args) = self.inferred(&name, &type_params, &type_args, span) else {
+        let optional = |cx: &Checker, var: Id<TypeVar>| cx.only_absent(var, &params, &args);
+        let Some(type_args) = self.inferred(&name, &type_params, &type_args, &optional, span) else {
             return Expr::error(span);
         };
         self.check_builtin_arguments(id, &type_args, &args, span);
@@ -179,9 +182,13 @@ impl Checker {
         name: &str,
         params: &[Id<TypeVar>],
         args: &[Type],
+        optional: &dyn Fn(&Checker, Id<TypeVar>) -> bool,
         span: Span,
     ) -> Option<Vec<Type>> {
         for (param, arg) in params.iter().zip(args) {
+            if self.infer.is_open(arg) && optional(self, *param) {
+                self.unify(arg, &Type::Void);
+            }
             if self.infer.is_open(arg) {
                 let var = self.program.type_vars[*param].name.text.clone();
                 self.report(
@@ -196,6 +203,20 @@ impl Checker {
             }
         }
         Some(args.iter().map(|a| self.infer.resolve(a)).collect())
+    }
+
+    /// True if a type variable is mentioned by parameters that get no argument, and by no other.
+    pub(crate) fn only_absent(&self, var: Id<TypeVar>, params: &[Id<Var>], args: &[Arg]) -> bool {
+        let mut absent = false;
+        for (&param, arg) in params.iter().zip(args) {
+            if self.program.vars[param].ty.any(&mut |t| *t == Type::Var(var)) {
+                if !matches!(arg.value, ArgValue::Absent) {
+                    return false;
+                }
+                absent = true;
+            }
+        }
+        absent
     }
 
     /// A direct call of an action: parameters without direction are `in`.

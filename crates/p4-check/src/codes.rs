@@ -44,6 +44,7 @@ codes! {
     MISSING_RETURN = 245,
     RECURSION = 246,
     BAD_MAIN = 247,
+    RUN_TIME_DIVISION = 248,
     BAD_VALUE = 250,
     OVERFLOW = 251,
 }

@@ -25,6 +25,7 @@ use crate::typed::{Expr, ExprKind, Type};
 
 pub(crate) use binary::{needs_hint, operator};
 pub(crate) use fold::wrap;
+pub(crate) use keyset::listed;
 pub(crate) use name::is_literal;
 
 impl Checker {
@@ -261,11 +262,7 @@ impl Checker {
             | ExprKind::SizeOf(..) => true,
             ExprKind::Var(id) => {
                 let var = &self.program.vars[*id];
-                match var.kind {
-                    VarKind::ConstructorParam => true,
-                    VarKind::Param(Direction::None) => self.place != crate::cx::Place::Action,
-                    _ => false,
-                }
+                matches!(var.kind, VarKind::ConstructorParam | VarKind::Param(Direction::None))
             }
             ExprKind::Field { base, .. }
             | ExprKind::TupleIndex { base, .. }
@@ -285,7 +282,8 @@ impl Checker {
             }
             ExprKind::Call(call) => match &call.callee {
                 Callee::Function(id) => {
-                    self.program.functions[*id].name.text == "static_assert"
+                    let function = &self.program.functions[*id];
+                    (function.annotations.has("pure") || function.name.text == "static_assert")
                         && call.args.iter().all(|a| a.expr().is_none_or(|e| self.is_known(e)))
                 }
                 _ => false,

@@ -30,6 +30,8 @@ pub fn check(program: &ast::Program) -> (typed::Program, Vec<Diagnostic>) {
         checker.decl(decl);
     }
     let cx::Checker { program, mut diags, .. } = checker;
-    late::check(&program, &mut diags);
+    if !diags.has_errors() {
+        late::check(&program, &mut diags);
+    }
     (program, diags.into_vec())
 }

@@ -28,6 +28,9 @@ pub(crate) enum Def {
     Package(Id<Package>),
     Parser(Id<Parser>),
     Control(Id<Control>),
+    /// Controls, parsers or packages of one name, told apart by their constructor parameters.
+    Overloaded(Vec<Def>),
+    EnumMember(Id<Enum>, u32),
     /// Functions and extern functions of one name, told apart by their parameters.
     Functions(Vec<Id<Function>>),
     Action(Id<Action>),
@@ -56,6 +59,8 @@ impl Def {
             Def::Package(_) => "package type",
             Def::Parser(_) => "parser",
             Def::Control(_) => "control",
+            Def::Overloaded(defs) => defs.first().map_or("name", Def::noun),
+            Def::EnumMember(..) => "enum member",
             Def::Functions(_) => "function",
             Def::Action(_) => "action",
             Def::Table(_) => "table",
@@ -83,6 +88,7 @@ impl Def {
                 | Def::Package(_)
                 | Def::Parser(_)
                 | Def::Control(_)
+                | Def::Overloaded(_)
         )
     }
 }

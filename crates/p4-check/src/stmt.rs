@@ -114,7 +114,12 @@ impl Checker {
         let checked = self.expr(e, None);
         match checked.kind {
             ExprKind::Call(call) => StmtKind::Call(*call),
-            ExprKind::Error | ExprKind::Bool(_) => StmtKind::Empty,
+            ExprKind::Error => StmtKind::Empty,
+            _ if matches!(e.kind, ast::ExprKind::Call { .. })
+                && !matches!(checked.kind, ExprKind::New(_)) =>
+            {
+                StmtKind::Empty
+            }
             _ => {
                 self.error(codes::BAD_STATEMENT, e.span, "this is no statement", "its value is not used");
                 StmtKind::Empty

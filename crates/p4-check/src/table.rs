@@ -49,10 +49,12 @@ impl Checker {
                 actions = Some(p.span);
             }
         }
-        if actions.is_none() {
+        if !sound {
+            // Which of the properties counts is not known.
+        } else if actions.is_none() {
             let title = format!("table `{}` has no actions", d.name.text);
             self.error(codes::BAD_TABLE, d.name.span, title, "add `actions = { ... }`");
-        } else if sound {
+        } else {
             self.other_properties(id, d);
         }
         self.table = None;
@@ -75,13 +77,21 @@ impl Checker {
 
     fn other_properties(&mut self, id: Id<Table>, d: &ast::TableDecl) {
         let mut default = false;
+        let mut actions_seen = false;
+        let before = self.diags.error_count();
         for p in &d.properties {
+            actions_seen |= matches!(p.kind, TablePropertyKind::Actions(_));
             self.infer.clear();
             match &p.kind {
                 TablePropertyKind::Key(_) | TablePropertyKind::Actions(_) => {}
                 TablePropertyKind::Entries(entries) => self.table_entries(id, d, p, entries),
                 TablePropertyKind::Value(value) if p.name.text == "default_action" => {
                     default = true;
+                    if !actions_seen {
+                        let title = "`default_action` stands before `actions`";
+                        self.error(codes::BAD_TABLE, p.name.span, title, "it must come after");
+                        continue;
+                    }
                     self.default_action(id, p, value);
                 }
                 TablePropertyKind::Value(value) if p.name.text == "size" => {
@@ -91,7 +101,7 @@ impl Checker {
                 TablePropertyKind::Value(value) => self.property(id, p, value),
             }
         }
-        if !default {
+        if !default && self.diags.error_count() == before {
             self.implicit_default(id);
         }
     }

@@ -58,18 +58,19 @@ impl Checker {
         };
         let wanted: Vec<(Type, Direction)> = params
             .iter()
-            .map(|&p| (substitution.apply(&self.program.vars[p].ty), self.direction(p)))
+            .map(|&p| {
+                let ty = substitution.apply(&self.program.vars[p].ty);
+                (self.infer.open_any(ty), self.direction(p))
+            })
             .collect();
         let mut pending: Vec<Pending> = Vec::with_capacity(params.len());
         for ((slot, &param), (want, direction)) in slots.iter().zip(params).zip(&wanted) {
             pending.push(match slot {
                 Slot::Absent => Pending::Done(ArgValue::Absent),
-                Slot::Default => {
-                    let default = self.program.vars[param].default.clone();
-                    Pending::Done(default.map_or(ArgValue::Absent, |d| {
-                        ArgValue::Default(Expr { ty: substitution.apply(&d.ty), ..d })
-                    }))
-                }
+                Slot::Default => Pending::Done(match self.program.vars[param].default.clone() {
+                    Some(default) => ArgValue::Default(self.default_argument(default, want, substitution)),
+                    None => ArgValue::Absent,
+                }),
                 Slot::Given(i) => self.first_look(&args[*i], *i, want, *direction, rule),
             });
         }
@@ -86,7 +87,7 @@ impl Checker {
         {
             let value = match p {
                 Pending::Done(value) => value,
-                Pending::Number(e) => ArgValue::Given(self.convert(e, want)),
+                Pending::Number(e) => ArgValue::Given(self.number_argument(e, want)),
                 Pending::Hint(_) => ArgValue::Absent,
             };
             let position = match slot {
@@ -94,10 +95,15 @@ impl Checker {
                 _ => None,
             };
             let arg = Arg { value, direction: *direction, position };
-            sound &= self.check_argument(&arg, param, rule);
+            sound &= self.check_argument(&arg, param, rule) && self.check_inferred(&arg, want, rule);
             out.push(arg);
         }
         sound.then_some(out)
+    }
+
+    fn default_argument(&mut self, default: Expr, want: &Type, substitution: &Substitution) -> Expr {
+        let default = Expr { ty: substitution.apply(&default.ty), ..default };
+        self.convert(default, want)
     }
 
     fn first_look(
@@ -134,6 +140,23 @@ impl Checker {
                 Pending::Done(ArgValue::Given(self.convert(checked, want)))
             }
         }
+    }
+
+    /// A number for a parameter whose type other arguments may have told by now.
+    fn number_argument(&mut self, e: Expr, want: &Type) -> Expr {
+        if matches!(self.infer.shallow(want), Type::Infer(_)) {
+            self.unsized_number(e.span);
+            return Expr::error(e.span);
+        }
+        self.convert(e, want)
+    }
+
+    fn unsized_number(&mut self, span: Span) {
+        self.report(
+            Diagnostic::error(codes::CANNOT_INFER, "the width of this number is not known")
+                .at(span, "the parameter's type does not tell")
+                .help("give it a width: `32w5`"),
+        );
     }
 
     /// The argument of an `out` or `inout` parameter: an l-value of exactly the parameter's type.
@@ -173,14 +196,28 @@ impl Checker {
         }
         let run_time = matches!(arg.direction, Direction::In) || rule == Rule::Action;
         if run_time && let Some(at) = self.unsized_part(e) {
-            self.report(
-                Diagnostic::error(codes::CANNOT_INFER, "the width of this number is not known")
-                    .at(at, "the parameter's type does not tell")
-                    .help("give it a width: `32w5`"),
-            );
+            self.unsized_number(at);
             return false;
         }
         true
+    }
+
+    /// Checks what a type variable turned out to be: parameters with a direction are values with a size, and
+    /// functions take no parsers and controls.
+    fn check_inferred(&mut self, arg: &Arg, want: &Type, rule: Rule) -> bool {
+        let Some(e) = arg.expr() else { return true };
+        let ty = self.infer.shallow(want);
+        let bad = match ty {
+            Type::String | Type::Extern(..) => arg.direction != Direction::None,
+            Type::Parser(..) | Type::Control(..) | Type::Package(..) => rule != Rule::Constructor,
+            Type::ParserType(..) | Type::ControlType(..) => rule != Rule::Constructor,
+            _ => false,
+        };
+        if bad {
+            let what = self.program.describe_type(&ty);
+            self.error(codes::BAD_ARGUMENTS, e.span, format!("an argument here cannot be {what}"), "");
+        }
+        !bad
     }
 
     /// Where a value has an `int` in it that should have a width.

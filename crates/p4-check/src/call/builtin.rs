@@ -1,14 +1,14 @@
 //! Built-in methods of headers and stacks (P4-16 §8.17, §8.18), and the rules that core.p4's methods bring along.
 
-use base_diag::Span;
+use base_diag::{Diagnostic, Span};
 use num_bigint::BigInt;
 use p4_syntax::ast;
 
 use crate::codes;
 use crate::cx::Checker;
 use crate::typed::{
-    Arg, ArgValue, Builtin, Call, Callee, Direction, Expr, ExprKind, Function, FunctionOwner, Id, StructKind,
-    Type,
+    Arg, ArgValue, Builtin, Call, Callee, Direction, Expr, ExprKind, Function, FunctionOwner, Id, Name,
+    StructKind, Type,
 };
 
 impl Checker {
@@ -130,7 +130,20 @@ impl Checker {
             self.error(codes::BAD_ARGUMENTS, at, format!("{what} cannot be extracted"), "only headers can");
             return;
         }
-        let varbit = self.contains_varbit(ty);
+        let varbits = self.varbit_fields(ty);
+        if let [first, second, ..] = &varbits[..] {
+            self.report(
+                Diagnostic::error(
+                    codes::BAD_ARGUMENTS,
+                    "a header with two `varbit` fields cannot be extracted",
+                )
+                .at(second.span, format!("`{}` is the second", second.text))
+                .at(first.span, format!("`{}` is the first", first.text))
+                .at(at, "extracted here"),
+            );
+            return;
+        }
+        let varbit = !varbits.is_empty();
         if varbit && arguments == 1 {
             self.error(
                 codes::BAD_ARGUMENTS,
@@ -146,6 +159,13 @@ impl Checker {
                 "it has no varbit field",
             );
         }
+    }
+
+    fn varbit_fields(&self, ty: &Type) -> Vec<Name> {
+        let Type::Struct(id, args) = self.infer.shallow(ty) else { return vec![] };
+        let types = self.field_types(id, &args);
+        let fields = self.program.structs[id].fields.iter().zip(&types);
+        fields.filter(|(_, t)| self.contains_varbit(t)).map(|(f, _)| f.name.clone()).collect()
     }
 
     fn can_emit(&self, ty: &Type) -> bool {

@@ -6,6 +6,7 @@ use p4_syntax::ast;
 use crate::call::Rule;
 use crate::codes;
 use crate::cx::Checker;
+use crate::scope::Def;
 use crate::typed::{Construct, Constructed, Expr, ExprKind, Extern, Id, Substitution, Type, TypeVar, Var};
 
 impl Checker {
@@ -40,7 +41,7 @@ impl Checker {
         methods
             .iter()
             .map(|&m| &self.program.functions[m])
-            .find(|f| f.is_abstract)
+            .find(|f| f.is_abstract && !f.annotations.has("optional"))
             .map(|f| f.name.text.clone())
     }
 
@@ -54,6 +55,10 @@ impl Checker {
     ) -> Option<(Construct, Type)> {
         let resolved = self.resolve_open_type(ty);
         let resolved = self.infer.shallow(&resolved);
+        let resolved = match self.overloaded(ty, args) {
+            Some(chosen) => chosen,
+            None => resolved,
+        };
         let found = self.constructor(&resolved, args, ty.span);
         let Some((of, type_vars, params, type_args)) = found else {
             self.skip_args(args, span);
@@ -65,10 +70,49 @@ impl Checker {
         if let Some(want) = want {
             self.unify(&resolved, want);
         }
-        let type_args = self.inferred(&name, &type_vars, &type_args, span)?;
+        let explicit = matches!(ty.kind, ast::TypeKind::Specialized { .. });
+        let optional = |cx: &Checker, var: Id<TypeVar>| explicit || cx.only_absent(var, &params, &args);
+        let type_args = self.inferred(&name, &type_vars, &type_args, &optional, span)?;
         let args = self.resolve_args(args);
         let ty = self.infer.resolve(&resolved);
         Some((Construct { of, type_args, args, span }, ty))
+    }
+
+    /// Of several controls, parsers or packages of one name, the one whose constructor the arguments fit.
+    fn overloaded(&mut self, ty: &ast::Type, args: &[ast::Arg]) -> Option<Type> {
+        let (path, type_args) = match &ty.kind {
+            ast::TypeKind::Named(path) => (path, None),
+            ast::TypeKind::Specialized { base, args } => (base, Some(args)),
+            _ => return None,
+        };
+        let Some(Def::Overloaded(defs)) = self.scopes.lookup(&path.name.text).map(|b| b.def.clone()) else {
+            return None;
+        };
+        let chosen = defs.into_iter().find(|def| {
+            let params = match def {
+                Def::Parser(id) => &self.program.parsers[*id].constructor_params,
+                Def::Control(id) => &self.program.controls[*id].constructor_params,
+                Def::Package(id) => &self.program.packages[*id].params,
+                _ => return false,
+            };
+            self.fit_args(params, args).is_ok()
+        })?;
+        let vars = match chosen {
+            Def::Parser(id) => self.program.parsers[id].type_params.len(),
+            Def::Control(id) => self.program.controls[id].type_params.len(),
+            Def::Package(id) => self.program.packages[id].type_params.len(),
+            _ => 0,
+        };
+        let type_args: Vec<Type> = match type_args {
+            Some(args) if args.len() == vars => self.resolve_type_args(args),
+            _ => (0..vars).map(|_| self.infer.fresh()).collect(),
+        };
+        Some(match chosen {
+            Def::Parser(id) => Type::Parser(id, type_args.into()),
+            Def::Control(id) => Type::Control(id, type_args.into()),
+            Def::Package(id) => Type::Package(id, type_args.into()),
+            _ => Type::Error,
+        })
     }
 
     #[allow(clippy::type_complexity)]

@@ -77,7 +77,6 @@ impl Checker {
             self.no_member(&what, name, &names);
             return self.skip_args(args, span);
         }
-        self.check_call_place(&name.text, span);
         let Some(method) = self.pick(&methods, args, name.span) else { return self.skip_args(args, span) };
         let substitution = Substitution::new(&self.program.externs[id].type_params, extern_args);
         self.call_with(method, substitution, type_args, args, want, span, Callee::Method { object, method })

@@ -23,26 +23,6 @@ impl Checker {
             self.refuse(span, "`verify` outside a parser", "only parsers can fail");
             return;
         }
-        self.check_call_place(&name, span);
-    }
-
-    /// Calls need a packet: there is none where declarations of the program are evaluated.
-    pub(crate) fn check_call_place(&mut self, name: &str, span: Span) {
-        match self.place {
-            Place::TopLevel => self.refuse(
-                span,
-                &format!("`{name}` called outside parsers and controls"),
-                "this is evaluated at compile time",
-            ),
-            Place::TableProperty => {
-                self.refuse(
-                    span,
-                    &format!("`{name}` called in a table's property"),
-                    "no calls are allowed here",
-                );
-            }
-            _ => {}
-        }
     }
 
     pub(crate) fn check_action_place(&mut self, span: Span) {

@@ -1,11 +1,12 @@
 //! Annotations: structured ones are checked, unstructured ones read as values where they are values (P4-16 §20).
 
-use base_diag::Span;
+use base_diag::{Diagnostic, Span};
 use num_bigint::BigInt;
 use p4_syntax::ast::{self, AnnotationToken, AnnotationTokenKind};
 
 use crate::codes;
 use crate::cx::Checker;
+use crate::scope::Def;
 use crate::typed::{Annotation, AnnotationBody, Annotations, Expr, ExprKind, Type};
 
 impl Checker {
@@ -13,13 +14,31 @@ impl Checker {
         if list.is_empty() {
             return Annotations::default();
         }
-        Annotations::new(list.iter().map(|a| self.annotation(a)).collect())
+        for (i, a) in list.iter().enumerate() {
+            let structured = |b: &ast::AnnotationBody| {
+                matches!(b, ast::AnnotationBody::List(_) | ast::AnnotationBody::Record(_))
+            };
+            let before = list[..i].iter().find(|b| b.name.text == a.name.text);
+            if let Some(before) = before.filter(|b| structured(&a.body) || structured(&b.body)) {
+                let at = before.name.span;
+                self.report(
+                    Diagnostic::error(codes::BAD_ANNOTATION, format!("`@{}` stands twice", a.name.text))
+                        .at(a.name.span, "a structured annotation stands once")
+                        .at(at, "first here"),
+                );
+            }
+        }
+        let annotations: Vec<Annotation> = list.iter().map(|a| self.annotation(a)).collect();
+        for a in annotations.iter().filter(|a| a.name == "name" && a.string().is_none()) {
+            self.error(codes::BAD_ANNOTATION, a.span, "`@name` takes one string", "");
+        }
+        Annotations::new(annotations)
     }
 
     fn annotation(&mut self, a: &ast::Annotation) -> Annotation {
         let body = match &a.body {
             ast::AnnotationBody::Empty => AnnotationBody::Empty,
-            ast::AnnotationBody::Tokens(tokens) if a.pragma => raw(tokens),
+            ast::AnnotationBody::Tokens(tokens) if a.pragma && !is_string(tokens) => raw(tokens),
             ast::AnnotationBody::Tokens(tokens) => match self.token_values(tokens) {
                 Some(values) => AnnotationBody::Values(values),
                 None => raw(tokens),
@@ -77,23 +96,40 @@ impl Checker {
                 Some(Expr { kind: ExprKind::Bool(t.text == "true"), ty: Type::Bool, span: t.span })
             }
             [t] if t.kind == AnnotationTokenKind::Word => {
-                self.scopes.lookup(&t.text)?;
+                let Def::Const(_) = self.scopes.lookup(&t.text)?.def else { return None };
                 let value = self.expr(&path(t), None);
                 crate::expr::is_literal(&value.kind).then_some(value)
             }
             [t, dot, member] if dot.text == "." && t.kind == AnnotationTokenKind::Word => {
-                if t.text != "error" {
-                    self.scopes.lookup(&t.text)?;
-                }
+                let Def::Enum(id) = self.scopes.lookup(&t.text)?.def else { return None };
+                self.program.enums[id].members.iter().find(|m| m.name.text == member.text)?;
                 let name = ast::Name { text: member.text.clone(), span: member.span };
                 let span = t.span.to(member.span);
                 let e = ast::Expr { kind: ast::ExprKind::Member { base: Box::new(path(t)), name }, span };
                 let value = self.expr(&e, None);
                 crate::expr::is_literal(&value.kind).then_some(value)
             }
+            [first, rest @ ..] if first.kind == AnnotationTokenKind::String => {
+                let mut text = first.text.to_string();
+                let mut span = first.span;
+                for pair in rest.chunks(2) {
+                    let [plus, next] = pair else { return None };
+                    if plus.text != "++" || next.kind != AnnotationTokenKind::String {
+                        return None;
+                    }
+                    text.push_str(&next.text);
+                    span = span.to(next.span);
+                }
+                Some(Expr { kind: ExprKind::String(text.into()), ty: Type::String, span })
+            }
             _ => None,
         }
     }
+}
+
+/// True for one string alone: the value of `@pragma name "x"`.
+fn is_string(tokens: &[AnnotationToken]) -> bool {
+    matches!(tokens, [t] if t.kind == AnnotationTokenKind::String)
 }
 
 fn path(t: &AnnotationToken) -> ast::Expr {

@@ -43,8 +43,37 @@ impl Checker {
         self.scopes.leave();
         let declared = Package { name: name(&d.name), type_params, params, annotations, span: d.span };
         let id = self.program.packages.push(declared);
-        self.bind(&d.name, Def::Package(id));
+        self.bind_block(&d.name, Def::Package(id));
         id
+    }
+
+    /// Binds a parser, control or package. Two of one name must differ in their constructor parameters.
+    fn bind_block(&mut self, name: &ast::Name, def: Def) {
+        let before = self.scopes.lookup_here(&name.text).map(|b| b.def.clone());
+        let mut defs = match before {
+            Some(Def::Overloaded(defs)) => defs,
+            Some(before @ (Def::Parser(_) | Def::Control(_) | Def::Package(_))) => vec![before],
+            _ => return self.bind(name, def),
+        };
+        let same_kind = defs.iter().all(|d| std::mem::discriminant(d) == std::mem::discriminant(&def));
+        let names = self.constructor_names(&def);
+        if !same_kind || defs.iter().any(|d| self.constructor_names(d) == names) {
+            return self.bind(name, def);
+        }
+        defs.push(def);
+        self.scopes.rebind(&name.text, Def::Overloaded(defs));
+    }
+
+    fn constructor_names(&self, def: &Def) -> Vec<&str> {
+        let params = match def {
+            Def::Parser(id) => &self.program.parsers[*id].constructor_params,
+            Def::Control(id) => &self.program.controls[*id].constructor_params,
+            Def::Package(id) => &self.program.packages[*id].params,
+            _ => return vec![],
+        };
+        let mut names: Vec<&str> = params.iter().map(|&p| self.program.vars[p].name.text.as_str()).collect();
+        names.sort_unstable();
+        names
     }
 
     pub(crate) fn parser(&mut self, d: &ast::ParserDecl) -> Id<Parser> {
@@ -77,7 +106,7 @@ impl Checker {
         self.scopes.leave();
         self.scopes.leave();
         self.place = Place::TopLevel;
-        self.bind(&d.name, Def::Parser(id));
+        self.bind_block(&d.name, Def::Parser(id));
         id
     }
 
@@ -113,7 +142,7 @@ impl Checker {
         self.scopes.leave();
         self.scopes.leave();
         self.place = Place::TopLevel;
-        self.bind(&d.name, Def::Control(id));
+        self.bind_block(&d.name, Def::Control(id));
         id
     }
 

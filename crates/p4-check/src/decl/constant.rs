@@ -4,7 +4,7 @@ use base_diag::{Diagnostic, Span};
 use p4_syntax::ast;
 
 use crate::codes;
-use crate::cx::{Checker, name};
+use crate::cx::{Checker, Place, name};
 use crate::scope::Def;
 use crate::typed::{Const, Expr, ExprKind, Id, Type, Var, VarKind};
 
@@ -53,8 +53,27 @@ impl Checker {
             span: d.span,
         };
         let id = self.program.vars.push(var);
+        self.refuse_shadowed_parameter(&d.name);
         self.bind(&d.name, Def::Var(id));
         (id, init)
+    }
+
+    /// A variable of an `apply` block or state cannot hide a parameter of its control or parser.
+    fn refuse_shadowed_parameter(&mut self, name: &ast::Name) {
+        if !matches!(self.place, Place::ControlApply | Place::ParserState) {
+            return;
+        }
+        let Some(binding) = self.scopes.lookup(&name.text) else { return };
+        if let Def::Var(hidden) = binding.def
+            && matches!(self.program.vars[hidden].kind, VarKind::Param(_) | VarKind::ConstructorParam)
+        {
+            let at = binding.span;
+            self.report(
+                Diagnostic::error(codes::DUPLICATE, format!("`{}` hides a parameter", name.text))
+                    .at(name.span, "this variable")
+                    .at(at, "the parameter"),
+            );
+        }
     }
 
     /// The type if a variable can have it, else an error.

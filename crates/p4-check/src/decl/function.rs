@@ -7,7 +7,7 @@ use crate::codes;
 use crate::cx::{Checker, Place, name};
 use crate::decl::ParamOf;
 use crate::scope::Def;
-use crate::typed::{Action, Block, Direction, Extern, Function, FunctionOwner, Id, Type, TypeArgs, Var};
+use crate::typed::{Action, Block, Direction, Extern, Function, FunctionOwner, Id, Type, Var};
 
 impl Checker {
     pub(crate) fn extern_function(&mut self, d: &ast::ExternFunction) -> Id<Function> {
@@ -34,8 +34,8 @@ impl Checker {
 
     pub(crate) fn function(&mut self, d: &ast::FunctionDecl) -> Id<Function> {
         let id = self.function_head(d, FunctionOwner::Program);
-        self.bind_function(&d.name, id);
         self.function_body(d, id, Place::Function);
+        self.bind_function(&d.name, id);
         id
     }
 
@@ -167,21 +167,20 @@ impl Checker {
 
     pub(crate) fn extern_decl(&mut self, d: &ast::ExternDecl) -> Id<Extern> {
         let annotations = self.annotations(&d.annotations);
-        let id = match self.scopes.lookup_here(&d.name.text).map(|b| b.def.clone()) {
-            Some(Def::Extern(id)) if self.is_forward(id) => id,
-            _ => {
-                let id = self.program.externs.push(Extern {
-                    name: name(&d.name),
-                    type_params: vec![],
-                    constructors: vec![],
-                    methods: vec![],
-                    annotations: annotations.clone(),
-                    span: d.span,
-                });
-                self.bind(&d.name, Def::Extern(id));
-                id
-            }
+        let forward = match self.scopes.lookup_here(&d.name.text).map(|b| b.def.clone()) {
+            Some(Def::Extern(id)) if self.is_forward(id) => Some(id),
+            _ => None,
         };
+        let id = forward.unwrap_or_else(|| {
+            self.program.externs.push(Extern {
+                name: name(&d.name),
+                type_params: vec![],
+                constructors: vec![],
+                methods: vec![],
+                annotations: annotations.clone(),
+                span: d.span,
+            })
+        });
         self.scopes.enter();
         let type_params = self.type_params(&d.type_params);
         let record = &mut self.program.externs[id];
@@ -191,6 +190,9 @@ impl Checker {
             self.method(id, &d.name, m);
         }
         self.scopes.leave();
+        if forward.is_none() {
+            self.bind(&d.name, Def::Extern(id));
+        }
         id
     }
 
@@ -217,7 +219,7 @@ impl Checker {
         let type_params = self.type_params(&m.type_params);
         let returns = m.return_type.as_ref().map_or(Type::Void, |t| self.return_type(t));
         let params =
-            self.params(&m.params, if is_constructor { ParamOf::Constructor } else { ParamOf::Extern });
+            self.params(&m.params, if is_constructor { ParamOf::ExternConstructor } else { ParamOf::Extern });
         self.scopes.leave();
         let function = Function {
             name: name(&m.name),
@@ -285,10 +287,5 @@ impl Checker {
                 .at(data.name.span, format!("`{}` is set by the control plane", data.name.text))
                 .at(late.name.span, "this has a direction"),
         );
-    }
-
-    /// The type variables of a declaration as the arguments of its own type.
-    pub(crate) fn own_args(&self, vars: &[Id<crate::typed::TypeVar>]) -> TypeArgs {
-        vars.iter().map(|&v| Type::Var(v)).collect()
     }
 }

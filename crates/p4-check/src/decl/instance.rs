@@ -106,11 +106,7 @@ impl Checker {
             }
             return;
         };
-        if self.abstract_method(owner).is_none() {
-            let title = "the extern has no abstract methods to implement";
-            self.error(codes::BAD_CONSTRUCTION, d.name.span, title, "leave out the initializer block");
-            return;
-        }
+        let before = self.diags.error_count();
         let ty = self.program.instances[id].ty.clone();
         self.scopes.enter();
         let outer = self.this.replace(ty.clone());
@@ -126,11 +122,25 @@ impl Checker {
         }
         self.this = outer;
         self.scopes.leave();
+        if self.diags.error_count() > before {
+            return;
+        }
+        let methods = self.program.externs[owner].methods.clone();
+        if !methods.iter().any(|&m| self.program.functions[m].is_abstract) {
+            let title = "the extern has no abstract methods to implement";
+            self.error(codes::BAD_CONSTRUCTION, d.name.span, title, "leave out the initializer block");
+            return;
+        }
         let done = &self.program.instances[id].implementations;
         let methods = &self.program.externs[owner].methods;
         let missing = methods
             .iter()
-            .find(|&&m| self.program.functions[m].is_abstract && done.iter().all(|i| i.method != m))
+            .find(|&&m| {
+                let method = &self.program.functions[m];
+                method.is_abstract
+                    && !method.annotations.has("optional")
+                    && done.iter().all(|i| i.method != m)
+            })
             .map(|&m| self.program.functions[m].name.text.clone());
         if let Some(missing) = missing {
             self.unimplemented_method(d, &missing);
@@ -151,17 +161,24 @@ impl Checker {
         let candidates = self.methods_named(owner, &f.name.text);
         let method = candidates.iter().copied().find(|&m| {
             let method = &self.program.functions[m];
-            method.is_abstract && method.params.len() == f.params.len()
+            method.is_abstract
+                && method.params.len() >= f.params.len()
+                && method.params[f.params.len()..].iter().all(|&p| self.may_omit(p))
         });
+        let before = self.diags.error_count();
+        self.function_body(f, function, Place::Method);
+        let sound = self.diags.error_count() == before;
         match method {
+            None if !sound => {}
             None => {
                 let name = self.program.externs[owner].name.text.clone();
                 let title = format!("`{name}` has no abstract method `{}`", f.name.text);
                 self.error(codes::BAD_CONSTRUCTION, f.name.span, title, "with these parameters");
             }
-            Some(method) if self.implements(method, function, owner, ty) => {
+            Some(method) if sound && self.implements(method, function, owner, ty) => {
                 self.program.instances[id].implementations.push(Implementation { method, function });
             }
+            Some(_) if !sound => {}
             Some(method) => {
                 let (wanted, at) = (self.signature(method), self.program.functions[method].span);
                 self.report(
@@ -175,7 +192,6 @@ impl Checker {
                 self.program.instances[id].implementations.push(Implementation { method, function });
             }
         }
-        self.function_body(f, function, Place::Method);
     }
 
     /// True if the function has the method's parameters and result.
@@ -189,7 +205,7 @@ impl Checker {
         let Type::Extern(_, args) = ty else { return true };
         let substitution = Substitution::new(&self.program.externs[owner].type_params, args);
         let (m, f) = (&self.program.functions[method], &self.program.functions[function]);
-        if m.type_params.len() != f.type_params.len() || m.params.len() != f.params.len() {
+        if m.type_params.len() != f.type_params.len() {
             return false;
         }
         let mut substitution = substitution;

@@ -22,6 +22,8 @@ pub(crate) enum ParamOf {
     ApplyType,
     /// A constructor of a parser or control.
     Constructor,
+    /// A constructor of an extern.
+    ExternConstructor,
     Package,
 }
 
@@ -33,7 +35,7 @@ impl Checker {
 
     fn param(&mut self, p: &ast::Param, of: ParamOf) -> Id<Var> {
         let annotations = self.annotations(&p.annotations);
-        let ty = self.resolve_type(&p.ty);
+        let ty = self.resolve_param_type(&p.ty);
         let direction = match p.direction {
             ast::Direction::None => Direction::None,
             ast::Direction::In => Direction::In,
@@ -51,7 +53,8 @@ impl Checker {
                 );
                 return None;
             }
-            let value = self.expr_as(e, &ty);
+            let open = self.open_vars(&ty);
+            let value = self.expr_as(e, &open);
             if !value.ty.is_error() && !self.is_known(&value) {
                 let title = format!("the default value of `{}` is not constant", p.name.text);
                 self.error(codes::NOT_CONSTANT, e.span, title, "not known at compile time");
@@ -63,7 +66,7 @@ impl Checker {
         if optional && p.default.is_some() {
             let title = format!("`{}` is optional and has a default value", p.name.text);
             self.error(codes::BAD_PARAMETER, p.name.span, title, "use one of the two");
-        } else if optional && matches!(of, ParamOf::Action | ParamOf::Apply | ParamOf::Function) {
+        } else if optional && matches!(of, ParamOf::Action | ParamOf::Function | ParamOf::Constructor) {
             let title = format!("`{}` cannot be optional", p.name.text);
             self.error(
                 codes::BAD_PARAMETER,
@@ -73,7 +76,7 @@ impl Checker {
             );
         }
         let kind = match of {
-            ParamOf::Constructor | ParamOf::Package => VarKind::ConstructorParam,
+            ParamOf::Constructor | ParamOf::ExternConstructor | ParamOf::Package => VarKind::ConstructorParam,
             _ => VarKind::Param(direction),
         };
         let var = Var { name: name(&p.name), ty, kind, default, optional, annotations, span: p.span };
@@ -82,10 +85,26 @@ impl Checker {
         id
     }
 
+    /// `ty` with the type variables of its declaration unknown: a default value may be of any such type.
+    fn open_vars(&mut self, ty: &Type) -> Type {
+        let mut known: Vec<(Type, Type)> = vec![];
+        ty.map(&mut |t| {
+            if !matches!(t, Type::Var(_)) {
+                return None;
+            }
+            let found = known.iter().find(|(var, _)| var == t).map(|(_, fresh)| fresh.clone());
+            Some(found.unwrap_or_else(|| {
+                let fresh = self.infer.fresh();
+                known.push((t.clone(), fresh.clone()));
+                fresh
+            }))
+        })
+    }
+
     fn check_param(&mut self, p: &ast::Param, ty: Type, direction: Direction, of: ParamOf) -> Type {
         let shallow = self.infer.shallow(&ty);
         let name = &p.name.text;
-        let constructor = matches!(of, ParamOf::Constructor | ParamOf::Package);
+        let constructor = matches!(of, ParamOf::Constructor | ParamOf::ExternConstructor | ParamOf::Package);
         if constructor && direction != Direction::None {
             let title = format!("constructor parameter `{name}` has a direction");
             self.error(codes::BAD_PARAMETER, p.span, title, "constructors run at compile time");
@@ -93,9 +112,10 @@ impl Checker {
         let (bad, why): (bool, &str) = match &shallow {
             Type::Void => (true, "it has no values"),
             Type::Package(..) => (of != ParamOf::Package, "packages are arguments of packages only"),
-            Type::Parser(..) | Type::Control(..) | Type::ParserType(..) | Type::ControlType(..) => {
-                let extern_function = of == ParamOf::Extern;
-                (!constructor && !extern_function, "parsers and controls are arguments of constructors only")
+            Type::Parser(..) | Type::Control(..) => (true, "declare a parser or control type and use it"),
+            Type::ParserType(..) | Type::ControlType(..) => {
+                let fits = matches!(of, ParamOf::Constructor | ParamOf::Package);
+                (!fits, "parsers and controls are arguments of parsers, controls and packages only")
             }
             Type::Extern(..) if of == ParamOf::Action => (true, "an action's data are values"),
             Type::Int | Type::String if of == ParamOf::Action => (true, "an action's data have a size"),

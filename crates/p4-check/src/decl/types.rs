@@ -36,23 +36,12 @@ impl Checker {
         let type_params = self.type_params(&d.type_params);
         let mut fields: Vec<Field> = Vec::with_capacity(d.fields.len());
         let mut seen: FxHashMap<&str, base_diag::Span> = FxHashMap::default();
-        let mut varbit = None;
         for f in &d.fields {
             let ty = self.resolve_type(&f.ty);
             let ty = self.check_field(kind, &name(&f.name), ty, f.name.span);
             if let Some(before) = seen.insert(&f.name.text, f.name.span) {
                 self.duplicate(&f.name.text, f.name.span, before);
                 continue;
-            }
-            if kind == StructKind::Header && self.contains_varbit(&ty) {
-                if let Some(before) = varbit {
-                    self.report(
-                        Diagnostic::error(codes::BAD_NESTING, "a header has one `varbit` field at most")
-                            .at(f.name.span, "this is the second")
-                            .at(before, "this is the first"),
-                    );
-                }
-                varbit = Some(f.name.span);
             }
             let annotations = self.annotations(&f.annotations);
             fields.push(Field { name: name(&f.name), ty, annotations });
@@ -97,6 +86,7 @@ impl Checker {
         });
         self.bind(&d.name, Def::Enum(id));
         let mut seen: FxHashMap<&str, base_diag::Span> = FxHashMap::default();
+        self.scopes.enter();
         for m in &d.members {
             if let Some(before) = seen.insert(&m.name.text, m.name.span) {
                 self.duplicate(&m.name.text, m.name.span, before);
@@ -129,8 +119,12 @@ impl Checker {
                 (None, None) => None,
             };
             let member = EnumMember { name: name(&m.name), value, annotations: Annotations::default() };
-            self.program.enums[id].members.push(member);
+            let members = &mut self.program.enums[id].members;
+            members.push(member);
+            let index = members.len() as u32 - 1;
+            self.scopes.bind(&m.name.text, Def::EnumMember(id, index), m.name.span);
         }
+        self.scopes.leave();
         id
     }
 
@@ -162,6 +156,9 @@ impl Checker {
 
     pub(crate) fn typedef(&mut self, d: &ast::TypedefDecl) -> Option<Decl> {
         let annotations = self.annotations(&d.annotations);
+        if let Some(inline) = &d.inline {
+            self.decl(inline);
+        }
         let ty = self.resolve_type(&d.ty);
         if d.kind == ast::TypedefKind::Alias {
             let ty = match ty {

@@ -209,8 +209,7 @@ impl Checker {
         Expr::error(span)
     }
 
-    /// Reports a divisor that is zero or negative. Division is for numbers known at compile time and for powers
-    /// of two (P4-16 §8.8).
+    /// Reports a divisor that is zero, and numbers that are negative (P4-16 §8.8).
     fn bad_division(&mut self, a: &Expr, b: &Expr, span: Span) -> bool {
         let divisor = self.int_value(b);
         let negative = divisor.as_ref().is_some_and(|d| d < &BigInt::ZERO)
@@ -225,17 +224,6 @@ impl Checker {
                 span,
                 "division of negative numbers",
                 "only natural numbers can be divided",
-            );
-            return true;
-        }
-        let run_time = !self.is_known(a) || !self.is_known(b);
-        let power = divisor.is_some_and(|d| d.magnitude().count_ones() == 1);
-        let numbers = matches!(self.numeric(&a.ty), Type::Bit(_));
-        if run_time && numbers && !power {
-            self.report(
-                Diagnostic::error(codes::NOT_CONSTANT, "division at run time")
-                    .at(span, "its operands are not known at compile time")
-                    .note("a value of the data plane can be divided by powers of two only"),
             );
             return true;
         }

@@ -47,7 +47,7 @@ impl Checker {
         if let (ExprKind::Bool(value), Type::Bit(1)) = (&operand.kind, to) {
             return Ok(Expr { kind: ExprKind::Int(BigInt::from(u8::from(*value))), ty: to.clone(), span });
         }
-        if self.can_cast(&from, to, 0) && (*to != Type::Int || self.is_known(&operand)) {
+        if self.can_cast(&from, to, 0) {
             return Ok(Expr {
                 kind: ExprKind::Cast { operand: Box::new(operand), implicit: false },
                 ty: to.clone(),
@@ -122,8 +122,11 @@ impl Checker {
                 Some(under) => self.can_cast(&from, under, depth + 1),
                 None => false,
             },
-            (_, Type::NewType(id)) => self.can_cast(&from, &self.program.new_types[*id].of, depth + 1),
-            (Type::NewType(id), _) => self.can_cast(&self.program.new_types[*id].of, &to, depth + 1),
+            (Type::Int, Type::NewType(id)) => {
+                self.can_cast(&from, &self.program.new_types[*id].of, depth + 1)
+            }
+            (_, Type::NewType(id)) => from == self.program.new_types[*id].of,
+            (Type::NewType(id), _) => to == self.program.new_types[*id].of,
             _ => false,
         }
     }

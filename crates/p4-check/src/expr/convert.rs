@@ -17,6 +17,10 @@ impl Checker {
         match (&from, &to) {
             (Type::Error, _) | (_, Type::Error) => Ok(Expr::error(expr.span)),
             (Type::Int, Type::Bit(_) | Type::Signed(_)) => Ok(self.int_to(expr, &to)),
+            (Type::Int, Type::NewType(_)) if matches!(expr.kind, ExprKind::Int(_)) => {
+                self.int_to_new_type(expr, &to)
+            }
+            (Type::Bit(_) | Type::Signed(_), Type::Int) => Ok(self.implicit_cast(expr, &to)),
             (Type::Enum(id), Type::Bit(_) | Type::Signed(_))
                 if self.program.enums[*id].underlying.as_ref() == Some(&to) =>
             {
@@ -41,10 +45,22 @@ impl Checker {
         }
     }
 
+    /// A number made a new type of numbers.
+    fn int_to_new_type(&mut self, expr: Expr, to: &Type) -> Result<Expr, Expr> {
+        let under = self.underlying(to);
+        if under.fixed_width().is_none() {
+            return Err(expr);
+        }
+        let number = self.int_to(expr, &under);
+        Ok(Expr { ty: to.clone(), ..number })
+    }
+
     pub(crate) fn implicit_cast(&self, expr: Expr, to: &Type) -> Expr {
         let span = expr.span;
         let kind = match self.int_value(&expr) {
-            Some(value) if to.fixed_width().is_some() => ExprKind::Int(super::wrap(&value, to)),
+            Some(value) if to.fixed_width().is_some() || *to == Type::Int => {
+                ExprKind::Int(super::wrap(&value, to))
+            }
             _ => ExprKind::Cast { operand: Box::new(expr), implicit: true },
         };
         Expr { kind, ty: to.clone(), span }

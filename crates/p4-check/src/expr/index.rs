@@ -45,7 +45,7 @@ impl Checker {
             return Expr::error(span);
         }
         if let Some(value) = self.int_value(&index)
-            && (value < BigInt::ZERO || value >= BigInt::from(n))
+            && (value < BigInt::ZERO || (value >= BigInt::from(n) && n > 0))
         {
             let why = format!("the array has {}", crate::cx::count(n as usize, "element"));
             self.error(codes::BAD_INDEX, index.span, format!("index {value} is out of bounds"), why);

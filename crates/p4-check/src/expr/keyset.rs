@@ -1,11 +1,27 @@
 //! Keysets: what a `select` case or a table entry matches (P4-16 §8.15).
 
+use std::borrow::Cow;
+
 use base_diag::{Diagnostic, Span};
-use p4_syntax::ast::{KeysetElement, KeysetElementKind};
+use p4_syntax::ast::{self, KeysetElement, KeysetElementKind};
 
 use crate::codes;
 use crate::cx::Checker;
-use crate::typed::{Expr, ExprKind, KeySet, Type};
+use crate::typed::walk::Visitor;
+use crate::typed::{Call, Expr, ExprKind, KeySet, Type};
+
+/// The sets of a keyset for `n` keys: a list `{a, b}` that stands alone is one for each key.
+pub(crate) fn listed(elements: &[KeysetElement], n: usize) -> Cow<'_, [KeysetElement]> {
+    if let [KeysetElement { kind: KeysetElementKind::Value(e), .. }] = elements
+        && let ast::ExprKind::List(items) = &e.kind
+        && items.len() == n
+    {
+        let sets =
+            items.iter().map(|i| KeysetElement { kind: KeysetElementKind::Value(i.clone()), span: i.span });
+        return Cow::Owned(sets.collect());
+    }
+    Cow::Borrowed(elements)
+}
 
 impl Checker {
     /// The set for a key of this type; `None` if something is wrong.
@@ -20,6 +36,15 @@ impl Checker {
                     return self.value_set_for(&value, key).then_some(KeySet::ValueSet(id, element.span));
                 }
                 let value = self.convert(value, key);
+                if has_call(&value) {
+                    self.error(
+                        codes::CALL_PLACE,
+                        value.span,
+                        "a call in a keyset",
+                        "no calls are allowed here",
+                    );
+                    return None;
+                }
                 (!value.ty.is_error()).then_some(KeySet::Value(value))
             }
             KeysetElementKind::Mask(a, b) => {
@@ -39,7 +64,15 @@ impl Checker {
 
     fn keyset_pair(&mut self, a: Expr, b: Expr, number: &Type) -> Option<(Expr, Expr)> {
         let (a, b) = (self.convert(a, number), self.convert(b, number));
-        (!a.ty.is_error() && !b.ty.is_error()).then_some((a, b))
+        if a.ty.is_error() || b.ty.is_error() {
+            return None;
+        }
+        if let Some(bad) = [&a, &b].into_iter().find(|e| !self.is_known(e)) {
+            let title = "masks and ranges must be known at compile time";
+            self.error(codes::NOT_CONSTANT, bad.span, title, "its value depends on the packet");
+            return None;
+        }
+        Some((a, b))
     }
 
     /// The type of the operands of `&&&` and `..` for a key.
@@ -75,4 +108,17 @@ impl Checker {
         );
         false
     }
+}
+
+/// True if evaluating the expression calls something.
+fn has_call(e: &Expr) -> bool {
+    struct Finder(bool);
+    impl Visitor for Finder {
+        fn call(&mut self, _: &Call) {
+            self.0 = true;
+        }
+    }
+    let mut finder = Finder(false);
+    finder.expr(e);
+    finder.0
 }

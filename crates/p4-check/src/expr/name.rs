@@ -26,6 +26,7 @@ impl Checker {
             Def::ValueSet(id) => {
                 (ExprKind::ValueSet(id), Type::Set(self.program.value_sets[id].element.clone().into()))
             }
+            Def::EnumMember(id, member) => (ExprKind::EnumMember(id, member), Type::Enum(id)),
             Def::MatchKind(id) => (ExprKind::MatchKind(id), Type::MatchKind),
             other => {
                 let label = match &other {

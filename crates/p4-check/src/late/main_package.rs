@@ -12,7 +12,7 @@ pub(crate) fn check_main(program: &Program, diags: &mut Diagnostics) {
                 &program.instances[*id].name
             }
             Decl::Const(id) => &program.consts[*id].name,
-            Decl::Function(id) => &program.functions[*id].name,
+            Decl::Extern(id) => &program.externs[*id].name,
             Decl::Action(id) => &program.actions[*id].name,
             Decl::Parser(id) => &program.parsers[*id].name,
             Decl::Control(id) => &program.controls[*id].name,

@@ -7,6 +7,7 @@ use smol_str::SmolStr;
 
 use crate::codes;
 use crate::cx::{Checker, count, name};
+use crate::expr::listed;
 use crate::scope::Def;
 use crate::typed::{Expr, ExprKind, KeySet, SelectCase, State, Target, Transition, Type};
 
@@ -25,7 +26,8 @@ impl Checker {
             self.bind(&s.name, Def::State(i as u32));
             names.entry(s.name.text.clone()).or_insert(i as u32);
         }
-        if !names.contains_key("start") {
+        let built_in = |s: &ast::State| s.name.text == "accept" || s.name.text == "reject";
+        if !names.contains_key("start") && !d.states.iter().any(built_in) {
             let title = format!("parser `{}` has no state `start`", d.name.text);
             self.error(codes::BAD_STATE, d.name.span, title, "");
         }
@@ -113,18 +115,19 @@ impl Checker {
     fn select_sets(&mut self, keyset: &ast::Keyset, types: &[Type]) -> Option<Vec<KeySet>> {
         if let [only] = &keyset.elements[..]
             && !keyset.tuple
-            && (types.len() != 1 || self.is_composite_set(only, types))
+            && (self.is_composite_set(only, types)
+                || listed(&keyset.elements, types.len()).len() != types.len())
         {
             return self.single_set(only, types, keyset.span);
         }
-        if keyset.elements.len() != types.len() {
+        if listed(&keyset.elements, types.len()).len() != types.len() {
             let label = format!("{} given, {} wanted", count(keyset.elements.len(), "set"), types.len());
             self.error(codes::BAD_SELECT, keyset.span, "wrong number of sets for `select`", label);
             return None;
         }
         let mut out = Vec::with_capacity(types.len());
         let mut sound = true;
-        for (element, ty) in keyset.elements.iter().zip(types) {
+        for (element, ty) in listed(&keyset.elements, types.len()).iter().zip(types) {
             match self.keyset(element, ty) {
                 Some(set) => out.push(set),
                 None => sound = false,
@@ -159,12 +162,6 @@ impl Checker {
                 if let ExprKind::ValueSet(id) = value.kind {
                     return self.composite_set(&value, types).then(|| vec![KeySet::ValueSet(id, span)]);
                 }
-                if let ExprKind::Tuple(parts) = value.kind
-                    && parts.len() == types.len()
-                {
-                    let sets = parts.into_iter().zip(types).map(|(p, t)| KeySet::Value(self.convert(p, t)));
-                    return Some(sets.collect());
-                }
             }
             _ => {}
         }
@@ -173,14 +170,22 @@ impl Checker {
         None
     }
 
+    /// The single values in a record or tuple.
+    fn flatten_parts(&self, ty: &Type, parts: &mut Vec<Type>) {
+        match self.infer.shallow(ty) {
+            Type::Struct(id, args) => {
+                self.field_types(id, &args).iter().for_each(|t| self.flatten_parts(t, parts))
+            }
+            Type::Tuple(members) => members.iter().for_each(|t| self.flatten_parts(t, parts)),
+            other => parts.push(other),
+        }
+    }
+
     /// True if the elements of a value set are records with a field for each key.
     fn composite_set(&mut self, value: &Expr, types: &[Type]) -> bool {
         let Type::Set(element) = self.infer.shallow(&value.ty) else { return false };
-        let parts = match self.infer.shallow(&element) {
-            Type::Struct(id, args) => self.field_types(id, &args),
-            Type::Tuple(members) => members.to_vec(),
-            other => vec![other],
-        };
+        let mut parts = vec![];
+        self.flatten_parts(&element, &mut parts);
         if parts.len() == types.len() && parts.iter().zip(types).all(|(p, t)| self.unify(p, t)) {
             return true;
         }

@@ -164,13 +164,17 @@ impl Checker {
     /// `NoAction` as the default action of a table that names none.
     pub(crate) fn implicit_default(&mut self, table: Id<Table>) {
         let found = self.scopes.lookup_global("NoAction").map(|b| b.def.clone());
+        let declared = self.scopes.lookup_global("NoAction").map_or(Span::NONE, |b| b.span);
         let span = self.program.tables[table].name.span;
         let action = match found {
             Some(Def::Action(id)) if self.program.actions[id].params.is_empty() => id,
             Some(Def::Error) => return,
             Some(_) => {
-                let label = "the default action of tables that name none";
-                self.error(codes::NO_NOACTION, span, "`NoAction` is not an action without parameters", label);
+                self.report(
+                    Diagnostic::error(codes::NO_NOACTION, "`NoAction` is not an action without parameters")
+                        .at(declared, "the default action of tables that name none")
+                        .at(span, "such as this one"),
+                );
                 return;
             }
             None => {
@@ -233,7 +237,28 @@ fn same_expr(a: &Expr, b: &Expr) -> bool {
         (Tuple(x), Tuple(y)) | (List(x), List(y)) | (Array(x), Array(y)) => {
             x.len() == y.len() && x.iter().zip(y).all(|(f, g)| same_expr(f, g))
         }
+        (Call(x), Call(y)) => same_call(x, y),
         (Invalid, Invalid) | (Default, Default) => a.ty == b.ty,
         _ => false,
     }
+}
+
+fn same_call(a: &crate::typed::Call, b: &crate::typed::Call) -> bool {
+    use crate::typed::Callee;
+    let same = match (&a.callee, &b.callee) {
+        (Callee::Function(x), Callee::Function(y)) => x == y,
+        (Callee::Method { object: x, method: f }, Callee::Method { object: y, method: g }) => {
+            f == g && same_expr(x, y)
+        }
+        (Callee::Builtin { object: x, method: f }, Callee::Builtin { object: y, method: g }) => {
+            f == g && same_expr(x, y)
+        }
+        _ => false,
+    };
+    let args = |x: &Arg, y: &Arg| match (x.expr(), y.expr()) {
+        (Some(x), Some(y)) => same_expr(x, y),
+        (None, None) => true,
+        _ => false,
+    };
+    same && a.type_args == b.type_args && a.args.iter().zip(&b.args).all(|(x, y)| args(x, y))
 }

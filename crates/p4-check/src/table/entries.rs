@@ -6,6 +6,7 @@ use p4_syntax::ast;
 
 use crate::codes;
 use crate::cx::{Checker, count};
+use crate::expr::listed;
 use crate::typed::{Entries, Entry, ExprKind, Id, KeySet, Table, Type};
 
 impl Checker {
@@ -19,9 +20,14 @@ impl Checker {
         let keys = d.properties.iter().position(|q| matches!(q.kind, ast::TablePropertyKind::Key(_)));
         let here = d.properties.iter().position(|q| std::ptr::eq(q, p));
         match keys {
+            None if entries.is_empty() => {}
             None => {
                 let title = format!("table `{}` has entries and no key", d.name.text);
-                self.error(codes::BAD_ENTRY, p.name.span, title, "");
+                self.report(
+                    Diagnostic::error(codes::BAD_ENTRY, title)
+                        .at(d.name.span, "without a key nothing can be looked up")
+                        .at(p.name.span, "these can never match"),
+                );
                 return;
             }
             Some(at) if here.is_some_and(|h| h < at) => {
@@ -43,7 +49,7 @@ impl Checker {
                 }
                 if written == 0 && !entries.is_empty() {
                     let title = format!("table `{}` has entries and no key", d.name.text);
-                    self.error(codes::BAD_ENTRY, p.name.span, title, "");
+                    self.error(codes::BAD_ENTRY, d.name.span, title, "");
                     return;
                 }
             }
@@ -56,6 +62,10 @@ impl Checker {
     fn entry(&mut self, table: Id<Table>, is_const: bool, e: &ast::Entry) -> Option<Entry> {
         self.infer.clear();
         let annotations = self.annotations(&e.annotations);
+        self.scopes.lookup(&e.action.path.name.text).map(|b| b.span).or_else(|| {
+            self.action_named(&e.action.path);
+            None
+        })?;
         let types: Vec<Type> = self.program.tables[table].keys.iter().map(|k| k.expr.ty.clone()).collect();
         let sets = self.entry_sets(&e.keyset, &types);
         let priority = match &e.priority {
@@ -86,14 +96,15 @@ impl Checker {
         {
             return Some(types.iter().map(|t| KeySet::Any(t.clone(), only.span)).collect());
         }
-        if keyset.elements.len() != types.len() {
-            let label = format!("{} given, {} wanted", count(keyset.elements.len(), "set"), types.len());
+        let elements = listed(&keyset.elements, types.len());
+        if elements.len() != types.len() {
+            let label = format!("{} given, {} wanted", count(elements.len(), "set"), types.len());
             self.error(codes::BAD_ENTRY, keyset.span, "wrong number of sets in an entry", label);
             return None;
         }
         let mut out = Vec::with_capacity(types.len());
         let mut sound = true;
-        for (element, ty) in keyset.elements.iter().zip(types) {
+        for (element, ty) in elements.iter().zip(types) {
             let set = self.keyset(element, ty);
             sound &= set.as_ref().is_some_and(|s| self.check_entry_set(s, element.span));
             out.extend(set);

@@ -63,6 +63,8 @@ pub enum Type {
     Package(Id<Package>, TypeArgs),
     /// A type parameter of the declaration it stands in.
     Var(Id<TypeVar>),
+    /// `_` in the type of a package's parameter: any type.
+    Any,
     /// A set of `T`: the type of keyset expressions. No variable has it.
     Set(Arc<Type>),
     /// What `t.apply()` gives: only its members `hit`, `miss` and `action_run` can be used.

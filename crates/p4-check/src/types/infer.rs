@@ -15,6 +15,14 @@ impl InferTable {
         Type::Infer(self.known.len() as u32 - 1)
     }
 
+    /// `ty` with every [`Type::Any`] an unknown of its own.
+    pub(crate) fn open_any(&mut self, ty: Type) -> Type {
+        if !ty.any(&mut |t| *t == Type::Any) {
+            return ty;
+        }
+        ty.map(&mut |t| (*t == Type::Any).then(|| self.fresh()))
+    }
+
     pub(crate) fn get(&self, var: u32) -> Option<&Type> {
         self.known.get(var as usize).and_then(|t| t.as_ref())
     }

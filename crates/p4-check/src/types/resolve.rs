@@ -22,6 +22,8 @@ pub(crate) const MAX_ARRAY: u32 = 1 << 24;
 enum Open {
     /// Nothing: the type must be complete.
     No,
+    /// `_` as a type argument is any type.
+    Any,
     /// `_` and missing type arguments become inference variables.
     Infer,
 }
@@ -30,6 +32,11 @@ impl Checker {
     /// The type that stands there, complete.
     pub(crate) fn resolve_type(&mut self, ty: &ast::Type) -> Type {
         self.resolve(ty, Open::No)
+    }
+
+    /// The type of a parameter: `_` as a type argument is any type.
+    pub(crate) fn resolve_param_type(&mut self, ty: &ast::Type) -> Type {
+        self.resolve(ty, Open::Any)
     }
 
     /// The type that stands there; `_` and missing type arguments become inference variables.
@@ -60,7 +67,9 @@ impl Checker {
             TypeKind::Int(None) => Type::Int,
             TypeKind::Int(Some(width)) => self.width(width, "int", 1).map_or(Type::Error, Type::Signed),
             TypeKind::Varbit(width) => self.width(width, "varbit", 0).map_or(Type::Error, Type::Varbit),
+            TypeKind::Error if self.program.errors.is_empty() => self.undeclared("error", span),
             TypeKind::Error => Type::ErrorCode,
+            TypeKind::MatchKind if self.program.match_kinds.is_empty() => self.undeclared("match_kind", span),
             TypeKind::MatchKind => Type::MatchKind,
             TypeKind::String => Type::String,
             TypeKind::Void => Type::Void,
@@ -72,13 +81,7 @@ impl Checker {
             TypeKind::Missing => Type::Error,
             TypeKind::Named(path) => self.named_type(path, None, span, open),
             TypeKind::Specialized { base, args } => {
-                let args: Vec<Type> = args
-                    .iter()
-                    .map(|arg| {
-                        let ty = self.resolve(arg, Open::Infer);
-                        self.refuse_object_argument(&ty, arg.span)
-                    })
-                    .collect();
+                let args: Vec<Type> = args.iter().map(|arg| self.type_argument(arg, open)).collect();
                 self.named_type(base, Some(args), span, open)
             }
             TypeKind::Array { element, size } => {
@@ -94,22 +97,44 @@ impl Checker {
                 let types: Vec<Type> = members
                     .iter()
                     .map(|m| {
-                        let ty = self.resolve(m, Open::Infer);
+                        let ty = self.resolve(m, open);
                         self.check_member_of_tuple(ty, m.span)
                     })
                     .collect();
                 Type::Tuple(types.into())
             }
             TypeKind::List(element) => {
-                let ty = self.resolve(element, Open::Infer);
+                let ty = self.resolve(element, open);
                 let ty = self.check_member_of_list(ty, element.span);
                 Type::List(Arc::new(ty))
             }
         }
     }
 
+    /// `error` and `match_kind` have the members that the program declares: without any there is no such type.
+    fn undeclared(&mut self, name: &str, span: Span) -> Type {
+        self.report(
+            Diagnostic::error(codes::UNKNOWN_NAME, format!("`{name}` is not declared"))
+                .at(span, "no member of it is declared before this use")
+                .help("write `#include <core.p4>`"),
+        );
+        Type::Error
+    }
+
+    /// An argument of a generic type; `_` is any type where nothing can be inferred.
+    fn type_argument(&mut self, arg: &ast::Type, open: Open) -> Type {
+        if let (TypeKind::DontCare, Open::Any) = (&arg.kind, open) {
+            return Type::Any;
+        }
+        let ty = self.resolve(arg, open);
+        self.refuse_object_argument(&ty, arg.span)
+    }
+
     fn named_type(&mut self, path: &ast::Path, args: Option<Vec<Type>>, span: Span, open: Open) -> Type {
-        let def = self.lookup(path, "type", Def::is_type);
+        let def = match self.lookup(path, "type", Def::is_type) {
+            Def::Overloaded(defs) => defs.into_iter().next().unwrap_or(Def::Error),
+            def => def,
+        };
         let params: Vec<Id<TypeVar>> = match &def {
             Def::Error => return Type::Error,
             Def::Struct(id) => self.program.structs[*id].type_params.clone(),
@@ -177,6 +202,12 @@ impl Checker {
             Def::Package(id) => Type::Package(id, args),
             _ => Type::Error,
         };
+        if contains_itself(&ty) {
+            let shown = self.show(&ty);
+            let title = format!("`{shown}` has itself as an argument");
+            self.error(codes::TYPE_ARGUMENTS, span, title, "a generic type cannot be nested in itself");
+            return Type::Error;
+        }
         self.check_specialized(ty, span)
     }
 
@@ -243,5 +274,19 @@ impl Checker {
             }
             other => other,
         }
+    }
+}
+
+/// True if an argument of the type mentions the same generic declaration: P4 compilers name each use after its
+/// declaration and refuse these.
+fn contains_itself(ty: &Type) -> bool {
+    match ty {
+        Type::Struct(id, args) => {
+            args.iter().any(|a| a.any(&mut |t| matches!(t, Type::Struct(other, _) if other == id)))
+        }
+        Type::Extern(id, args) => {
+            args.iter().any(|a| a.any(&mut |t| matches!(t, Type::Extern(other, _) if other == id)))
+        }
+        _ => false,
     }
 }

@@ -33,6 +33,7 @@ impl Program {
         };
         match ty {
             Type::Error => out.push('?'),
+            Type::Any => out.push('_'),
             Type::Void => out.push_str("void"),
             Type::Bool => out.push_str("bool"),
             Type::Int => out.push_str("int"),

@@ -12,14 +12,6 @@ impl Checker {
         self.unify_at(a, b, 0)
     }
 
-    /// True if the two types can be made equal; learns nothing.
-    pub(crate) fn agree(&mut self, a: &Type, b: &Type) -> bool {
-        let mark = self.infer.mark();
-        let ok = self.unify(a, b);
-        self.infer.undo(mark);
-        ok
-    }
-
     fn unify_at(&mut self, a: &Type, b: &Type, depth: u32) -> bool {
         let (a, b) = (self.infer.shallow(a), self.infer.shallow(b));
         if a == b {
@@ -29,7 +21,7 @@ impl Checker {
             return false;
         }
         match (&a, &b) {
-            (Type::Error, _) | (_, Type::Error) => true,
+            (Type::Error | Type::Any, _) | (_, Type::Error | Type::Any) => true,
             (Type::Infer(var), other) | (other, Type::Infer(var)) => {
                 let other = self.infer.resolve(other);
                 if other.any(&mut |t| t == &Type::Infer(*var)) {
@@ -68,7 +60,7 @@ impl Checker {
                 let (p, q) = (x.substitution.apply(&p.ty), y.substitution.apply(&q.ty));
                 self.unify_at(&p, &q, depth + 1)
             }
-            (Some(&only), None) | (None, Some(&only)) => self.program.vars[only].optional,
+            (Some(&only), None) | (None, Some(&only)) => self.may_omit(only),
             (None, None) => true,
         })
     }

@@ -1,0 +1,51 @@
+//! Division and remainder are for values known at compile time and for powers of two (P4-16 §8.8).
+//!
+//! `x / 4` and `x % 4` become a shift and a mask; `0 / x` is 0; anything else that a data plane would have to divide is
+//! refused, unless no packet can come by: actions and functions that nothing uses are not looked at.
+
+use base_diag::{Diagnostic, Diagnostics};
+use num_bigint::BigInt;
+
+use crate::codes;
+use crate::late::reach::Reach;
+use crate::typed::walk::{Visitor, walk_expr, walk_stmt};
+use crate::typed::{BinaryOp, Expr, ExprKind, Program, Stmt, StmtKind};
+
+pub(crate) fn check_division(program: &Program, reach: &Reach, diags: &mut Diagnostics) {
+    let mut visitor = Divisions { diags };
+    reach.visit_bodies(program, &mut visitor);
+}
+
+struct Divisions<'a> {
+    diags: &'a mut Diagnostics,
+}
+
+impl Divisions<'_> {
+    fn check(&mut self, a: Option<&Expr>, b: &Expr, span: base_diag::Span) {
+        let power = b.as_int().is_some_and(|d| d.magnitude().count_ones() == 1);
+        let zero = a.and_then(Expr::as_int).is_some_and(|n| *n == BigInt::ZERO);
+        if !power && !zero && !matches!(b.kind, ExprKind::Error) {
+            self.diags.push(
+                Diagnostic::error(codes::RUN_TIME_DIVISION, "division at run time")
+                    .at(span, "its operands are not known at compile time")
+                    .note("a value of the data plane can be divided by powers of two only"),
+            );
+        }
+    }
+}
+
+impl Visitor for Divisions<'_> {
+    fn expr(&mut self, expr: &Expr) {
+        if let ExprKind::Binary(BinaryOp::Div | BinaryOp::Mod, a, b) = &expr.kind {
+            self.check(Some(a), b, expr.span);
+        }
+        walk_expr(self, expr);
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        if let StmtKind::Assign { op: Some(BinaryOp::Div | BinaryOp::Mod), value, .. } = &stmt.kind {
+            self.check(None, value, stmt.span);
+        }
+        walk_stmt(self, stmt);
+    }
+}

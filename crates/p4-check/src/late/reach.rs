@@ -1,0 +1,155 @@
+//! What a packet can come by: the bodies that `main` leads to, or all bodies if there is no `main`.
+
+use crate::typed::walk::{Visitor, walk_call, walk_expr, walk_locals, walk_state, walk_table};
+use crate::typed::{
+    Action, Arg, Call, Callee, Construct, Constructed, Control, Expr, ExprKind, Function, Id, Instance,
+    Local, Parser, Program,
+};
+
+/// Declarations that are in use.
+pub(crate) struct Reach {
+    actions: Vec<bool>,
+    functions: Vec<bool>,
+    parsers: Vec<bool>,
+    controls: Vec<bool>,
+    instances: Vec<bool>,
+}
+
+enum Todo {
+    Action(Id<Action>),
+    Function(Id<Function>),
+    Parser(Id<Parser>),
+    Control(Id<Control>),
+    Instance(Id<Instance>),
+}
+
+impl Reach {
+    /// What `main` leads to; all parsers and controls if there is no `main`.
+    pub(crate) fn new(program: &Program) -> Reach {
+        let mut reach = Reach {
+            actions: vec![false; program.actions.len()],
+            functions: vec![false; program.functions.len()],
+            parsers: vec![false; program.parsers.len()],
+            controls: vec![false; program.controls.len()],
+            instances: vec![false; program.instances.len()],
+        };
+        let mut todo: Vec<Todo> = match program.main {
+            Some(main) => vec![Todo::Instance(main)],
+            None => {
+                let parsers = program.parsers.iter().map(|(id, _)| Todo::Parser(id));
+                parsers.chain(program.controls.iter().map(|(id, _)| Todo::Control(id))).collect()
+            }
+        };
+        while let Some(next) = todo.pop() {
+            let mut finder = Finder { todo: &mut todo };
+            reach.visit(program, next, &mut finder);
+        }
+        reach
+    }
+
+    fn visit(&mut self, p: &Program, next: Todo, finder: &mut Finder<'_>) {
+        match next {
+            Todo::Action(id) if !std::mem::replace(&mut self.actions[id.index()], true) => {
+                finder.block(&p.actions[id].body);
+            }
+            Todo::Function(id) if !std::mem::replace(&mut self.functions[id.index()], true) => {
+                p.functions[id].body.iter().for_each(|b| finder.block(b));
+            }
+            Todo::Parser(id) if !std::mem::replace(&mut self.parsers[id.index()], true) => {
+                finder.locals(p, &p.parsers[id].locals);
+                p.parsers[id].states.iter().for_each(|s| walk_state(finder, s));
+            }
+            Todo::Control(id) if !std::mem::replace(&mut self.controls[id.index()], true) => {
+                finder.locals(p, &p.controls[id].locals);
+                finder.block(&p.controls[id].body);
+            }
+            Todo::Instance(id) if !std::mem::replace(&mut self.instances[id.index()], true) => {
+                let instance = &p.instances[id];
+                finder.construct(&instance.construct);
+                finder.todo.extend(instance.inner.iter().map(|&i| Todo::Instance(i)));
+                finder.todo.extend(instance.implementations.iter().map(|i| Todo::Function(i.function)));
+            }
+            _ => {}
+        }
+    }
+
+    /// Visits the bodies in use in the order of their declarations.
+    pub(crate) fn visit_bodies(&self, p: &Program, v: &mut dyn Visitor) {
+        for (id, f) in p.functions.iter() {
+            if self.functions[id.index()] {
+                f.body.iter().for_each(|b| v.block(b));
+            }
+        }
+        for (id, a) in p.actions.iter() {
+            if self.actions[id.index()] {
+                v.block(&a.body);
+            }
+        }
+        for (id, parser) in p.parsers.iter() {
+            if self.parsers[id.index()] {
+                walk_locals(v, &parser.locals);
+                parser.states.iter().for_each(|s| walk_state(v, s));
+            }
+        }
+        for (id, control) in p.controls.iter() {
+            if self.controls[id.index()] {
+                walk_locals(v, &control.locals);
+                control.locals.iter().for_each(|l| {
+                    if let Local::Table(t) = l {
+                        walk_table(v, &p.tables[*t]);
+                    }
+                });
+                v.block(&control.body);
+            }
+        }
+    }
+}
+
+/// Finds what a body uses.
+struct Finder<'a> {
+    todo: &'a mut Vec<Todo>,
+}
+
+impl Finder<'_> {
+    fn locals(&mut self, p: &Program, locals: &[Local]) {
+        walk_locals(self, locals);
+        for local in locals {
+            match local {
+                Local::Instance(id) => self.todo.push(Todo::Instance(*id)),
+                Local::Table(id) => {
+                    let table = &p.tables[*id];
+                    self.todo.extend(table.actions.iter().map(|a| Todo::Action(a.action)));
+                    walk_table(self, table);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Visitor for Finder<'_> {
+    fn expr(&mut self, expr: &Expr) {
+        if let ExprKind::Instance(id) = expr.kind {
+            self.todo.push(Todo::Instance(id));
+        }
+        walk_expr(self, expr);
+    }
+
+    fn call(&mut self, call: &Call) {
+        match &call.callee {
+            Callee::Function(id) => self.todo.push(Todo::Function(*id)),
+            Callee::Action(id) => self.todo.push(Todo::Action(*id)),
+            _ => {}
+        }
+        walk_call(self, call);
+    }
+
+    fn construct(&mut self, construct: &Construct) {
+        match construct.of {
+            Constructed::Parser(id) => self.todo.push(Todo::Parser(id)),
+            Constructed::Control(id) => self.todo.push(Todo::Control(id)),
+            Constructed::Extern(..) | Constructed::Package(_) => {}
+        }
+        construct.args.iter().filter_map(Arg::expr).for_each(|e| self.expr(e));
+    }
+}
