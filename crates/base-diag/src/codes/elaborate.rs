@@ -21,4 +21,6 @@ codes! {
     TABLE_PROPERTY = 0309,
     /// A `static_assert` that constructor arguments make false.
     STATIC_ASSERT = 0310,
+    /// A program that P4 source for v1model cannot say.
+    NOT_PRINTABLE = 0311,
 }

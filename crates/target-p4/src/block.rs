@@ -1,0 +1,91 @@
+//! What functions, parsers and controls have in common, and functions.
+
+use crate::annotation::{annotation, inline};
+use crate::externs::direction;
+use crate::local::Local;
+use crate::print::Printer;
+use ir::{Annotations, Callee, Function, FunctionId, StmtKind, VarId, VarKind};
+use std::collections::BTreeSet;
+
+impl<'p> Printer<'p> {
+    /// Functions stand before those that call them; implementations of abstract methods stand in their instance.
+    pub(crate) fn functions(&mut self) {
+        let program = self.program;
+        let methods: BTreeSet<FunctionId> =
+            program.instances.iter().flat_map(|i| &i.methods).map(|(_, function)| *function).collect();
+        let mut done = methods.clone();
+        for index in 0..program.functions.len() {
+            self.function_in_order(index.into(), &mut done);
+        }
+    }
+
+    fn function_in_order(&mut self, id: FunctionId, done: &mut BTreeSet<FunctionId>) {
+        let program = self.program;
+        let Some(function) = program.functions.get(id.index()) else { return };
+        if !done.insert(id) {
+            return;
+        }
+        let mut called = vec![];
+        crate::local::note_calls(&function.body.stmts, &mut |callee| {
+            if let Callee::Function(id) = callee {
+                called.push(*id);
+            }
+        });
+        called.into_iter().for_each(|id| self.function_in_order(id, done));
+        let name = self.globals.functions[id.index()].clone();
+        self.blank();
+        self.function_as(&name, function);
+    }
+
+    /// The names around it stay: a method's implementation stands inside of a block.
+    pub(crate) fn function_as(&mut self, name: &str, function: &'p Function) {
+        let around = std::mem::take(&mut self.local);
+        self.function_names(function);
+        self.local = Local {
+            instances: around.instances.clone(),
+            prefix: around.prefix.clone(),
+            ..std::mem::take(&mut self.local)
+        };
+        self.annotations(&function.annotations);
+        let head = format!("{} {name}", self.ty(&function.returns));
+        self.headed(&head, &function.params, |p| p.stmts(&function.body.stmts));
+        self.local = around;
+    }
+
+    pub(crate) fn annotations(&mut self, annotations: &Annotations) {
+        annotations.iter().for_each(|a| self.line(&annotation(a)));
+    }
+
+    /// `head(params) { body }`, the parameters on lines of their own if they are many.
+    pub(crate) fn headed(&mut self, head: &str, params: &[VarId], body: impl FnOnce(&mut Self)) {
+        let params: Vec<String> = params.iter().map(|id| self.param(*id)).collect();
+        let one_line = format!("{head}({})", params.join(", "));
+        if one_line.len() <= 90 {
+            return self.braces(&one_line, "", body);
+        }
+        let pad = " ".repeat(head.len() + 1);
+        self.line(&format!("{head}({},", params[0]));
+        for (index, param) in params.iter().enumerate().skip(1) {
+            let end = if index + 1 < params.len() { "," } else { ") {" };
+            self.line(&format!("{pad}{param}{end}"));
+        }
+        self.indented(body);
+        self.line("}");
+    }
+
+    fn param(&self, id: VarId) -> String {
+        let Some(var) = self.local.vars.get(id.index()) else { return "?".to_string() };
+        let direction = match var.kind {
+            VarKind::Param(way) => direction(way),
+            VarKind::Local => "",
+        };
+        format!("{}{direction}{} {}", inline(&var.annotations), self.ty(&var.ty), self.var(id))
+    }
+
+    /// Variables beside tables or states.
+    pub(crate) fn locals(&mut self, locals: &[ir::Stmt]) {
+        let declarations: Vec<_> =
+            locals.iter().filter(|s| matches!(s.kind, StmtKind::Declare(..))).collect();
+        declarations.into_iter().for_each(|stmt| self.stmts(std::slice::from_ref(stmt)));
+    }
+}

@@ -1,0 +1,91 @@
+//! What P4 source for v1model cannot say.
+
+use crate::local::note_calls;
+use base_diag::codes::elaborate::NOT_PRINTABLE;
+use base_diag::{Diagnostic, Span};
+use ir::{Arch, Callee, Program, StageKind, Type};
+use std::collections::BTreeMap;
+
+/// The reasons why the source that [`print`](crate::print) makes of `program` does not mean the same; none if it
+/// does.
+pub fn check(program: &Program) -> Vec<Diagnostic> {
+    let mut found = vec![];
+    architecture(program, &mut found);
+    shared_blocks(program, &mut found);
+    object_parameters(program, &mut found);
+    found
+}
+
+fn architecture(program: &Program, found: &mut Vec<Diagnostic>) {
+    let arch = &p4_arch::v1model::ARCHITECTURE;
+    if let Arch::Other(name) = &program.arch {
+        let label = format!("it is written for `{name}`");
+        return found.push(refused("only v1model programs can be printed", Span::NONE, &label));
+    }
+    for facts in arch.stages {
+        let fits = program.stage(facts.name).is_some_and(|stage| {
+            matches!(
+                (facts.kind, stage.kind),
+                (p4_arch::StageKind::Parse, StageKind::Parse(_))
+                    | (p4_arch::StageKind::Control, StageKind::Control(_))
+                    | (p4_arch::StageKind::Deparse, StageKind::Deparse(_))
+                    | (p4_arch::StageKind::TrafficManager, StageKind::TrafficManager)
+            )
+        });
+        if !fits {
+            let label = format!("stage `{}` is missing, or of another kind", facts.name);
+            found.push(refused("not all stages of v1model are there", Span::NONE, &label));
+        }
+    }
+}
+
+/// An instance of a block stands in the block that applies it: two cannot share one.
+fn shared_blocks(program: &Program, found: &mut Vec<Diagnostic>) {
+    let mut controls: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut parsers: BTreeMap<usize, usize> = BTreeMap::new();
+    for (caller, control) in program.controls.iter().enumerate() {
+        note_calls(&control.body.stmts, &mut |callee| {
+            if let Callee::Control(id) = callee
+                && *controls.entry(id.index()).or_insert(caller) != caller
+            {
+                found.push(shared(&control.name, control.span));
+            }
+        });
+    }
+    for (caller, parser) in program.parsers.iter().enumerate() {
+        for state in &parser.states {
+            note_calls(&state.stmts, &mut |callee| {
+                if let Callee::Parser(id) = callee
+                    && *parsers.entry(id.index()).or_insert(caller) != caller
+                {
+                    found.push(shared(&parser.name, parser.span));
+                }
+            });
+        }
+    }
+}
+
+fn shared(name: &str, span: Span) -> Diagnostic {
+    refused("two blocks share an instance of a third", span, &format!("`{name}` applies it too"))
+}
+
+/// The type arguments of an object that comes as a parameter are not known.
+fn object_parameters(program: &Program, found: &mut Vec<Diagnostic>) {
+    let vars = program
+        .controls
+        .iter()
+        .flat_map(|c| &c.vars)
+        .chain(program.parsers.iter().flat_map(|p| &p.vars))
+        .chain(program.functions.iter().flat_map(|f| &f.vars));
+    for var in vars {
+        let Type::Extern(id) = &var.ty else { continue };
+        if program.externs.get(id.index()).is_some_and(|object| !object.type_params.is_empty()) {
+            let label = format!("`{}` has a generic extern type", var.name);
+            found.push(refused("a parameter's type cannot be printed", var.span, &label));
+        }
+    }
+}
+
+fn refused(title: &str, span: Span, label: &str) -> Diagnostic {
+    Diagnostic::error(NOT_PRINTABLE, title).at(span, label)
+}

@@ -1,0 +1,116 @@
+//! Types, errors, match kinds.
+
+use crate::annotation::{annotation, inline};
+use crate::print::Printer;
+use ir::{Field, MatchKind, Type, TypeDecl, TypeId, TypeKind};
+use std::collections::BTreeSet;
+
+/// How many errors core.p4 declares.
+const CORE_ERRORS: usize = 7;
+
+impl<'p> Printer<'p> {
+    pub(crate) fn errors(&mut self) {
+        let own = self.program.errors.get(CORE_ERRORS..).unwrap_or_default();
+        if !own.is_empty() {
+            self.blank();
+            let members: Vec<&str> = own.iter().map(|name| name.as_str()).collect();
+            self.list("error", &members);
+        }
+    }
+
+    /// Match kinds that neither core.p4 nor v1model.p4 declares.
+    pub(crate) fn match_kinds(&mut self) {
+        let keys = self.program.controls.iter().flat_map(|c| &c.tables).flat_map(|t| &t.keys);
+        let sets = self.program.parsers.iter().flat_map(|p| &p.value_sets).flat_map(|v| &v.match_kinds);
+        let others: BTreeSet<&str> = keys
+            .map(|key| &key.match_kind)
+            .chain(sets)
+            .filter_map(|kind| match kind {
+                MatchKind::Other(name) => Some(name.as_str()),
+                _ => None,
+            })
+            .collect();
+        if !others.is_empty() {
+            self.blank();
+            self.list("match_kind", &others.into_iter().collect::<Vec<_>>());
+        }
+    }
+
+    fn list(&mut self, head: &str, members: &[&str]) {
+        self.braces(head, "", |p| {
+            for (index, member) in members.iter().enumerate() {
+                let comma = if index + 1 < members.len() { "," } else { "" };
+                p.line(&format!("{member}{comma}"));
+            }
+        });
+    }
+
+    pub(crate) fn type_decl(&mut self, index: usize, decl: &TypeDecl) {
+        if self.globals.arch.is_some_and(|arch| arch.types.contains(&decl.name.as_str())) {
+            return;
+        }
+        let name = self.globals.types[index].clone();
+        self.blank();
+        decl.annotations.iter().for_each(|a| self.line(&annotation(a)));
+        match &decl.kind {
+            TypeKind::Header(fields) => self.fields(&format!("header {name}"), fields),
+            TypeKind::Union(fields) => self.fields(&format!("header_union {name}"), fields),
+            TypeKind::Struct(fields) => self.fields(&format!("struct {name}"), fields),
+            TypeKind::Enum(members) => {
+                let members: Vec<&str> = members.iter().map(|m| m.as_str()).collect();
+                self.list(&format!("enum {name}"), &members);
+            }
+            TypeKind::SerEnum { underlying, members } => {
+                let members: Vec<String> = members
+                    .iter()
+                    .map(|(member, value)| format!("{member} = {}", self.constant(value, underlying, true)))
+                    .collect();
+                let members: Vec<&str> = members.iter().map(String::as_str).collect();
+                self.list(&format!("enum {} {name}", self.ty(underlying)), &members);
+            }
+            TypeKind::New(under) => self.line(&format!("type {} {name};", self.ty(under))),
+        }
+    }
+
+    fn fields(&mut self, head: &str, fields: &[Field]) {
+        self.braces(head, "", |p| {
+            for field in fields {
+                p.line(&format!("{}{} {};", inline(&field.annotations), p.ty(&field.ty), field.name));
+            }
+        });
+    }
+
+    pub(crate) fn type_name(&self, id: TypeId) -> &str {
+        self.globals.types.get(id.index()).map_or("?", String::as_str)
+    }
+
+    pub(crate) fn ty(&self, ty: &Type) -> String {
+        match ty {
+            Type::Void => "void".to_string(),
+            Type::Bool => "bool".to_string(),
+            Type::Bit(width) => format!("bit<{width}>"),
+            Type::Int(width) => format!("int<{width}>"),
+            Type::Varbit(width) => format!("varbit<{width}>"),
+            Type::Error => "error".to_string(),
+            Type::MatchKind => "match_kind".to_string(),
+            Type::String => "string".to_string(),
+            Type::InfInt => "int".to_string(),
+            Type::Named(id) => self.type_name(*id).to_string(),
+            // The last size written is the outer one's.
+            Type::Stack(elem, size) => format!("{}[{size}]", self.ty(elem)),
+            Type::Tuple(types) => {
+                format!("tuple<{}>", types.iter().map(|t| self.ty(t)).collect::<Vec<_>>().join(", "))
+            }
+            Type::Extern(id) => self.globals.externs.get(id.index()).map_or("?", String::as_str).to_string(),
+            Type::Param(name) => name.to_string(),
+        }
+    }
+
+    /// `<bit<8>, bool>`, or nothing.
+    pub(crate) fn type_args(&self, types: &[Type]) -> String {
+        match types {
+            [] => String::new(),
+            _ => format!("<{}>", types.iter().map(|t| self.ty(t)).collect::<Vec<_>>().join(", ")),
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Expressions.
+//!
+//! A constant stands without its width where the place gives the type: behind `=`, beside an operand that is no
+//! constant, as an argument whose parameter has a type of its own. Elsewhere it carries it.
+
+use crate::print::Printer;
+use ir::{
+    Call, Callee, Expr, ExprKind, ExternId, Name, Signature, SignatureParam, Type, TypeKind, UnaryOp, VarId,
+};
+
+const PREFIX: u8 = 12;
+const ATOM: u8 = 13;
+
+impl Printer<'_> {
+    /// `expr` for a place that binds with strength `around` (see [`ir::BinaryOp::precedence`]) and gives the type
+    /// `want`, if it gives one.
+    pub(crate) fn expr(&self, expr: &Expr, want: Option<&Type>, around: u8) -> String {
+        let (text, strength) = self.parts(expr, want);
+        if strength < around { format!("({text})") } else { text }
+    }
+
+    /// `expr` where its type is known.
+    pub(crate) fn value(&self, expr: &Expr) -> String {
+        self.expr(expr, Some(&expr.ty), 0)
+    }
+
+    /// `expr` where nothing says its type.
+    pub(crate) fn free(&self, expr: &Expr) -> String {
+        self.expr(expr, None, 0)
+    }
+
+    fn parts(&self, expr: &Expr, want: Option<&Type>) -> (String, u8) {
+        let known = want == Some(&expr.ty);
+        let text = match &expr.kind {
+            ExprKind::Const(value) => {
+                let text = self.constant(value, &expr.ty, known);
+                let is_prefixed = text.starts_with(['-', '(']);
+                return (text, if is_prefixed { PREFIX } else { ATOM });
+            }
+            ExprKind::Var(id) => self.var(*id),
+            ExprKind::Field(base, index) => return (self.field(base, *index), ATOM),
+            ExprKind::Index(stack, index) => format!("{}[{}]", self.atom(stack), self.value(index)),
+            ExprKind::Next(stack) => format!("{}.next", self.atom(stack)),
+            ExprKind::Last(stack) => format!("{}.last", self.atom(stack)),
+            ExprKind::LastIndex(stack) => format!("{}.lastIndex", self.atom(stack)),
+            ExprKind::Slice { base, hi, lo } => format!("{}[{hi}:{lo}]", self.atom(base)),
+            ExprKind::SlicePlus { base, start, width } => {
+                format!("{}[{} +: {width}]", self.atom(base), self.free(start))
+            }
+            ExprKind::Unary(op, operand) => {
+                let operand = self.unary_operand(*op, operand);
+                return (format!("{}{operand}", op.symbol()), PREFIX);
+            }
+            ExprKind::Binary(op, left, right) => return self.binary(*op, left, right),
+            ExprKind::Ternary(cond, yes, no) => {
+                let (yes, no) = (self.expr(yes, want, 1), self.expr(no, want, 1));
+                return (format!("{} ? {yes} : {no}", self.expr(cond, Some(&Type::Bool), 2)), 1);
+            }
+            ExprKind::Cast(operand) => {
+                return (format!("({}){}", self.ty(&expr.ty), self.expr(operand, None, PREFIX)), PREFIX);
+            }
+            ExprKind::Aggregate(parts) => {
+                let is_tuple = matches!(expr.ty, Type::Tuple(_));
+                let text = self.aggregate(parts, &expr.ty, known || !is_tuple);
+                return self.of_type(text, &expr.ty, known || is_tuple);
+            }
+            ExprKind::InvalidHeader => return self.of_type("{#}".to_string(), &expr.ty, known),
+            ExprKind::IsValid(header) => format!("{}.isValid()", self.atom(header)),
+            ExprKind::Lookahead(packet) => {
+                format!("{}.lookahead<{}>()", self.var(*packet), self.ty(&expr.ty))
+            }
+            ExprKind::PacketLength(packet) => format!("{}.length()", self.var(*packet)),
+            ExprKind::ApplyHit(table) => format!("{}.apply().hit", self.table_name(*table)),
+            ExprKind::ApplyMiss(table) => format!("{}.apply().miss", self.table_name(*table)),
+            ExprKind::Call(call) => self.call(call),
+        };
+        (text, ATOM)
+    }
+
+    fn atom(&self, expr: &Expr) -> String {
+        self.expr(expr, None, ATOM)
+    }
+
+    /// Two signs in a row are hard to read.
+    fn unary_operand(&self, op: UnaryOp, operand: &Expr) -> String {
+        let text = self.expr(operand, None, PREFIX);
+        if text.starts_with(op.symbol()) { format!("({text})") } else { text }
+    }
+
+    fn binary(&self, op: ir::BinaryOp, left: &Expr, right: &Expr) -> (String, u8) {
+        use ir::BinaryOp::{Concat, Shl, Shr};
+        let strength = op.precedence();
+        let is_const = |e: &Expr| matches!(e.kind, ExprKind::Const(_) | ExprKind::InvalidHeader);
+        let is_literal = |e: &Expr| is_const(e) || matches!(e.kind, ExprKind::Aggregate(_));
+        // One side gives the other its type; in shifts and concatenations none does.
+        let shares = !matches!(op, Concat | Shl | Shr) && left.ty == right.ty;
+        let left_want = Some(&right.ty).filter(|_| shares && is_literal(left) && !is_literal(right));
+        let right_want = Some(&left.ty).filter(|_| shares && is_literal(right) && !is_literal(left));
+        let left = self.expr(left, left_want, strength);
+        let right = self.expr(right, right_want, strength + 1);
+        (format!("{left} {} {right}", op.symbol()), strength)
+    }
+
+    /// Tuples are indexed (P4-16 §8.12).
+    fn field(&self, base: &Expr, index: u32) -> String {
+        let text = self.atom(base);
+        match &base.ty {
+            Type::Tuple(_) => format!("{text}[{index}]"),
+            ty => {
+                let field = self.program.fields(ty).get(index as usize);
+                format!("{text}.{}", field.map_or("?", |f| f.name.as_str()))
+            }
+        }
+    }
+
+    fn aggregate(&self, parts: &[Expr], ty: &Type, typed: bool) -> String {
+        let part_type = |index: usize| -> Option<&Type> {
+            match ty {
+                Type::Tuple(types) => types.get(index),
+                Type::Stack(elem, _) => Some(elem),
+                ty => self.program.fields(ty).get(index).map(|f| &f.ty),
+            }
+        };
+        let part = |(index, part): (usize, &Expr)| {
+            let want = if typed { part_type(index) } else { None };
+            self.expr(part, want, 0)
+        };
+        let parts: Vec<String> = parts.iter().enumerate().map(part).collect();
+        match parts.as_slice() {
+            [] => "{}".to_string(),
+            parts => format!("{{ {} }}", parts.join(", ")),
+        }
+    }
+
+    /// `(type){ ... }` where the type is not known.
+    fn of_type(&self, text: String, ty: &Type, known: bool) -> (String, u8) {
+        if known { (text, ATOM) } else { (format!("({}){text}", self.ty(ty)), PREFIX) }
+    }
+
+    pub(crate) fn var(&self, var: VarId) -> String {
+        self.local.var_names.get(var.index()).cloned().unwrap_or_else(|| "?".to_string())
+    }
+
+    pub(crate) fn table_name(&self, table: ir::TableId) -> String {
+        self.local.table_names.get(table.index()).cloned().unwrap_or_else(|| "?".to_string())
+    }
+
+    pub(crate) fn call(&self, call: &Call) -> String {
+        let program = self.program;
+        let named = |names: &[String], index: usize| names.get(index).cloned().unwrap_or_else(|| "?".into());
+        let globals = &self.globals;
+        match &call.callee {
+            Callee::Function(id) => self.plain_call(&named(&globals.functions, id.index()), call),
+            Callee::Action(id) => self.plain_call(&named(&self.local.actions, id.index()), call),
+            Callee::Control(id) => {
+                let instance = self.local.controls.get(id).map_or("?", String::as_str);
+                self.plain_call(&format!("{instance}.apply"), call)
+            }
+            Callee::Parser(id) => {
+                let instance = self.local.parsers.get(id).map_or("?", String::as_str);
+                self.plain_call(&format!("{instance}.apply"), call)
+            }
+            Callee::ExternFunction(id) => {
+                let signature = program.extern_functions.get(id.index()).map(|f| &f.signature);
+                self.extern_call(&named(&globals.extern_functions, id.index()), signature, call)
+            }
+            Callee::Method(id, method) => {
+                let object = program.instances.get(id.index()).map(|i| i.object);
+                self.method_call(&self.instance_name(*id), object, *method, call)
+            }
+            Callee::ParamMethod(var, method) => {
+                let object = match self.local.vars.get(var.index()).map(|v| &v.ty) {
+                    Some(Type::Extern(id)) => Some(*id),
+                    _ => None,
+                };
+                self.method_call(&self.var(*var), object, *method, call)
+            }
+        }
+    }
+
+    pub(crate) fn instance_name(&self, id: ir::InstanceId) -> String {
+        let global = self.globals.instances.get(id.index()).filter(|name| !name.is_empty());
+        self.local.instances.get(&id).or(global).cloned().unwrap_or_else(|| "?".to_string())
+    }
+
+    fn method_call(&self, on: &str, object: Option<ExternId>, method: u32, call: &Call) -> String {
+        let object = object.and_then(|id| self.program.externs.get(id.index()));
+        let method = object.and_then(|object| object.methods.get(method as usize));
+        let name = method.map_or("?", |m| m.name.as_str());
+        self.extern_call(&format!("{on}.{name}"), method.map(|m| &m.signature), call)
+    }
+
+    /// A call of something whose parameters have types of their own.
+    fn plain_call(&self, callee: &str, call: &Call) -> String {
+        let args: Vec<String> = call.args.iter().flatten().map(|arg| self.value(arg)).collect();
+        format!("{callee}({})", args.join(", "))
+    }
+
+    fn extern_call(&self, callee: &str, signature: Option<&Signature>, call: &Call) -> String {
+        let params = signature.map_or(&[][..], |s| &s.params);
+        let explicit = signature.is_some_and(|s| needs_type_args(self, s, call));
+        let type_args = if explicit { self.type_args(&call.type_args) } else { String::new() };
+        let left_out = call.args.iter().position(Option::is_none);
+        let by_name = left_out.is_some_and(|at| call.args[at..].iter().any(Option::is_some));
+        let mut args = vec![];
+        for (index, arg) in call.args.iter().enumerate() {
+            let Some(arg) = arg else { continue };
+            let param = params.get(index);
+            let typed = explicit || param.is_some_and(|p| !mentions_any(&p.ty));
+            let text = if typed { self.value(arg) } else { self.free(arg) };
+            args.push(match param {
+                Some(param) if by_name => format!("{} = {text}", param.name),
+                _ => text,
+            });
+        }
+        format!("{callee}{type_args}({})", args.join(", "))
+    }
+}
+
+/// True if the arguments do not give the type arguments by themselves.
+fn needs_type_args(printer: &Printer, signature: &Signature, call: &Call) -> bool {
+    let given = |name: &Name| {
+        let mut args = signature.params.iter().zip(&call.args);
+        args.any(|(param, arg): (&SignatureParam, _)| arg.is_some() && mentions(&param.ty, name))
+    };
+    let is_struct_list = |arg: &Expr| {
+        matches!(arg.kind, ExprKind::Aggregate(_))
+            && matches!(&arg.ty, Type::Named(id) if matches!(
+                printer.program.types.get(id.index()).map(|decl| &decl.kind),
+                Some(TypeKind::Struct(_) | TypeKind::Header(_))
+            ))
+    };
+    let mut generic = signature.params.iter().zip(&call.args).filter(|(param, _)| mentions_any(&param.ty));
+    !signature.type_params.is_empty()
+        && (!signature.type_params.iter().all(given)
+            || generic.any(|(_, arg)| arg.as_ref().is_some_and(is_struct_list)))
+}
+
+fn mentions(ty: &Type, name: &Name) -> bool {
+    match ty {
+        Type::Param(param) => param == name,
+        Type::Stack(elem, _) => mentions(elem, name),
+        Type::Tuple(types) => types.iter().any(|ty| mentions(ty, name)),
+        _ => false,
+    }
+}
+
+fn mentions_any(ty: &Type) -> bool {
+    match ty {
+        Type::Param(_) => true,
+        Type::Stack(elem, _) => mentions_any(elem),
+        Type::Tuple(types) => types.iter().any(mentions_any),
+        _ => false,
+    }
+}

@@ -1,0 +1,116 @@
+//! Externs that the program declares, and instances.
+
+use crate::annotation::{annotation, inline, named};
+use crate::print::Printer;
+use ir::{
+    Direction, ExternMethod, ExternObject, Instance, InstanceId, Name, Owner, Signature, SignatureParam,
+};
+
+impl<'p> Printer<'p> {
+    pub(crate) fn extern_declarations(&mut self) {
+        let program = self.program;
+        for (index, object) in program.externs.iter().enumerate().filter(|(_, object)| object.user) {
+            let name = self.globals.externs[index].clone();
+            self.extern_object(&name, object);
+        }
+        for (index, function) in program.extern_functions.iter().enumerate().filter(|(_, f)| f.user) {
+            let name = self.globals.extern_functions[index].clone();
+            self.blank();
+            function.annotations.iter().for_each(|a| self.line(&annotation(a)));
+            self.line(&format!("extern {};", self.prototype(&name, &function.signature)));
+        }
+    }
+
+    fn extern_object(&mut self, name: &str, object: &ExternObject) {
+        self.blank();
+        object.annotations.iter().for_each(|a| self.line(&annotation(a)));
+        self.braces(&format!("extern {name}{}", type_params(&object.type_params)), "", |p| {
+            for params in &object.constructors {
+                p.line(&format!("{name}({});", p.signature_params(params)));
+            }
+            object.methods.iter().for_each(|method| p.method_declaration(method));
+        });
+    }
+
+    fn method_declaration(&mut self, method: &ExternMethod) {
+        let is_abstract = if method.is_abstract { "abstract " } else { "" };
+        let prototype = self.prototype(&method.name, &method.signature);
+        self.line(&format!("{}{is_abstract}{prototype};", inline(&method.annotations)));
+    }
+
+    fn prototype(&self, name: &str, signature: &Signature) -> String {
+        let params = self.signature_params(&signature.params);
+        format!("{} {name}{}({params})", self.ty(&signature.returns), type_params(&signature.type_params))
+    }
+
+    fn signature_params(&self, params: &[SignatureParam]) -> String {
+        let param = |param: &SignatureParam| {
+            let optional = if param.optional { "@optional " } else { "" };
+            format!("{optional}{}{} {}", direction(param.direction), self.ty(&param.ty), param.name)
+        };
+        params.iter().map(param).collect::<Vec<_>>().join(", ")
+    }
+
+    pub(crate) fn top_level_instances(&mut self) {
+        let program = self.program;
+        let own = |(_, instance): &(usize, &Instance)| instance.owner == Owner::Program;
+        for (index, instance) in program.instances.iter().enumerate().filter(own) {
+            let name = self.globals.instances[index].clone();
+            self.blank();
+            self.instance(&name, "", instance);
+        }
+    }
+
+    /// The instances that a block declares.
+    pub(crate) fn local_instances(&mut self, instances: &'p [InstanceId]) {
+        for id in instances {
+            let name = self.local.instances.get(id).cloned();
+            if let (Some(name), Some(instance)) = (name, self.program.instances.get(id.index())) {
+                let prefix = self.local.prefix.clone();
+                self.instance(&name, &prefix, instance);
+            }
+        }
+    }
+
+    fn instance(&mut self, name: &str, prefix: &str, instance: &'p Instance) {
+        let notes = named(&instance.annotations, prefix, name, &instance.control_plane_name);
+        let head = format!("{}{} {name}", inline(&notes), self.construction(instance));
+        if instance.methods.is_empty() {
+            return self.line(&format!("{head};"));
+        }
+        self.braces(&format!("{head} ="), ";", |p| {
+            for (index, function) in &instance.methods {
+                let object = p.program.externs.get(instance.object.index());
+                let method = object.and_then(|o| o.methods.get(*index as usize));
+                if let (Some(method), Some(function)) = (method, p.program.functions.get(function.index())) {
+                    p.function_as(&method.name, function);
+                }
+            }
+        });
+    }
+
+    /// `register<bit<32>>(1024)`
+    pub(crate) fn construction(&self, instance: &Instance) -> String {
+        let name = self.globals.externs.get(instance.object.index()).map_or("?", String::as_str);
+        let args: Vec<String> =
+            instance.args.iter().map(|(ty, value)| self.constant(value, ty, true)).collect();
+        format!("{name}{}({})", self.type_args(&instance.type_args), args.join(", "))
+    }
+}
+
+fn type_params(names: &[Name]) -> String {
+    match names {
+        [] => String::new(),
+        _ => format!("<{}>", names.iter().map(|n| n.as_str()).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// `inout ` with a blank behind, or nothing.
+pub(crate) fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::None => "",
+        Direction::In => "in ",
+        Direction::Out => "out ",
+        Direction::InOut => "inout ",
+    }
+}

@@ -1,0 +1,30 @@
+//! An elaborated program as P4-16 source for v1model.
+//!
+//! What is printed is a program that a person can read, that any P4 compiler accepts, and that elaborates to the
+//! program it was printed from: the same types, blocks, tables and control-plane names. Constants stand as
+//! literals, generics as their instances; names are the program's own, with a number behind them where two would
+//! meet. Where the place of a declaration does not give its control-plane name, `@name` does.
+//!
+//! [`check`] tells what this form cannot say; [`print`] then still prints the rest.
+
+mod annotation;
+mod block;
+mod check;
+mod control;
+mod copies;
+mod declare;
+mod expression;
+mod externs;
+mod globals;
+mod literal;
+mod local;
+mod names;
+mod parser;
+mod pipeline;
+mod print;
+mod statement;
+mod table;
+mod wrap;
+
+pub use check::check;
+pub use print::print;

@@ -1,0 +1,82 @@
+//! Lines that are too long are broken behind commas and before `&&` and `||`.
+
+const WIDTH: usize = 100;
+
+/// `text` with long lines broken; what follows a break is indented twice more than the line.
+pub(crate) fn wrap(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.lines() {
+        if line.len() <= WIDTH || line.starts_with('#') {
+            out.push_str(line);
+            out.push('\n');
+        } else {
+            wrap_line(line, &mut out);
+        }
+    }
+    out
+}
+
+fn wrap_line(line: &str, out: &mut String) {
+    let indent = line.len() - line.trim_start().len();
+    let mut rest = line;
+    let mut lead = String::new();
+    while lead.len() + rest.len() > WIDTH {
+        let Some(at) = break_at(rest, WIDTH.saturating_sub(lead.len()), indent) else { break };
+        out.push_str(&lead);
+        out.push_str(rest[..at].trim_end());
+        out.push('\n');
+        rest = rest[at..].trim_start();
+        lead = " ".repeat(indent + 8);
+    }
+    out.push_str(&lead);
+    out.push_str(rest);
+    out.push('\n');
+}
+
+/// The last place before `limit` where the line may be broken, outside of strings; else the first one behind it.
+fn break_at(line: &str, limit: usize, indent: usize) -> Option<usize> {
+    let mut best = None;
+    let mut in_string = false;
+    let mut previous = ' ';
+    for (at, c) in line.char_indices() {
+        if c == '"' && previous != '\\' {
+            in_string = !in_string;
+        }
+        let breaks = !in_string
+            && (previous == ',' && c == ' '
+                || line[at..].starts_with("&& ")
+                || line[at..].starts_with("|| "));
+        previous = c;
+        if !breaks || at <= indent {
+            continue;
+        }
+        if at > limit && best.is_some() {
+            break;
+        }
+        best = Some(at);
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrap;
+
+    #[test]
+    fn long_lines_break_behind_commas_outside_of_strings() {
+        let long = format!("    f({}, \"{}\");\n", "abcdefgh, ".repeat(11), "x, ".repeat(20));
+        let wrapped = wrap(&long);
+        let lines: Vec<&str> = wrapped.lines().collect();
+        assert_eq!(lines.len(), 2);
+        assert!(lines[0].len() <= 100 && lines[0].ends_with(','));
+        assert!(lines[1].starts_with("            "));
+        let joined = lines.iter().map(|l| l.trim()).collect::<Vec<_>>().join(" ");
+        assert_eq!(joined, long.trim());
+    }
+
+    #[test]
+    fn short_lines_and_lines_without_a_break_stay() {
+        let text = format!("a, b;\n{}\n", "x".repeat(200));
+        assert_eq!(wrap(&text), text);
+    }
+}
