@@ -45,6 +45,7 @@ codes! {
     RECURSION = 246,
     BAD_MAIN = 247,
     RUN_TIME_DIVISION = 248,
+    CONTROL_NAME = 249,
     BAD_VALUE = 250,
     OVERFLOW = 251,
 }

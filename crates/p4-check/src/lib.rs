@@ -29,9 +29,9 @@ pub fn check(program: &ast::Program) -> (typed::Program, Vec<Diagnostic>) {
     for decl in &program.decls {
         checker.decl(decl);
     }
-    let cx::Checker { program, mut diags, .. } = checker;
+    let cx::Checker { mut program, mut diags, .. } = checker;
     if !diags.has_errors() {
-        late::check(&program, &mut diags);
+        late::check(&mut program, &mut diags);
     }
     (program, diags.into_vec())
 }

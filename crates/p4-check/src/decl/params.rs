@@ -134,9 +134,7 @@ impl Checker {
         if direction != Direction::None && !constructor {
             let why = match &shallow {
                 Type::Extern(..) => "objects are passed by reference",
-                Type::Int | Type::String | Type::List(_) | Type::MatchKind => {
-                    "its values are known at compile time"
-                }
+                Type::Int | Type::String => "its values are known at compile time",
                 _ => return ty,
             };
             let shown = self.show(&shallow);

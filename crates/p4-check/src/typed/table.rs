@@ -107,7 +107,7 @@ pub struct Entry {
     pub sets: Vec<KeySet>,
     /// What it does.
     pub call: ActionCall,
-    /// `priority = n:`
+    /// `priority = n:`. If one entry of the table has it, all have: those without are counted on from it.
     pub priority: Option<BigInt>,
     /// `const` on the entry itself, or on the list.
     pub is_const: bool,

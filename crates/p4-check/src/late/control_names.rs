@@ -1,0 +1,137 @@
+//! No two tables and no two actions of a program have the same control-plane name (P4-16 §18.3).
+//!
+//! Names are those of the instances that `main` leads to: `@name("x") table t` of instance `c` in `MyIngress` is
+//! `MyIngress.c.x`; a name that starts with a dot stands for itself.
+
+use base_diag::{Diagnostic, Diagnostics, Span};
+use rustc_hash::FxHashMap;
+use smol_str::{SmolStr, format_smolstr};
+
+use crate::codes;
+use crate::typed::{
+    Action, Annotations, Arg, Construct, Constructed, Control, ExprKind, Id, Local, Name, Program,
+};
+
+pub(crate) fn check_control_names(program: &Program, diags: &mut Diagnostics) {
+    let Some(main) = program.main else { return };
+    let mut names = Names { program, diags, seen: FxHashMap::default(), depth: 0 };
+    names.package(&program.instances[main].construct);
+}
+
+/// What has a name: its kind, and where it is declared.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Kind {
+    Table,
+    Action,
+}
+
+struct Names<'a> {
+    program: &'a Program,
+    diags: &'a mut Diagnostics,
+    /// The declaration behind a name and the prefix of the instance it belongs to.
+    seen: FxHashMap<(Kind, SmolStr), (Span, SmolStr)>,
+    depth: u32,
+}
+
+impl Names<'_> {
+    fn package(&mut self, construct: &Construct) {
+        for arg in construct.args.iter().filter_map(Arg::expr) {
+            match &arg.kind {
+                ExprKind::New(inner) => self.block(inner),
+                ExprKind::Instance(id) => {
+                    let program = self.program;
+                    self.block(&program.instances[*id].construct);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn block(&mut self, construct: &Construct) {
+        match construct.of {
+            Constructed::Package(_) if self.depth < 50 => {
+                self.depth += 1;
+                self.package(construct);
+                self.depth -= 1;
+            }
+            Constructed::Control(id) => {
+                let name = self.program.controls[id].name.text.clone();
+                self.control(id, &name);
+            }
+            _ => {}
+        }
+    }
+
+    fn control(&mut self, id: Id<Control>, prefix: &SmolStr) {
+        if self.depth > 100 {
+            return;
+        }
+        let program = self.program;
+        for local in &program.controls[id].locals {
+            match local {
+                Local::Table(t) => {
+                    let table = &program.tables[*t];
+                    self.add(Kind::Table, &table.name, &table.annotations, prefix);
+                    for listed in &table.actions {
+                        self.action(listed.action, prefix);
+                    }
+                }
+                Local::Instance(i) => {
+                    let instance = &program.instances[*i];
+                    if let Constructed::Control(inner) = instance.construct.of {
+                        let name = full_name(&instance.name, &instance.annotations, prefix);
+                        self.depth += 1;
+                        self.control(inner, &name);
+                        self.depth -= 1;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn action(&mut self, id: Id<Action>, prefix: &SmolStr) {
+        let action = &self.program.actions[id];
+        let global = SmolStr::default();
+        let prefix = if action.control.is_some() { prefix } else { &global };
+        self.add(Kind::Action, &action.name, &action.annotations, prefix);
+    }
+
+    fn add(&mut self, kind: Kind, name: &Name, annotations: &Annotations, prefix: &SmolStr) {
+        let full = full_name(name, annotations, prefix);
+        let here = (name.span, prefix.clone());
+        let Some(before) = self.seen.get(&(kind, full.clone())) else {
+            self.seen.insert((kind, full), here);
+            return;
+        };
+        if *before == here {
+            return;
+        }
+        let what = match kind {
+            Kind::Table => "tables",
+            Kind::Action => "actions",
+        };
+        let (first, second) =
+            if before.0.lo <= name.span.lo { (before.0, name.span) } else { (name.span, before.0) };
+        let mut diagnostic = Diagnostic::error(
+            codes::CONTROL_NAME,
+            format!("two {what} have the control-plane name `{full}`"),
+        )
+        .at(second, "");
+        if first == second {
+            diagnostic = diagnostic.note(format!("`{}` and `{prefix}` both have one", before.1));
+        } else {
+            diagnostic = diagnostic.at(first, "and this one");
+        }
+        self.diags.push(diagnostic.help("give one of them another `@name`"));
+    }
+}
+
+fn full_name(name: &Name, annotations: &Annotations, prefix: &SmolStr) -> SmolStr {
+    let local = annotations.control_name().unwrap_or(&name.text);
+    match local.strip_prefix('.') {
+        Some(absolute) => absolute.into(),
+        None if prefix.is_empty() => local.into(),
+        None => format_smolstr!("{prefix}.{local}"),
+    }
+}
