@@ -57,6 +57,10 @@ impl Body<'_, '_> {
             return constant;
         }
         match self.expr_kind(expr) {
+            Some((_, ir::Type::InfInt)) => {
+                self.el.refuse("an `int` computed at run time", expr.span);
+                Expr { kind: ExprKind::Const(Const::Int(0.into())), ty: ir::Type::InfInt, span: expr.span }
+            }
             Some((kind, ty)) => Expr { kind, ty, span: expr.span },
             None => Expr { kind: ExprKind::Const(Const::Bool(false)), ty: ir::Type::Bool, span: expr.span },
         }
@@ -230,6 +234,11 @@ impl Body<'_, '_> {
 
     /// A stack's index or the amount of a shift; an `int` is given 32 bits, or the most they hold.
     pub(crate) fn position(&mut self, expr: &typed::Expr) -> Expr {
+        if let (typed::ExprKind::Cast { operand, .. }, Type::Int) = (&expr.kind, &expr.ty)
+            && self.el.eval(&self.env, expr).is_none()
+        {
+            return self.expr(operand);
+        }
         let lowered = self.expr(expr);
         let ExprKind::Const(Const::Int(value)) = &lowered.kind else { return lowered };
         let value = u32::try_from(value).unwrap_or(u32::MAX);

@@ -72,6 +72,10 @@ impl Body<'_, '_> {
 
     fn table_key(&mut self, key: &typed::TableKey, place: u32) -> TableKey {
         let kind = &self.el.typed.match_kinds[key.match_kind].name.text;
+        let ty = self.env.close(&key.expr.ty);
+        if matches!(self.el.representation(&ty), typed::Type::Varbit(_) | typed::Type::MatchKind) {
+            self.el.refuse("a key of this type", key.expr.span);
+        }
         TableKey {
             expr: self.expr(&key.expr),
             match_kind: match_kind(kind),

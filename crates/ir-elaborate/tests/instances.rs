@@ -1,0 +1,264 @@
+//! Instances, names, constructor parameters, generics.
+
+mod support;
+
+use expect_test::expect;
+use support::{excerpt, ingress, lines, refusal};
+
+#[test]
+fn one_control_for_each_instance_named_by_its_path() {
+    let inner = "control Acl(inout headers_t hdr)(bit<8> limit) {
+        action deny() { hdr.h.a = limit; }
+        table t { key = { hdr.h.b: exact; } actions = { deny; NoAction; } size = (int)limit * 2; }
+        apply { if (hdr.h.a > limit + 1) { t.apply(); } }
+    }";
+    let source = ingress(
+        inner,
+        "Acl(3) first; @name(\"other\") Acl(4) second;",
+        "first.apply(hdr); second.apply(hdr);",
+    );
+    expect![[r#"
+        control Acl(hdr) "In.first" {
+            vars {
+                inout headers_t hdr;
+            }
+            action deny() "In.first.deny" {
+                hdr.h.a = 8w0x3;
+            }
+            @noWarn("unused") action NoAction() "NoAction" top_level { }
+            table t "In.first.t" {
+                key {
+                    hdr.h.b: exact "hdr.h.b";
+                }
+                actions {
+                    deny();
+                    NoAction();
+                }
+                default NoAction();
+                size 6;
+            }
+            apply {
+                if (hdr.h.a > 8w0x4) {
+                    apply t;
+                }
+            }
+        }
+    "#]]
+    .assert_eq(&excerpt(&source, &["control Acl("]));
+    expect![[r#"
+        action deny() "In.other.deny" {
+        hdr.h.a = 8w0x4;
+        table t "In.other.t" {
+        size 8;
+    "#]]
+    .assert_eq(&lines(&source, &["In.other.", "hdr.h.a = 8w0x4", "size 8"]));
+}
+
+#[test]
+fn a_direct_invocation_is_named_after_its_type() {
+    let inner =
+        "control Inner(inout headers_t hdr) { table t { actions = { NoAction; } } apply { t.apply(); } }";
+    let source = ingress(inner, "", "Inner.apply(hdr);");
+    expect![[r#"
+        control Inner(hdr) "In.Inner" {
+        table t "In.Inner.t" {
+        control Inner(hdr);
+    "#]]
+    .assert_eq(&lines(&source, &["Inner"]));
+}
+
+#[test]
+fn a_leading_dot_makes_a_name_absolute() {
+    let source = ingress(
+        "@name(\".top.act\") action a() { }",
+        "@name(\".tab\") table t { actions = { a; } } @name(\"reg\") register<bit<8>>(4) r;",
+        "t.apply();",
+    );
+    expect![[r#"
+        bit<32> instance_type;
+        @name("reg") instance r: register<bit<8>>(32w0x4) "In.reg" in control In;
+        instances r;
+        @name(".top.act") action a() "top.act" top_level { }
+        @name(".tab") table t "tab" {
+    "#]]
+    .assert_eq(&lines(&source, &["table t", "action a", "instance"]));
+}
+
+#[test]
+fn generics_are_made_for_each_set_of_arguments() {
+    let generic = "struct pair<T, U> { T first; U second; }
+        T either<T>(in bool which, in T a, in T b) { return which ? a : b; }
+        control Swap<T>(inout T x, inout T y) { apply { T old = x; x = y; y = old; } }";
+    let apply = "pair<bit<8>, bool> p = { hdr.h.a, true };
+        swap8.apply(hdr.h.a, hdr.h.b);
+        swap32.apply(hdr.h.d, hdr.h.d);
+        hdr.h.a = either(p.second, p.first, hdr.h.b);
+        hdr.h.d = either(true, hdr.h.d, 5);";
+    let source = ingress(generic, "Swap<bit<8>>() swap8; Swap<bit<32>>() swap32;", apply);
+    expect![[r#"
+        struct pair_bit8_bool {
+            bit<8> first;
+            bool second;
+        }
+        function either_bit8(which, a, b) -> bit<8> {
+            vars {
+                in bool which;
+                in bit<8> a;
+                in bit<8> b;
+            }
+            body {
+                return which ? a : b;
+            }
+        }
+        function either_bit32(which, a, b) -> bit<32> {
+            vars {
+                in bool which;
+                in bit<32> a;
+                in bit<32> b;
+            }
+            body {
+                return which ? a : b;
+            }
+        }
+        control Swap(x, y) "In.swap8" {
+            vars {
+                inout bit<8> x;
+                inout bit<8> y;
+                local bit<8> old;
+            }
+            apply {
+                var old = x;
+                x = y;
+                y = old;
+            }
+        }
+        control Swap_swap32(x, y) "In.swap32" {
+            vars {
+                inout bit<32> x;
+                inout bit<32> y;
+                local bit<32> old;
+            }
+            apply {
+                var old = x;
+                x = y;
+                y = old;
+            }
+        }
+    "#]]
+    .assert_eq(&excerpt(&source, &["struct pair", "function either", "control Swap"]));
+    expect![[r#"
+        function either_bit8(which, a, b) -> bit<8> {
+        function either_bit32(which, a, b) -> bit<32> {
+        var p = ({hdr.h.a, true} : pair_bit8_bool);
+        hdr.h.a = function either_bit8(p.second, p.first, hdr.h.b);
+        hdr.h.d = function either_bit32(true, hdr.h.d, 32w0x5);
+    "#]]
+    .assert_eq(&lines(&source, &["p = ", "either_"]));
+}
+
+#[test]
+fn extern_objects_of_the_top_level_and_of_blocks() {
+    let locals = "register<bit<16>>(SIZE * 2) local;
+        direct_meter<bit<2>>(MeterType.bytes) colour;
+        table t { key = { hdr.h.a: exact; } actions = { NoAction; } meters = colour; }";
+    let declarations = "const bit<32> SIZE = 8; counter(SIZE, CounterType.packets) shared;";
+    let apply = "shared.count(1); local.write(0, hdr.h.c); t.apply();";
+    let source = ingress(declarations, locals, apply);
+    expect![[r#"
+        bit<32> instance_type;
+        instance shared: counter(32w0x8, CounterType::packets) "shared";
+        instance local: register<bit<16>>(32w0x10) "In.local" in control In;
+        instance colour: direct_meter<bit<2>>(MeterType::bytes) "In.colour" in control In;
+        instances local, colour;
+        meters colour;
+        method shared.count(32w0x1);
+        method local.write(32w0x0, hdr.h.c);
+    "#]]
+    .assert_eq(&lines(&source, &["instance", "method shared", "method local", "meters"]));
+}
+
+#[test]
+fn abstract_methods_are_implemented_by_functions() {
+    let declarations =
+        "extern Doubler { Doubler(); abstract bit<8> twice(in bit<8> x); bit<8> run(in bit<8> x); }
+        Doubler() doubler = { bit<8> twice(in bit<8> x) { return x * FACTOR; } };";
+    let source =
+        ingress(&format!("const bit<8> FACTOR = 2; {declarations}"), "", "hdr.h.a = doubler.run(3);");
+    expect![[r#"
+        instance doubler: Doubler() "doubler" {
+            twice = doubler_twice;
+        }
+        function doubler_twice(x) -> bit<8> {
+            vars {
+                in bit<8> x;
+            }
+            body {
+                return x * 8w0x2;
+            }
+        }
+    "#]]
+    .assert_eq(&excerpt(&source, &["instance", "function"]));
+}
+
+#[test]
+fn a_frame_extern_is_an_object_with_its_annotation() {
+    let declarations = "@frame_extern(\"beacon\") extern Beacon { Beacon(bit<32> every); void process(); }";
+    let source = ingress(declarations, "Beacon(4) beacon;", "@region(\"B\") { beacon.process(); }");
+    expect![[r#"
+        bit<32> instance_type;
+        @frame_extern("beacon") user extern Beacon {
+        instance beacon: Beacon(32w0x4) "In.beacon" in control In;
+        instances beacon;
+        @region("B") {
+        method beacon.process();
+    "#]]
+    .assert_eq(&lines(&source, &["frame_extern", "instance", "beacon.process", "region"]));
+}
+
+#[test]
+fn two_things_of_one_name_are_refused() {
+    let source = ingress(
+        "",
+        "@name(\".t\") table a { actions = { NoAction; } } @name(\".t\") table b { actions = { NoAction; } }",
+        "a.apply(); b.apply();",
+    );
+    expect![[r#"
+        P4R0249: two tables have the control-plane name `t`
+          `b`: 
+          `a`: and this one
+    "#]]
+    .assert_eq(&refusal(&source));
+}
+
+#[test]
+fn an_object_of_another_block_is_refused() {
+    let inner =
+        "control Inner(inout headers_t hdr)(register<bit<8>> cells) { apply { cells.write(0, hdr.h.a); } }";
+    let source = ingress(inner, "register<bit<8>>(4) cells; Inner(cells) inner;", "inner.apply(hdr);");
+    expect![[r#"
+        P4R0301: an extern object of another block: not supported yet
+          `cells`: used here
+    "#]]
+    .assert_eq(&refusal(&source));
+}
+
+#[test]
+fn a_constructor_argument_must_be_known() {
+    let source = ingress("", "register<bit<8>>(1 << 4) cells; register<bit<8>>((bit<32>)hdr.h.a) more;", "");
+    expect![[r#"
+        P4R0208: argument for `size` must be known at compile time
+          `(bit<32>)hdr.h.a`: its value depends on the packet
+    "#]]
+    .assert_eq(&refusal(&source));
+}
+
+#[test]
+fn a_static_assertion_is_looked_at_for_each_instance() {
+    let inner = "control Inner()(bit<8> n) { const bool ok = static_assert(n > 1, \"too few\"); apply { if (ok) { } } }";
+    let source = ingress(inner, "Inner(2) good; Inner(1) bad;", "good.apply(); bad.apply();");
+    expect![[r#"
+        P4R0310: static assertion failed
+          `static_assert(n > 1, "too few")`: false for this instance
+    "#]]
+    .assert_eq(&refusal(&source));
+}
