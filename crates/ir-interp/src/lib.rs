@@ -43,7 +43,7 @@ pub use environment::{Environment, Observation, PassThrough, Recorder, Replayer,
 pub use objects::counter::Count;
 pub use objects::meter::MeterRate;
 pub use state::Digest;
-pub use stf::{StfReport, run_stf};
+pub use stf::{ResolvedEntry, StfReport, resolve_entry, run_stf};
 pub use table::{KeyMatch, KeySpec};
 pub use trace::Event;
 pub use v1model::{Options, Session, Switch};

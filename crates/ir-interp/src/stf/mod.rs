@@ -6,6 +6,8 @@
 mod compare;
 mod entries;
 
+pub use entries::{ResolvedEntry, resolve_entry};
+
 use crate::names::refused;
 use crate::v1model::{Session, Switch};
 use crate::{Count, MeterRate};

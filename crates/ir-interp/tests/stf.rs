@@ -1,0 +1,36 @@
+//! Every program in `testdata` with an STF test beside it.
+
+mod common;
+
+use common::{Test, check_stf};
+
+macro_rules! tests {
+    ($($name:ident)*) => {$(
+        #[test]
+        fn $name() {
+            check_stf(stringify!($name));
+        }
+    )*};
+}
+
+tests! {
+    checksums
+    clones
+    hash
+    language
+    multicast
+    objects
+    parser
+    recirculate
+    resubmit
+    tables
+}
+
+/// No test file is forgotten above.
+#[test]
+fn every_test_file_is_listed() {
+    let listed = include_str!("stf.rs");
+    for name in Test::names() {
+        assert!(listed.lines().any(|l| l.trim() == name), "{name} is not run");
+    }
+}
