@@ -143,8 +143,9 @@ control RouterIngress(inout headers_t hdr,
         mark_to_drop(standard_metadata);
     }
 
-    action set_next_hop(next_hop_t next_hop) {
+    action set_next_hop(next_hop_t next_hop, bit<9> port) {
         meta.next_hop = next_hop;
+        standard_metadata.egress_spec = port;
     }
 
     table routes {
@@ -175,8 +176,7 @@ control RouterIngress(inout headers_t hdr,
         size = 256;
     }
 
-    action rewrite(bit<9> port, mac_t dst_addr, bit<12> vid) {
-        standard_metadata.egress_spec = port;
+    action rewrite(mac_t dst_addr, bit<12> vid) {
         hdr.ethernet.dst_addr = dst_addr;
         meta.vid = vid;
     }

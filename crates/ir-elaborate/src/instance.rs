@@ -141,7 +141,8 @@ impl Elaborator<'_> {
         let object = self.extern_object(id);
         let subst = typed::Substitution::new(&self.typed.externs[id].type_params, &type_args);
         let mut args = vec![];
-        for (param, arg) in params.iter().zip(&call.args) {
+        let given = call.args.iter().rposition(|a| a.expr().is_some()).map_or(0, |last| last + 1);
+        for (param, arg) in params.iter().zip(&call.args).take(given) {
             let ty = subst.apply(&self.typed.vars[*param].ty);
             args.push(self.extern_arg(env, arg, &ty, call.span)?);
         }
@@ -171,7 +172,7 @@ impl Elaborator<'_> {
 
     fn extern_arg(&mut self, env: &Env, arg: &Arg, ty: &Type, span: Span) -> Option<(ir::Type, ir::Const)> {
         let Some(expr) = arg.expr() else {
-            self.refuse("an optional constructor argument left out", span);
+            self.refuse("an optional constructor argument left out before others", span);
             return None;
         };
         if matches!(expr.kind, ExprKind::New(_)) {

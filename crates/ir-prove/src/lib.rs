@@ -5,6 +5,7 @@
 //! proves nothing.
 
 pub mod case;
+mod describe;
 pub mod generate;
 pub mod mutants;
 pub mod network;

@@ -2,7 +2,10 @@
 
 use crate::case::Part;
 use base_bits::Bits;
-use ir::{Action, BinaryOp, Block, Callee, Const, Expr, ExprKind, Program, Stmt, StmtKind, Type, visit};
+use ir::{
+    Action, BinaryOp, Block, Call, Callee, Const, Control, Expr, ExprKind, Program, Stmt, StmtKind, Type,
+    visit,
+};
 use ir_split::LinkEntry;
 use std::sync::Arc;
 
@@ -19,7 +22,7 @@ pub struct Mutant {
 ///
 /// - *live value dropped*: a value is not put into the hand-over;
 /// - *bit flipped*: its lowest bit is turned over on the way;
-/// - *wrong region*: control passes to another section than it should;
+/// - *wrong region*: control does not pass to a section on another device, or a hand-over names another one;
 /// - *header lost*: a header's validity bit stays zero;
 /// - *effect done twice*: a state object is used twice;
 /// - *wrong port*: a hand-over leaves by another port.
@@ -43,6 +46,10 @@ pub fn mutants(parts: &[Option<Part>]) -> Vec<Mutant> {
             );
             add(format!("bit flipped: {name}"), edited(part, control, action, |stmts| flip(&mut stmts[at])));
         }
+        for (control, action, at) in regions_sent(&part.program) {
+            let name = describe(&part.program, control, action, at);
+            add(format!("wrong region: {name}"), edited(part, control, action, |stmts| flip(&mut stmts[at])));
+        }
         for (control, action, at) in validity_bits(&part.program) {
             let name = describe(&part.program, control, action, at);
             add(
@@ -55,9 +62,9 @@ pub fn mutants(parts: &[Option<Part>]) -> Vec<Mutant> {
             );
         }
         for control in 0..part.program.controls.len() {
-            for n in 0..count_gotos(&part.program.controls[control].body) {
+            for n in 0..count_gotos(&part.program, control) {
                 let mut program = Program::clone(&part.program);
-                let target = misdirect(&mut program.controls[control].body, n);
+                let target = misdirect(&mut program, control, n);
                 add(format!("wrong region: control {control}, number {n}, was {target}"), program);
             }
             for n in 0..count_effects(&part.program, control) {
@@ -95,6 +102,11 @@ fn saves(program: &Program) -> Vec<(usize, usize, usize)> {
         action.name.starts_with("p4rack_save_")
             && !["packet_length", "padding", "p4rack_leaving"].contains(&field)
     })
+}
+
+/// Where `p4rack_send` names the region.
+fn regions_sent(program: &Program) -> Vec<(usize, usize, usize)> {
+    assignments(program, |action, field| action.name == "p4rack_send" && field == "region")
 }
 
 /// Assignments of `has_*` bits in `p4rack_send`.
@@ -148,26 +160,47 @@ fn zero(width: u32) -> Expr {
     Expr { kind, ty: Type::Bit(width), span: base_diag::Span::NONE }
 }
 
-/// Assignments of constants to the metadata field `p4rack_region`. All its values are wide as the field.
-fn is_goto(stmt: &Stmt) -> bool {
-    matches!(&stmt.kind, StmtKind::Assign(place, value)
-        if matches!(&place.kind, ExprKind::Field(base, _) if matches!(base.kind, ExprKind::Var(_)))
-            && matches!(value.kind, ExprKind::Const(_))
-            && stmt.span.is_none())
+/// Assignments to the metadata field `p4rack_region` that name a section on another device.
+fn is_goto(program: &Program, leaving: &[Bits], stmt: &Stmt) -> bool {
+    let StmtKind::Assign(place, value) = &stmt.kind else { return false };
+    let ExprKind::Const(Const::Bits(target)) = &value.kind else { return false };
+    field_name(program, place) == Some("p4rack_region") && leaving.contains(target)
 }
 
-fn count_gotos(body: &Block) -> usize {
+/// The sections that a control saves live values for: `if (region == k) { p4rack_save_..(); }`.
+fn leaving(control: &Control) -> Vec<Bits> {
+    let mut found = vec![];
+    visit::stmts(&control.body, &mut |stmt| {
+        let StmtKind::If(cond, yes, _) = &stmt.kind else { return };
+        let ExprKind::Binary(BinaryOp::Eq, _, value) = &cond.kind else { return };
+        let ExprKind::Const(Const::Bits(region)) = &value.kind else { return };
+        let saves = yes.stmts.iter().any(|s| match &s.kind {
+            StmtKind::Call(Call { callee: Callee::Action(action), .. }) => {
+                control.actions[action.index()].name.starts_with("p4rack_save_")
+            }
+            _ => false,
+        });
+        found.extend(saves.then(|| region.clone()));
+    });
+    found
+}
+
+fn count_gotos(program: &Program, control: usize) -> usize {
+    let control = &program.controls[control];
+    let leaving = leaving(control);
     let mut count = 0;
-    visit::stmts(body, &mut |stmt| count += usize::from(is_goto(stmt)));
+    visit::stmts(&control.body, &mut |stmt| count += usize::from(is_goto(program, &leaving, stmt)));
     count
 }
 
 /// Makes the `n`-th `Goto` name section 0, which no cut leads to; gives what it named.
-fn misdirect(body: &mut Block, n: usize) -> String {
+fn misdirect(program: &mut Program, control: usize, n: usize) -> String {
+    let source = program.clone();
+    let leaving = leaving(&source.controls[control]);
     let mut at = 0;
     let mut was = String::new();
-    visit::stmts_mut(body, &mut |stmt| {
-        if !is_goto(stmt) {
+    visit::stmts_mut(&mut program.controls[control].body, &mut |stmt| {
+        if !is_goto(&source, &leaving, stmt) {
             return;
         }
         if at == n

@@ -6,7 +6,7 @@ mod key_name;
 mod keys;
 mod rest;
 
-use base_diag::Span;
+use base_diag::{Diagnostic, Span};
 use p4_syntax::ast::{self, TablePropertyKind};
 
 use crate::codes;
@@ -33,6 +33,7 @@ impl Checker {
         });
         self.bind(&d.name, Def::Table(id));
         self.table = Some(id);
+        let before = self.diags.error_count();
         let sound = self.check_properties_once(d);
         for p in &d.properties {
             if let TablePropertyKind::Key(keys) = &p.kind {
@@ -55,7 +56,7 @@ impl Checker {
             let title = format!("table `{}` has no actions", d.name.text);
             self.error(codes::BAD_TABLE, d.name.span, title, "add `actions = { ... }`");
         } else {
-            self.other_properties(id, d);
+            self.other_properties(id, d, before);
         }
         self.table = None;
         self.place = Place::ControlLocals;
@@ -75,10 +76,9 @@ impl Checker {
         sound
     }
 
-    fn other_properties(&mut self, id: Id<Table>, d: &ast::TableDecl) {
+    fn other_properties(&mut self, id: Id<Table>, d: &ast::TableDecl, before: usize) {
         let mut default = false;
         let mut actions_seen = false;
-        let before = self.diags.error_count();
         for p in &d.properties {
             actions_seen |= matches!(p.kind, TablePropertyKind::Actions(_));
             self.infer.clear();
@@ -89,7 +89,11 @@ impl Checker {
                     default = true;
                     if !actions_seen {
                         let title = "`default_action` stands before `actions`";
-                        self.error(codes::BAD_TABLE, p.name.span, title, "it must come after");
+                        self.report(
+                            Diagnostic::error(codes::BAD_TABLE, title)
+                                .at(d.name.span, "")
+                                .at(p.name.span, "it must come after the list"),
+                        );
                         continue;
                     }
                     self.default_action(id, p, value);

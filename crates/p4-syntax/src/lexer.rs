@@ -199,7 +199,7 @@ impl Cursor {
 }
 
 /// The symbol at the start of `rest`, which is not empty, and its length.
-fn symbol(rest: &[u8]) -> (TokenKind, usize) {
+pub(crate) fn symbol(rest: &[u8]) -> (TokenKind, usize) {
     use TokenKind::*;
     let is = |i: usize, b: u8| rest.get(i) == Some(&b);
     let or_assign = |plain, assign| if is(1, b'=') { (assign, 2) } else { (plain, 1) };

@@ -9,6 +9,7 @@
 //! tokens that follow decide, so that an undeclared name is left to the checker.
 
 mod annotation;
+mod annotation_body;
 mod container;
 mod decl;
 mod expr;
@@ -151,10 +152,14 @@ impl<'a> Parser<'a> {
     fn name(&mut self) -> Name {
         if !Self::is_name(self.kind()) {
             self.unexpected("a name");
-            let at = self.span();
-            return Name { text: "".into(), span: Span { hi: at.lo, ..at } };
+            return self.no_name();
         }
         self.any_word()
+    }
+
+    fn no_name(&self) -> Name {
+        let at = self.span();
+        Name { text: "".into(), span: Span { hi: at.lo, ..at } }
     }
 
     /// The next token as a name, whatever it is.

@@ -113,10 +113,11 @@ impl Preprocessor<'_> {
                 TokenKind::Ident => TokenKind::of_word(self.text(token)),
                 other => other,
             };
-            tokens.push(Token { kind, ..token });
             if kind == TokenKind::Eof {
+                tokens.push(end_behind(tokens.last(), token));
                 return tokens;
             }
+            tokens.push(Token { kind, ..token });
         }
     }
 
@@ -194,4 +195,10 @@ impl Preprocessor<'_> {
     fn error(&mut self, code: Code, title: &str, span: Span, label: impl Into<String>) {
         self.diagnostics.push(Diagnostic::error(code, title).at(span, label));
     }
+}
+
+/// The end stands behind the last token, not behind the empty lines that follow it.
+fn end_behind(last: Option<&Token>, end: Token) -> Token {
+    let Some(last) = last.filter(|t| t.span.expansion == end.span.expansion) else { return end };
+    Token { span: Span { lo: last.span.hi, hi: last.span.hi, ..end.span }, ..end }
 }

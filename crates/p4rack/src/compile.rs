@@ -23,7 +23,13 @@ pub enum Until {
 }
 
 /// Compiles `main_file`.
-pub fn compile(main_file: &str, loader: &dyn Loader, options: &Options, until: Until, map: &mut SourceMap) -> Compiled {
+pub fn compile(
+    main_file: &str,
+    loader: &dyn Loader,
+    options: &Options,
+    until: Until,
+    map: &mut SourceMap,
+) -> Compiled {
     let parsed = p4_syntax::parse(main_file, loader, options, map);
     let mut diagnostics = parsed.diagnostics;
     let (typed, found) = p4_check::check(&parsed.program);

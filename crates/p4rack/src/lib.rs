@@ -1,7 +1,21 @@
 //! The compiler and the rack wired together: the one place that knows every crate.
+//!
+//! [`compile`](mod@compile) is the front end on one screen; [`rack`] goes from a RACK.toml to what each device runs;
+//! [`up`] runs it in virtual time; [`proof`] checks that the split changes nothing.
 
+pub mod analysis;
+pub mod bmv2;
 pub mod compile;
+pub mod entries;
 pub mod files;
+pub mod functions;
+pub mod idle;
+pub mod proof;
+pub mod rack;
+pub mod reparse;
+pub mod sources;
+pub mod up;
 
 pub use compile::{Compiled, Until, compile};
 pub use files::Disk;
+pub use rack::{Racked, load};

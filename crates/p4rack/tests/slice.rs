@@ -49,25 +49,28 @@ fn every_combination_of_cuts_is_equal() {
         let helper: Vec<&str> = (0..4).filter(|i| mask & (1 << i) != 0).map(|i| regions[i]).collect();
         match prove(&case(&helper), &Effort { packets: 1000, ..Effort::default() }) {
             Ok(tried) => println!("{helper:?}: {tried:?}"),
-            Err(failure) => panic!("{helper:?}: {} {} {:x?}", failure.proof, failure.round, failure.difference),
+            Err(failure) => {
+                panic!("{helper:?}: {} {} {:x?}", failure.proof, failure.round, failure.difference)
+            }
         }
     }
 }
 
 #[test]
-#[ignore]
-fn debug() {
-    use dataplane_api::Device;
-    let case = case(&["Out"]);
-    let part = case.parts[0].as_ref().unwrap();
-    println!("{}", ir::text::write(&part.program));
-    let rng = base_time::Rng::new(1).split_index(0);
-    let mut pool = ir_prove::generate::Pool::new(&case.whole, &case.reserved_ports(), &rng);
-    let entries = ir_prove::generate::entries(&case.whole, &mut pool, 16, &mut rng.split("entries"));
-    let mut network = case.network(&entries).unwrap();
-    let frame: Vec<u8> = "c6f4c31b21601653b71368b3080046008 0ff0001a688e8008101e2933c60f1b929b30596eeb30cf8c2f61d2b5166a84c".replace(' ', "").as_bytes().chunks(2).map(|c| u8::from_str_radix(std::str::from_utf8(c).unwrap(), 16).unwrap()).collect();
-    for d in network.devices.iter_mut().flatten() { d.set_trace(true); }
-    network.inject(0x1fe, &frame, base_time::Time::ZERO);
-    let _ = network.settle(1000);
-    for d in network.devices.iter_mut().flatten() { println!("==== {:?}", d.counters()); for e in d.take_trace() { println!("{e:?}"); } }
+fn every_mutant_is_caught() {
+    let mut lived = vec![];
+    for helper in [&["Acl", "Out"][..], &["Mark"], &["Sample", "Mark"]] {
+        let case = case(helper);
+        for mutant in ir_prove::mutants::mutants(&case.parts) {
+            let broken = Case { parts: mutant.parts, ..case.clone() };
+            match prove(&broken, &Effort::default()) {
+                Err(failure) if matches!(failure.difference, ir_prove::Difference::Setup(_)) => {
+                    panic!("{}: {:?}", mutant.name, failure.difference)
+                }
+                Err(_) => {}
+                Ok(tried) => lived.push(format!("{helper:?} {}: {tried:?}", mutant.name)),
+            }
+        }
+    }
+    assert!(lived.is_empty(), "{lived:#?}");
 }

@@ -39,7 +39,10 @@ impl Printer<'_> {
             }
             ExprKind::Var(id) => self.var(*id),
             ExprKind::Field(base, index) => return (self.field(base, *index), ATOM),
-            ExprKind::Index(stack, index) => format!("{}[{}]", self.atom(stack), self.value(index)),
+            ExprKind::Index(stack, index) => {
+                let want = Some(&index.ty).filter(|ty| **ty == Type::Bit(32));
+                format!("{}[{}]", self.atom(stack), self.expr(index, want, 0))
+            }
             ExprKind::Next(stack) => format!("{}.next", self.atom(stack)),
             ExprKind::Last(stack) => format!("{}.last", self.atom(stack)),
             ExprKind::LastIndex(stack) => format!("{}.lastIndex", self.atom(stack)),
@@ -53,6 +56,8 @@ impl Printer<'_> {
             }
             ExprKind::Binary(op, left, right) => return self.binary(*op, left, right),
             ExprKind::Ternary(cond, yes, no) => {
+                // Of two bare numbers none has a width.
+                let want = want.filter(|_| !(is_literal(yes) && is_literal(no)));
                 let (yes, no) = (self.expr(yes, want, 1), self.expr(no, want, 1));
                 return (format!("{} ? {yes} : {no}", self.expr(cond, Some(&Type::Bool), 2)), 1);
             }
@@ -90,8 +95,6 @@ impl Printer<'_> {
     fn binary(&self, op: ir::BinaryOp, left: &Expr, right: &Expr) -> (String, u8) {
         use ir::BinaryOp::{Concat, Shl, Shr};
         let strength = op.precedence();
-        let is_const = |e: &Expr| matches!(e.kind, ExprKind::Const(_) | ExprKind::InvalidHeader);
-        let is_literal = |e: &Expr| is_const(e) || matches!(e.kind, ExprKind::Aggregate(_));
         // One side gives the other its type; in shifts and concatenations none does.
         let shares = !matches!(op, Concat | Shl | Shr) && left.ty == right.ty;
         let left_want = Some(&right.ty).filter(|_| shares && is_literal(left) && !is_literal(right));
@@ -215,6 +218,11 @@ impl Printer<'_> {
         }
         format!("{callee}{type_args}({})", args.join(", "))
     }
+}
+
+/// True for what takes its type from its place.
+fn is_literal(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Const(_) | ExprKind::InvalidHeader | ExprKind::Aggregate(_))
 }
 
 /// True if the arguments do not give the type arguments by themselves.

@@ -9,8 +9,7 @@ use p4_arch::Architecture;
 const CORE: [&str; 5] = ["packet_in", "packet_out", "verify", "NoAction", "static_assert"];
 
 /// Names that v1model.p4 declares and [`Architecture`] does not list.
-const V1MODEL: [&str; 10] = [
-    "PortId_t",
+const V1MODEL: [&str; 9] = [
     "__v1model_version",
     "Parser",
     "VerifyChecksum",
@@ -34,8 +33,6 @@ pub(crate) struct Globals {
     pub parsers: Vec<String>,
     pub controls: Vec<String>,
     pub actions: Vec<TopLevelAction>,
-    /// All of these names, and those of the included files.
-    pub taken: Taken,
 }
 
 /// An action that the program declares at the top level; controls have copies of it.
@@ -56,6 +53,9 @@ impl Globals {
         CORE.iter().for_each(|name| taken.take(name));
         if let Some(arch) = arch {
             V1MODEL.iter().for_each(|name| taken.take(name));
+            if matches!(program.arch, Arch::V1Model(version) if version >= 20200408) {
+                taken.take("PortId_t");
+            }
             arch.types.iter().for_each(|name| taken.take(name));
             arch.functions.iter().for_each(|facts| taken.take(facts.name));
             arch.objects.iter().for_each(|facts| taken.take(facts.name));
@@ -91,7 +91,6 @@ impl Globals {
             parsers,
             controls,
             actions,
-            taken,
         }
     }
 

@@ -24,6 +24,7 @@ mod pipeline;
 mod print;
 mod statement;
 mod table;
+mod uses;
 mod wrap;
 
 pub use check::check;

@@ -10,8 +10,8 @@ impl Printer<'_> {
     pub(crate) fn constant(&self, value: &Const, ty: &Type, bare: bool) -> String {
         match (value, ty) {
             (Const::Bits(bits), Type::Int(_)) => signed(bits, bare),
-            (Const::Bits(bits), Type::Bit(_)) if bare => number(&bits.to_biguint()),
-            (Const::Bits(bits), Type::Bit(_)) => format!("{}w{}", bits.width(), number(&bits.to_biguint())),
+            (Const::Bits(bits), Type::Bit(_)) if bare => number(bits),
+            (Const::Bits(bits), Type::Bit(_)) => format!("{}w{}", bits.width(), number(bits)),
             (Const::Int(int), _) => int.to_string(),
             (Const::Bool(value), Type::Bool) => value.to_string(),
             (Const::Str(text), _) => string(text),
@@ -57,12 +57,17 @@ fn signed(bits: &Bits, bare: bool) -> String {
     }
 }
 
-/// Small and round numbers in decimal, others in hexadecimal, as addresses, masks and protocol numbers are
-/// usually written.
-fn number(value: &BigUint) -> String {
-    let small = *value <= BigUint::from(1024u32);
-    let round = *value < BigUint::from(1_000_000u32) && (value % 10u32) == BigUint::from(0u32);
-    if small || round { value.to_string() } else { format!("0x{}", value.to_str_radix(16)) }
+/// Small and round numbers in decimal, others in hexadecimal with all digits of the width, as addresses, masks
+/// and protocol numbers are usually written.
+fn number(bits: &Bits) -> String {
+    let value = bits.to_biguint();
+    let small = value <= BigUint::from(1024u32);
+    let round = value < BigUint::from(1_000_000u32) && (&value % 10u32) == BigUint::from(0u32);
+    if small || round {
+        return value.to_string();
+    }
+    let digits = bits.width().div_ceil(4) as usize;
+    format!("0x{:0>digits$}", value.to_str_radix(16))
 }
 
 /// A string literal. P4 knows two escapes (P4-16 §6.4.3.3).

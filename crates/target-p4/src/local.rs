@@ -1,10 +1,12 @@
 //! Names in one block: its variables and what it declares beside them.
 
+use crate::globals::Globals;
 use crate::names::Taken;
 use crate::print::Printer;
+use crate::uses::Uses;
 use ir::{
-    Block, Callee, Control, ControlId, Function, InstanceId, Parser, ParserId, Stmt, StmtKind, Table, Var,
-    VarId,
+    Action, Block, Callee, Control, ControlId, Function, InstanceId, Parser, ParserId, Program, Stmt,
+    StmtKind, Table, Var, VarId,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,29 +32,27 @@ pub(crate) struct Local<'p> {
 
 impl<'p> Printer<'p> {
     pub(crate) fn function_names(&mut self, function: &'p Function) {
-        let mut names = VarNames::new(&function.vars);
-        let mut taken = self.globals.taken.clone();
+        let mut names = VarNames::new(self, &function.vars);
+        let mut taken = names.used(|uses| uses.function(function));
         names.declare_all(&function.params, &mut taken);
-        names.block(&function.body, &taken);
-        self.local = Local { vars: &function.vars, var_names: names.finish(&taken), ..Local::default() };
+        names.stmts(&function.body.stmts, &mut taken);
+        self.local = Local { vars: &function.vars, var_names: names.finish(), ..Local::default() };
     }
 
     pub(crate) fn parser_names(&mut self, parser: &'p Parser, prefix: String) {
-        let mut names = VarNames::new(&parser.vars);
-        let mut taken = self.globals.taken.clone();
+        let mut names = VarNames::new(self, &parser.vars);
+        let mut taken = names.used(|uses| uses.parser(parser));
         names.declare_all(&parser.params, &mut taken);
-        // States are a namespace of their own for transitions, but an instance may not meet one.
         let states: Vec<String> = parser.states.iter().map(|s| taken.pick(&s.name)).collect();
         let value_sets = parser.value_sets.iter().map(|v| taken.pick(&v.name)).collect();
-        let instances = self.instance_names(&parser.instances, &BTreeSet::new(), &mut taken);
+        names.instances = self.instance_names(&parser.instances, &BTreeSet::new(), &mut taken);
         let mut applied = BTreeSet::new();
-        parser.states.iter().for_each(|s| {
-            note_calls(&s.stmts, &mut |callee| {
-                if let Callee::Parser(id) = callee {
-                    applied.insert(*id);
-                }
-            })
-        });
+        let mut note = |callee: &Callee| {
+            if let Callee::Parser(id) = callee {
+                applied.insert(*id);
+            }
+        };
+        parser.states.iter().for_each(|s| note_calls(&s.stmts, &mut note));
         let path = |id: ParserId| self.program.parsers.get(id.index()).map(|p| p.control_plane_name.as_str());
         let parsers = sub_block_names(&applied, &prefix, path, &mut taken);
         names.stmts(&parser.locals, &mut taken);
@@ -61,30 +61,29 @@ impl<'p> Printer<'p> {
         }
         self.local = Local {
             vars: &parser.vars,
-            var_names: names.finish(&taken),
             states,
             value_sets,
-            instances,
             parsers,
             prefix,
+            instances: names.instances.clone(),
+            var_names: names.finish(),
             ..Local::default()
         };
     }
 
     pub(crate) fn control_names(&mut self, control: &'p Control, prefix: String) {
-        let mut names = VarNames::new(&control.vars);
-        let mut taken = self.globals.taken.clone();
+        let mut names = VarNames::new(self, &control.vars);
+        let mut taken = names.used(|uses| uses.control(control));
+        let top_level = |action: &Action| self.globals.action(self.program, control, action);
+        control.actions.iter().filter_map(top_level).for_each(|name| taken.take(name));
         names.declare_all(&control.params, &mut taken);
-        let mut actions = vec![];
         for action in &control.actions {
-            actions.push(match self.globals.action(self.program, control, action) {
-                Some(top) => top.to_string(),
-                None => taken.pick(&action.name),
-            });
+            let name = top_level(action).map(str::to_string).unwrap_or_else(|| taken.pick(&action.name));
+            names.actions.push(name);
         }
-        let table_names = control.tables.iter().map(|t| taken.pick(&t.name)).collect();
+        names.tables = control.tables.iter().map(|t| taken.pick(&t.name)).collect();
         let inline = self.inline_instances(control);
-        let instances = self.instance_names(&control.instances, &inline, &mut taken);
+        names.instances = self.instance_names(&control.instances, &inline, &mut taken);
         let mut applied = BTreeSet::new();
         note_calls(&control.body.stmts, &mut |callee| {
             if let Callee::Control(id) = callee {
@@ -96,21 +95,22 @@ impl<'p> Printer<'p> {
         let controls = sub_block_names(&applied, &prefix, path, &mut taken);
         names.stmts(&control.locals, &mut taken);
         for action in &control.actions {
-            let mut inside = taken.clone();
+            // Its parameters are control-plane names: they may hide what the action does not use.
+            let mut inside = names.used(|uses| uses.stmts(&action.body.stmts));
             names.declare_all(&action.params, &mut inside);
-            names.block(&action.body, &inside);
+            names.stmts(&action.body.stmts, &mut inside);
         }
-        names.block(&control.body, &taken);
+        names.block(&control.body);
         self.local = Local {
             vars: &control.vars,
-            var_names: names.finish(&taken),
-            actions,
             tables: &control.tables,
-            table_names,
-            instances,
             controls,
             inline,
             prefix,
+            actions: names.actions.clone(),
+            table_names: names.tables.clone(),
+            instances: names.instances.clone(),
+            var_names: names.finish(),
             ..Local::default()
         };
     }
@@ -200,15 +200,44 @@ pub(crate) fn note_calls(stmts: &[Stmt], f: &mut dyn FnMut(&Callee)) {
     }
 }
 
-/// Gives each variable a name that no other has where it is visible.
-struct VarNames<'p> {
-    vars: &'p [Var],
+/// Gives each variable a name that hides nothing where it is visible.
+struct VarNames<'a> {
+    program: &'a Program,
+    globals: &'a Globals,
+    vars: &'a [Var],
     names: Vec<Option<String>>,
+    actions: Vec<String>,
+    tables: Vec<String>,
+    instances: BTreeMap<InstanceId, String>,
 }
 
-impl<'p> VarNames<'p> {
-    fn new(vars: &'p [Var]) -> VarNames<'p> {
-        VarNames { vars, names: vec![None; vars.len()] }
+impl<'a> VarNames<'a> {
+    fn new(printer: &'a Printer<'_>, vars: &'a [Var]) -> VarNames<'a> {
+        VarNames {
+            program: printer.program,
+            globals: &printer.globals,
+            vars,
+            names: vec![None; vars.len()],
+            actions: vec![],
+            tables: vec![],
+            instances: BTreeMap::new(),
+        }
+    }
+
+    /// The names that some code refers to, as far as they are known.
+    fn used(&self, collect: impl FnOnce(&mut Uses)) -> Taken {
+        let mut uses = Uses {
+            program: self.program,
+            globals: self.globals,
+            vars: self.vars,
+            var_names: &self.names,
+            actions: &self.actions,
+            tables: &self.tables,
+            instances: &self.instances,
+            found: BTreeSet::new(),
+        };
+        collect(&mut uses);
+        Taken::of(uses.found)
     }
 
     fn declare(&mut self, id: VarId, taken: &mut Taken) {
@@ -221,33 +250,35 @@ impl<'p> VarNames<'p> {
         ids.iter().for_each(|id| self.declare(*id, taken));
     }
 
-    fn block(&mut self, block: &Block, taken: &Taken) {
-        self.stmts(&block.stmts, &mut taken.clone());
+    fn block(&mut self, block: &Block) {
+        let mut taken = self.used(|uses| uses.stmts(&block.stmts));
+        self.stmts(&block.stmts, &mut taken);
     }
 
+    /// `taken` has what the statements refer to, and what stands beside them.
     fn stmts(&mut self, stmts: &[Stmt], taken: &mut Taken) {
         for stmt in stmts {
             match &stmt.kind {
                 StmtKind::Declare(var, _) => self.declare(*var, taken),
                 StmtKind::For { init, body, .. } => {
-                    let mut inside = taken.clone();
+                    let mut inside = self.used(|uses| uses.stmts(std::slice::from_ref(stmt)));
                     self.stmts(init, &mut inside);
-                    self.block(body, &inside);
+                    self.stmts(&body.stmts, &mut inside);
                 }
                 StmtKind::ForIn { var, body, .. } => {
-                    let mut inside = taken.clone();
+                    let mut inside = self.used(|uses| uses.stmts(std::slice::from_ref(stmt)));
                     self.declare(*var, &mut inside);
-                    self.block(body, &inside);
+                    self.stmts(&body.stmts, &mut inside);
                 }
-                _ => ir::visit::blocks(stmt, &mut |block| self.block(block, taken)),
+                _ => ir::visit::blocks(stmt, &mut |block| self.block(block)),
             }
         }
     }
 
     /// The names; what is declared nowhere gets one of its own.
-    fn finish(self, taken: &Taken) -> Vec<String> {
-        let mut rest = taken.clone();
+    fn finish(self) -> Vec<String> {
         let vars = self.vars.iter();
+        let mut rest = Taken::of(self.names.iter().flatten().cloned().collect());
         self.names.into_iter().zip(vars).map(|(n, var)| n.unwrap_or_else(|| rest.pick(&var.name))).collect()
     }
 }

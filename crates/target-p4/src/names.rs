@@ -92,6 +92,11 @@ impl Taken {
         free
     }
 
+    /// Only `names` are taken.
+    pub(crate) fn of(names: BTreeSet<String>) -> Taken {
+        Taken(names)
+    }
+
     /// Takes `name` as it is.
     pub(crate) fn take(&mut self, name: &str) {
         self.0.insert(name.to_string());

@@ -75,10 +75,10 @@ impl<'p> Printer<'p> {
     }
 
     fn case(&self, case: &SelectCase, types: &[&Type]) -> String {
-        match case.keys.as_slice() {
-            [Keyset::DontCare] => "default".to_string(),
-            keys => self.keysets(keys, types),
+        if case.keys.iter().all(|key| *key == Keyset::DontCare) {
+            return "default".to_string();
         }
+        self.keysets(&case.keys, types)
     }
 
     /// `key` or `(key, key)`

@@ -132,7 +132,9 @@ impl<'p> Printer<'p> {
         let instance = self.program.instances.get(id.index());
         match instance.filter(|_| self.local.inline.contains(&id)) {
             Some(instance) => {
-                let prefix = table.control_plane_name.as_str();
+                // A name that is written is the whole name here.
+                let is_named = instance.annotations.iter().any(|a| a.name == "name");
+                let prefix = if is_named { "" } else { table.control_plane_name.as_str() };
                 let notes = named(&instance.annotations, prefix, property, &instance.control_plane_name);
                 let construction = self.construction(instance);
                 self.line(&format!("{}{property} = {construction};", inline(&notes)));
@@ -145,13 +147,16 @@ impl<'p> Printer<'p> {
     }
 }
 
-/// True if every front end takes the key's name from its text: a path, or a header's validity.
+/// True if front ends take the key's name from its text: a path, a slice of one, a header's validity.
 fn source_name(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Var(_) => true,
         ExprKind::Field(base, _) => !matches!(base.ty, Type::Tuple(_)) && source_name(base),
-        ExprKind::Index(base, index) => matches!(index.kind, ExprKind::Const(_)) && source_name(base),
+        ExprKind::Index(base, index) => {
+            (matches!(index.kind, ExprKind::Const(_)) || source_name(index)) && source_name(base)
+        }
         ExprKind::IsValid(header) => source_name(header),
+        ExprKind::Slice { base, .. } => source_name(base),
         _ => false,
     }
 }

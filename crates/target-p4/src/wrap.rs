@@ -33,29 +33,38 @@ fn wrap_line(line: &str, out: &mut String) {
     out.push('\n');
 }
 
-/// The last place before `limit` where the line may be broken, outside of strings; else the first one behind it.
+/// Where to break the line, outside of strings: before `limit` the last place of those in the fewest brackets,
+/// if it leaves no short line; else the first place behind `limit`.
 fn break_at(line: &str, limit: usize, indent: usize) -> Option<usize> {
-    let mut best = None;
-    let mut in_string = false;
-    let mut previous = ' ';
+    let places = places(line, indent);
+    let fitting = || places.iter().filter(|(at, _)| *at <= limit);
+    let good = || fitting().filter(|(at, _)| *at >= limit / 2);
+    let last_of = |depth: usize| good().rfind(|(_, d)| *d == depth).map(|(at, _)| *at);
+    let fewest = good().map(|(_, depth)| *depth).min();
+    fewest
+        .and_then(last_of)
+        .or_else(|| fitting().last().map(|(at, _)| *at))
+        .or_else(|| places.first().map(|(at, _)| *at))
+}
+
+/// All places where the line may be broken, with the number of open brackets.
+fn places(line: &str, indent: usize) -> Vec<(usize, usize)> {
+    let mut places = vec![];
+    let (mut in_string, mut depth, mut previous) = (false, 0usize, ' ');
     for (at, c) in line.char_indices() {
-        if c == '"' && previous != '\\' {
-            in_string = !in_string;
+        match c {
+            '"' if previous != '\\' => in_string = !in_string,
+            '(' | '[' | '{' if !in_string => depth += 1,
+            ')' | ']' | '}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
         }
-        let breaks = !in_string
-            && (previous == ',' && c == ' '
-                || line[at..].starts_with("&& ")
-                || line[at..].starts_with("|| "));
+        let operator = line[at..].starts_with("&& ") || line[at..].starts_with("|| ");
+        if !in_string && at > indent && (previous == ',' && c == ' ' || operator) {
+            places.push((at, depth));
+        }
         previous = c;
-        if !breaks || at <= indent {
-            continue;
-        }
-        if at > limit && best.is_some() {
-            break;
-        }
-        best = Some(at);
     }
-    best
+    places
 }
 
 #[cfg(test)]

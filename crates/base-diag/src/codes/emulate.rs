@@ -1,3 +1,18 @@
-//! 07xx: emulation and bring-up.
+//! 07xx: bringing a rack up and running it.
 
-codes! {}
+codes! {
+    /// A file that a command needs cannot be read.
+    UNREADABLE_FILE = 0701,
+    /// A program has no `main`, so that nothing can run.
+    NO_MAIN = 0702,
+    /// A device is to run a frame extern that it does not offer.
+    EXTERN_NOT_OFFERED = 0703,
+    /// A rack runs no app, or more than one.
+    ONE_APP = 0704,
+    /// An entry names a table that no device has.
+    ENTRY_TABLE = 0705,
+    /// What the emulator found wrong with itself or a device.
+    EMULATION = 0706,
+    /// A statement that is no entry stands among the entries.
+    NOT_AN_ENTRY = 0707,
+}

@@ -33,8 +33,6 @@ codes! {
     UNEXPECTED = 0120,
     /// Nested too deeply.
     TOO_DEEP = 0121,
-    /// A name used as a type that is none.
-    UNKNOWN_TYPE = 0122,
     /// A statement or declaration that may not stand here.
     MISPLACED = 0123,
 }

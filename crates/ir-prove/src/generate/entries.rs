@@ -21,12 +21,13 @@ pub struct EntrySpec {
     pub priority: Option<i64>,
 }
 
-/// Up to `most` entries for each table that may be written.
+/// Up to `most` entries for each key of each table that may be written.
 pub fn entries(program: &Program, pool: &mut Pool, most: usize, rng: &mut Rng) -> Vec<EntrySpec> {
     let mut out: Vec<EntrySpec> = vec![];
     for control in &program.controls {
         for table in control.tables.iter().filter(|t| !t.const_entries && !t.keys.is_empty()) {
-            let size = table.size.unwrap_or(u64::MAX).min(most as u64) as usize;
+            let most = most as u64 * table.keys.len() as u64;
+            let size = table.size.unwrap_or(u64::MAX).min(most) as usize;
             let wanted = rng.between(size as u64 / 2, size as u64) as usize;
             for priority in 1..=wanted {
                 let Some(entry) = one_entry(program, control, table, priority as i64, pool, rng) else {

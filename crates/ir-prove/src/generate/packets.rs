@@ -100,7 +100,11 @@ impl<'a> PacketMaker<'a> {
 
     /// Chooses a case and makes the fields it looks at fit.
     fn take_case(&self, select: &Select, made: &mut [Made], pool: &mut Pool, rng: &mut Rng) -> StateRef {
-        let Some(case) = rng.pick(&select.cases) else { return StateRef::Reject };
+        // Ways that go on see more of the program than those that end here.
+        let on: Vec<_> = select.cases.iter().filter(|c| matches!(c.next, StateRef::State(_))).collect();
+        let any: Vec<_> = select.cases.iter().collect();
+        let cases = if on.is_empty() || rng.chance(1, 5) { &any } else { &on };
+        let Some(case) = rng.pick(cases) else { return StateRef::Reject };
         if case.keys.len() == select.exprs.len() {
             for (expr, key) in select.exprs.iter().zip(&case.keys) {
                 self.fit(expr, key, made, pool, rng);

@@ -137,8 +137,8 @@ impl Checker {
                     codes::BAD_ARGUMENTS,
                     "a header with two `varbit` fields cannot be extracted",
                 )
-                .at(second.span, format!("`{}` is the second", second.text))
                 .at(first.span, format!("`{}` is the first", first.text))
+                .at(second.span, format!("`{}` is the second", second.text))
                 .at(at, "extracted here"),
             );
             return;

@@ -33,6 +33,7 @@ impl Checker {
         let object = self.expr(base, None);
         if let Some(size) = size_method(&name.text)
             && args.is_empty()
+            && type_args.is_empty()
             && !self.is_object(&object.ty)
         {
             return self.size_of(size, &object.ty.clone(), span);
@@ -161,6 +162,7 @@ impl Checker {
         }
         if let Some(size) = size_method(&name.text)
             && args.is_empty()
+            && type_args.is_empty()
         {
             return self.size_of(size, &ty, span);
         }

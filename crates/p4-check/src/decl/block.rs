@@ -7,7 +7,7 @@ use crate::cx::{Checker, Place, name};
 use crate::decl::ParamOf;
 use crate::scope::Def;
 use crate::typed::{
-    Block, Control, ControlType, Id, Local, Package, Parser, ParserType, Stmt, StmtKind, Type, ValueSet,
+    Block, Control, ControlType, Id, Local, Package, Parser, ParserType, Stmt, StmtKind, Type, ValueSet, Var,
 };
 
 impl Checker {
@@ -116,6 +116,7 @@ impl Checker {
         let type_params = self.type_params(&d.type_params);
         let params = self.params(&d.params, ParamOf::Apply);
         let constructor_params = self.params(&d.constructor_params, ParamOf::Constructor);
+        self.refuse_parser_params(&constructor_params);
         let id = self.program.controls.push(Control {
             name: name(&d.name),
             type_params,
@@ -144,6 +145,19 @@ impl Checker {
         self.place = Place::TopLevel;
         self.bind_block(&d.name, Def::Control(id));
         id
+    }
+
+    /// A control cannot apply a parser, so it cannot be given one.
+    fn refuse_parser_params(&mut self, params: &[Id<Var>]) {
+        for &p in params {
+            let var = &self.program.vars[p];
+            if let Type::ParserType(..) = var.ty {
+                let title = format!("constructor parameter `{}` is a parser", var.name.text);
+                let span = var.name.span;
+                self.error(codes::BAD_PARAMETER, span, title, "a control cannot apply a parser");
+                self.program.vars[p].ty = Type::Error;
+            }
+        }
     }
 
     fn locals(&mut self, locals: &[ast::Local]) -> Vec<Local> {

@@ -90,7 +90,13 @@ impl Checker {
     /// The initializer block: implementations of abstract methods, and instances for them.
     fn instance_body(&mut self, d: &ast::InstanceDecl, id: Id<Instance>, of: Constructed) {
         let Constructed::Extern(owner, _) = of else {
-            if d.body.is_some() {
+            let before = self.diags.error_count();
+            for member in d.body.iter().flatten() {
+                if let ast::InstanceMember::Function(f) = member {
+                    self.function_head(f, FunctionOwner::Implementation(id));
+                }
+            }
+            if d.body.is_some() && self.diags.error_count() == before {
                 self.error(
                     codes::BAD_CONSTRUCTION,
                     d.name.span,
@@ -107,6 +113,19 @@ impl Checker {
             return;
         };
         let before = self.diags.error_count();
+        let methods = self.program.externs[owner].methods.clone();
+        if !methods.iter().any(|&m| self.program.functions[m].is_abstract) {
+            for member in members {
+                if let ast::InstanceMember::Function(f) = member {
+                    self.function_head(f, FunctionOwner::Implementation(id));
+                }
+            }
+            if self.diags.error_count() == before {
+                let title = "the extern has no abstract methods to implement";
+                self.error(codes::BAD_CONSTRUCTION, d.name.span, title, "leave out the initializer block");
+            }
+            return;
+        }
         let ty = self.program.instances[id].ty.clone();
         self.scopes.enter();
         let outer = self.this.replace(ty.clone());
@@ -123,12 +142,6 @@ impl Checker {
         self.this = outer;
         self.scopes.leave();
         if self.diags.error_count() > before {
-            return;
-        }
-        let methods = self.program.externs[owner].methods.clone();
-        if !methods.iter().any(|&m| self.program.functions[m].is_abstract) {
-            let title = "the extern has no abstract methods to implement";
-            self.error(codes::BAD_CONSTRUCTION, d.name.span, title, "leave out the initializer block");
             return;
         }
         let done = &self.program.instances[id].implementations;

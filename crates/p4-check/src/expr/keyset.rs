@@ -25,7 +25,14 @@ pub(crate) fn listed(elements: &[KeysetElement], n: usize) -> Cow<'_, [KeysetEle
 
 impl Checker {
     /// The set for a key of this type; `None` if something is wrong.
-    pub(crate) fn keyset(&mut self, element: &KeysetElement, key: &Type) -> Option<KeySet> {
+    ///
+    /// `against` is where the key stands, if a mismatch should show it.
+    pub(crate) fn keyset(
+        &mut self,
+        element: &KeysetElement,
+        key: &Type,
+        against: Option<Span>,
+    ) -> Option<KeySet> {
         match &element.kind {
             KeysetElementKind::Default | KeysetElementKind::DontCare => {
                 Some(KeySet::Any(key.clone(), element.span))
@@ -35,7 +42,7 @@ impl Checker {
                 if let ExprKind::ValueSet(id) = value.kind {
                     return self.value_set_for(&value, key).then_some(KeySet::ValueSet(id, element.span));
                 }
-                let value = self.convert(value, key);
+                let value = self.convert_for_key(value, key, key, against)?;
                 if has_call(&value) {
                     self.error(
                         codes::CALL_PLACE,
@@ -49,30 +56,63 @@ impl Checker {
             }
             KeysetElementKind::Mask(a, b) => {
                 let number = self.key_number(key, element.span, "&&&")?;
-                let (a, b) = (self.expr(a, Some(&number)), self.expr(b, Some(&number)));
-                let (a, b) = self.keyset_pair(a, b, &number)?;
+                let (a, b) = self.keyset_pair(a, b, &number, key, against)?;
                 Some(KeySet::Mask(a, b))
             }
             KeysetElementKind::Range(a, b) => {
                 let number = self.key_number(key, element.span, "..")?;
-                let (a, b) = (self.expr(a, Some(&number)), self.expr(b, Some(&number)));
-                let (a, b) = self.keyset_pair(a, b, &number)?;
+                let (a, b) = self.keyset_pair(a, b, &number, key, against)?;
                 Some(KeySet::Range(a, b))
             }
         }
     }
 
-    fn keyset_pair(&mut self, a: Expr, b: Expr, number: &Type) -> Option<(Expr, Expr)> {
-        let (a, b) = (self.convert(a, number), self.convert(b, number));
-        if a.ty.is_error() || b.ty.is_error() {
-            return None;
-        }
+    fn keyset_pair(
+        &mut self,
+        a: &ast::Expr,
+        b: &ast::Expr,
+        number: &Type,
+        key: &Type,
+        against: Option<Span>,
+    ) -> Option<(Expr, Expr)> {
+        let (a, b) = (self.expr(a, Some(number)), self.expr(b, Some(number)));
+        let (a, b) = match self.balance(a, b) {
+            Ok(pair) => pair,
+            Err((a, b)) => {
+                let (x, y) = (self.show(&a.ty), self.show(&b.ty));
+                self.report(
+                    Diagnostic::error(codes::OPERANDS, "the ends of this set have different types")
+                        .at(a.span, format!("this is `{x}`"))
+                        .at(b.span, format!("this is `{y}`")),
+                );
+                return None;
+            }
+        };
+        let a = self.convert_for_key(a, number, key, against)?;
+        let b = self.convert_for_key(b, number, key, against)?;
         if let Some(bad) = [&a, &b].into_iter().find(|e| !self.is_known(e)) {
             let title = "masks and ranges must be known at compile time";
             self.error(codes::NOT_CONSTANT, bad.span, title, "its value depends on the packet");
             return None;
         }
         Some((a, b))
+    }
+
+    /// `value` made `want`; a mismatch shows the key.
+    fn convert_for_key(&mut self, value: Expr, want: &Type, key: &Type, against: Option<Span>) -> Option<Expr> {
+        match self.coerce(value, want) {
+            Ok(value) => (!value.ty.is_error()).then_some(value),
+            Err(value) => {
+                let (wanted, found) = (self.show(key), self.show(&value.ty));
+                let title = format!("`{found}` cannot match a key of `{wanted}`");
+                let mut diagnostic = Diagnostic::error(codes::MISMATCH, title);
+                if let Some(at) = against {
+                    diagnostic = diagnostic.at(at, format!("this is `{wanted}`"));
+                }
+                self.report(diagnostic.at(value.span, format!("this is `{found}`")));
+                None
+            }
+        }
     }
 
     /// The type of the operands of `&&&` and `..` for a key.

@@ -79,7 +79,7 @@ impl Checker {
         let types: Vec<Type> = keys.iter().map(|k| k.ty.clone()).collect();
         let mut cases = Vec::with_capacity(select.cases.len());
         for case in &select.cases {
-            let sets = self.select_sets(&case.keyset, &types);
+            let sets = self.select_sets(&case.keyset, &types, &keys, select.span);
             let target = self.target(&case.state, names);
             cases.push(SelectCase { sets: sets.unwrap_or_default(), target, span: case.span });
         }
@@ -112,23 +112,29 @@ impl Checker {
     }
 
     /// The sets of a case: one for each key, or a value set for all.
-    fn select_sets(&mut self, keyset: &ast::Keyset, types: &[Type]) -> Option<Vec<KeySet>> {
+    fn select_sets(
+        &mut self,
+        keyset: &ast::Keyset,
+        types: &[Type],
+        keys: &[Expr],
+        select: Span,
+    ) -> Option<Vec<KeySet>> {
         if let [only] = &keyset.elements[..]
             && !keyset.tuple
             && (self.is_composite_set(only, types)
                 || listed(&keyset.elements, types.len()).len() != types.len())
         {
-            return self.single_set(only, types, keyset.span);
+            return self.single_set(only, types, keyset.span, select);
         }
-        if listed(&keyset.elements, types.len()).len() != types.len() {
-            let label = format!("{} given, {} wanted", count(keyset.elements.len(), "set"), types.len());
-            self.error(codes::BAD_SELECT, keyset.span, "wrong number of sets for `select`", label);
+        let elements = listed(&keyset.elements, types.len());
+        if elements.len() != types.len() {
+            self.wrong_sets(elements.len(), types.len(), keyset.span, select);
             return None;
         }
         let mut out = Vec::with_capacity(types.len());
         let mut sound = true;
-        for (element, ty) in listed(&keyset.elements, types.len()).iter().zip(types) {
-            match self.keyset(element, ty) {
+        for ((element, ty), key) in elements.iter().zip(types).zip(keys) {
+            match self.keyset(element, ty, Some(key.span)) {
                 Some(set) => out.push(set),
                 None => sound = false,
             }
@@ -144,11 +150,20 @@ impl Checker {
         matches!(set, Type::Struct(..) | Type::Tuple(_)) && !types.iter().any(|t| *t == set)
     }
 
+    fn wrong_sets(&mut self, given: usize, wanted: usize, span: Span, select: Span) {
+        self.report(
+            Diagnostic::error(codes::BAD_SELECT, "wrong number of sets for `select`")
+                .at(Span { hi: select.lo + 6, ..select }, format!("this has {}", count(wanted, "key")))
+                .at(span, format!("{} given", count(given, "set"))),
+        );
+    }
+
     fn single_set(
         &mut self,
         element: &ast::KeysetElement,
         types: &[Type],
         span: Span,
+        select: Span,
     ) -> Option<Vec<KeySet>> {
         match &element.kind {
             ast::KeysetElementKind::Default | ast::KeysetElementKind::DontCare => {
@@ -165,8 +180,7 @@ impl Checker {
             }
             _ => {}
         }
-        let label = format!("1 set given, {} wanted", types.len());
-        self.error(codes::BAD_SELECT, span, "wrong number of sets for `select`", label);
+        self.wrong_sets(1, types.len(), span, select);
         None
     }
 

@@ -87,7 +87,19 @@ impl Checker {
                     return None;
                 }
                 ty => {
-                    let value = self.expr_as(e, &ty);
+                    let value = self.expr(e, Some(&ty));
+                    let value = match self.coerce(value, &ty) {
+                        Ok(value) => value,
+                        Err(value) => {
+                            let (wanted, found) = (self.show(&ty), self.show(&value.ty));
+                            self.report(
+                                Diagnostic::error(codes::MISMATCH, format!("`{found}` cannot label a `{wanted}`"))
+                                    .at(subject.span, format!("this is `{wanted}`"))
+                                    .at(value.span, format!("this is `{found}`")),
+                            );
+                            return None;
+                        }
+                    };
                     if value.ty.is_error() {
                         return None;
                     }

@@ -54,6 +54,13 @@ impl Checker {
                 }
             }
         }
+        let before = self.diags.error_count();
+        for e in entries {
+            self.action_named(&e.action.path);
+        }
+        if self.diags.error_count() > before {
+            return;
+        }
         let list: Vec<Entry> = entries.iter().filter_map(|e| self.entry(table, p.is_const, e)).collect();
         self.program.tables[table].entries =
             Some(Entries { is_const: p.is_const, entries: list, span: p.span });
@@ -62,10 +69,6 @@ impl Checker {
     fn entry(&mut self, table: Id<Table>, is_const: bool, e: &ast::Entry) -> Option<Entry> {
         self.infer.clear();
         let annotations = self.annotations(&e.annotations);
-        self.scopes.lookup(&e.action.path.name.text).map(|b| b.span).or_else(|| {
-            self.action_named(&e.action.path);
-            None
-        })?;
         let types: Vec<Type> = self.program.tables[table].keys.iter().map(|k| k.expr.ty.clone()).collect();
         let sets = self.entry_sets(&e.keyset, &types);
         let priority = match &e.priority {
@@ -105,7 +108,7 @@ impl Checker {
         let mut out = Vec::with_capacity(types.len());
         let mut sound = true;
         for (element, ty) in elements.iter().zip(types) {
-            let set = self.keyset(element, ty);
+            let set = self.keyset(element, ty, None);
             sound &= set.as_ref().is_some_and(|s| self.check_entry_set(s, element.span));
             out.extend(set);
         }

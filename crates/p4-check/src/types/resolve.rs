@@ -67,9 +67,8 @@ impl Checker {
             TypeKind::Int(None) => Type::Int,
             TypeKind::Int(Some(width)) => self.width(width, "int", 1).map_or(Type::Error, Type::Signed),
             TypeKind::Varbit(width) => self.width(width, "varbit", 0).map_or(Type::Error, Type::Varbit),
-            TypeKind::Error if self.program.errors.is_empty() => self.undeclared("error", span),
+            TypeKind::Error if self.program.errors.is_empty() => self.undeclared_error(span),
             TypeKind::Error => Type::ErrorCode,
-            TypeKind::MatchKind if self.program.match_kinds.is_empty() => self.undeclared("match_kind", span),
             TypeKind::MatchKind => Type::MatchKind,
             TypeKind::String => Type::String,
             TypeKind::Void => Type::Void,
@@ -111,10 +110,10 @@ impl Checker {
         }
     }
 
-    /// `error` and `match_kind` have the members that the program declares: without any there is no such type.
-    fn undeclared(&mut self, name: &str, span: Span) -> Type {
+    /// `error` has the members that the program declares: without any there is no such type.
+    fn undeclared_error(&mut self, span: Span) -> Type {
         self.report(
-            Diagnostic::error(codes::UNKNOWN_NAME, format!("`{name}` is not declared"))
+            Diagnostic::error(codes::UNKNOWN_NAME, "`error` is not declared")
                 .at(span, "no member of it is declared before this use")
                 .help("write `#include <core.p4>`"),
         );

@@ -24,7 +24,7 @@ pub enum AnnotationBody {
     /// Nothing.
     Empty,
     /// `(...)`: any tokens with balanced parentheses; each annotation defines its own grammar. Read them with
-    /// `Annotation::expressions`.
+    /// [`Annotation::expressions`].
     Tokens(Vec<AnnotationToken>),
     /// `[e1, e2]`: structured, a list of expressions. `[]` is this one too.
     List(Vec<Expr>),

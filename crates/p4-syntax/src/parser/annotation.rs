@@ -38,19 +38,18 @@ impl Parser<'_> {
     fn pragma(&mut self, start: base_diag::Span) -> Annotation {
         self.bump();
         let is_word = self.kind().is_keyword() || self.at(TokenKind::Ident);
-        let name = if is_word && !self.ends_pragma() { self.any_word() } else { self.missing_pragma_name() };
+        let name = if is_word && !self.ends_pragma() {
+            self.any_word()
+        } else {
+            self.unexpected("the name of a pragma");
+            self.no_name()
+        };
         let mut tokens = vec![];
         while !self.ends_pragma() {
             tokens.push(self.annotation_token());
         }
         let body = AnnotationBody::Tokens(tokens);
         Annotation { name, body, pragma: true, span: self.since(start) }
-    }
-
-    fn missing_pragma_name(&mut self) -> crate::ast::Name {
-        self.unexpected("the name of a pragma");
-        let at = self.span();
-        crate::ast::Name { text: "".into(), span: base_diag::Span { hi: at.lo, ..at } }
     }
 
     /// `( ... )` with balanced parentheses.

@@ -99,8 +99,6 @@ impl Parser<'_> {
             TokenKind::Table | TokenKind::Action => {
                 let what = format!("`{}`", self.text());
                 self.misplaced(&what, start, "a parser has only constants, variables, instances and states");
-                self.bump();
-                self.skip_statement();
                 None
             }
             _ => self.local(annotations, start, "a declaration or a state"),
@@ -262,13 +260,13 @@ impl Parser<'_> {
                 TokenKind::Table => Some(Local::Table(self.table(annotations, start))),
                 _ => self.local(annotations, start, "a declaration or `apply`"),
             };
-            if local.is_none() && self.pos > before || self.pos == before {
-                self.skip_statement();
-            }
-            locals.extend(local);
             if self.pos == before {
                 self.bump();
             }
+            if local.is_none() {
+                self.skip_statement();
+            }
+            locals.extend(local);
         }
         let apply = if self.eat(TokenKind::Apply) {
             let start = self.span();
@@ -350,7 +348,6 @@ impl Parser<'_> {
             let title = format!("method `{}` has no return type", self.text());
             let label = format!("only the constructor, `{}`, has none", extern_name.text);
             self.error(syntax::UNEXPECTED, title, self.span(), label);
-            self.skip_statement();
             return None;
         }
         let return_type = (!constructor).then(|| self.return_type());

@@ -295,7 +295,6 @@ impl Parser<'_> {
         let type_start = self.span();
         let ty = self.ty();
         if ty.kind == TypeKind::Missing {
-            self.skip_statement();
             return None;
         }
         let name = self.name();
@@ -365,7 +364,10 @@ impl Parser<'_> {
             _ => TypedefKind::New,
         };
         let type_start = self.span();
-        let inline = if kind == TypedefKind::Alias { self.inline_type() } else { None };
+        let inline = self.inline_type();
+        if kind == TypedefKind::New && inline.is_some() {
+            self.misplaced("a declaration", type_start, "`type` takes a type that is declared before it");
+        }
         let ty = match inline.as_ref().and_then(|d| d.name()) {
             Some(name) => {
                 let path = crate::ast::Path { absolute: false, name: name.clone(), span: name.span };

@@ -9,7 +9,7 @@ impl Parser<'_> {
     pub(super) fn keyset(&mut self) -> Keyset {
         let start = self.span();
         let parens = self.at(TokenKind::LParen)
-            && self.scan_brackets(self.pos).is_some_and(|end| self.token_at(end).kind == TokenKind::Colon);
+            && self.scan_brackets(self.pos).is_none_or(|end| self.token_at(end).kind == TokenKind::Colon);
         if !parens {
             let element = self.keyset_element();
             return Keyset { span: element.span, elements: vec![element], tuple: false };

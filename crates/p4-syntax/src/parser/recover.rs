@@ -43,7 +43,10 @@ impl Parser<'_> {
         self.reported = Some(self.pos);
         let token = self.token(0);
         if token.kind == TokenKind::Unknown {
-            let title = format!("invalid character `{}`", self.text().escape_debug());
+            let control = self.text().chars().any(char::is_control);
+            let shown =
+                if control { self.text().escape_debug().to_string() } else { self.text().to_string() };
+            let title = format!("invalid character `{shown}`");
             let error = Diagnostic::error(syntax::INVALID_CHARACTER, title);
             return Some(error.at(token.span, format!("expected {wanted}")));
         }
@@ -100,7 +103,9 @@ impl Parser<'_> {
         }
         self.reported = Some(self.pos);
         let mut error = Diagnostic::error(syntax::UNEXPECTED, title).at(span, "unexpected");
-        if let Some(keyword) = did_you_mean(word, KEYWORDS.iter().copied()) {
+        if word == "header_type" {
+            error = error.note("`header_type` belongs to P4-14, which is not supported");
+        } else if let Some(keyword) = did_you_mean(word, KEYWORDS.iter().copied()) {
             error = error.help(format!("did you mean `{keyword}`?"));
         }
         self.diagnostics.push(error);

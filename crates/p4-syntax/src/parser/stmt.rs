@@ -7,7 +7,7 @@ use super::decl::VariableOrInstance;
 use super::names::Sort;
 use crate::ast::{
     Annotation, BinaryOp, Block, Expr, ExprKind, ForInit, ForStmt, Stmt, StmtKind, SwitchCase, SwitchLabel,
-    VarDecl,
+    Type, TypeKind, VarDecl,
 };
 use crate::token::TokenKind;
 
@@ -242,11 +242,10 @@ impl Parser<'_> {
         let start = self.span();
         let label = if self.eat(TokenKind::Default) {
             SwitchLabel::Default(start)
-        } else if self.at(TokenKind::LBrace) {
-            self.unexpected("a label");
-            self.skip_statement();
-            return None;
         } else {
+            if self.at(TokenKind::LBrace) {
+                self.unexpected("a label");
+            }
             SwitchLabel::Value(self.expr())
         };
         let mut height = self.height;
@@ -296,7 +295,14 @@ impl Parser<'_> {
     fn for_in(&mut self, annotations: Vec<Annotation>, open: Span, place: Place) -> StmtKind {
         let start = self.span();
         let own = self.annotations();
-        let ty = self.ty();
+        let ty = if self.peek(1) == TokenKind::In {
+            let label = "write its type before it: `bit<8> i`";
+            self.error(syntax::UNEXPECTED, "a loop variable without type", self.span(), label);
+            self.height = 1;
+            Type { kind: TypeKind::Missing, span: Span { hi: start.lo, ..start } }
+        } else {
+            self.ty()
+        };
         let mut height = self.height;
         let name = self.name();
         let span = self.since(start);

@@ -25,7 +25,7 @@ impl Parser<'_> {
         TableDecl { annotations, name, properties, span: self.since(start) }
     }
 
-    /// `{ member* }`; `member` gives none after an error that left nothing of it.
+    /// `{ member* }`; where `member` gives none, the rest of it is left out.
     pub(super) fn members<T>(&mut self, member: impl Fn(&mut Self) -> Option<T>) -> Vec<T> {
         let open = self.span();
         let mut list = vec![];
@@ -34,13 +34,14 @@ impl Parser<'_> {
         }
         while !matches!(self.kind(), TokenKind::RBrace | TokenKind::Eof) && !self.begins_declaration() {
             let before = self.pos;
-            list.extend(member(self));
-            if self.pos == before {
-                self.skip_statement();
-            }
+            let found = member(self);
             if self.pos == before {
                 self.bump();
             }
+            if found.is_none() {
+                self.skip_statement();
+            }
+            list.extend(found);
         }
         self.expect_close(TokenKind::RBrace, open);
         list

@@ -170,8 +170,10 @@ impl Printer {
             UnaryOp::Minus => "-",
             UnaryOp::Plus => "+",
         });
-        // `++` is another operator.
-        if op == UnaryOp::Plus && matches!(operand.kind, ExprKind::Unary { op: UnaryOp::Plus, .. }) {
+        // `++` is another operator, and `--` looks like one.
+        if matches!(op, UnaryOp::Plus | UnaryOp::Minus)
+            && matches!(operand.kind, ExprKind::Unary { op: next, .. } if next == op)
+        {
             self.push(" ");
         }
         self.operand(operand, PREFIX);

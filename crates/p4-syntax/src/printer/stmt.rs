@@ -183,6 +183,9 @@ impl Printer {
         self.annotations_above(&state.annotations);
         self.push("state ");
         self.name(&state.name);
+        if state.stmts.is_empty() && state.transition.is_none() {
+            return self.push(" {}");
+        }
         self.push(" {");
         self.indent += 1;
         for stmt in &state.stmts {

@@ -1,0 +1,85 @@
+//! `p4rack prove-split`
+
+use crate::output::{self, Format};
+use base_diag::SourceMap;
+use ir_prove::Effort;
+use p4rack::proof::{self, Proved};
+use p4rack::rack;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Check that a rack's split program behaves as the whole one, on generated packets and entries
+#[derive(clap::Args)]
+pub struct Args {
+    /// A RACK.toml, or the directory that has one
+    rack: PathBuf,
+    /// Define a macro of the program
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    define: Vec<String>,
+    /// Packets for each proof (drained and pipelined)
+    #[arg(long, default_value_t = 1000)]
+    packets: usize,
+    /// Decides packets, entries and delays
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Prove every combination of the program's regions at the origin or away from it
+    #[arg(long)]
+    all_cuts: bool,
+    /// How to print the result
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+/// Exit status 1 if a difference was found, or the rack is wrong.
+pub fn run(args: &Args) -> ExitCode {
+    let mut map = SourceMap::new();
+    let racked = match rack::load(&args.rack, &args.define, &mut map) {
+        Ok(racked) => racked,
+        Err(found) => return output::failed(&found, &map, args.format),
+    };
+    let effort = Effort { packets: args.packets, seed: args.seed, ..Effort::default() };
+    let mut results = vec![];
+    if args.all_cuts {
+        let placements = match proof::combinations(&racked) {
+            Ok(placements) => placements,
+            Err(found) => return output::failed(&found, &map, args.format),
+        };
+        for placement in placements {
+            match proof::prove_placement(&racked, placement, &effort, &mut map) {
+                Ok(proved) => show(args, proved, &mut results),
+                Err(found) => return output::failed(&found, &map, args.format),
+            }
+        }
+    } else {
+        show(args, proof::prove_rack(&racked, &effort), &mut results);
+    }
+    let ok = results.iter().all(|r| r["equal"] == Value::Bool(true));
+    if args.format == Format::Json {
+        output::json(&json!({ "ok": ok, "proofs": results }));
+    }
+    if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Prints a proof as it is done; JSON waits for the end.
+fn show(args: &Args, proved: Proved, results: &mut Vec<Value>) {
+    let regions: Vec<String> = proved.regions.iter().map(|(r, d)| format!("{r} on {d}")).collect();
+    let regions = if regions.is_empty() { "whole".to_string() } else { regions.join(", ") };
+    if args.format == Format::Text {
+        let line = match &proved.outcome {
+            Ok(t) => format!(
+                "equal      {regions}\n           {} packets in, {} frames out, {} timers, {} accesses to state\n",
+                t.packets, t.outputs, t.timers, t.accesses
+            ),
+            Err(failure) => format!("DIFFERENT  {regions}\n{}", failure.describe()),
+        };
+        output::print(&line);
+    }
+    results.push(match &proved.outcome {
+        Ok(t) => json!({
+            "placement": regions, "equal": true, "packets": t.packets, "outputs": t.outputs,
+            "timers": t.timers, "accesses": t.accesses,
+        }),
+        Err(failure) => json!({ "placement": regions, "equal": false, "difference": failure.describe() }),
+    });
+}

@@ -1,0 +1,125 @@
+//! `p4rack split`
+
+use crate::output::{self, Format};
+use base_diag::SourceMap;
+use ir_split::SectionKind;
+use p4rack::{Racked, rack};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Write the P4 program and the linkage of each device of a rack
+#[derive(clap::Args)]
+pub struct Args {
+    /// A RACK.toml, or the directory that has one
+    rack: PathBuf,
+    /// Where to write; it is made if it is not there
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Define a macro of the program
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    define: Vec<String>,
+    /// How to print what was done
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+/// Exit status 1 if the program cannot be split so, or a file cannot be written.
+pub fn run(args: &Args) -> ExitCode {
+    let mut map = SourceMap::new();
+    let racked = match rack::load(&args.rack, &args.define, &mut map) {
+        Ok(racked) => racked,
+        Err(found) => return output::failed(&found, &map, args.format),
+    };
+    if let Some(directory) = &args.output
+        && let Err(error) = write(&racked, directory)
+    {
+        eprintln!("p4rack: {error}");
+        return ExitCode::FAILURE;
+    }
+    match args.format {
+        Format::Text => {
+            output::diagnostics_text(&racked.warnings, &map);
+            output::print(&summary(&racked));
+        }
+        Format::Json => output::json(&json!({ "ok": true, "placement": placement_json(&racked) })),
+    }
+    ExitCode::SUCCESS
+}
+
+/// `DIR/DEVICE.p4`, and `DIR/DEVICE.commands.txt` for `simple_switch_CLI`.
+fn write(racked: &Racked, directory: &Path) -> Result<(), String> {
+    let to = |path: PathBuf, text: &str| {
+        std::fs::write(&path, text).map_err(|e| format!("`{}` cannot be written: {e}", path.display()))
+    };
+    std::fs::create_dir_all(directory)
+        .map_err(|e| format!("`{}` cannot be made: {e}", directory.display()))?;
+    for (index, (name, text)) in racked.placement.devices.iter().zip(&racked.texts).enumerate() {
+        let Some(text) = text else { continue };
+        to(directory.join(format!("{name}.p4")), text)?;
+        let commands = p4rack::bmv2::commands(racked, index);
+        to(directory.join(format!("{name}.commands.txt")), &commands)?;
+    }
+    Ok(())
+}
+
+/// What runs where and what travels.
+pub fn summary(racked: &Racked) -> String {
+    let mut out = String::new();
+    let split = &racked.split;
+    for (index, section) in split.sections.iter().enumerate() {
+        if section.kind == SectionKind::End && section.live.is_none() {
+            continue;
+        }
+        let device = racked.placement.name(section.device);
+        let _ = write!(out, "{index:>3}  {:<14} on {device:<10}", section.name);
+        match &section.live {
+            Some(live) => {
+                let bits: u32 = live.iter().map(|(_, bits)| bits).sum();
+                let names: Vec<String> = live.iter().map(|(name, bits)| format!("{name}:{bits}")).collect();
+                let _ = writeln!(
+                    out,
+                    " entered by hand-over: {} + {bits} bits ({})",
+                    split.common_bits,
+                    names.join(", ")
+                );
+            }
+            None => out.push('\n'),
+        }
+    }
+    out
+}
+
+/// The same as JSON.
+pub fn placement_json(racked: &Racked) -> Value {
+    let split = &racked.split;
+    let sections: Vec<Value> = split
+        .sections
+        .iter()
+        .map(|section| {
+            json!({
+                "name": section.name,
+                "region": section.region,
+                "half": if section.half == ir_split::Half::Ingress { "ingress" } else { "egress" },
+                "end": section.kind == SectionKind::End,
+                "device": racked.placement.name(section.device),
+                "tables": section.tables,
+                "state": section.state,
+                "live": section.live.as_ref().map(|live| live.iter().map(|(name, bits)| {
+                    json!({ "value": name, "bits": bits })
+                }).collect::<Vec<_>>()),
+            })
+        })
+        .collect();
+    let edges: Vec<Value> = split.cut_edges.iter().map(|(from, to)| json!([from.0, to.0])).collect();
+    let common: Vec<Value> =
+        split.common.iter().map(|field| json!({ "field": field.name, "bits": field.width })).collect();
+    json!({
+        "devices": racked.placement.devices,
+        "origin": racked.placement.name(racked.placement.origin),
+        "sections": sections,
+        "cut_edges": edges,
+        "header": common,
+    })
+}

@@ -1,0 +1,37 @@
+//! The `p4rack` command: arguments in, text out. It holds no logic.
+
+mod command;
+mod output;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Run P4 programs on a whole rack as if it were one switch.
+#[derive(Parser)]
+#[command(name = "p4rack", version, about, arg_required_else_help = true, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Check(command::check::Args),
+    Analyze(command::analyze::Args),
+    Split(command::split::Args),
+    ProveSplit(command::prove_split::Args),
+    Up(command::up::Args),
+    Explain(command::explain::Args),
+}
+
+/// Exit status: 0 all is well, 1 the input is wrong, 2 the command line is wrong (by clap).
+fn main() -> ExitCode {
+    match Cli::parse().command {
+        Command::Check(args) => command::check::run(&args),
+        Command::Analyze(args) => command::analyze::run(&args),
+        Command::Split(args) => command::split::run(&args),
+        Command::ProveSplit(args) => command::prove_split::run(&args),
+        Command::Up(args) => command::up::run(&args),
+        Command::Explain(args) => command::explain::run(&args),
+    }
+}

@@ -1,0 +1,63 @@
+//! What all commands print alike.
+
+use base_diag::{Diagnostic, Severity, SourceMap, Style, render, to_json};
+use serde_json::{Value, json};
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+/// How results are printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// One JSON value on standard output.
+    Json,
+}
+
+/// Prints diagnostics: as text to standard error, or as one JSON array to standard output.
+pub fn diagnostics(found: &[Diagnostic], map: &SourceMap, format: Format) {
+    match format {
+        Format::Text => diagnostics_text(found, map),
+        Format::Json => json(&diagnostics_json(found, map)),
+    }
+}
+
+/// Prints diagnostics as text to standard error.
+pub fn diagnostics_text(found: &[Diagnostic], map: &SourceMap) {
+    let style = if std::io::stderr().is_terminal() { Style::Color } else { Style::Plain };
+    for diagnostic in found {
+        eprintln!("{}", render(diagnostic, map, style).trim_end());
+        eprintln!();
+    }
+}
+
+/// Diagnostics as a JSON array.
+pub fn diagnostics_json(found: &[Diagnostic], map: &SourceMap) -> Value {
+    found.iter().map(|d| to_json(d, map)).collect()
+}
+
+/// Prints a JSON value.
+pub fn json(value: &Value) {
+    print(&format!("{value:#}\n"));
+}
+
+/// Prints to standard output. A reader that has gone away is no error.
+pub fn print(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+/// Prints what went wrong and gives exit status 1.
+pub fn failed(found: &[Diagnostic], map: &SourceMap, format: Format) -> ExitCode {
+    match format {
+        Format::Text => diagnostics_text(found, map),
+        Format::Json => json(&json!({ "ok": false, "diagnostics": diagnostics_json(found, map) })),
+    }
+    ExitCode::FAILURE
+}
+
+/// `2 errors, 1 warning`
+pub fn summary(found: &[Diagnostic]) -> String {
+    let count = |severity| found.iter().filter(|d| d.severity == severity).count();
+    let plural = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
+    format!("{}, {}", plural(count(Severity::Error), "error"), plural(count(Severity::Warning), "warning"))
+}

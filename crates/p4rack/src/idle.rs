@@ -1,0 +1,50 @@
+//! A device without a program.
+
+use base_bits::Bits;
+use base_time::Time;
+use dataplane_api::{
+    Counters, Device, DropReason, EgressResult, EntryError, Port, QueueRecord, Queued, QueuedPacket,
+};
+use std::collections::BTreeMap;
+
+/// Takes frames and drops them, counted.
+#[derive(Default)]
+pub struct Idle {
+    counters: Counters,
+}
+
+impl Device for Idle {
+    fn ingress(&mut self, _port: Port, _frame: &[u8], _now: Time) -> Vec<Queued> {
+        self.counters.received += 1;
+        *self.counters.dropped.entry(DropReason::Ingress).or_default() += 1;
+        vec![]
+    }
+
+    fn egress(&mut self, _packet: Queued, _queue: QueueRecord, _now: Time) -> EgressResult {
+        EgressResult::default()
+    }
+
+    fn resume(&mut self, _packet: QueuedPacket, _now: Time) -> Vec<Queued> {
+        vec![]
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
+
+    fn tick(&mut self, _now: Time) -> Vec<Queued> {
+        vec![]
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn register_read(&self, name: &str, _index: u64) -> Result<Bits, EntryError> {
+        Err(EntryError { message: format!("the device runs no program: it has no `{name}`"), help: None })
+    }
+
+    fn state(&self) -> BTreeMap<String, Vec<u8>> {
+        BTreeMap::new()
+    }
+}

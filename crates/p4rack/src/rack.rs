@@ -1,0 +1,180 @@
+//! From a RACK.toml to what each device runs.
+
+use crate::compile::{Until, compile};
+use crate::entries::{self, Entries};
+use crate::files::Disk;
+use crate::functions;
+use crate::reparse::reparse;
+use crate::sources;
+use base_diag::{Diagnostic, Severity, SourceMap, codes::emulate as codes};
+use ir::Program;
+use ir_prove::Part;
+use ir_split::{DeviceIndex, Placement, Split, split};
+use p4_syntax::Options;
+use rack_model::{NodeId, Rack};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A rack whose app is compiled and split.
+pub struct Racked {
+    /// As the file describes it.
+    pub rack: Rack,
+    /// The whole program.
+    pub whole: Arc<Program>,
+    /// Where it runs.
+    pub placement: Placement,
+    /// How it was cut.
+    pub split: Split,
+    /// What each device runs, compiled from its printed source.
+    pub parts: Vec<Option<Part>>,
+    /// The printed sources.
+    pub texts: Vec<Option<String>>,
+    /// What fills its tables.
+    pub entries: Entries,
+    /// Warnings.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Reads a RACK.toml (or the one in a directory) and everything it names.
+pub fn load(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Result<Racked, Vec<Diagnostic>> {
+    let (rack, program, entries, warnings) = read(path, extra_defines, map)?;
+    let placement = placement(&rack)?;
+    let (split, parts, texts) = make_parts(&program, &placement, map)?;
+    check_offers(&rack, &placement, &parts)?;
+    Ok(Racked { rack, whole: program, placement, split, parts, texts, entries, warnings })
+}
+
+type Read = (Rack, Arc<Program>, Entries, Vec<Diagnostic>);
+
+fn read(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Result<Read, Vec<Diagnostic>> {
+    let file = if path.is_dir() { path.join("RACK.toml") } else { path.to_path_buf() };
+    let directory = file.parent().map_or_else(PathBuf::new, Path::to_path_buf);
+    let (text, base) = sources::read(&file, map).map_err(|d| vec![d])?;
+    let (rack, mut found) = rack_model::read_rack(&text, base);
+    let Some(rack) = rack else { return Err(found) };
+    let app = match rack.apps.as_slice() {
+        [app] => app,
+        apps => {
+            let mut diagnostic =
+                Diagnostic::error(codes::ONE_APP, format!("the rack has {} apps, not one", apps.len()));
+            if let Some(second) = apps.get(1) {
+                diagnostic = diagnostic.at(second.span, "several apps on one rack are not supported yet");
+            }
+            return Err(vec![diagnostic.help("describe one program under `[[app]]`")]);
+        }
+    };
+    let mut defines: Vec<String> =
+        app.defines.iter().map(|(name, value)| format!("{}={}", name.value, value.value)).collect();
+    defines.extend(extra_defines.iter().cloned());
+    let options = Options { defines, ..Options::default() };
+    let main = directory.join(&app.program.value).display().to_string();
+    let program = compile_program(&main, &options, map, &mut found)?;
+    let entries = match &app.entries {
+        Some(path) => entries::read(&directory.join(&path.value), &program, map)?,
+        None => Entries::default(),
+    };
+    Ok((rack, program, entries, found))
+}
+
+/// Compiles a program that has to run; warnings are added to `warnings`.
+pub fn compile_program(
+    main: &str,
+    options: &Options,
+    map: &mut SourceMap,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Arc<Program>, Vec<Diagnostic>> {
+    let compiled = compile(main, &Disk, options, Until::Elaborated, map);
+    match compiled.program {
+        Some(program) => {
+            warnings.extend(compiled.diagnostics);
+            Ok(program)
+        }
+        None if compiled.diagnostics.iter().any(|d| d.severity == Severity::Error) => {
+            Err(compiled.diagnostics)
+        }
+        None => Err(vec![
+            Diagnostic::error(codes::NO_MAIN, "the program has no `main`")
+                .note(format!("`{main}` declares no package instance of that name"))
+                .help("end the program with `V1Switch(...) main;`"),
+        ]),
+    }
+}
+
+/// The placement that the rack's only app asks for.
+fn placement(rack: &Rack) -> Result<Placement, Vec<Diagnostic>> {
+    let Some(app) = rack.apps.first() else { return Err(vec![]) };
+    let index = |id: rack_model::DeviceId| DeviceIndex(id.0);
+    let mut placement = Placement {
+        app: 1,
+        epoch: u64::from(app.epoch),
+        devices: rack.devices.iter().map(|d| d.name.value.as_str().into()).collect(),
+        origin: index(app.origin.value),
+        regions: app.map.iter().map(|p| (p.region.value.as_str().into(), index(p.device.value))).collect(),
+        ports: std::collections::BTreeMap::new(),
+    };
+    for link in &rack.links {
+        let [a, b] = &link.ends;
+        if let (NodeId::Device(from), NodeId::Device(to)) = (a.node, b.node) {
+            placement.ports.entry((index(from), index(to))).or_insert(u64::from(a.port));
+            placement.ports.entry((index(to), index(from))).or_insert(u64::from(b.port));
+        }
+    }
+    Ok(placement)
+}
+
+/// A split, the parts compiled from its printed sources, and those sources.
+pub type Parts = (Split, Vec<Option<Part>>, Vec<Option<String>>);
+
+/// Splits, prints each part as P4, and compiles it again: what runs is what was printed.
+pub fn make_parts(
+    program: &Program,
+    placement: &Placement,
+    map: &mut SourceMap,
+) -> Result<Parts, Vec<Diagnostic>> {
+    let split = split(program, placement)?;
+    let (mut parts, mut texts) = (vec![], vec![]);
+    for (device, name) in split.devices.iter().zip(&placement.devices) {
+        let Some(device) = device else {
+            parts.push(None);
+            texts.push(None);
+            continue;
+        };
+        let text = target_p4::print(&device.program);
+        let program = reparse(&format!("{name}.p4"), &text, map)?;
+        parts.push(Some(Part { program, linkage: device.linkage.clone() }));
+        texts.push(Some(text));
+    }
+    Ok((split, parts, texts))
+}
+
+/// Every frame extern runs on a device that offers it.
+fn check_offers(rack: &Rack, placement: &Placement, parts: &[Option<Part>]) -> Result<(), Vec<Diagnostic>> {
+    let mut wrong = vec![];
+    for ((device, part), name) in rack.devices.iter().zip(parts).zip(&placement.devices) {
+        let Some(part) = part else { continue };
+        for wanted in functions::used(&part.program) {
+            if device.externs.iter().any(|e| e.value == wanted) {
+                continue;
+            }
+            let who: Vec<_> = rack
+                .devices
+                .iter()
+                .filter(|d| d.externs.iter().any(|e| e.value == wanted))
+                .map(|d| format!("`{}`", d.name.value))
+                .collect();
+            let note = match who.is_empty() {
+                true => "no device of the rack offers it".to_string(),
+                false => format!("offered by: {}", who.join(", ")),
+            };
+            wrong.push(
+                Diagnostic::error(codes::EXTERN_NOT_OFFERED, format!("`{name}` does not offer `{wanted}`"))
+                    .at(device.name.span, "a region that calls it is placed here")
+                    .note(note)
+                    .help(
+                        "place the region elsewhere in the app's `map`, or add it to the device's `externs`",
+                    ),
+            );
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+}

@@ -1,0 +1,45 @@
+//! Bring a rack up in virtual time and run its workloads.
+
+use crate::functions;
+use crate::idle::Idle;
+use crate::rack::Racked;
+use base_diag::{Diagnostic, codes::emulate as codes};
+use base_time::Rng;
+use ir_interp::{Options, Switch};
+use rack_emulator::{Emulator, RackDevice, RunReport};
+use std::sync::Arc;
+
+/// The rack with every device programmed, at time 0.
+pub fn bring_up(racked: &Racked) -> Result<Emulator, Vec<Diagnostic>> {
+    let seeds = Rng::new(racked.rack.seed).split("devices");
+    let mut devices = vec![];
+    for (index, (device, part)) in racked.rack.devices.iter().zip(&racked.parts).enumerate() {
+        let name = device.name.value.clone();
+        let Some(part) = part else {
+            devices.push(RackDevice { name, engine: "idle".to_string(), device: Box::new(Idle::default()) });
+            continue;
+        };
+        let options = Options {
+            registry: functions::offered(device.externs.iter().map(|e| e.value.as_str())),
+            seed: seeds.split_index(index as u64).next_u64(),
+            ..Options::default()
+        };
+        let mut switch = Switch::new(Arc::clone(&part.program), options)?;
+        ir_prove::link(&mut switch, &part.linkage).map_err(|error| refused(&error.message))?;
+        racked.entries.write(&mut switch)?;
+        devices.push(RackDevice { name, engine: "interp".to_string(), device: Box::new(switch) });
+    }
+    Emulator::new(&racked.rack, devices).map_err(|error| refused(&error.0))
+}
+
+/// Runs until nothing is left to happen or time is up.
+pub fn run(emulator: &mut Emulator) -> Result<RunReport, Vec<Diagnostic>> {
+    match emulator.run() {
+        Ok(_) => Ok(emulator.report()),
+        Err(violation) => Err(refused(&violation.to_string())),
+    }
+}
+
+fn refused(why: &str) -> Vec<Diagnostic> {
+    vec![Diagnostic::error(codes::EMULATION, "the rack cannot be run").note(why)]
+}
