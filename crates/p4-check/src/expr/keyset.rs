@@ -99,7 +99,13 @@ impl Checker {
     }
 
     /// `value` made `want`; a mismatch shows the key.
-    fn convert_for_key(&mut self, value: Expr, want: &Type, key: &Type, against: Option<Span>) -> Option<Expr> {
+    fn convert_for_key(
+        &mut self,
+        value: Expr,
+        want: &Type,
+        key: &Type,
+        against: Option<Span>,
+    ) -> Option<Expr> {
         match self.coerce(value, want) {
             Ok(value) => (!value.ty.is_error()).then_some(value),
             Err(value) => {

@@ -93,9 +93,12 @@ impl Checker {
                         Err(value) => {
                             let (wanted, found) = (self.show(&ty), self.show(&value.ty));
                             self.report(
-                                Diagnostic::error(codes::MISMATCH, format!("`{found}` cannot label a `{wanted}`"))
-                                    .at(subject.span, format!("this is `{wanted}`"))
-                                    .at(value.span, format!("this is `{found}`")),
+                                Diagnostic::error(
+                                    codes::MISMATCH,
+                                    format!("`{found}` cannot label a `{wanted}`"),
+                                )
+                                .at(subject.span, format!("this is `{wanted}`"))
+                                .at(value.span, format!("this is `{found}`")),
                             );
                             return None;
                         }
