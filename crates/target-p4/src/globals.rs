@@ -81,17 +81,7 @@ impl Globals {
         let parsers = program.parsers.iter().map(|p| taken.pick(&p.name)).collect();
         let controls = program.controls.iter().map(|c| taken.pick(&c.name)).collect();
         let actions = top_level_actions(program, &mut taken);
-        Globals {
-            arch,
-            types,
-            externs,
-            extern_functions,
-            functions,
-            instances,
-            parsers,
-            controls,
-            actions,
-        }
+        Globals { arch, types, externs, extern_functions, functions, instances, parsers, controls, actions }
     }
 
     /// The name of the top-level action that `action` is a copy of; none if it is no such copy.
