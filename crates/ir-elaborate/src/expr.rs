@@ -57,10 +57,6 @@ impl Body<'_, '_> {
             return constant;
         }
         match self.expr_kind(expr) {
-            Some((_, ir::Type::InfInt)) => {
-                self.el.refuse("an `int` computed at run time", expr.span);
-                Expr { kind: ExprKind::Const(Const::Int(0.into())), ty: ir::Type::InfInt, span: expr.span }
-            }
             Some((kind, ty)) => Expr { kind, ty, span: expr.span },
             None => Expr { kind: ExprKind::Const(Const::Bool(false)), ty: ir::Type::Bool, span: expr.span },
         }
@@ -261,6 +257,9 @@ impl Body<'_, '_> {
     fn cast(&mut self, expr: &typed::Expr, operand: &typed::Expr) -> (ExprKind, ir::Type) {
         let ty = self.type_of(expr);
         let operand = self.expr(operand);
+        if ty == ir::Type::InfInt && operand.ty != ty {
+            self.el.refuse("an `int` computed at run time", expr.span);
+        }
         if operand.ty == ty { (operand.kind, ty) } else { (ExprKind::Cast(Box::new(operand)), ty) }
     }
 

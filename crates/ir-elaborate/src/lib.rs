@@ -28,6 +28,7 @@ mod expr;
 mod externs;
 mod function;
 mod instance;
+mod key_name;
 mod keyset;
 mod names;
 mod package;

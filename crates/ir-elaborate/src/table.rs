@@ -79,7 +79,7 @@ impl Body<'_, '_> {
         TableKey {
             expr: self.expr(&key.expr),
             match_kind: match_kind(kind),
-            name: key_name(key, place),
+            name: self.key_name(key, place),
             annotations: annotations(&key.annotations),
         }
     }
@@ -137,20 +137,5 @@ impl Body<'_, '_> {
             });
         }
         out
-    }
-}
-
-/// The control-plane name of a key element: `@name`, else its source text, in which validity has BMv2's and
-/// P4Runtime's spelling; an expression without a name gets its place, counted from 1.
-fn key_name(key: &typed::TableKey, place: u32) -> SmolStr {
-    if let Some(name) = key.annotations.control_name() {
-        return name.into();
-    }
-    match &key.source_name {
-        Some(text) => match text.strip_suffix(".isValid()") {
-            Some(header) => format!("{header}.$valid$").into(),
-            None => text.clone(),
-        },
-        None => format!("key{place}").into(),
     }
 }

@@ -199,3 +199,19 @@ fn entries_of_enums_keep_their_type() {
     "#]]
     .assert_eq(&lines(&ingress(declarations, locals, "k.setValid(); t.apply();"), &["-> a("]));
 }
+
+#[test]
+fn keys_are_named_by_the_names_of_their_fields() {
+    let declarations = "header k_t { @name(\"kind\") bit<8> a; @name(\".top.level\") bit<8> b; }
+        struct ks_t { @name(\"renamed\") k_t k; }";
+    let locals = "ks_t s;
+        table t { key = { s.k.a: exact; s.k.b: exact; s.k.a[3:0]: exact; s.k.isValid(): exact; hdr.s[1].a: exact; }
+            actions = { NoAction; } }";
+    expect![[r#"
+        s.k.a: exact "s.renamed.kind";
+        s.k.b: exact "top.level";
+        s.k.a[3:0]: exact "s.renamed.kind[3:0]";
+        s.k.$isValid: exact "s.renamed.$valid$";
+        hdr.s[32w0x1].a: exact "hdr.s[1].a";
+    "#]].assert_eq(&lines(&ingress(declarations, locals, "t.apply();"), &["exact"]));
+}
