@@ -3,7 +3,7 @@
 use crate::names::refused;
 use crate::objects::Object;
 use crate::objects::counter::Count;
-use crate::objects::meter::MeterRate;
+use crate::objects::meter::{MeterArray, MeterRate};
 use crate::objects::profile::Member;
 use crate::state::{Digest, State};
 use crate::table::{KeyMatch, KeySpec, Run, action_data, fit};
@@ -324,7 +324,7 @@ impl Switch {
 
     /// Committed and peak rate of a meter, if they are set.
     pub fn meter_rates(&self, name: &str, index: u64) -> Result<Option<(MeterRate, MeterRate)>, EntryError> {
-        let pick = |o| if let &Object::Meter(ref meters) = o { Some(meters) } else { None };
+        let pick = meters_of;
         let (_, meters) = self.state.object(&self.program, "meter", name, pick)?;
         if index < meters.size {
             Ok(meters.rates(index))
@@ -367,6 +367,10 @@ impl Switch {
     pub fn program(&self) -> &Program {
         &self.program
     }
+}
+
+fn meters_of(object: &Object) -> Option<&MeterArray> {
+    if let Object::Meter(meters) = object { Some(meters) } else { None }
 }
 
 fn check_rates(committed: MeterRate, peak: MeterRate) -> Result<(), EntryError> {

@@ -75,6 +75,6 @@ mod tests {
             Err("`acl` may be the table `ingress.acl` or `egress.acl`; write the whole name".into())
         );
         assert_eq!(check("rutes"), Err("there is no table `rutes`; did you mean `routes`?".into()));
-        assert_eq!(check("outes").is_err(), true);
+        assert!(check("outes").is_err());
     }
 }

@@ -5,9 +5,7 @@ mod common;
 use base_bits::Bits;
 use base_time::{Duration, Time};
 use common::{Test, conserved};
-use dataplane_api::{
-    Device, DropReason, Emitter, FrameExtern, FrameExternError, Output, Registry, ResumeAt,
-};
+use dataplane_api::{Device, DropReason, Emitter, FrameExtern, FrameExternError, Output, Registry, ResumeAt};
 use ir_interp::{AccessKind, Options, Recorder, Source, Switch};
 use std::sync::{Arc, Mutex};
 
@@ -71,9 +69,13 @@ fn switch() -> (Switch, Arc<Mutex<Vec<String>>>) {
     (switch.expect("a device"), calls)
 }
 
+fn us(n: u64) -> Time {
+    Time::ZERO + Duration::from_us(n)
+}
+
 fn run(frame: &[u8]) -> Vec<String> {
     let (mut switch, _) = switch();
-    let outputs = switch.process(9, frame, Time::from_us(1));
+    let outputs = switch.process(9, frame, us(1));
     conserved(&switch);
     outputs.iter().map(text).collect()
 }
@@ -92,7 +94,7 @@ fn what_carries_on_runs_behind_the_call_with_its_metadata() {
 #[test]
 fn the_call_sees_all_valid_headers_and_the_payload() {
     let (mut switch, calls) = switch();
-    switch.process(9, &[0xf1, 0, 0x44, 0x55, 0x66], Time::from_us(1));
+    switch.process(9, &[0xf1, 0, 0x44, 0x55, 0x66], us(1));
     let calls = calls.lock().unwrap();
     assert_eq!(*calls, ["process [16w0x7868] [f1, 11, 44, 55, 66] at 1us"]);
 }
@@ -106,10 +108,7 @@ fn headers_come_from_the_frame_given_back() {
 #[test]
 fn frames_run_on_in_the_order_they_are_given() {
     // A fresh frame behind the call, the packet itself, and a fresh frame in a region.
-    assert_eq!(
-        run(&[3, 0]),
-        ["3: 31 60 00 01 aa", "2: 3c 62 0c 78", "4: 00 80 00 01 bb bb"],
-    );
+    assert_eq!(run(&[3, 0]), ["3: 31 60 00 01 aa", "2: 3c 62 0c 78", "4: 00 80 00 01 bb bb"],);
 }
 
 #[test]
@@ -139,19 +138,20 @@ fn frames_that_make_frames_end() {
 fn timers_give_fresh_frames() {
     let (mut switch, _) = switch();
     assert_eq!(switch.deadline(), None);
-    assert_eq!(switch.process(9, &[7, 0, 0, 0], Time::from_us(5)), []);
-    assert_eq!(switch.deadline(), Some(Time::from_us(15)));
-    assert!(switch.tick(Time::from_us(14)).is_empty());
+    assert_eq!(switch.process(9, &[7, 0, 0, 0], us(5)), []);
+    assert_eq!(switch.deadline(), Some(us(15)));
+    assert!(switch.tick(us(14)).is_empty());
     assert_eq!(switch.state()["I.press"], [1]);
     switch.set_access_log(true);
-    let queued = switch.tick(Time::from_us(15));
-    let outputs = switch.drain(queued, Time::from_us(15));
+    let queued = switch.tick(us(15));
+    let outputs = switch.drain(queued, us(15));
     assert_eq!(outputs.iter().map(text).collect::<Vec<_>>(), ["4: 07 71 00 01 00 00"]);
     assert_eq!(switch.state()["I.press"], [0]);
     let accesses = switch.take_accesses();
-    assert_eq!(accesses.iter().map(|a| (a.object.as_str(), a.kind)).collect::<Vec<_>>(), [
-        ("I.press", AccessKind::Update)
-    ]);
+    assert_eq!(
+        accesses.iter().map(|a| (a.object.as_str(), a.kind)).collect::<Vec<_>>(),
+        [("I.press", AccessKind::Update)]
+    );
     conserved(&switch);
 }
 
@@ -162,7 +162,7 @@ fn the_clock_of_a_call_goes_through_the_environment() {
     registry.add("press", Arc::new(|_| Ok(Box::new(Press { calls: Arc::default(), timer: None }))));
     let options = Options { registry, environment: Box::new(recorder.clone()), ..Options::default() };
     let mut switch = Test::file("frames").switch(options).expect("a device");
-    switch.process(9, &[1, 0], Time::from_us(2));
+    switch.process(9, &[1, 0], us(2));
     let sources: Vec<Source> = recorder.take().into_iter().map(|o| o.source).collect();
     assert_eq!(sources[..2], [Source::IngressTimestamp, Source::FrameNow("I.press".into())]);
 }

@@ -1,10 +1,11 @@
 //! The STF test language: packets, expectations and table entries as text.
 //!
-//! One statement a line. Keywords are those words in any case that stand first in a line; `#` starts a comment.
+//! One statement a line. Keywords are those words in any case that stand first in a line; `#` starts a comment,
+//! but not in lines of packets.
 //!
 //! ```
 //! use p4_stf::{Pattern, Statement, parse};
-//! let (file, problems) = parse("packet 0 0a0b  # two bytes\nexpect 1 0a** $\n", 1);
+//! let (file, problems) = parse("packet 0 0a0b\nexpect 1 0a** $\n", 1);
 //! assert!(problems.is_empty());
 //! let Statement::Packet { port: 0, data } = &file.statements[0].kind else { panic!() };
 //! assert_eq!(data, &[0x0a, 0x0b]);

@@ -1,6 +1,7 @@
 //! The switch as a device that a driver runs.
 
 use super::Switch;
+use super::ingress::Work;
 use super::packet::{Life, Waiting};
 use crate::value::Value;
 use base_bits::Bits;
@@ -15,7 +16,7 @@ impl Device for Switch {
         self.counters.received += 1;
         let life = Life::new(self.pass_limit);
         let packet = self.fresh(port, frame.to_vec(), life, now);
-        self.run_ingress(packet, now)
+        self.run_ingress(vec![Work::Start(packet)], now)
     }
 
     fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
@@ -27,7 +28,7 @@ impl Device for Switch {
 
     fn resume(&mut self, packet: QueuedPacket, now: Time) -> Vec<Queued> {
         match packet.downcast::<Waiting>() {
-            Ok(waiting) => self.run_ingress(waiting.packet, now),
+            Ok(waiting) => self.run_ingress(vec![Work::Start(waiting.packet)], now),
             Err(_) => vec![],
         }
     }

@@ -4,11 +4,13 @@
 
 use super::Switch;
 use super::externs::FrameCall;
+use super::ingress::{Carried, Work, drop_reason};
 use super::layout::StageName;
 use super::packet::{Life, Packet};
-use super::stages::Start;
+use super::stages::{Ended, Start};
 use crate::access::AccessKind;
 use crate::environment::Source;
+use crate::machine::Stop;
 use crate::objects::Object;
 use crate::region::Path;
 use crate::trace::Event;
@@ -18,36 +20,37 @@ use dataplane_api::{DropReason, Emitted, Emitter, FrameExtern, Queued, ResumeAt}
 use ir::InstanceId;
 use std::sync::Arc;
 
-/// Hands `packet` to the frame extern that it called, and runs on what comes back.
-pub(super) fn call(switch: &mut Switch, mut packet: Packet, call: FrameCall, now: Time) -> Vec<Queued> {
-    let frame = match switch.with_stages(now, |stages| stages.deparse(&mut packet)) {
-        Ok(frame) => frame,
-        Err(stop) => {
-            switch.dropped(super::ingress::drop_reason(&stop));
-            return vec![];
-        }
-    };
-    let emitted = switch.with_frame_extern(call.instance, now, |object, now, out| {
-        object.call(&call.method, &call.args, &frame, now, out);
-    });
-    if !emitted.iter().any(|e| e.carries_on) {
-        switch.effect("absorb", "");
-        switch.dropped(DropReason::Absorbed);
-    }
-    let life = packet.life.clone();
-    let mut carried = Some((packet, call.vars));
-    let mut queued = vec![];
-    for one in emitted {
-        let taken = if one.carries_on { carried.take() } else { None };
-        queued.extend(match taken {
-            Some((packet, vars)) => switch.carry_on(packet, vars, call.instance, one, now),
-            None => switch.start_fresh(call.instance, one, life.clone(), now),
-        });
-    }
-    queued
-}
-
 impl Switch {
+    /// Hands `packet` to the frame extern that it called, and gives what runs on.
+    pub(super) fn call_frame_extern(&mut self, mut packet: Packet, call: FrameCall, now: Time) -> Vec<Work> {
+        let frame = match self.with_stages(now, |stages| stages.deparse(&mut packet)) {
+            Ok(frame) => frame,
+            Err(stop) => {
+                self.dropped(drop_reason(&stop));
+                return vec![];
+            }
+        };
+        let name = self.program.instance(call.instance).control_plane_name.clone();
+        self.effect("frame extern", name);
+        let emitted = self.with_frame_extern(call.instance, now, |object, now, out| {
+            object.call(&call.method, &call.args, &frame, now, out);
+        });
+        if !emitted.iter().any(|e| e.carries_on) {
+            self.effect("absorb", "");
+            self.dropped(DropReason::Absorbed);
+        }
+        let life = packet.life.clone();
+        let mut carried = Some((packet, call.vars));
+        let mut more = vec![];
+        for one in emitted {
+            match carried.take_if(|_| one.carries_on) {
+                Some((packet, vars)) => more.extend(self.carried(packet, vars, call.instance, one)),
+                None => more.extend(self.start_fresh(call.instance, one, life.clone(), now)),
+            }
+        }
+        more
+    }
+
     /// When the first timer of a frame extern runs out.
     pub(super) fn frame_deadline(&self) -> Option<Time> {
         self.state.objects.iter().filter_map(deadline).min()
@@ -59,7 +62,7 @@ impl Switch {
         let mut due: Vec<(Time, usize)> =
             objects.filter_map(|(at, o)| deadline(o).filter(|d| *d <= now).map(|d| (d, at))).collect();
         due.sort_unstable();
-        let mut queued = vec![];
+        let mut more = vec![];
         for (_, at) in due {
             let instance = InstanceId::from(at);
             let name = self.program.instance(instance).control_plane_name.clone();
@@ -67,10 +70,10 @@ impl Switch {
             let emitted = self.with_frame_extern(instance, now, |object, now, out| object.tick(now, out));
             let life = Life::new(self.pass_limit);
             for one in emitted {
-                queued.extend(self.start_fresh(instance, one, life.clone(), now));
+                more.extend(self.start_fresh(instance, one, life.clone(), now));
             }
         }
-        queued
+        self.run_ingress(more, now)
     }
 
     fn with_frame_extern(
@@ -88,41 +91,41 @@ impl Switch {
         out.take()
     }
 
-    /// The packet that called goes on with its metadata and variables; headers, payload and the length that
-    /// egress sees come from `one`. What the parser writes into metadata is forgotten.
-    fn carry_on(
+    fn carried(
         &mut self,
-        mut packet: Packet,
-        mut vars: Vec<Value>,
+        packet: Packet,
+        vars: Vec<Value>,
         instance: InstanceId,
         one: Emitted,
-        now: Time,
-    ) -> Vec<Queued> {
-        let Some(path) = self.resume_path(instance, &one.resume) else { return vec![] };
-        packet.length = one.frame.len() as i64;
-        let mut parsed = Packet { frame: one.frame, ..packet.clone() };
+    ) -> Option<Work> {
+        let path = self.resume_path(instance, &one.resume)?;
+        Some(Work::Carried(Box::new(Carried { packet, frame: one.frame, path, vars })))
+    }
+
+    /// The packet that called goes on with its metadata and variables; headers, payload and the length that
+    /// egress sees come from the frame given back. What the parser writes into metadata is forgotten. Resubmit
+    /// and ingress clones still give the frame as it entered the pass.
+    pub(super) fn carry_on(&mut self, carried: Carried, now: Time) -> (Packet, Result<Ended, Stop>) {
+        let Carried { mut packet, frame, path, vars } = carried;
+        packet.length = frame.len() as i64;
+        let mut parsed = Packet { frame, ..packet.clone() };
         let ended = self.with_stages(now, |stages| {
             stages.parse(&mut parsed)?;
             packet.headers = parsed.headers;
             packet.payload = parsed.payload;
-            vars.resize(stages.program.control(stages.layout.ingress).vars.len(), Value::Void);
             stages.control(StageName::Ingress, &mut packet, Start::At(&path, Some(vars)))
         });
-        self.after_ingress(packet, ended, now)
+        (packet, ended)
     }
 
     /// A new packet: parsed like one that came in by port 0, without checksum verification.
-    fn start_fresh(&mut self, instance: InstanceId, one: Emitted, life: Life, now: Time) -> Vec<Queued> {
-        let mut packet = self.fresh(0, one.frame, life, now);
+    fn start_fresh(&mut self, instance: InstanceId, one: Emitted, life: Life, now: Time) -> Option<Work> {
+        let packet = self.fresh(0, one.frame, life, now);
         if !self.created(&packet) {
-            return vec![];
+            return None;
         }
-        let Some(path) = self.resume_path(instance, &one.resume) else { return vec![] };
-        let ended = self.with_stages(now, |stages| {
-            stages.parse(&mut packet)?;
-            stages.control(StageName::Ingress, &mut packet, Start::At(&path, None))
-        });
-        self.after_ingress(packet, ended, now)
+        let path = self.resume_path(instance, &one.resume)?;
+        Some(Work::Fresh(packet, path))
     }
 
     /// Where a frame goes on; it is dropped if the program has no such place.

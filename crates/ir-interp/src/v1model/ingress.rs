@@ -1,11 +1,12 @@
 //! From a frame to the end of ingress.
 
+use super::Switch;
 use super::layout::StageName;
 use super::packet::{Life, Orders, Packet};
 use super::stages::{Ended, Start};
-use super::{Switch, frames};
 use crate::environment::Source;
 use crate::machine::Stop;
+use crate::region::Path;
 use crate::value::Value;
 use base_time::Time;
 use dataplane_api::{DropReason, Port, Queued};
@@ -66,32 +67,66 @@ impl Switch {
         old
     }
 
-    /// Parser, checksum verification, ingress, traffic manager.
-    pub(super) fn run_ingress(&mut self, mut packet: Packet, now: Time) -> Vec<Queued> {
-        let ended = self.with_stages(now, |stages| {
-            stages.parse(&mut packet)?;
-            stages.control(StageName::Verify, &mut packet, Start::Begin)?;
-            stages.control(StageName::Ingress, &mut packet, Start::Begin)
-        });
-        self.after_ingress(packet, ended, now)
+    /// Runs packets through ingress and traffic manager, and all that starts again on the way, one after the
+    /// other: what a packet gives rise to runs before the packets behind it.
+    pub(super) fn run_ingress(&mut self, packets: Vec<Work>, now: Time) -> Vec<Queued> {
+        let mut waiting = packets;
+        waiting.reverse();
+        let mut queued = vec![];
+        while let Some(work) = waiting.pop() {
+            let (packet, ended) = self.run_work(work, now);
+            let more = match ended {
+                Ok(Ended::Done) => self.manage(packet, now, &mut queued),
+                Ok(Ended::Called(call)) => self.call_frame_extern(packet, call, now),
+                Err(stop) => {
+                    self.dropped(drop_reason(&stop));
+                    vec![]
+                }
+            };
+            waiting.extend(more.into_iter().rev());
+        }
+        queued
     }
 
-    /// What follows the end of the ingress control.
-    pub(super) fn after_ingress(
-        &mut self,
-        packet: Packet,
-        ended: Result<Ended, Stop>,
-        now: Time,
-    ) -> Vec<Queued> {
-        match ended {
-            Ok(Ended::Done) => self.manage(packet, now),
-            Ok(Ended::Called(call)) => frames::call(self, packet, call, now),
-            Err(stop) => {
-                self.dropped(drop_reason(&stop));
-                vec![]
+    fn run_work(&mut self, work: Work, now: Time) -> (Packet, Result<Ended, Stop>) {
+        match work {
+            Work::Start(mut packet) => {
+                let ended = self.with_stages(now, |stages| {
+                    stages.parse(&mut packet)?;
+                    stages.control(StageName::Verify, &mut packet, Start::Begin)?;
+                    stages.control(StageName::Ingress, &mut packet, Start::Begin)
+                });
+                (packet, ended)
             }
+            Work::Fresh(mut packet, path) => {
+                let ended = self.with_stages(now, |stages| {
+                    stages.parse(&mut packet)?;
+                    stages.control(StageName::Ingress, &mut packet, Start::At(&path, None))
+                });
+                (packet, ended)
+            }
+            Work::Carried(carried) => self.carry_on(*carried, now),
         }
     }
+}
+
+/// A packet that is to run in ingress.
+pub(super) enum Work {
+    /// From the parser on.
+    Start(Packet),
+    /// Out of a frame extern, with no variables.
+    Fresh(Packet, Path),
+    /// Out of a frame extern, as the packet that called.
+    Carried(Box<Carried>),
+}
+
+/// A packet that called a frame extern, and what came back.
+pub(super) struct Carried {
+    pub(super) packet: Packet,
+    pub(super) frame: Vec<u8>,
+    pub(super) path: Path,
+    /// The control's variables at the call.
+    pub(super) vars: Vec<Value>,
 }
 
 /// Why a packet that stopped this way is dropped.

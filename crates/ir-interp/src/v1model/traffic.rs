@@ -2,6 +2,7 @@
 //! sessions and groups that the control plane sets up for it.
 
 use super::Switch;
+use super::ingress::Work;
 use super::packet::{CloneOrder, Orders, Packet, Waiting};
 use crate::trace::Event;
 use crate::value::Value;
@@ -48,15 +49,14 @@ pub struct Session {
 }
 
 impl Switch {
-    /// The effects asked for in ingress: clone, then resubmit, multicast, drop or unicast.
-    pub(super) fn manage(&mut self, mut packet: Packet, now: Time) -> Vec<Queued> {
-        let mut queued = vec![];
+    /// The effects asked for in ingress: clone, then resubmit, multicast, drop or unicast. Gives what starts
+    /// again.
+    pub(super) fn manage(&mut self, mut packet: Packet, now: Time, queued: &mut Vec<Queued>) -> Vec<Work> {
         if let Some(order) = packet.orders.clone.take() {
             queued.extend(self.clone_ingress(&packet, order, now));
         }
         if let Some(list) = packet.orders.resubmit.take() {
-            queued.extend(self.resubmit(packet, list, now));
-            return queued;
+            return self.resubmit(packet, list).into_iter().collect();
         }
         let group = self.layout.get(&packet.standard, "mcast_grp");
         if group != 0 {
@@ -64,18 +64,18 @@ impl Switch {
             self.layout.set(&mut packet.standard, "instance_type", u128::from(instance_type::REPLICATED));
             packet.orders = Orders::default();
             queued.extend(self.replicate(packet, group, true));
-            return queued;
+            return vec![];
         }
         let port = self.layout.get(&packet.standard, "egress_spec");
         if port == self.drop_port {
             self.effect("drop", "ingress");
             self.dropped(DropReason::Ingress);
-            return queued;
+            return vec![];
         }
         self.effect("unicast", port);
         self.layout.set(&mut packet.standard, "instance_type", u128::from(instance_type::NORMAL));
         queued.push(self.enqueue(packet, port));
-        queued
+        vec![]
     }
 
     /// The packet as it entered this pass, parsed again; of the metadata only the field list.
@@ -110,15 +110,14 @@ impl Switch {
         queued
     }
 
-    fn resubmit(&mut self, packet: Packet, list: u32, now: Time) -> Vec<Queued> {
+    fn resubmit(&mut self, packet: Packet, list: u32) -> Option<Work> {
         self.effect("resubmit", list);
         if !packet.life.take() {
             self.dropped(DropReason::PassLimit);
-            return vec![];
+            return None;
         }
         let frame = packet.frame.clone();
-        let again = self.restarted(packet, frame, instance_type::RESUBMITTED, Some(list));
-        self.run_ingress(again, now)
+        Some(Work::Start(self.restarted(packet, frame, instance_type::RESUBMITTED, Some(list))))
     }
 
     /// A copy for each member of a group. `is_packet` says that the packet itself ends here: then one of the
