@@ -218,8 +218,10 @@ pub fn check_hidden(flow: &Flow<'_>, sections: &Sections, at: &[AtSection]) -> V
     let mut seen = vec![];
     for id in sections.resume_points() {
         let Live { hidden, .. } = &at[id.0 as usize].live;
-        for leaf in hidden.iter().filter(|&leaf| at[id.0 as usize].facts.may_be_written(leaf)) {
-            if seen.contains(&leaf) {
+        for leaf in hidden.iter() {
+            let stale =
+                flow.places.info(leaf).header.is_some_and(|h| at[id.0 as usize].facts.may_be_stale(h));
+            if !stale || seen.contains(&leaf) {
                 continue;
             }
             seen.push(leaf);

@@ -15,24 +15,38 @@ pub struct Facts {
     unremoved: BTreeSet<HeaderIndex>,
     /// Written on some path: all others still have their initial zero.
     written: LeafSet,
+    /// May be invalid with something in its fields: a hand-over would lose that.
+    stale: BTreeSet<HeaderIndex>,
+    stale_after_parser: Rc<BTreeSet<HeaderIndex>>,
     parsed_before: Rc<BTreeMap<HeaderIndex, BTreeSet<HeaderIndex>>>,
 }
 
 impl Facts {
     /// Behind the parser: `parsed_before` are the headers it surely extracts before each, `written` the leaves
-    /// that it or the device may have written.
+    /// that it or the device may have written, `stale` the headers it may leave invalid with something in them.
     pub fn after_parser(
         parsed_before: Rc<BTreeMap<HeaderIndex, BTreeSet<HeaderIndex>>>,
         headers: usize,
         written: LeafSet,
+        stale: BTreeSet<HeaderIndex>,
     ) -> Facts {
         let all: BTreeSet<_> = (0..headers as u32).map(HeaderIndex).collect();
-        Facts { valid: BTreeSet::new(), unmade: all.clone(), unremoved: all, written, parsed_before }
+        let stale_after_parser = Rc::new(stale.clone());
+        Facts {
+            valid: BTreeSet::new(),
+            unmade: all.clone(),
+            unremoved: all,
+            written,
+            stale,
+            stale_after_parser,
+            parsed_before,
+        }
     }
 
     /// The packet was parsed again: nothing is known of its headers.
     pub fn reparse(&mut self, headers: usize) {
-        *self = Facts::after_parser(self.parsed_before.clone(), headers, self.written.clone());
+        let stale = BTreeSet::clone(&self.stale_after_parser);
+        *self = Facts::after_parser(self.parsed_before.clone(), headers, self.written.clone(), stale);
     }
 
     /// The header is surely valid.
@@ -57,6 +71,7 @@ impl Facts {
     pub fn make_valid(&mut self, header: HeaderIndex) {
         self.valid.insert(header);
         self.unmade.remove(&header);
+        self.stale.remove(&header);
     }
 
     /// The header may be valid or not from here on.
@@ -64,12 +79,26 @@ impl Facts {
         self.valid.remove(&header);
         self.unmade.remove(&header);
         self.unremoved.remove(&header);
+        self.stale.insert(header);
     }
 
     /// The header is made invalid here.
     pub fn make_invalid(&mut self, header: HeaderIndex) {
         self.valid.remove(&header);
         self.unremoved.remove(&header);
+        self.stale.insert(header);
+    }
+
+    /// A field of the header is written here.
+    pub fn write_into(&mut self, header: HeaderIndex) {
+        if !self.is_valid(header) {
+            self.stale.insert(header);
+        }
+    }
+
+    /// The header may be invalid with something in its fields.
+    pub fn may_be_stale(&self, header: HeaderIndex) -> bool {
+        self.stale.contains(&header)
     }
 
     /// The leaf is written here.
@@ -93,6 +122,7 @@ impl Facts {
         self.unmade.retain(|h| other.unmade.contains(h));
         self.unremoved.retain(|h| other.unremoved.contains(h));
         self.written.union(&other.written);
+        self.stale.extend(&other.stale);
     }
 }
 

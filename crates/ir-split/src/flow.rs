@@ -27,6 +27,8 @@ pub struct Flow<'a> {
     pub parser_reads: LeafSet,
     /// Header fields that the deparser may emit.
     pub deparser_reads: LeafSet,
+    /// Headers that the parser may leave invalid with something in their fields.
+    stale_after_parser: BTreeSet<HeaderIndex>,
     parsed_before: Rc<BTreeMap<HeaderIndex, BTreeSet<HeaderIndex>>>,
 }
 
@@ -48,6 +50,7 @@ impl<'a> Flow<'a> {
             parser_writes: LeafSet::default(),
             parser_reads: LeafSet::default(),
             deparser_reads: LeafSet::default(),
+            stale_after_parser: BTreeSet::new(),
             parsed_before: Rc::default(),
         };
         if let Some((parser, stage)) = parser_of(program) {
@@ -68,7 +71,8 @@ impl<'a> Flow<'a> {
         for leaf in self.standard(&v1model::set_at_start()) {
             written.insert(leaf);
         }
-        Facts::after_parser(self.parsed_before.clone(), self.places.headers.len(), written)
+        let stale = self.stale_after_parser.clone();
+        Facts::after_parser(self.parsed_before.clone(), self.places.headers.len(), written, stale)
     }
 
     /// What holds at the start of each section; the control of each half is given.
@@ -254,11 +258,14 @@ impl<'a> Flow<'a> {
                 });
                 extracts.extend(found.map(|i| HeaderIndex(i as u32)));
             }
+            StmtKind::SetValid(place, _) => self.parser_touches(place, by_var),
             StmtKind::Assign(place, value) => {
+                self.parser_touches(place, by_var);
                 self.parser_writes_of(place, by_var);
                 self.parser_reads_of(value, by_var);
             }
             StmtKind::AssignOp(_, place, value) => {
+                self.parser_touches(place, by_var);
                 self.parser_writes_of(place, by_var);
                 self.parser_reads_of(place, by_var);
                 self.parser_reads_of(value, by_var);
@@ -269,11 +276,20 @@ impl<'a> Flow<'a> {
                 visit::exprs(stmt, &mut |e| {
                     self.parser_reads_of(e, by_var);
                     if is_call {
+                        self.parser_touches(e, by_var);
                         self.parser_writes_of(e, by_var);
                     }
                 });
             }
         }
+    }
+
+    /// The parser changes something of a header by other means than extracting it.
+    fn parser_touches(&mut self, place: &Expr, by_var: &BTreeMap<VarId, RoleKey>) {
+        let Some((RoleKey::Headers, path)) = path_of(place, by_var) else { return };
+        let related = |h: &crate::place::HeaderInfo| h.path.starts_with(&path) || path.starts_with(&h.path);
+        let touched = self.places.headers.iter().enumerate().filter(|(_, h)| related(h));
+        self.stale_after_parser.extend(touched.map(|(i, _)| HeaderIndex(i as u32)));
     }
 
     fn parser_reads_of(&mut self, expr: &Expr, by_var: &BTreeMap<VarId, RoleKey>) {

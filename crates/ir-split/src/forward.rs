@@ -211,6 +211,9 @@ impl Flow<'_> {
         };
         for &leaf in &leaves {
             facts.write(leaf);
+            if let Some(header) = self.places.info(leaf).header {
+                facts.write_into(header);
+            }
         }
         for index in self.headers_written_whole(control, place, &leaves) {
             facts.forget(index);
