@@ -61,7 +61,14 @@ impl<'p> Printer<'p> {
         let params: Vec<String> = params.iter().map(|id| self.param(*id)).collect();
         let one_line = format!("{head}({})", params.join(", "));
         if one_line.len() <= 90 {
-            return self.braces(&one_line, "", body);
+            let start = self.out.len();
+            self.braces(&one_line, "", body);
+            // Nothing between the braces: one line.
+            if self.out[start..].lines().count() == 2 {
+                self.out.truncate(start);
+                self.line(&format!("{one_line} {{ }}"));
+            }
+            return;
         }
         let pad = " ".repeat(head.len() + 1);
         self.line(&format!("{head}({},", params[0]));

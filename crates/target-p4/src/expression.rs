@@ -58,7 +58,7 @@ impl Printer<'_> {
             ExprKind::Ternary(cond, yes, no) => {
                 // Of two bare numbers none has a width.
                 let want = want.filter(|_| !(is_literal(yes) && is_literal(no)));
-                let (yes, no) = (self.expr(yes, want, 1), self.expr(no, want, 1));
+                let (yes, no) = (self.expr(yes, want, 2), self.expr(no, want, 1));
                 return (format!("{} ? {yes} : {no}", self.expr(cond, Some(&Type::Bool), 2)), 1);
             }
             ExprKind::Cast(operand) => {
@@ -95,9 +95,11 @@ impl Printer<'_> {
     fn binary(&self, op: ir::BinaryOp, left: &Expr, right: &Expr) -> (String, u8) {
         use ir::BinaryOp::{Concat, Shl, Shr};
         let strength = op.precedence();
-        // One side gives the other its type; in shifts and concatenations none does.
-        let shares = !matches!(op, Concat | Shl | Shr) && left.ty == right.ty;
-        let left_want = Some(&right.ty).filter(|_| shares && is_literal(left) && !is_literal(right));
+        // One side gives the other its type; in concatenations none does, and an amount has its own unless it
+        // was written without one.
+        let shares = op != Concat && left.ty == right.ty;
+        let leads = shares && !matches!(op, Shl | Shr);
+        let left_want = Some(&right.ty).filter(|_| leads && is_literal(left) && !is_literal(right));
         let right_want = Some(&left.ty).filter(|_| shares && is_literal(right) && !is_literal(left));
         let left = self.expr(left, left_want, strength);
         let right = self.expr(right, right_want, strength + 1);
@@ -209,7 +211,7 @@ impl Printer<'_> {
         for (index, arg) in call.args.iter().enumerate() {
             let Some(arg) = arg else { continue };
             let param = params.get(index);
-            let typed = explicit || param.is_some_and(|p| !mentions_any(&p.ty));
+            let typed = explicit || param.is_some_and(|p| !is_generic(&p.ty, signature));
             let text = if typed { self.value(arg) } else { self.free(arg) };
             args.push(match param {
                 Some(param) if by_name => format!("{} = {text}", param.name),
@@ -238,7 +240,8 @@ fn needs_type_args(printer: &Printer, signature: &Signature, call: &Call) -> boo
                 Some(TypeKind::Struct(_) | TypeKind::Header(_))
             ))
     };
-    let mut generic = signature.params.iter().zip(&call.args).filter(|(param, _)| mentions_any(&param.ty));
+    let open = |param: &SignatureParam| signature.type_params.iter().any(|name| mentions(&param.ty, name));
+    let mut generic = signature.params.iter().zip(&call.args).filter(|(param, _)| open(param));
     !signature.type_params.is_empty()
         && (!signature.type_params.iter().all(given)
             || generic.any(|(_, arg)| arg.as_ref().is_some_and(is_struct_list)))
@@ -253,11 +256,8 @@ fn mentions(ty: &Type, name: &Name) -> bool {
     }
 }
 
-fn mentions_any(ty: &Type) -> bool {
-    match ty {
-        Type::Param(_) => true,
-        Type::Stack(elem, _) => mentions_any(elem),
-        Type::Tuple(types) => types.iter().any(mentions_any),
-        _ => false,
-    }
+/// True if a call must say the type: it is, or has in it, a type parameter of the function or method itself. Those
+/// of the object are settled by its instance.
+fn is_generic(ty: &Type, signature: Option<&Signature>) -> bool {
+    signature.is_none_or(|s| s.type_params.iter().any(|name| mentions(ty, name)))
 }

@@ -119,8 +119,10 @@ fn top_level_actions(program: &Program, taken: &mut Taken) -> Vec<TopLevelAction
         for (a, action) in control.actions.iter().enumerate() {
             let known = found.iter().any(|top| top.control_plane_name == action.control_plane_name);
             if action.top_level && !is_no_action(action) && !known {
+                let is_renamed = action.annotations.iter().any(|a| a.name == "name");
+                let name = if is_renamed { &action.name } else { &action.control_plane_name };
                 found.push(TopLevelAction {
-                    name: taken.pick(&action.name),
+                    name: taken.pick(name),
                     control_plane_name: action.control_plane_name.clone(),
                     copy: (c, a),
                 });

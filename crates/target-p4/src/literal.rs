@@ -63,11 +63,13 @@ fn number(bits: &Bits) -> String {
     let value = bits.to_biguint();
     let small = value <= BigUint::from(1024u32);
     let round = value < BigUint::from(1_000_000u32) && (&value % 10u32) == BigUint::from(0u32);
-    if small || round {
-        return value.to_string();
-    }
+    if small || round { value.to_string() } else { hexadecimal(bits) }
+}
+
+/// `0x0800`: all digits of the width.
+pub(crate) fn hexadecimal(bits: &Bits) -> String {
     let digits = bits.width().div_ceil(4) as usize;
-    format!("0x{:0>digits$}", value.to_str_radix(16))
+    format!("0x{:0>digits$}", bits.to_biguint().to_str_radix(16))
 }
 
 /// A string literal. P4 knows two escapes (P4-16 §6.4.3.3).

@@ -5,8 +5,8 @@ use crate::names::Taken;
 use crate::print::Printer;
 use crate::uses::Uses;
 use ir::{
-    Action, Block, Callee, Control, ControlId, Function, InstanceId, Parser, ParserId, Program, Stmt,
-    StmtKind, Table, Var, VarId,
+    Action, Block, Callee, Control, ControlId, Function, InstanceId, Parser, ParserId, Program, StateId,
+    StateRef, Stmt, StmtKind, Table, Transition, Var, VarId,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,7 @@ impl<'p> Printer<'p> {
     pub(crate) fn function_names(&mut self, function: &'p Function) {
         let mut names = VarNames::new(self, &function.vars);
         let mut taken = names.used(|uses| uses.function(function));
-        names.declare_all(&function.params, &mut taken);
+        names.params(&function.params, &mut taken);
         names.stmts(&function.body.stmts, &mut taken);
         self.local = Local { vars: &function.vars, var_names: names.finish(), ..Local::default() };
     }
@@ -42,7 +42,7 @@ impl<'p> Printer<'p> {
     pub(crate) fn parser_names(&mut self, parser: &'p Parser, prefix: String) {
         let mut names = VarNames::new(self, &parser.vars);
         let mut taken = names.used(|uses| uses.parser(parser));
-        names.declare_all(&parser.params, &mut taken);
+        names.params(&parser.params, &mut taken);
         let states: Vec<String> = parser.states.iter().map(|s| taken.pick(&s.name)).collect();
         let value_sets = parser.value_sets.iter().map(|v| taken.pick(&v.name)).collect();
         names.instances = self.instance_names(&parser.instances, &BTreeSet::new(), &mut taken);
@@ -57,7 +57,11 @@ impl<'p> Printer<'p> {
         let parsers = sub_block_names(&applied, &prefix, path, &mut taken);
         names.stmts(&parser.locals, &mut taken);
         for state in &parser.states {
-            names.stmts(&state.stmts, &mut taken.clone());
+            let mut inside = names.used(|uses| uses.state(state)).and(&names.params);
+            for next in targets(&state.transition) {
+                states.get(next.index()).into_iter().for_each(|name| inside.take(name));
+            }
+            names.stmts(&state.stmts, &mut inside);
         }
         self.local = Local {
             vars: &parser.vars,
@@ -74,12 +78,16 @@ impl<'p> Printer<'p> {
     pub(crate) fn control_names(&mut self, control: &'p Control, prefix: String) {
         let mut names = VarNames::new(self, &control.vars);
         let mut taken = names.used(|uses| uses.control(control));
-        let top_level = |action: &Action| self.globals.action(self.program, control, action);
-        control.actions.iter().filter_map(top_level).for_each(|name| taken.take(name));
-        names.declare_all(&control.params, &mut taken);
-        for action in &control.actions {
-            let name = top_level(action).map(str::to_string).unwrap_or_else(|| taken.pick(&action.name));
-            names.actions.push(name);
+        names.params(&control.params, &mut taken);
+        let own: Vec<String> =
+            control.actions.iter().map(|a| self.own_action(control, a, &mut taken)).collect();
+        for (action, own) in control.actions.iter().zip(own) {
+            names.actions.push(match self.globals.action(self.program, control, action) {
+                // The leading dot names the top level.
+                Some(name) if !taken.try_take(name) => format!(".{name}"),
+                Some(name) => name.to_string(),
+                None => own,
+            });
         }
         names.tables = control.tables.iter().map(|t| taken.pick(&t.name)).collect();
         let inline = self.inline_instances(control);
@@ -97,8 +105,11 @@ impl<'p> Printer<'p> {
         for action in &control.actions {
             // Its parameters are control-plane names: they may hide what the action does not use.
             let mut inside = names.used(|uses| uses.stmts(&action.body.stmts));
-            names.declare_all(&action.params, &mut inside);
-            names.stmts(&action.body.stmts, &mut inside);
+            let around = names.params.clone();
+            names.params(&action.params, &mut inside);
+            names.params = names.params.and(&around);
+            names.stmts(&action.body.stmts, &mut inside.and(&around));
+            names.params = around;
         }
         names.block(&control.body);
         self.local = Local {
@@ -113,6 +124,14 @@ impl<'p> Printer<'p> {
             var_names: names.finish(),
             ..Local::default()
         };
+    }
+
+    /// The name of an action that the control itself declares.
+    fn own_action(&self, control: &Control, action: &Action, taken: &mut Taken) -> String {
+        match self.globals.action(self.program, control, action) {
+            Some(_) => String::new(),
+            None => taken.pick(&action.name),
+        }
     }
 
     fn instance_names(
@@ -178,6 +197,19 @@ fn sub_block_names<'a, I: Ord + Copy>(
     applied.iter().map(name).collect()
 }
 
+/// The states that a transition names.
+fn targets(transition: &Transition) -> Vec<StateId> {
+    let next: Vec<StateRef> = match transition {
+        Transition::Goto(next) => vec![*next],
+        Transition::Select(select) => select.cases.iter().map(|case| case.next).collect(),
+    };
+    let state = |next: StateRef| match next {
+        StateRef::State(id) => Some(id),
+        StateRef::Accept | StateRef::Reject => None,
+    };
+    next.into_iter().filter_map(state).collect()
+}
+
 /// Calls `f` with everything that `stmts` call.
 pub(crate) fn note_calls(stmts: &[Stmt], f: &mut dyn FnMut(&Callee)) {
     for stmt in stmts {
@@ -209,6 +241,8 @@ struct VarNames<'a> {
     actions: Vec<String>,
     tables: Vec<String>,
     instances: BTreeMap<InstanceId, String>,
+    /// Names of the parameters around, which nothing in a body may hide.
+    params: Taken,
 }
 
 impl<'a> VarNames<'a> {
@@ -221,6 +255,7 @@ impl<'a> VarNames<'a> {
             actions: vec![],
             tables: vec![],
             instances: BTreeMap::new(),
+            params: Taken::default(),
         }
     }
 
@@ -246,12 +281,22 @@ impl<'a> VarNames<'a> {
         }
     }
 
-    fn declare_all(&mut self, ids: &[VarId], taken: &mut Taken) {
-        ids.iter().for_each(|id| self.declare(*id, taken));
+    /// A parameter may be named like its type, but not like that of a later one.
+    fn params(&mut self, ids: &[VarId], taken: &mut Taken) {
+        self.params = Taken::default();
+        for (index, id) in ids.iter().enumerate() {
+            let later = ids[index + 1..].iter().filter_map(|id| self.vars.get(id.index()));
+            let types = self.used(|uses| later.for_each(|var| uses.ty(&var.ty)));
+            self.declare(*id, &mut taken.and(&types));
+            if let Some(Some(name)) = self.names.get(id.index()) {
+                taken.take(name);
+                self.params.take(name);
+            }
+        }
     }
 
     fn block(&mut self, block: &Block) {
-        let mut taken = self.used(|uses| uses.stmts(&block.stmts));
+        let mut taken = self.used(|uses| uses.stmts(&block.stmts)).and(&self.params);
         self.stmts(&block.stmts, &mut taken);
     }
 
@@ -261,12 +306,14 @@ impl<'a> VarNames<'a> {
             match &stmt.kind {
                 StmtKind::Declare(var, _) => self.declare(*var, taken),
                 StmtKind::For { init, body, .. } => {
-                    let mut inside = self.used(|uses| uses.stmts(std::slice::from_ref(stmt)));
+                    let mut inside =
+                        self.used(|uses| uses.stmts(std::slice::from_ref(stmt))).and(&self.params);
                     self.stmts(init, &mut inside);
                     self.stmts(&body.stmts, &mut inside);
                 }
                 StmtKind::ForIn { var, body, .. } => {
-                    let mut inside = self.used(|uses| uses.stmts(std::slice::from_ref(stmt)));
+                    let mut inside =
+                        self.used(|uses| uses.stmts(std::slice::from_ref(stmt))).and(&self.params);
                     self.declare(*var, &mut inside);
                     self.stmts(&body.stmts, &mut inside);
                 }

@@ -97,6 +97,16 @@ impl Taken {
         Taken(names)
     }
 
+    /// What is taken in either.
+    pub(crate) fn and(&self, other: &Taken) -> Taken {
+        Taken(self.0.union(&other.0).cloned().collect())
+    }
+
+    /// Takes `name` as it is; false if it was taken.
+    pub(crate) fn try_take(&mut self, name: &str) -> bool {
+        self.0.insert(name.to_string())
+    }
+
     /// Takes `name` as it is.
     pub(crate) fn take(&mut self, name: &str) {
         self.0.insert(name.to_string());

@@ -1,8 +1,12 @@
 //! Parsers.
 
 use crate::annotation::{inline, named};
+use crate::literal::hexadecimal;
 use crate::print::Printer;
-use ir::{Keyset, Parser, ParserId, Select, SelectCase, StageKind, StateRef, Transition, Type, ValueSet};
+use ir::{
+    Const, Expr, ExprKind, Keyset, Parser, ParserId, Select, SelectCase, StageKind, StateRef, Transition,
+    Type, ValueSet,
+};
 
 impl<'p> Printer<'p> {
     pub(crate) fn parser(&mut self, id: ParserId, parser: &'p Parser) {
@@ -91,13 +95,23 @@ impl<'p> Printer<'p> {
         }
     }
 
+    /// Values and masks are read as bits.
+    fn bits(&self, expr: &Expr, want: Option<&Type>) -> String {
+        match &expr.kind {
+            ExprKind::Const(Const::Bits(bits))
+                if want == Some(&expr.ty) && matches!(expr.ty, Type::Bit(_)) =>
+            {
+                hexadecimal(bits)
+            }
+            _ => self.expr(expr, want, 0),
+        }
+    }
+
     fn keyset(&self, keyset: &Keyset, want: Option<&Type>) -> String {
         match keyset {
             Keyset::DontCare => "_".to_string(),
             Keyset::Value(value) => self.expr(value, want, 0),
-            Keyset::Mask(value, mask) => {
-                format!("{} &&& {}", self.expr(value, want, 0), self.expr(mask, want, 0))
-            }
+            Keyset::Mask(value, mask) => format!("{} &&& {}", self.bits(value, want), self.bits(mask, want)),
             Keyset::Range(low, high) => {
                 format!("{} .. {}", self.expr(low, want, 0), self.expr(high, want, 0))
             }

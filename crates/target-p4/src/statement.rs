@@ -8,6 +8,9 @@ impl Printer<'_> {
     /// `head @annotations { ... }`
     pub(crate) fn block(&mut self, head: &str, block: &Block) {
         let head = format!("{head} {}", inline(&block.annotations));
+        if block.stmts.is_empty() {
+            return self.line(format!("{} {{ }}", head.trim_end()).trim_start());
+        }
         self.line(format!("{} {{", head.trim_end()).trim_start());
         self.indented(|p| p.stmts(&block.stmts));
         self.line("}");
@@ -30,7 +33,7 @@ impl Printer<'_> {
             }
             StmtKind::ForIn { var, range, body } => {
                 let range = match range {
-                    ForRange::Range(low, high) => format!("{} .. {}", self.value(low), self.value(high)),
+                    ForRange::Range(low, high) => format!("{} .. {}", self.free(low), self.free(high)),
                     ForRange::Values(values) => self.free(values),
                 };
                 self.loop_block(&format!("for ({} in {range})", self.declared(*var)), body);

@@ -2,8 +2,8 @@
 
 use crate::globals::Globals;
 use ir::{
-    Call, Callee, Const, Control, Expr, ExprKind, Function, InstanceId, Keyset, Parser, Program, Stmt,
-    StmtKind, SwitchCase, SwitchLabel, SwitchOn, Table, Transition, Type, Var, VarId,
+    Call, Callee, Const, Control, Expr, ExprKind, Function, InstanceId, Keyset, Parser, ParserState, Program,
+    Stmt, StmtKind, SwitchCase, SwitchLabel, SwitchOn, Table, Transition, Type, Var, VarId,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,31 +22,29 @@ pub(crate) struct Uses<'a> {
 }
 
 impl Uses<'_> {
-    /// All that a function refers to.
+    /// All that a function's body refers to.
     pub(crate) fn function(&mut self, function: &Function) {
-        self.ty(&function.returns);
-        function.vars.iter().for_each(|var| self.ty(&var.ty));
         self.stmts(&function.body.stmts);
     }
 
-    /// All that a parser refers to outside of itself.
+    /// All that a parser refers to behind its parameters.
     pub(crate) fn parser(&mut self, parser: &Parser) {
-        parser.vars.iter().for_each(|var| self.ty(&var.ty));
         parser.instances.iter().for_each(|id| self.construction(*id));
         parser.value_sets.iter().for_each(|set| self.ty(&set.ty));
         self.stmts(&parser.locals);
-        for state in &parser.states {
-            self.stmts(&state.stmts);
-            if let Transition::Select(select) = &state.transition {
-                select.exprs.iter().for_each(|expr| self.expr(expr));
-                select.cases.iter().flat_map(|case| &case.keys).for_each(|key| self.keyset(key));
-            }
+        parser.states.iter().for_each(|state| self.state(state));
+    }
+
+    pub(crate) fn state(&mut self, state: &ParserState) {
+        self.stmts(&state.stmts);
+        if let Transition::Select(select) = &state.transition {
+            select.exprs.iter().for_each(|expr| self.expr(expr));
+            select.cases.iter().flat_map(|case| &case.keys).for_each(|key| self.keyset(key));
         }
     }
 
-    /// All that a control refers to outside of itself.
+    /// All that a control refers to behind its parameters.
     pub(crate) fn control(&mut self, control: &Control) {
-        control.vars.iter().for_each(|var| self.ty(&var.ty));
         control.instances.iter().for_each(|id| self.construction(*id));
         self.stmts(&control.locals);
         control.actions.iter().for_each(|action| self.stmts(&action.body.stmts));
@@ -180,6 +178,8 @@ impl Uses<'_> {
             if let Some(function) = self.program.functions.get(function.index()) {
                 let mut inside =
                     Uses { vars: &function.vars, var_names: &[], found: BTreeSet::new(), ..*self };
+                function.vars.iter().for_each(|var| inside.ty(&var.ty));
+                inside.ty(&function.returns);
                 inside.function(function);
                 let found = inside.found;
                 self.found.extend(found);
@@ -187,7 +187,7 @@ impl Uses<'_> {
         }
     }
 
-    fn ty(&mut self, ty: &Type) {
+    pub(crate) fn ty(&mut self, ty: &Type) {
         match ty {
             Type::Named(id) => self.found.extend(self.globals.types.get(id.index()).cloned()),
             Type::Extern(id) => self.found.extend(self.globals.externs.get(id.index()).cloned()),

@@ -43,7 +43,7 @@ fn break_at(line: &str, limit: usize, indent: usize) -> Option<usize> {
     let fewest = good().map(|(_, depth)| *depth).min();
     fewest
         .and_then(last_of)
-        .or_else(|| fitting().last().map(|(at, _)| *at))
+        .or_else(|| fitting().next_back().map(|(at, _)| *at))
         .or_else(|| places.first().map(|(at, _)| *at))
 }
 
