@@ -89,6 +89,29 @@ impl Checker {
         }
     }
 
+    /// Binds the name of a local; warns if it hides a variable, constant, instance, action or table.
+    pub(crate) fn bind_local(&mut self, name: &ast::Name, def: Def) {
+        let hides = |d: &Def| {
+            matches!(d, Def::Var(_) | Def::Const(_) | Def::Instance(_) | Def::Action(_) | Def::Table(_))
+        };
+        let hidden = self.scopes.lookup(&name.text).filter(|b| hides(&b.def)).map(|b| b.span);
+        if let Some(before) = hidden
+            && self.scopes.lookup_here(&name.text).is_none()
+            && !before.is_none()
+        {
+            self.report(
+                Diagnostic::warning(
+                    codes::SHADOW,
+                    "shadow",
+                    format!("`{}` hides another declaration", name.text),
+                )
+                .at(name.span, "this one")
+                .at(before, "is hidden by it"),
+            );
+        }
+        self.bind(name, def);
+    }
+
     pub(crate) fn duplicate(&mut self, name: &str, span: Span, before: Span) {
         let mut diagnostic = Diagnostic::error(codes::DUPLICATE, format!("`{name}` is declared twice"))
             .at(span, "declared again here");

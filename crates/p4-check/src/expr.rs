@@ -179,7 +179,8 @@ impl Checker {
         let b = self.expr(otherwise, want);
         let (a, b) = match self.balance(a, b) {
             Ok(pair) => pair,
-            Err((a, b)) => {
+            Err(pair) => {
+                let (a, b) = *pair;
                 let (x, y) = (self.show(&a.ty), self.show(&b.ty));
                 self.report(
                     Diagnostic::error(codes::OPERANDS, "the branches of `?:` have different types")

@@ -11,6 +11,9 @@ mod returns;
 
 use base_diag::Diagnostics;
 
+pub(crate) use endless::targets;
+pub(crate) use reach::all_bodies;
+
 use crate::typed::Program;
 
 /// Runs the late checks in order.

@@ -19,6 +19,7 @@ mod stmt;
 mod table;
 pub mod typed;
 mod types;
+pub mod warn;
 
 use base_diag::Diagnostic;
 use p4_syntax::ast;
@@ -32,6 +33,9 @@ pub fn check(program: &ast::Program) -> (typed::Program, Vec<Diagnostic>) {
     let cx::Checker { mut program, mut diags, .. } = checker;
     if !diags.has_errors() {
         late::check(&mut program, &mut diags);
+    }
+    if !diags.has_errors() {
+        warn::check(&program, &mut diags);
     }
     (program, diags.into_vec())
 }

@@ -41,7 +41,7 @@ pub(crate) enum Def {
     ValueSet(Id<ValueSet>),
     MatchKind(Id<Constant>),
     /// A parser state: only `transition` can use it.
-    State(u32),
+    State,
 }
 
 impl Def {
@@ -69,7 +69,7 @@ impl Def {
             Def::Instance(_) => "instance",
             Def::ValueSet(_) => "value set",
             Def::MatchKind(_) => "match kind",
-            Def::State(_) => "parser state",
+            Def::State => "parser state",
         }
     }
 

@@ -31,7 +31,7 @@ impl Checker {
             annotations,
             span: d.span,
         });
-        self.bind(&d.name, Def::Table(id));
+        self.bind_local(&d.name, Def::Table(id));
         self.table = Some(id);
         let before = self.diags.error_count();
         let sound = self.check_properties_once(d);

@@ -105,16 +105,14 @@ impl Checker {
         let at = args.first().and_then(|a| a.expr()).map_or(span, |e| e.span);
         match (self.program.externs[owner].name.text.as_str(), method.as_str()) {
             ("packet_in", "extract") => self.check_extract(&ty, args.len(), at),
-            ("packet_in", "lookahead") => {
-                if self.size_bits(&ty).is_none() || self.contains_varbit(&ty) {
-                    let what = self.program.describe_type(&ty);
-                    self.error(
-                        codes::BAD_ARGUMENTS,
-                        span,
-                        format!("{what} cannot be looked ahead"),
-                        "its size is not fixed",
-                    );
-                }
+            ("packet_in", "lookahead") if self.size_bits(&ty).is_none() || self.contains_varbit(&ty) => {
+                let what = self.program.describe_type(&ty);
+                self.error(
+                    codes::BAD_ARGUMENTS,
+                    span,
+                    format!("{what} cannot be looked ahead"),
+                    "its size is not fixed",
+                );
             }
             ("packet_out", "emit") if !self.can_emit(&ty) => {
                 let what = self.program.describe_type(&ty);

@@ -21,7 +21,6 @@ impl Checker {
         }
         if name == "verify" && from_core && !matches!(self.place, Place::ParserState | Place::ParserLocals) {
             self.refuse(span, "`verify` outside a parser", "only parsers can fail");
-            return;
         }
     }
 

@@ -170,7 +170,7 @@ impl Checker {
                 ast::Local::Const(d) => self.constant(d).map(Local::Const),
                 ast::Local::Var(d) => {
                     let (var, init) = self.variable(d);
-                    Some(Local::Var(Stmt { kind: StmtKind::Var { var, init }, span: d.span }))
+                    Some(Local::Var(Box::new(Stmt { kind: StmtKind::Var { var, init }, span: d.span })))
                 }
                 ast::Local::Instance(d) => self.instance(d).map(Local::Instance),
                 ast::Local::ValueSet(d) => Some(Local::ValueSet(self.value_set(d))),
@@ -185,19 +185,19 @@ impl Checker {
     fn value_set(&mut self, d: &ast::ValueSetDecl) -> Id<ValueSet> {
         let annotations = self.annotations(&d.annotations);
         let mut element = self.resolve_type(&d.element);
-        let fits = match self.infer.shallow(&element) {
+        let fits = matches!(
+            self.infer.shallow(&element),
             Type::Error
-            | Type::Bit(_)
-            | Type::Signed(_)
-            | Type::Bool
-            | Type::Enum(_)
-            | Type::ErrorCode
-            | Type::NewType(_)
-            | Type::Var(_)
-            | Type::Tuple(_)
-            | Type::Struct(..) => true,
-            _ => false,
-        };
+                | Type::Bit(_)
+                | Type::Signed(_)
+                | Type::Bool
+                | Type::Enum(_)
+                | Type::ErrorCode
+                | Type::NewType(_)
+                | Type::Var(_)
+                | Type::Tuple(_)
+                | Type::Struct(..)
+        );
         if !fits {
             let shown = self.show(&element);
             self.error(

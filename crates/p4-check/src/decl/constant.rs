@@ -33,7 +33,7 @@ impl Checker {
         }
         let id =
             self.program.consts.push(Const { name: name(&d.name), ty, value, annotations, span: d.span });
-        self.bind(&d.name, Def::Const(id));
+        self.bind_local(&d.name, Def::Const(id));
         Some(id)
     }
 
@@ -54,7 +54,7 @@ impl Checker {
         };
         let id = self.program.vars.push(var);
         self.refuse_shadowed_parameter(&d.name);
-        self.bind(&d.name, Def::Var(id));
+        self.bind_local(&d.name, Def::Var(id));
         (id, init)
     }
 

@@ -270,7 +270,7 @@ impl Checker {
         self.program.actions[id].body = self.block(&d.body);
         (self.place, self.loops, self.returns) = outer;
         self.scopes.leave();
-        self.bind(&d.name, Def::Action(id));
+        self.bind_local(&d.name, Def::Action(id));
         id
     }
 

@@ -17,7 +17,7 @@ impl Checker {
     pub(crate) fn instance(&mut self, d: &ast::InstanceDecl) -> Option<Id<Instance>> {
         let id = self.try_instance(d);
         match id {
-            Some(id) => self.bind(&d.name, Def::Instance(id)),
+            Some(id) => self.bind_local(&d.name, Def::Instance(id)),
             None => self.bind(&d.name, Def::Error),
         }
         id

@@ -131,7 +131,7 @@ impl Checker {
     fn equality(&mut self, op: BinaryOp, op_span: Span, a: Expr, b: Expr, span: Span) -> Expr {
         let (a, b) = match self.balance(a, b) {
             Ok(pair) => pair,
-            Err((a, b)) => return self.bad_operands(op, op_span, &a, &b, span),
+            Err(pair) => return self.bad_operands(op, op_span, &pair.0, &pair.1, span),
         };
         if a.ty.is_error() || b.ty.is_error() {
             return Expr::error(span);
@@ -169,7 +169,7 @@ impl Checker {
         let (a, b) = (self.to_numeric(a), self.to_numeric(b));
         let (a, b) = match self.balance(a, b) {
             Ok(pair) => pair,
-            Err((a, b)) => return self.bad_operands(op, op_span, &a, &b, span),
+            Err(pair) => return self.bad_operands(op, op_span, &pair.0, &pair.1, span),
         };
         if a.ty.is_error() || b.ty.is_error() {
             return Expr::error(span);

@@ -98,7 +98,7 @@ impl Checker {
     }
 
     /// Two operands given one type, if implicit conversions can.
-    pub(crate) fn balance(&mut self, a: Expr, b: Expr) -> Result<(Expr, Expr), (Expr, Expr)> {
+    pub(crate) fn balance(&mut self, a: Expr, b: Expr) -> Result<(Expr, Expr), Box<(Expr, Expr)>> {
         let (x, y) = (self.infer.shallow(&a.ty), self.infer.shallow(&b.ty));
         if x == y {
             return Ok((a, b));
@@ -109,7 +109,7 @@ impl Checker {
             let to = b_number.ty.clone();
             return match self.coerce(a, &to) {
                 Ok(a) => Ok((a, b_number)),
-                Err(a) => Err((a, b_number)),
+                Err(a) => Err(Box::new((a, b_number))),
             };
         }
         if soft(&b, &y) && !soft(&a, &x) {
@@ -117,7 +117,7 @@ impl Checker {
             let to = a_number.ty.clone();
             return match self.coerce(b, &to) {
                 Ok(b) => Ok((a_number, b)),
-                Err(b) => Err((a_number, b)),
+                Err(b) => Err(Box::new((a_number, b))),
             };
         }
         if x.is_error() || y.is_error() || self.unify(&x, &y) {
@@ -130,14 +130,16 @@ impl Checker {
         if matches!((&a.kind, &b.kind), (ExprKind::Tuple(_), ExprKind::Tuple(_))) {
             return self.balance_tuples(a, b);
         }
-        Err((a, b))
+        Err(Box::new((a, b)))
     }
 
     /// Two list expressions whose members differ in `int` only.
-    fn balance_tuples(&mut self, a: Expr, b: Expr) -> Result<(Expr, Expr), (Expr, Expr)> {
-        let (ExprKind::Tuple(xs), ExprKind::Tuple(ys)) = (&a.kind, &b.kind) else { return Err((a, b)) };
+    fn balance_tuples(&mut self, a: Expr, b: Expr) -> Result<(Expr, Expr), Box<(Expr, Expr)>> {
+        let (ExprKind::Tuple(xs), ExprKind::Tuple(ys)) = (&a.kind, &b.kind) else {
+            return Err(Box::new((a, b)));
+        };
         if xs.len() != ys.len() {
-            return Err((a, b));
+            return Err(Box::new((a, b)));
         }
         let mut left = Vec::with_capacity(xs.len());
         let mut right = Vec::with_capacity(xs.len());
@@ -147,7 +149,7 @@ impl Checker {
                     left.push(x);
                     right.push(y);
                 }
-                Err(_) => return Err((a, b)),
+                Err(_) => return Err(Box::new((a, b))),
             }
         }
         let of = |items: &[Expr]| Type::tuple(items.iter().map(|i| i.ty.clone()).collect());

@@ -78,7 +78,8 @@ impl Checker {
         let (a, b) = (self.expr(a, Some(number)), self.expr(b, Some(number)));
         let (a, b) = match self.balance(a, b) {
             Ok(pair) => pair,
-            Err((a, b)) => {
+            Err(pair) => {
+                let (a, b) = *pair;
                 let (x, y) = (self.show(&a.ty), self.show(&b.ty));
                 self.report(
                     Diagnostic::error(codes::OPERANDS, "the ends of this set have different types")

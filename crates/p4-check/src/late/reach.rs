@@ -75,33 +75,41 @@ impl Reach {
 
     /// Visits the bodies in use in the order of their declarations.
     pub(crate) fn visit_bodies(&self, p: &Program, v: &mut dyn Visitor) {
-        for (id, f) in p.functions.iter() {
-            if self.functions[id.index()] {
-                f.body.iter().for_each(|b| v.block(b));
+        bodies(p, v, self);
+    }
+}
+
+/// Visits all bodies in the order of their declarations.
+pub(crate) fn all_bodies(p: &Program, v: &mut dyn Visitor) {
+    let all = Reach {
+        actions: vec![true; p.actions.len()],
+        functions: vec![true; p.functions.len()],
+        parsers: vec![true; p.parsers.len()],
+        controls: vec![true; p.controls.len()],
+        instances: vec![true; p.instances.len()],
+    };
+    bodies(p, v, &all);
+}
+
+fn bodies(p: &Program, v: &mut dyn Visitor, reach: &Reach) {
+    for (_, f) in p.functions.iter().filter(|(id, _)| reach.functions[id.index()]) {
+        f.body.iter().for_each(|b| v.block(b));
+    }
+    for (_, a) in p.actions.iter().filter(|(id, _)| reach.actions[id.index()]) {
+        v.block(&a.body);
+    }
+    for (_, parser) in p.parsers.iter().filter(|(id, _)| reach.parsers[id.index()]) {
+        walk_locals(v, &parser.locals);
+        parser.states.iter().for_each(|s| walk_state(v, s));
+    }
+    for (_, control) in p.controls.iter().filter(|(id, _)| reach.controls[id.index()]) {
+        walk_locals(v, &control.locals);
+        for local in &control.locals {
+            if let Local::Table(t) = local {
+                walk_table(v, &p.tables[*t]);
             }
         }
-        for (id, a) in p.actions.iter() {
-            if self.actions[id.index()] {
-                v.block(&a.body);
-            }
-        }
-        for (id, parser) in p.parsers.iter() {
-            if self.parsers[id.index()] {
-                walk_locals(v, &parser.locals);
-                parser.states.iter().for_each(|s| walk_state(v, s));
-            }
-        }
-        for (id, control) in p.controls.iter() {
-            if self.controls[id.index()] {
-                walk_locals(v, &control.locals);
-                control.locals.iter().for_each(|l| {
-                    if let Local::Table(t) = l {
-                        walk_table(v, &p.tables[*t]);
-                    }
-                });
-                v.block(&control.body);
-            }
-        }
+        v.block(&control.body);
     }
 }
 

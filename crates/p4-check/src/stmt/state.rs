@@ -23,7 +23,7 @@ impl Checker {
                 self.error(codes::BAD_STATE, s.name.span, title, "it cannot be declared");
                 continue;
             }
-            self.bind(&s.name, Def::State(i as u32));
+            self.bind(&s.name, Def::State);
             names.entry(s.name.text.clone()).or_insert(i as u32);
         }
         let built_in = |s: &ast::State| s.name.text == "accept" || s.name.text == "reject";
@@ -147,7 +147,7 @@ impl Checker {
         let ast::KeysetElementKind::Value(e) = &element.kind else { return false };
         let Some(Def::ValueSet(id)) = self.def_of(e) else { return false };
         let set = self.program.value_sets[id].element.clone();
-        matches!(set, Type::Struct(..) | Type::Tuple(_)) && !types.iter().any(|t| *t == set)
+        matches!(set, Type::Struct(..) | Type::Tuple(_)) && !types.contains(&set)
     }
 
     fn wrong_sets(&mut self, given: usize, wanted: usize, span: Span, select: Span) {

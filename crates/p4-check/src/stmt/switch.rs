@@ -39,11 +39,18 @@ impl Checker {
     }
 
     fn check_subject(&mut self, subject: Expr) -> Expr {
-        let fits = match self.infer.shallow(&subject.ty) {
-            Type::Error | Type::ActionRun(_) | Type::Bit(_) | Type::Signed(_) | Type::Bool => true,
-            Type::Enum(_) | Type::ErrorCode | Type::NewType(_) | Type::Int => true,
-            _ => false,
-        };
+        let fits = matches!(
+            self.infer.shallow(&subject.ty),
+            Type::Error
+                | Type::ActionRun(_)
+                | Type::Bit(_)
+                | Type::Signed(_)
+                | Type::Bool
+                | Type::Enum(_)
+                | Type::ErrorCode
+                | Type::NewType(_)
+                | Type::Int
+        );
         if fits {
             return subject;
         }

@@ -350,7 +350,7 @@ pub struct Control {
 #[derive(Clone, Debug)]
 pub enum Local {
     /// A variable; the statement is a [`StmtKind::Var`](super::StmtKind).
-    Var(Stmt),
+    Var(Box<Stmt>),
     /// A constant.
     Const(Id<Const>),
     /// An instance. Instances that direct invocations (`C.apply(...)`) make stand before the others.

@@ -1,0 +1,48 @@
+//! Warnings: one file for each. They read the typed tree of a program without errors.
+//!
+//! Each has a name, under which it can be switched off or made an error: `unused`, `uninitialized-use`,
+//! `uninitialized-out-param`, `invalid-header`, `unreachable`, `parser-transition`, `keys`, `shadow`, `overflow`,
+//! `deprecated`. `@noWarn("name")` on a declaration switches it off for that declaration.
+
+mod covered;
+mod deprecated;
+mod flow;
+mod places;
+mod transition;
+mod unreachable;
+mod unused;
+
+use base_diag::Diagnostics;
+
+use crate::typed::{Annotations, Program};
+
+/// The names of all warnings, in alphabetical order.
+pub const NAMES: &[&str] = &[
+    "deprecated",
+    "invalid-header",
+    "keys",
+    "overflow",
+    "parser-transition",
+    "shadow",
+    "uninitialized-out-param",
+    "uninitialized-use",
+    "unreachable",
+    "unused",
+];
+
+/// Gives all warnings of a program.
+pub(crate) fn check(program: &Program, diags: &mut Diagnostics) {
+    unused::warn_unused(program, diags);
+    unreachable::warn_unreachable(program, diags);
+    transition::warn_transition(program, diags);
+    flow::warn_flow(program, diags);
+    covered::warn_covered(program, diags);
+    deprecated::warn_deprecated(program, diags);
+}
+
+/// True if `@noWarn("name")` stands there.
+pub(crate) fn silenced(annotations: &Annotations, name: &str) -> bool {
+    annotations.iter().any(|a| {
+        a.name == "noWarn" && (a.values().is_empty() || a.string().is_some_and(|s| s == name || s == "all"))
+    })
+}

@@ -1,0 +1,552 @@
+//! `uninitialized-use`, `uninitialized-out-param` and `invalid-header`, by following control flow through each body.
+//!
+//! A value counts as set once it is assigned on every path; a header is invalid here if it is on every path. What
+//! calls may do to variables outside the body is not known and never warned of.
+
+use base_diag::{Diagnostic, Diagnostics, Span};
+
+use super::places::{Place, Places};
+use super::silenced;
+use crate::codes;
+use crate::late::targets;
+use crate::typed::{
+    Arg, ArgValue, BinaryOp, Block, Builtin, Call, Callee, Direction, Expr, ExprKind, Id, Local, Parser,
+    Program, Stmt, StmtKind, SwitchLabel, Target, Transition, UnaryOp, Var, VarKind,
+};
+
+pub(crate) fn warn_flow(program: &Program, diags: &mut Diagnostics) {
+    for (_, f) in program.functions.iter() {
+        if let Some(body) = &f.body {
+            Flow::new(program, diags, &f.params, &[]).body(body);
+        }
+    }
+    for (_, a) in program.actions.iter() {
+        Flow::new(program, diags, &a.params, &[]).body(&a.body);
+    }
+    for (_, c) in program.controls.iter() {
+        Flow::new(program, diags, &c.params, &c.locals).body(&c.body);
+    }
+    for (_, p) in program.parsers.iter() {
+        Flow::new(program, diags, &p.params, &p.locals).parser(p);
+    }
+}
+
+/// What is known where a statement stands.
+#[derive(Clone, PartialEq, Eq)]
+struct State {
+    /// No path leads here.
+    dead: bool,
+    /// Values that some path has not set.
+    unset: Vec<bool>,
+    /// Headers that may be valid.
+    valid: Vec<bool>,
+    /// Headers that may be invalid.
+    invalid: Vec<bool>,
+}
+
+impl State {
+    fn join(&mut self, other: &State) {
+        if other.dead {
+            return;
+        }
+        if self.dead {
+            *self = other.clone();
+            return;
+        }
+        let or = |a: &mut Vec<bool>, b: &Vec<bool>| a.iter_mut().zip(b).for_each(|(a, b)| *a |= b);
+        or(&mut self.unset, &other.unset);
+        or(&mut self.valid, &other.valid);
+        or(&mut self.invalid, &other.invalid);
+    }
+}
+
+struct Flow<'a> {
+    program: &'a Program,
+    diags: &'a mut Diagnostics,
+    places: Places,
+    state: State,
+    out_params: Vec<Id<Var>>,
+    /// Variables that actions and tables of the same control may change.
+    shared: Vec<Id<Var>>,
+    warned: Vec<Id<Var>>,
+    /// While a loop or a parser state is looked at for the first time.
+    silent: u32,
+}
+
+impl<'a> Flow<'a> {
+    fn new(
+        program: &'a Program,
+        diags: &'a mut Diagnostics,
+        params: &[Id<Var>],
+        locals: &[Local],
+    ) -> Flow<'a> {
+        let state = State { dead: false, unset: vec![], valid: vec![], invalid: vec![] };
+        let mut flow = Flow {
+            program,
+            diags,
+            places: Places::default(),
+            state,
+            out_params: vec![],
+            shared: vec![],
+            warned: vec![],
+            silent: 0,
+        };
+        for &p in params {
+            flow.places.add(program, p);
+            flow.grow();
+            let out = program.vars[p].kind == VarKind::Param(Direction::Out);
+            if out {
+                flow.out_params.push(p);
+            }
+            flow.declare(p, out);
+            flow.shared.push(p);
+        }
+        for local in locals {
+            if let Local::Var(stmt) = local {
+                flow.stmt(stmt);
+                if let StmtKind::Var { var, .. } = stmt.kind {
+                    flow.shared.push(var);
+                }
+            }
+        }
+        flow
+    }
+
+    /// Makes room for the places added.
+    fn grow(&mut self) {
+        self.state.unset.resize(self.places.values.len(), false);
+        self.state.valid.resize(self.places.headers.len(), true);
+        self.state.invalid.resize(self.places.headers.len(), true);
+    }
+
+    fn declare(&mut self, var: Id<Var>, fresh: bool) {
+        self.places.add(self.program, var);
+        self.grow();
+        let Some(place) = self.places.of_var(var).cloned() else { return };
+        let state = &mut self.state;
+        place.each(&mut |v| state.unset[v] = fresh, &mut |h| {
+            state.valid[h] = !fresh;
+            state.invalid[h] = true;
+        });
+    }
+
+    fn body(&mut self, body: &Block) {
+        self.block(body);
+        if !self.state.dead {
+            self.check_out_params();
+        }
+    }
+
+    fn parser(&mut self, parser: &Parser) {
+        let Some(start) = parser.states.iter().position(|s| s.name.text == "start") else { return };
+        let mut entry: Vec<Option<State>> = vec![None; parser.states.len()];
+        entry[start] = Some(self.state.clone());
+        let mut work = vec![start];
+        self.silent += 1;
+        let mut budget = 16 * parser.states.len() + 64;
+        while let Some(i) = work.pop() {
+            budget = budget.saturating_sub(1);
+            if budget == 0 {
+                return;
+            }
+            let Some(state) = entry[i].clone() else { continue };
+            self.run_state(parser, i, state);
+            for target in targets(&parser.states[i].transition) {
+                let Target::State(next) = target else { continue };
+                let next = next as usize;
+                let Some(slot) = entry.get_mut(next) else { continue };
+                let mut joined = slot.clone().unwrap_or_else(|| State { dead: true, ..self.state.clone() });
+                joined.pad(&self.state);
+                joined.join(&self.state);
+                if slot.as_ref() != Some(&joined) {
+                    *slot = Some(joined);
+                    work.push(next);
+                }
+            }
+        }
+        self.silent -= 1;
+        for (i, state) in entry.into_iter().enumerate() {
+            if let Some(state) = state {
+                self.run_state(parser, i, state);
+            }
+        }
+    }
+
+    fn run_state(&mut self, parser: &Parser, i: usize, state: State) {
+        self.state = state;
+        self.grow();
+        let decl = &parser.states[i];
+        self.stmts(&decl.stmts);
+        if let Transition::Select { keys, .. } = &decl.transition {
+            keys.iter().for_each(|k| self.read(k));
+        }
+    }
+
+    fn check_out_params(&mut self) {
+        for p in self.out_params.clone() {
+            let Some(place) = self.places.of_var(p).cloned() else { continue };
+            let (mut unset, mut set) = (false, false);
+            place.each(&mut |v| if self.state.unset[v] { unset = true } else { set = true }, &mut |_| {});
+            let var = &self.program.vars[p];
+            if unset && !silenced(&var.annotations, "uninitialized-out-param") {
+                let name = &var.name.text;
+                let title = format!("`out` parameter `{name}` may stay unset");
+                let label =
+                    if set { "not all of its fields are set on every path" } else { "not set on every path" };
+                self.diags.push(
+                    Diagnostic::warning(codes::UNSET_OUT, "uninitialized-out-param", title)
+                        .at(var.name.span, label),
+                );
+            }
+        }
+    }
+
+    fn block(&mut self, block: &Block) {
+        self.stmts(&block.stmts);
+    }
+
+    fn stmts(&mut self, stmts: &[Stmt]) {
+        stmts.iter().for_each(|s| self.stmt(s));
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match &stmt.kind {
+            StmtKind::Empty | StmtKind::Const(_) => {}
+            StmtKind::Block(block) => self.block(block),
+            StmtKind::Var { var, init } => {
+                init.iter().for_each(|e| self.read(e));
+                self.declare(*var, init.is_none());
+                if let (Some(init), Some(place)) = (init, self.places.of_var(*var).cloned()) {
+                    self.copy(&place, init);
+                }
+            }
+            StmtKind::Assign { target, op, value } => {
+                if op.is_some() {
+                    self.read(target);
+                }
+                self.read(value);
+                self.write(target, Some(value));
+            }
+            StmtKind::Call(call) => self.call(call),
+            StmtKind::If { condition, then, otherwise } => {
+                self.read(condition);
+                let mut other = self.state.clone();
+                self.assume(condition, true);
+                self.block(then);
+                std::mem::swap(&mut self.state, &mut other);
+                self.assume(condition, false);
+                otherwise.iter().for_each(|b| self.block(b));
+                self.merge(other);
+            }
+            StmtKind::Switch(switch) => {
+                self.read(&switch.subject);
+                let entry = self.state.clone();
+                let labels = switch.cases.iter().flat_map(|c| &c.labels);
+                let whole = labels.into_iter().any(|l| matches!(l, SwitchLabel::Default));
+                let mut end = State { dead: whole, ..entry.clone() };
+                for case in &switch.cases {
+                    self.state = entry.clone();
+                    self.grow();
+                    self.block(&case.body);
+                    end.pad(&self.state);
+                    end.join(&self.state);
+                }
+                self.state = end;
+                self.grow();
+            }
+            StmtKind::Return(value) => {
+                value.iter().for_each(|e| self.read(e));
+                if !self.state.dead {
+                    self.check_out_params();
+                }
+                self.state.dead = true;
+            }
+            StmtKind::Exit | StmtKind::Break | StmtKind::Continue => self.state.dead = true,
+            StmtKind::For { init, condition, update, body, .. } => {
+                self.stmts(init);
+                self.read(condition);
+                self.turns(|flow| {
+                    flow.block(body);
+                    flow.state.dead = false;
+                    flow.stmts(update);
+                    flow.read(condition);
+                });
+            }
+            StmtKind::ForIn { var, over, body, .. } => {
+                self.read(over);
+                self.declare(*var, false);
+                self.turns(|flow| flow.block(body));
+            }
+        }
+    }
+
+    /// A loop: its body starts with what holds before it or after an earlier turn.
+    fn turns(&mut self, turn: impl Fn(&mut Flow<'a>)) {
+        let entry = self.state.clone();
+        self.silent += 1;
+        turn(self);
+        self.silent -= 1;
+        self.merge(entry);
+        let entry = self.state.clone();
+        turn(self);
+        self.state.dead &= entry.dead;
+        self.merge(entry);
+    }
+
+    fn merge(&mut self, mut other: State) {
+        other.pad(&self.state);
+        self.grow();
+        self.state.join(&other);
+    }
+
+    /// What a condition says of headers.
+    fn assume(&mut self, condition: &Expr, holds: bool) {
+        match &condition.kind {
+            ExprKind::Unary(UnaryOp::Not, inner) => self.assume(inner, !holds),
+            ExprKind::Binary(BinaryOp::And, a, b) if holds => {
+                self.assume(a, true);
+                self.assume(b, true);
+            }
+            ExprKind::Binary(BinaryOp::Or, a, b) if !holds => {
+                self.assume(a, false);
+                self.assume(b, false);
+            }
+            ExprKind::Call(call) => {
+                if let Callee::Builtin { object, method: Builtin::IsValid } = &call.callee
+                    && let Some(&Place::Header(h)) = self.places.of(object)
+                {
+                    self.state.valid[h] = holds;
+                    self.state.invalid[h] = !holds;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Every variable that an action or table of the control can reach may have changed.
+    fn clobber(&mut self) {
+        for var in self.shared.clone() {
+            if self.program.vars[var].kind != VarKind::Param(Direction::In) {
+                self.unknown(var);
+            }
+        }
+    }
+
+    fn unknown(&mut self, var: Id<Var>) {
+        if let Some(place) = self.places.of_var(var).cloned() {
+            self.forget(&place);
+        }
+    }
+
+    fn forget(&mut self, place: &Place) {
+        let state = &mut self.state;
+        place.each(&mut |v| state.unset[v] = false, &mut |h| {
+            state.valid[h] = true;
+            state.invalid[h] = true;
+        });
+    }
+
+    fn write(&mut self, target: &Expr, value: Option<&Expr>) {
+        self.check_header(target);
+        if let ExprKind::Index { index, .. } = &target.kind {
+            self.read(index);
+        }
+        if let Some(place) = self.places.of(target).cloned() {
+            match value {
+                Some(value) => self.copy(&place, value),
+                None => self.forget(&place),
+            }
+        }
+    }
+
+    /// The place gets the value: a header is as valid as the one it comes from.
+    fn copy(&mut self, place: &Place, value: &Expr) {
+        let from = self.places.of(value).cloned();
+        self.copy_place(place, from.as_ref(), value);
+    }
+
+    fn copy_place(&mut self, to: &Place, from: Option<&Place>, value: &Expr) {
+        match (to, from) {
+            (Place::Header(h), Some(Place::Header(g))) => {
+                self.state.valid[*h] = self.state.valid[*g];
+                self.state.invalid[*h] = self.state.invalid[*g];
+            }
+            (Place::Header(h), None) => {
+                let (valid, invalid) = match value.kind {
+                    ExprKind::Struct(_) => (true, false),
+                    ExprKind::Invalid => (false, true),
+                    _ => (true, true),
+                };
+                self.state.valid[*h] = valid;
+                self.state.invalid[*h] = invalid;
+            }
+            (Place::Fields(to), Some(Place::Fields(from))) => {
+                for (to, from) in to.iter().zip(from) {
+                    self.copy_place(to, Some(from), value);
+                }
+            }
+            (Place::Fields(to), None) => {
+                for (i, to) in to.iter().enumerate() {
+                    let part = match &value.kind {
+                        ExprKind::Struct(fields) => {
+                            fields.iter().find(|f| f.index as usize == i).map(|f| &f.value)
+                        }
+                        _ => None,
+                    };
+                    match part {
+                        Some(part) => self.copy(to, part),
+                        None => self.forget(to),
+                    }
+                }
+            }
+            _ => self.forget(to),
+        }
+    }
+
+    /// Reads an expression: what it names must be set.
+    fn read(&mut self, expr: &Expr) {
+        self.check_header(expr);
+        if let Some(place) = self.places.of(expr).cloned() {
+            let mut unset = None;
+            place.each(
+                &mut |v| {
+                    if self.state.unset[v] {
+                        unset = Some(v)
+                    }
+                },
+                &mut |_| {},
+            );
+            if let Some(v) = unset {
+                self.warn_unset(self.places.values[v], expr.span);
+            }
+            if let ExprKind::Index { index, .. } = &expr.kind {
+                self.read(index);
+            }
+            return;
+        }
+        match &expr.kind {
+            ExprKind::Call(call) => self.call(call),
+            ExprKind::Binary(BinaryOp::And | BinaryOp::Or, a, b) => {
+                self.read(a);
+                let before = self.state.clone();
+                let holds = matches!(expr.kind, ExprKind::Binary(BinaryOp::And, ..));
+                self.assume(a, holds);
+                self.read(b);
+                self.merge(before);
+            }
+            ExprKind::Ternary(condition, a, b) => {
+                self.read(condition);
+                let mut other = self.state.clone();
+                self.assume(condition, true);
+                self.read(a);
+                std::mem::swap(&mut self.state, &mut other);
+                self.assume(condition, false);
+                self.read(b);
+                self.merge(other);
+            }
+            ExprKind::Hit(_) | ExprKind::Miss(_) | ExprKind::ActionRun(_) => self.clobber(),
+            _ => {
+                let mut parts = vec![];
+                parts_of(expr, &mut parts);
+                parts.into_iter().for_each(|p| self.read(p));
+            }
+        }
+    }
+
+    fn call(&mut self, call: &Call) {
+        match &call.callee {
+            Callee::Builtin { object, method } => match (method, self.places.of(object).cloned()) {
+                (Builtin::SetValid, Some(Place::Header(h))) => {
+                    self.state.valid[h] = true;
+                    self.state.invalid[h] = false;
+                }
+                (Builtin::SetInvalid, Some(Place::Header(h))) => {
+                    self.state.valid[h] = false;
+                    self.state.invalid[h] = true;
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+        for arg in &call.args {
+            match arg.direction {
+                Direction::Out => {}
+                _ => arg.expr().into_iter().for_each(|e| self.read(e)),
+            }
+        }
+        if matches!(call.callee, Callee::Action(_) | Callee::TableApply(_)) {
+            self.clobber();
+        }
+        let written = call.args.iter().filter(|a| matches!(a.direction, Direction::Out | Direction::InOut));
+        for arg in written {
+            if let Arg { value: ArgValue::Given(e), .. } = arg {
+                self.write(e, None);
+            }
+        }
+    }
+
+    fn check_header(&mut self, expr: &Expr) {
+        let Some(h) = self.places.header_of_field(expr) else { return };
+        if self.silent > 0 || self.state.dead || self.state.valid[h] || !self.state.invalid[h] {
+            return;
+        }
+        let var = self.places.headers[h];
+        if !silenced(&self.program.vars[var].annotations, "invalid-header") {
+            self.diags.push(
+                Diagnostic::warning(codes::INVALID_HEADER, "invalid-header", "field of an invalid header")
+                    .at(expr.span, "the header is not valid here on any path")
+                    .help("call `setValid()` on it before"),
+            );
+            // Once is enough.
+            self.state.valid[h] = true;
+        }
+    }
+
+    fn warn_unset(&mut self, var: Id<Var>, span: Span) {
+        if self.silent > 0 || self.state.dead || self.warned.contains(&var) {
+            return;
+        }
+        self.warned.push(var);
+        let decl = &self.program.vars[var];
+        if !silenced(&decl.annotations, "uninitialized-use") {
+            let title = format!("`{}` may be read before it is set", decl.name.text);
+            self.diags.push(
+                Diagnostic::warning(codes::UNSET_USE, "uninitialized-use", title)
+                    .at(span, "read here")
+                    .at(decl.name.span, "declared without a value"),
+            );
+        }
+    }
+}
+
+impl State {
+    /// Makes room for places that another state has.
+    fn pad(&mut self, other: &State) {
+        self.unset.resize(other.unset.len().max(self.unset.len()), false);
+        self.valid.resize(other.valid.len().max(self.valid.len()), true);
+        self.invalid.resize(other.invalid.len().max(self.invalid.len()), true);
+    }
+}
+
+/// The direct parts of an expression.
+fn parts_of<'e>(expr: &'e Expr, parts: &mut Vec<&'e Expr>) {
+    match &expr.kind {
+        ExprKind::Field { base, .. }
+        | ExprKind::TupleIndex { base, .. }
+        | ExprKind::Slice { base, .. }
+        | ExprKind::StackNext(base)
+        | ExprKind::StackLast(base)
+        | ExprKind::StackLastIndex(base)
+        | ExprKind::Unary(_, base)
+        | ExprKind::Cast { operand: base, .. } => parts.push(base),
+        ExprKind::Index { base, index } | ExprKind::SliceAt { base, lo: index } => {
+            parts.extend([&**base, &**index])
+        }
+        ExprKind::Binary(_, a, b) | ExprKind::Mask(a, b) | ExprKind::Range(a, b) => {
+            parts.extend([&**a, &**b])
+        }
+        ExprKind::Struct(fields) => parts.extend(fields.iter().map(|f| &f.value)),
+        ExprKind::Tuple(items) | ExprKind::Array(items) | ExprKind::List(items) => parts.extend(items),
+        _ => {}
+    }
+}
