@@ -213,5 +213,6 @@ fn keys_are_named_by_the_names_of_their_fields() {
         s.k.a[3:0]: exact "s.renamed.kind[3:0]";
         s.k.$isValid: exact "s.renamed.$valid$";
         hdr.s[32w0x1].a: exact "hdr.s[1].a";
-    "#]].assert_eq(&lines(&ingress(declarations, locals, "t.apply();"), &["exact"]));
+    "#]]
+    .assert_eq(&lines(&ingress(declarations, locals, "t.apply();"), &["exact"]));
 }
