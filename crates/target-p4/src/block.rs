@@ -60,7 +60,7 @@ impl<'p> Printer<'p> {
     pub(crate) fn headed(&mut self, head: &str, params: &[VarId], body: impl FnOnce(&mut Self)) {
         let params: Vec<String> = params.iter().map(|id| self.param(*id)).collect();
         let one_line = format!("{head}({})", params.join(", "));
-        if one_line.len() <= 90 {
+        if one_line.len() <= 90 || params.is_empty() {
             let start = self.out.len();
             self.braces(&one_line, "", body);
             // Nothing between the braces: one line.
@@ -71,10 +71,10 @@ impl<'p> Printer<'p> {
             return;
         }
         let pad = " ".repeat(head.len() + 1);
-        self.line(&format!("{head}({},", params[0]));
-        for (index, param) in params.iter().enumerate().skip(1) {
+        for (index, param) in params.iter().enumerate() {
+            let start = if index == 0 { format!("{head}(") } else { pad.clone() };
             let end = if index + 1 < params.len() { "," } else { ") {" };
-            self.line(&format!("{pad}{param}{end}"));
+            self.line(&format!("{start}{param}{end}"));
         }
         self.indented(body);
         self.line("}");

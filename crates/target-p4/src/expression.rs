@@ -40,8 +40,7 @@ impl Printer<'_> {
             ExprKind::Var(id) => self.var(*id),
             ExprKind::Field(base, index) => return (self.field(base, *index), ATOM),
             ExprKind::Index(stack, index) => {
-                let want = Some(&index.ty).filter(|ty| **ty == Type::Bit(32));
-                format!("{}[{}]", self.atom(stack), self.expr(index, want, 0))
+                format!("{}[{}]", self.atom(stack), self.expr(index, position_type(index), 0))
             }
             ExprKind::Next(stack) => format!("{}.next", self.atom(stack)),
             ExprKind::Last(stack) => format!("{}.last", self.atom(stack)),
@@ -95,12 +94,13 @@ impl Printer<'_> {
     fn binary(&self, op: ir::BinaryOp, left: &Expr, right: &Expr) -> (String, u8) {
         use ir::BinaryOp::{Concat, Shl, Shr};
         let strength = op.precedence();
-        // One side gives the other its type; in concatenations none does, and an amount has its own unless it
-        // was written without one.
-        let shares = op != Concat && left.ty == right.ty;
-        let leads = shares && !matches!(op, Shl | Shr);
-        let left_want = Some(&right.ty).filter(|_| leads && is_literal(left) && !is_literal(right));
-        let right_want = Some(&left.ty).filter(|_| shares && is_literal(right) && !is_literal(left));
+        // One side gives the other its type; in shifts and concatenations none does.
+        let shares = !matches!(op, Concat | Shl | Shr) && left.ty == right.ty;
+        let left_want = Some(&right.ty).filter(|_| shares && is_literal(left) && !is_literal(right));
+        let right_want = match op {
+            Shl | Shr => position_type(right),
+            _ => Some(&left.ty).filter(|_| shares && is_literal(right) && !is_literal(left)),
+        };
         let left = self.expr(left, left_want, strength);
         let right = self.expr(right, right_want, strength + 1);
         (format!("{left} {} {right}", op.symbol()), strength)
@@ -112,7 +112,7 @@ impl Printer<'_> {
         match &base.ty {
             Type::Tuple(_) => format!("{text}[{index}]"),
             ty => {
-                let field = self.program.fields(ty).get(index as usize);
+                let field = self.fields_of(ty).get(index as usize);
                 format!("{text}.{}", field.map_or("?", |f| f.name.as_str()))
             }
         }
@@ -123,7 +123,7 @@ impl Printer<'_> {
             match ty {
                 Type::Tuple(types) => types.get(index),
                 Type::Stack(elem, _) => Some(elem),
-                ty => self.program.fields(ty).get(index).map(|f| &f.ty),
+                ty => self.fields_of(ty).get(index).map(|f| &f.ty),
             }
         };
         let part = |(index, part): (usize, &Expr)| {
@@ -134,6 +134,14 @@ impl Printer<'_> {
         match parts.as_slice() {
             [] => "{}".to_string(),
             parts => format!("{{ {} }}", parts.join(", ")),
+        }
+    }
+
+    /// The fields of a type; none if it does not exist.
+    fn fields_of(&self, ty: &Type) -> &[ir::Field] {
+        match ty {
+            Type::Named(id) if id.index() < self.program.types.len() => self.program.fields(ty),
+            _ => &[],
         }
     }
 
@@ -220,6 +228,11 @@ impl Printer<'_> {
         }
         format!("{callee}{type_args}({})", args.join(", "))
     }
+}
+
+/// An index or the amount of a shift has 32 bits if it is written without a width.
+fn position_type(expr: &Expr) -> Option<&Type> {
+    Some(&expr.ty).filter(|ty| **ty == Type::Bit(32))
 }
 
 /// True for what takes its type from its place.

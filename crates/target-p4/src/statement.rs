@@ -2,7 +2,7 @@
 
 use crate::annotation::inline;
 use crate::print::Printer;
-use ir::{Block, Expr, ForRange, Stmt, StmtKind, SwitchCase, SwitchLabel, SwitchOn, Type, VarId};
+use ir::{BinaryOp, Block, Expr, ForRange, Stmt, StmtKind, SwitchCase, SwitchLabel, SwitchOn, Type, VarId};
 
 impl Printer<'_> {
     /// `head @annotations { ... }`
@@ -71,7 +71,9 @@ impl Printer<'_> {
             StmtKind::Declare(var, Some(value)) => format!("{} = {}", self.declared(*var), self.value(value)),
             StmtKind::Assign(place, value) => format!("{} = {}", self.free(place), self.value(value)),
             StmtKind::AssignOp(op, place, value) => {
-                let want = Some(&value.ty).filter(|ty| **ty == place.ty);
+                let is_shift = matches!(op, BinaryOp::Shl | BinaryOp::Shr);
+                let own = if is_shift { Type::Bit(32) } else { place.ty.clone() };
+                let want = Some(&value.ty).filter(|ty| **ty == own);
                 format!("{} {}= {}", self.free(place), op.symbol(), self.expr(value, want, 0))
             }
             StmtKind::Call(call) => self.call(call),

@@ -35,6 +35,9 @@ control I(inout headers hdr, inout meta_t meta, inout standard_metadata_t std) {
     Inner() y;
     // Its parameter is named like a table, and like a type.
     action set(bit<8> routes, bit<32> ipv4) { meta.x = routes; hash.write(ipv4, 1); }
+    action long(@id(1) @field_with_a_long_name("and a long text") @another("which makes the line long") bit<8> x) {
+        meta.x = x;
+    }
     @name(".top.routes") table routes {
         key = { meta.x: exact @name("x"); }
         actions = { set; shared; NoAction; }

@@ -96,6 +96,10 @@ control I(inout headers hdr, inout meta_t meta, inout standard_metadata_t std) {
         hash.write(ipv4, 1);
     }
 
+    action long(@id(1) @field_with_a_long_name("and a long text") @another("which makes the line long") bit<8> x) {
+        meta.x = x;
+    }
+
     @name(".top.routes")
     table routes {
         key = {
