@@ -84,6 +84,7 @@ fn object(program: &Program, instance: &Instance, registry: &Registry) -> Result
         }
         "counter" => Object::Counter(Counter::new(number(instance, 0))),
         "direct_counter" => Object::DirectCounter,
+        "Checksum16" => Object::Nothing,
         "meter" => Object::Meter(MeterArray::new(number(instance, 0), counts_bytes(program, instance, 1))),
         "direct_meter" => Object::DirectMeter(counts_bytes(program, instance, 0)),
         "action_profile" => Object::Profile(Profile::new(number(instance, 0), None)),

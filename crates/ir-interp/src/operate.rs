@@ -33,6 +33,7 @@ pub(crate) fn binary(op: BinaryOp, signed: bool, left: &Value, right: &Value) ->
             BinaryOp::Or => Some(Value::Bool(*a || *b)),
             _ => None,
         },
+        (Value::Int(a), Value::Int(b)) => ints(op, a, b),
         (Value::Str(a), Value::Str(b)) if op == BinaryOp::Concat => Some(Value::Str(format!("{a}{b}"))),
         _ => None,
     }
@@ -71,6 +72,27 @@ fn bits(op: BinaryOp, signed: bool, a: &Bits, b: &Bits) -> Option<Value> {
         | BinaryOp::Ne
         | BinaryOp::And
         | BinaryOp::Or => return None,
+    })
+}
+
+/// On `int`, which only has values known at compile time: it comes here by parameters without direction.
+fn ints(op: BinaryOp, a: &BigInt, b: &BigInt) -> Option<Value> {
+    let zero = *b == BigInt::ZERO;
+    Some(match op {
+        BinaryOp::Add => Value::Int(a + b),
+        BinaryOp::Sub => Value::Int(a - b),
+        BinaryOp::Mul => Value::Int(a * b),
+        BinaryOp::Div | BinaryOp::Mod if zero => return None,
+        BinaryOp::Div => Value::Int(a / b),
+        BinaryOp::Mod => Value::Int(a % b),
+        BinaryOp::BitAnd => Value::Int(a & b),
+        BinaryOp::BitOr => Value::Int(a | b),
+        BinaryOp::BitXor => Value::Int(a ^ b),
+        BinaryOp::Lt => Value::Bool(a < b),
+        BinaryOp::Le => Value::Bool(a <= b),
+        BinaryOp::Gt => Value::Bool(a > b),
+        BinaryOp::Ge => Value::Bool(a >= b),
+        _ => return None,
     })
 }
 

@@ -113,6 +113,13 @@ impl Machine<'_, V1<'_>> {
         self.give(checksum, u128::from(hash::compute(algorithm, &data)))
     }
 
+    /// `Checksum16.get`: the Internet checksum of the data.
+    pub(super) fn checksum16(&mut self, data: &Expr) -> Result<Value, Stop> {
+        let data = self.packed(data, false)?;
+        self.spend(data.len() as u64)?;
+        Ok(Value::Bits(Bits::new(16, u128::from(hash::compute(Algorithm::Csum16, &data)))))
+    }
+
     pub(super) fn clone_packet(&mut self, session: &Expr, field_list: Option<&Expr>) -> Result<(), Stop> {
         let session = (self.eval_number(session)? & SESSION_MASK) as u32;
         let field_list = match field_list {

@@ -1,7 +1,6 @@
 //! From a queue to the wire.
 
 use super::Switch;
-use super::ingress::drop_reason;
 use super::layout::StageName;
 use super::packet::{CloneOrder, Orders, Packet, Waiting};
 use super::stages::Start;
@@ -19,7 +18,7 @@ impl Switch {
         let ended =
             self.with_stages(now, |s| s.control(StageName::Egress, &mut packet, Start::Begin).map(drop));
         if let Err(stop) = ended {
-            self.dropped(drop_reason(&stop));
+            self.stopped(&stop);
             return result;
         }
         if let Some(order) = packet.orders.clone.take() {
@@ -37,7 +36,7 @@ impl Switch {
         let mut frame = match frame {
             Ok(frame) => frame,
             Err(stop) => {
-                self.dropped(drop_reason(&stop));
+                self.stopped(&stop);
                 return result;
             }
         };

@@ -116,6 +116,7 @@ impl Arch for V1<'_> {
             ("direct_counter", "count") => Ok(()),
             ("meter", "execute_meter") => m.execute_meter(instance, arg(args, 0)?, arg(args, 1)?),
             ("direct_meter", "read") => m.direct_meter_read(instance, arg(args, 0)?),
+            ("Checksum16", "get") => return m.checksum16(arg(args, 0)?),
             _ => Err(Stop::Broken("an extern method that is not supported")),
         }?;
         Ok(Value::Void)

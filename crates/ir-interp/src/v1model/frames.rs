@@ -4,7 +4,7 @@
 
 use super::Switch;
 use super::externs::FrameCall;
-use super::ingress::{Carried, Work, drop_reason};
+use super::ingress::{Carried, Work};
 use super::layout::StageName;
 use super::packet::{Life, Packet};
 use super::stages::{Ended, Start};
@@ -26,7 +26,7 @@ impl Switch {
         let frame = match self.with_stages(now, |stages| stages.deparse(&mut packet)) {
             Ok(frame) => frame,
             Err(stop) => {
-                self.dropped(drop_reason(&stop));
+                self.stopped(&stop);
                 return vec![];
             }
         };

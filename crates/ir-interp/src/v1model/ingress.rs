@@ -79,7 +79,7 @@ impl Switch {
                 Ok(Ended::Done) => self.manage(packet, now, &mut queued),
                 Ok(Ended::Called(call)) => self.call_frame_extern(packet, call, now),
                 Err(stop) => {
-                    self.dropped(drop_reason(&stop));
+                    self.stopped(&stop);
                     vec![]
                 }
             };
@@ -129,12 +129,18 @@ pub(super) struct Carried {
     pub(super) vars: Vec<Value>,
 }
 
-/// Why a packet that stopped this way is dropped.
-pub(super) fn drop_reason(stop: &Stop) -> DropReason {
-    match stop {
-        Stop::ParserLoop => DropReason::ParserLimit,
-        Stop::OutOfFuel => DropReason::StepLimit,
-        Stop::AssertFailed => DropReason::AssertFailed,
-        Stop::Exit | Stop::Reject(_) | Stop::FrameCall(_) | Stop::Broken(_) => DropReason::Internal,
+impl Switch {
+    /// Counts a packet that ended before it was done. What breaks a rule of the IR is written to the log too.
+    pub(super) fn stopped(&mut self, stop: &Stop) {
+        let reason = match stop {
+            Stop::ParserLoop => DropReason::ParserLimit,
+            Stop::OutOfFuel => DropReason::StepLimit,
+            Stop::AssertFailed => DropReason::AssertFailed,
+            Stop::Exit | Stop::Reject(_) | Stop::FrameCall(_) | Stop::Broken(_) => DropReason::Internal,
+        };
+        if let Stop::Broken(what) = stop {
+            self.state.log(format!("internal: {what}"));
+        }
+        self.dropped(reason);
     }
 }
