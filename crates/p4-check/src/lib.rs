@@ -9,11 +9,11 @@
 //! **Invariant**: errors do not cascade. What is wrong has [`typed::Type::Error`], which agrees with everything.
 
 mod call;
-mod codes;
 mod cx;
 mod decl;
 mod expr;
 mod late;
+pub mod print;
 mod scope;
 mod stmt;
 mod table;
@@ -22,6 +22,7 @@ mod types;
 pub mod warn;
 
 use base_diag::Diagnostic;
+use base_diag::codes::check as codes;
 use p4_syntax::ast;
 
 /// Checks a program. If one of the diagnostics is an error, the tree has holes.

@@ -10,7 +10,7 @@ use super::silenced;
 use crate::codes;
 use crate::late::targets;
 use crate::typed::{
-    Arg, ArgValue, BinaryOp, Block, Builtin, Call, Callee, Direction, Expr, ExprKind, Id, Local, Parser,
+    Annotations, Arg, ArgValue, BinaryOp, Block, Builtin, Call, Callee, Direction, Expr, ExprKind, Id, Local, Parser,
     Program, Stmt, StmtKind, SwitchLabel, Target, Transition, UnaryOp, Var, VarKind,
 };
 
@@ -69,6 +69,8 @@ struct Flow<'a> {
     /// Variables that actions and tables of the same control may change.
     shared: Vec<Id<Var>>,
     warned: Vec<Id<Var>>,
+    /// Whether `uninitialized-use` and `invalid-header` are switched off here.
+    muted: [bool; 2],
     /// While a loop or a parser state is looked at for the first time.
     silent: u32,
 }
@@ -89,6 +91,7 @@ impl<'a> Flow<'a> {
             out_params: vec![],
             shared: vec![],
             warned: vec![],
+            muted: [false; 2],
             silent: 0,
         };
         for &p in params {
@@ -176,10 +179,12 @@ impl<'a> Flow<'a> {
         self.state = state;
         self.grow();
         let decl = &parser.states[i];
+        let outer = self.mute(&decl.annotations);
         self.stmts(&decl.stmts);
         if let Transition::Select { keys, .. } = &decl.transition {
             keys.iter().for_each(|k| self.read(k));
         }
+        self.muted = outer;
     }
 
     fn check_out_params(&mut self) {
@@ -202,7 +207,17 @@ impl<'a> Flow<'a> {
     }
 
     fn block(&mut self, block: &Block) {
+        let outer = self.mute(&block.annotations);
         self.stmts(&block.stmts);
+        self.muted = outer;
+    }
+
+    /// Obeys `@noWarn` of a block or state; gives what was muted before.
+    fn mute(&mut self, annotations: &Annotations) -> [bool; 2] {
+        let muted = ["uninitialized-use", "invalid-header"].map(|name| silenced(annotations, name));
+        let outer = self.muted;
+        self.muted = [outer[0] || muted[0], outer[1] || muted[1]];
+        outer
     }
 
     fn stmts(&mut self, stmts: &[Stmt]) {
@@ -454,19 +469,12 @@ impl<'a> Flow<'a> {
     }
 
     fn call(&mut self, call: &Call) {
-        match &call.callee {
-            Callee::Builtin { object, method } => match (method, self.places.of(object).cloned()) {
-                (Builtin::SetValid, Some(Place::Header(h))) => {
-                    self.state.valid[h] = true;
-                    self.state.invalid[h] = false;
-                }
-                (Builtin::SetInvalid, Some(Place::Header(h))) => {
-                    self.state.valid[h] = false;
-                    self.state.invalid[h] = true;
-                }
-                _ => {}
-            },
-            _ => {}
+        if let Callee::Builtin { object, method } = &call.callee
+            && let Some(Place::Header(h)) = self.places.of(object).cloned()
+            && matches!(method, Builtin::SetValid | Builtin::SetInvalid)
+        {
+            self.state.valid[h] = *method == Builtin::SetValid;
+            self.state.invalid[h] = *method == Builtin::SetInvalid;
         }
         for arg in &call.args {
             match arg.direction {
@@ -487,7 +495,7 @@ impl<'a> Flow<'a> {
 
     fn check_header(&mut self, expr: &Expr) {
         let Some(h) = self.places.header_of_field(expr) else { return };
-        if self.silent > 0 || self.state.dead || self.state.valid[h] || !self.state.invalid[h] {
+        if self.muted[1] || self.silent > 0 || self.state.dead || self.state.valid[h] || !self.state.invalid[h] {
             return;
         }
         let var = self.places.headers[h];
@@ -503,7 +511,7 @@ impl<'a> Flow<'a> {
     }
 
     fn warn_unset(&mut self, var: Id<Var>, span: Span) {
-        if self.silent > 0 || self.state.dead || self.warned.contains(&var) {
+        if self.muted[0] || self.silent > 0 || self.state.dead || self.warned.contains(&var) {
             return;
         }
         self.warned.push(var);

@@ -1,0 +1,120 @@
+//! Parameters, variables, functions, annotations (P4-16 §6.7, §11.2, §10, §20).
+
+use expect_test::expect;
+
+use crate::support::check;
+
+#[test]
+fn variables_hold_values() {
+    check(expect![[r#"
+        extern E { E(); }
+        control d() { apply {} }
+        control c() { E e; d i; int n; string s; E[2] es; apply {} }
+                        ^ error: variable `e` cannot be extern E -- write `(...)` behind the type to make an instance
+                             ^ error: variable `i` cannot be control d -- write `(...)` behind the type to make an instance
+                                    ^ error: variable `n` cannot be int -- `int` values exist at compile time only: use `const`, or give it a width
+                                              ^ error: variable `s` cannot be string -- strings exist at compile time only: use `const`
+                                                      ^^ error: variable `es` cannot be E[2] -- objects cannot be stored in variables
+    "#]]);
+}
+
+#[test]
+fn parameters_have_the_directions_their_type_allows() {
+    check(expect![[r#"
+        extern E { E(); }
+        extern void f(in E a, inout int b, in string c, E d, int e, string g);
+                           ^ error: a parameter of type `E` has no direction -- objects are passed by reference
+                                        ^ error: a parameter of type `int` has no direction -- its values are known at compile time
+                                                     ^ error: a parameter of type `string` has no direction -- its values are known at compile time
+        action a(E x) {}
+                   ^ error: parameter `x` cannot be extern E -- an action's data are values
+        action b(int x) {}
+                     ^ error: parameter `x` cannot be int -- an action's data have a size
+        action d(bit<8> x, in bit<8> y) {}
+                        ^ error: parameters without direction come last -- `x` is set by the control plane
+        bit<8> g(out bit<8> x = 1, in bit<8> y = 2) { x = y; return x; }
+                            ^ error: `x` cannot have a default value -- `out` parameters bring values back
+        control c(in bit<8> x)(in bit<8> y) { apply {} }
+                               ^^^^^^^^^^^ error: constructor parameter `y` has a direction -- constructors run at compile time
+        control h(bit<8> x)(@optional bit<8> y) { apply {} }
+                                             ^ error: `y` cannot be optional -- only parameters of what the architecture declares can
+        action i(@optional in bit<8> x) {}
+                                     ^ error: `x` cannot be optional -- only parameters of what the architecture declares can
+    "#]]);
+}
+
+#[test]
+fn objects_are_parameters_of_constructors() {
+    check(expect![[r#"
+        control D();
+        parser P();
+        package K(D d);
+        control d() { apply {} }
+        control c1(D x) { apply {} }
+                     ^ error: parameter `x` cannot be control D -- parsers and controls are arguments of parsers, controls and packages only
+        control c2()(D x) { apply {} }
+        control c3()(d x) { apply {} }
+                       ^ error: parameter `x` cannot be control d -- declare a parser or control type and use it
+        control c4()(P x) { apply {} }
+                       ^ error: constructor parameter `x` is a parser -- a control cannot apply a parser
+        control c5()(K x) { apply {} }
+                       ^ error: parameter `x` cannot be package K -- packages are arguments of packages only
+        void f(D x) {}
+                 ^ error: parameter `x` cannot be control D -- parsers and controls are arguments of parsers, controls and packages only
+        extern E { E(D x); }
+                       ^ error: parameter `x` cannot be control D -- parsers and controls are arguments of parsers, controls and packages only
+        package L(K k, D d);
+    "#]]);
+}
+
+#[test]
+fn default_values_are_known() {
+    check(expect![[r#"
+        extern bit<8> f();
+        bit<8> g(in bit<8> x = f()) { return x; }
+                               ^^^ error: the default value of `x` is not constant -- not known at compile time
+        bit<8> h(in bit<8> x = true) { return x; }
+                               ^^^^ error: expected `bit<8>`, found `bool`
+    "#]]);
+}
+
+#[test]
+fn functions_return_values() {
+    check(expect![[r#"
+        int f() { return 1; }
+        ^^^ error: a function cannot return `int` -- its value would not be known at compile time
+        string g() { return "a"; }
+        ^^^^^^ error: a function cannot return `string` -- its value would not be known at compile time
+        control d() { apply {} }
+        extern d h();
+               ^ error: a function cannot return control d
+    "#]]);
+}
+
+#[test]
+fn methods_and_constructors_are_told_apart_by_their_name() {
+    check(expect![[r#"
+        extern E { E(); void E(); bit<8> f(); bit<8> f(); E(); }
+                             ^ error: constructor `E` has a return type -- it is named like its extern
+                                                     ^ error: `f` is declared twice -- declared again here
+                                                          ^ error: `E` is declared twice -- declared again here
+    "#]]);
+}
+
+#[test]
+fn structured_annotations_have_values() {
+    check(expect![[r#"
+        const bit<8> n = 4;
+        @a[1, "x", true, n + 1] @b[x = 1, y = "z"] @c[] const bit<8> x = 1;
+        @a[x = 1, x = 2] const bit<8> y = 1;
+                  ^ error: `x` is declared twice -- declared again here
+        @a[{ 1 }] const bit<8> z = 1;
+           ^^^^^ error: an annotation's value is a known number, string or `bool`
+        @a[1] @a[2] const bit<8> w = 1;
+               ^ error: `@a` stands twice -- a structured annotation stands once
+        @name(1) const bit<8> v = 1;
+        ^^^^^^^^ error: `@name` takes one string
+        @name("a", "b") const bit<8> u = 1;
+        ^^^^^^^^^^^^^^^ error: `@name` takes one string
+    "#]]);
+}

@@ -1,0 +1,103 @@
+//! Entries of tables (P4-16 §14.2.1.4).
+
+use expect_test::expect;
+
+use crate::support::check;
+
+#[test]
+fn entries_fit_keys_and_actions() {
+    check(expect![[r#"
+        #include <core.p4>
+        control c(in bit<8> x, in bool b, inout bit<8> y) {
+            action a(bit<8> d) { y = d; }
+            action e() {}
+            action f() {}
+            table t {
+                key = { x: exact; b: exact; }
+                actions = { a; e; @defaultonly NoAction; }
+                const entries = {
+                    (1, true): a(1); (2, false): e; (3, _): e(); _: e; { 4, true }: e;
+                    (1, true): e;
+                    1: e;
+                    (1, 1): e;
+                    (1, true): f;
+                    (1, true): NoAction;
+                    (1, true): a;
+                    (x, true): a(1);
+                    (1, true): a(x);
+                    (7, true): missing;
+                               ^^^^^^^ error: unknown action `missing` -- not declared before this use
+                }
+            }
+            apply { t.apply(); }
+        }
+    "#]]);
+}
+
+#[test]
+fn without_mistakes_doubles_are_found() {
+    check(expect![[r#"
+        #include <core.p4>
+        control c(in bit<8> x, in bool b) {
+            action e() {}
+            table t {
+                key = { x: exact; b: exact; }
+                actions = { e; }
+                const entries = { (1, true): e; (1, false): e; (0x1, true): e; }
+                                                               ^^^^^^^^^^^^^^^ error: two entries have the same key -- this one can never match
+            }
+            apply { t.apply(); }
+        }
+    "#]]);
+}
+
+#[test]
+fn sets_fit_their_match_kind() {
+    check(expect![[r#"
+        #include <core.p4>
+        match_kind { range, optional }
+        control c(in bit<8> x) {
+            action e() {}
+            table t1 { key = { x: lpm; } actions = { e; } const entries = { 0x10 &&& 0xf0: e; 1: e; _: e; 0x10 &&& 0x90: e; } }
+                                                                                                          ^^^^^^^^^^^^^ error: this set does not fit a key of kind `lpm` -- the mask of an `lpm` key is ones followed by zeros
+            table t2 { key = { x: optional; } actions = { e; } const entries = { 1: e; _: e; 1 &&& 1: e; } }
+                                                                                             ^^^^^^^ error: this set does not fit a key of kind `optional` -- this key matches single values
+            table t3 { key = { x: range; } actions = { e; } const entries = { 1 .. 2: e; 3: e; _: e; } }
+            table t4 { key = { x: exact; } actions = { e; } const entries = { 1 .. 2: e; } }
+                                                                              ^^^^^^ error: this set does not fit a key of kind `exact` -- this key does not match ranges
+            apply { t1.apply(); t2.apply(); t3.apply(); t4.apply(); }
+        }
+    "#]]);
+}
+
+#[test]
+fn entries_come_after_the_key() {
+    check(expect![[r#"
+        #include <core.p4>
+        control c(in bit<8> x) {
+            action e() {}
+            table t { actions = { e; } const entries = { 1: e; } }
+                  ^ error: table `t` has entries and no key -- without a key nothing can be looked up
+            table u { actions = { e; } const entries = { 1: e; } key = { x: exact; } }
+                                             ^^^^^^^ error: `entries` stands before `key` -- it must come after
+            table v { actions = { e; } entries = {} }
+            apply { t.apply(); u.apply(); v.apply(); }
+        }
+    "#]]);
+}
+
+#[test]
+fn priorities_are_for_overlapping_keys() {
+    check(expect![[r#"
+        #include <core.p4>
+        control c(in bit<8> x) {
+            action e() {}
+            table t1 { key = { x: exact; } actions = { e; } entries = { priority = 1: 1: e; } }
+            table t2 { key = { x: ternary; } actions = { e; } entries = { 1: e; priority = 1: 2: e; } }
+            table t3 { key = { x: ternary; } actions = { e; } priority_delta = 10; entries = { priority = 5: 1: e; 2: e; } }
+            table t4 { key = { x: ternary; } actions = { e; } entries = { priority = (true): 1: e; } }
+                                                                                     ^^^^^^ error: a priority must be a compile-time known number -- this is a `bool`
+            apply { t1.apply(); t2.apply(); t3.apply(); t4.apply(); }
+        }
+    "#]]);
+}

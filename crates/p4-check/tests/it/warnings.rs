@@ -1,0 +1,211 @@
+//! Warnings, each with its name.
+
+use expect_test::expect;
+
+use crate::support::check;
+
+#[test]
+fn unused() {
+    check(expect![[r#"
+        extern E { E(); void f(); }
+        control c(inout bit<8> x) {
+            E() e1; E() e2;
+                        ^^ unused: instance `e2` is unused -- never used
+            bit<8> v1; bit<8> v2 = 1; bit<8> v3; bit<8> _v4;
+                   ^^ unused: variable `v1` is unused -- never used
+                                             ^^ unused: variable `v3` is unused -- written and never read
+            action a1() {} action a2() {} action a3() {}
+                                                 ^^ unused: action `a3` is unused -- neither listed in a table nor called
+            table t1 { actions = { a1; } default_action = a1; }
+            table t2 { actions = { a1; } default_action = a1; }
+                  ^^ unused: table `t2` is unused -- never applied
+            @noWarn("unused") action quiet() {}
+            apply { e1.f(); v3 = 1; x = v2; a2(); t1.apply(); }
+        }
+    "#]]);
+}
+
+#[test]
+fn uninitialized_use() {
+    check(expect![[r#"
+        action a(in bool b, out bit<8> y) {
+            bit<8> v;
+            if (b) { v = 1; }
+            y = v;
+                ^ uninitialized-use: `v` may be read before it is set -- read here
+            bit<8> w;
+            if (b) { w = 1; } else { w = 2; }
+            y = w;
+            bit<8> u;
+            y = y + u;
+                    ^ uninitialized-use: `u` may be read before it is set -- read here
+        }
+        struct s { bit<8> x; bit<8> y; }
+        bit<8> f() { s v; v.x = 1; bit<8> r = v.x; return r + v.y; }
+                                                              ^^^ uninitialized-use: `v` may be read before it is set -- read here
+        bit<8> g() { bit<8> v; for (bit<8> i in 1 .. 3) { v = i; } return v; }
+                                                                          ^ uninitialized-use: `v` may be read before it is set -- read here
+        bit<8> h() { bit<8> v; switch (8w1) { 1: { v = 1; } default: { return 2; } } return v; }
+        extern void set(out bit<8> x);
+        bit<8> k() { bit<8> v; set(v); return v; }
+    "#]]);
+}
+
+#[test]
+fn uninitialized_use_in_parsers() {
+    check(expect![[r#"
+        parser p(in bit<8> x, out bit<8> y) {
+            bit<8> v;
+            state start { y = 1; transition select(x) { 1: one; default: two; } }
+            state one { v = 1; transition two; }
+            state two { y = v; transition accept; }
+                            ^ uninitialized-use: `v` may be read before it is set -- read here
+        }
+    "#]]);
+}
+
+#[test]
+fn actions_may_set_what_tables_need() {
+    check(expect![[r#"
+        control c(inout bit<8> x) {
+            bit<8> v;
+            action a() { v = 1; }
+            table t { actions = { a; } default_action = a; }
+            apply { t.apply(); x = v; }
+        }
+    "#]]);
+}
+
+#[test]
+fn uninitialized_out_param() {
+    check(expect![[r#"
+        struct s { bit<8> x; bit<8> y; }
+        action a(in bool b, out bit<8> y, out s z, out bit<8> w) { w = 1; z.x = 1; if (b) { y = 1; } }
+                                       ^ uninitialized-out-param: `out` parameter `y` may stay unset -- not set on every path
+                                                ^ uninitialized-out-param: `out` parameter `z` may stay unset -- not all of its fields are set on every path
+        bit<8> f(in bool b, out bit<8> y) { if (b) { return 1; } y = 1; return 2; }
+                                       ^ uninitialized-out-param: `out` parameter `y` may stay unset -- not set on every path
+    "#]]);
+}
+
+#[test]
+fn invalid_header() {
+    check(expect![[r#"
+        header h { bit<8> x; }
+        struct s { h a; h b; }
+        control c(inout s v, out s w) {
+            apply {
+                v.a.x = 1;
+                v.a.setInvalid(); v.a.x = 2;
+                                  ^^^^^ invalid-header: field of an invalid header -- the header is not valid here on any path
+                if (v.b.isValid()) { v.b.x = 1; } else { v.b.x = 2; }
+                                                         ^^^^^ invalid-header: field of an invalid header -- the header is not valid here on any path
+                w.a.x = 1;
+                ^^^^^ invalid-header: field of an invalid header -- the header is not valid here on any path
+                w.b.setValid(); w.b.x = 1;
+                h l; l = v.a; l.x = 3;
+                  ^ unused: variable `l` is unused -- written and never read
+                l = { 4 }; l.x = 5;
+            }
+        }
+    "#]]);
+}
+
+#[test]
+fn unreachable() {
+    check(expect![[r#"
+        parser p() {
+            state start { transition accept; }
+            state lost { transition accept; }
+                  ^^^^ unreachable: state `lost` is unreachable -- no path from `start` leads here
+        }
+        bit<8> f(in bool b) { if (b) { return 1; } else { return 2; } return 3; }
+                                                                      ^^^^^^^^^ unreachable: this statement is never run
+        control c(inout bit<8> x) { apply { { exit; } x = 1; } }
+                                                      ^^^^^^ unreachable: this statement is never run
+        action a(inout bit<8> x) { for (bit<8> i in 1 .. 3) { break; x = i; } }
+                                                                     ^^^^^^ unreachable: this statement is never run
+    "#]]);
+}
+
+#[test]
+fn parser_transition() {
+    check(expect![[r#"
+        parser p(in bit<8> x) {
+            state start { transition select(x) { 1: next; _: accept; 2: next; } }
+                                                                     ^^^^^^^^ parser-transition: this case is never reached
+            state next { }
+                  ^^^^ parser-transition: state `next` has no `transition` -- it rejects the packet
+        }
+    "#]]);
+}
+
+#[test]
+fn keys() {
+    check(expect![[r#"
+        #include <core.p4>
+        match_kind { range }
+        control c(in bit<8> x) {
+            action a() {}
+            table t { key = { x: ternary; } actions = { a; } const entries = { 1 &&& 1: a; 3: a; 2: a; 5 &&& 5: a; _: a; 4: a; } }
+                                                                                           ^^^^^ keys: this entry never matches
+                                                                                                       ^^^^^^^^^^^ keys: this entry never matches
+                                                                                                                         ^^^^^ keys: this entry never matches
+            table u { key = { x: range; } actions = { a; } const entries = { 1 .. 5: a; 2 .. 3: a; 4 .. 6: a; 5: a; } }
+                                                                                        ^^^^^^^^^^ keys: this entry never matches
+                                                                                                              ^^^^^ keys: this entry never matches
+            apply { t.apply(); u.apply(); }
+        }
+    "#]]);
+}
+
+#[test]
+fn deprecated() {
+    check(expect![[r#"
+        @deprecated("use g") extern void f();
+        extern E { E(); @deprecated("too slow") void m(); }
+        control c() { E() e; apply { f(); e.m(); } }
+                                     ^^^ deprecated: `f` is deprecated -- called here
+                                          ^^^^^ deprecated: `m` is deprecated -- called here
+    "#]]);
+}
+
+#[test]
+fn shadow() {
+    check(expect![[r#"
+        const bit<8> k = 1;
+        control c(inout bit<8> x) {
+            bit<8> y = k;
+            action a(bit<8> d) { bit<8> y = d; x = y; { bit<8> y = 2; x = y; } }
+                                        ^ shadow: `y` hides another declaration -- this one
+                                                               ^ shadow: `y` hides another declaration -- this one
+            table t { actions = { a; } default_action = a(1); }
+            apply { t.apply(); bit<8> k = y; x = k; }
+                                      ^ shadow: `k` hides another declaration -- this one
+        }
+    "#]]);
+}
+
+#[test]
+fn overflow() {
+    check(expect![[r#"
+        const bit<4> a = 16;
+                         ^^ overflow: 16 does not fit `bit<4>` -- it becomes 0
+        const int<4> b = 4s8;
+                         ^^^ overflow: 8 does not fit `int<4>` -- it becomes -8
+        action c(out bit<8> x) { x = 256; x = (bit<8>) 300; x = 255; }
+                                     ^^^ overflow: 256 does not fit `bit<8>` -- it becomes 0
+                                              ^^^^^^^^^^^^ overflow: 300 does not fit `bit<8>` -- it becomes 44
+    "#]]);
+}
+
+#[test]
+fn no_warn() {
+    check(expect![[r#"
+        action a(@noWarn("uninitialized-out-param") out bit<8> y, out bit<8> z) {
+            @noWarn("uninitialized-use") bit<8> v; @noWarn bit<8> w;
+            z = v;
+        }
+        action b(out bit<8> z) { bit<8> v; @noWarn("uninitialized-use") { z = v; } }
+    "#]]);
+}
