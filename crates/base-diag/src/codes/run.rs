@@ -13,6 +13,8 @@ codes! {
     FRAME_EXTERN = 0405,
     /// A frame extern called where a packet cannot leave the program.
     FRAME_CALL = 0406,
+    /// An elaborated program that breaks a rule of the IR.
+    MALFORMED = 0407,
     /// A line of an STF test that is no statement.
     STF_SYNTAX = 0420,
     /// An STF statement that names what the program does not have, or that the device refuses.

@@ -8,14 +8,27 @@ mod size;
 
 pub(crate) use frame_calls::check_frame_calls;
 
+use crate::codes;
 use base_diag::Diagnostic;
 use ir::{Block, Call, Expr, Program, Stmt, StmtKind, visit};
 
-/// Refuses what cannot be run.
+/// Refuses what cannot be run. Nesting comes first: the other checks walk the tree with the machine's stack.
 pub(crate) fn check(program: &Program) -> Result<(), Vec<Diagnostic>> {
-    size::check(program)?;
     depth::check(program)?;
+    well_formed(program)?;
+    size::check(program)?;
     externs::check(program)
+}
+
+fn well_formed(program: &Program) -> Result<(), Vec<Diagnostic>> {
+    ir::verify::verify(program).map_err(|errors| {
+        let problem = |e: ir::verify::VerifyError| {
+            Diagnostic::error(codes::MALFORMED, "this program is not well formed")
+                .at(e.span, e.message)
+                .note(format!("in {}", e.place))
+        };
+        errors.into_iter().map(problem).collect()
+    })
 }
 
 /// A piece of code with the block it belongs to.

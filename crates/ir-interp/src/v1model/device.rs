@@ -2,7 +2,7 @@
 
 use super::Switch;
 use super::ingress::Work;
-use super::packet::{Life, Waiting};
+use super::packet::Waiting;
 use crate::value::Value;
 use base_bits::Bits;
 use base_time::Time;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 impl Device for Switch {
     fn ingress(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Queued> {
         self.counters.received += 1;
-        let life = Life::new(self.pass_limit);
+        let life = self.new_life();
         let packet = self.fresh(port, frame.to_vec(), life, now);
         self.run_ingress(vec![Work::Start(packet)], now)
     }

@@ -14,9 +14,10 @@ impl Switch {
     /// Egress, then: clone, drop, checksums and deparser, recirculate, send.
     pub(super) fn run_egress(&mut self, mut packet: Packet, queue: QueueRecord, now: Time) -> EgressResult {
         self.start_egress(&mut packet, queue, now);
+        let life = packet.life.clone();
         let mut result = EgressResult::default();
-        let ended =
-            self.with_stages(now, |s| s.control(StageName::Egress, &mut packet, Start::Begin).map(drop));
+        let ended = self
+            .with_stages(&life, now, |s| s.control(StageName::Egress, &mut packet, Start::Begin).map(drop));
         if let Err(stop) = ended {
             self.stopped(&stop);
             return result;
@@ -29,7 +30,7 @@ impl Switch {
             self.dropped(DropReason::Egress);
             return result;
         }
-        let frame = self.with_stages(now, |stages| {
+        let frame = self.with_stages(&life, now, |stages| {
             stages.control(StageName::Compute, &mut packet, Start::Begin)?;
             stages.deparse(&mut packet)
         });

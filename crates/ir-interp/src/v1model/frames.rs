@@ -23,7 +23,8 @@ use std::sync::Arc;
 impl Switch {
     /// Hands `packet` to the frame extern that it called, and gives what runs on.
     pub(super) fn call_frame_extern(&mut self, mut packet: Packet, call: FrameCall, now: Time) -> Vec<Work> {
-        let frame = match self.with_stages(now, |stages| stages.deparse(&mut packet)) {
+        let life = packet.life.clone();
+        let frame = match self.with_stages(&life, now, |stages| stages.deparse(&mut packet)) {
             Ok(frame) => frame,
             Err(stop) => {
                 self.stopped(&stop);
@@ -39,7 +40,6 @@ impl Switch {
             self.effect("absorb", "");
             self.dropped(DropReason::Absorbed);
         }
-        let life = packet.life.clone();
         let mut carried = Some((packet, call.vars));
         let mut more = vec![];
         for one in emitted {
@@ -68,7 +68,7 @@ impl Switch {
             let name = self.program.instance(instance).control_plane_name.clone();
             self.state.accesses.add(&name, AccessKind::Update);
             let emitted = self.with_frame_extern(instance, now, |object, now, out| object.tick(now, out));
-            let life = Life::new(self.pass_limit);
+            let life = self.new_life();
             for one in emitted {
                 more.extend(self.start_fresh(instance, one, life.clone(), now));
             }
@@ -109,7 +109,8 @@ impl Switch {
         let Carried { mut packet, frame, path, vars } = carried;
         packet.length = frame.len() as i64;
         let mut parsed = Packet { frame, ..packet.clone() };
-        let ended = self.with_stages(now, |stages| {
+        let life = packet.life.clone();
+        let ended = self.with_stages(&life, now, |stages| {
             stages.parse(&mut parsed)?;
             packet.headers = parsed.headers;
             packet.payload = parsed.payload;

@@ -91,7 +91,8 @@ impl Switch {
     fn run_work(&mut self, work: Work, now: Time) -> (Packet, Result<Ended, Stop>) {
         match work {
             Work::Start(mut packet) => {
-                let ended = self.with_stages(now, |stages| {
+                let life = packet.life.clone();
+                let ended = self.with_stages(&life, now, |stages| {
                     stages.parse(&mut packet)?;
                     stages.control(StageName::Verify, &mut packet, Start::Begin)?;
                     stages.control(StageName::Ingress, &mut packet, Start::Begin)
@@ -99,7 +100,8 @@ impl Switch {
                 (packet, ended)
             }
             Work::Fresh(mut packet, path) => {
-                let ended = self.with_stages(now, |stages| {
+                let life = packet.life.clone();
+                let ended = self.with_stages(&life, now, |stages| {
                     stages.parse(&mut packet)?;
                     stages.control(StageName::Ingress, &mut packet, Start::At(&path, None))
                 });

@@ -24,7 +24,7 @@ use base_time::{Rng, Time};
 use dataplane_api::{Counters, DropReason, Registry};
 use ir::Program;
 use layout::Layout;
-use packet::Packet;
+use packet::{Life, Packet};
 use stages::Stages;
 use std::sync::Arc;
 
@@ -38,9 +38,9 @@ pub struct Options {
     pub environment: Box<dyn Environment>,
     /// The port that means "drop".
     pub drop_port: u32,
-    /// How many passes and copies a received frame may cause.
+    /// How many passes and copies a received frame and all that comes of it may take.
     pub pass_limit: u32,
-    /// How many steps (expressions, statements, values copied) a packet may take in one pass.
+    /// How many steps (expressions, statements, values copied) they may take together.
     pub step_limit: u64,
 }
 
@@ -52,7 +52,7 @@ impl Default for Options {
             environment: Box::new(PassThrough),
             drop_port: p4_arch::v1model::DROP_PORT,
             pass_limit: 4096,
-            step_limit: 1_000_000,
+            step_limit: 4_000_000,
         }
     }
 }
@@ -91,8 +91,13 @@ impl Switch {
         })
     }
 
-    /// Does `work` with the stages of the device.
-    fn with_stages<T>(&mut self, now: Time, work: impl FnOnce(&mut Stages) -> T) -> T {
+    /// What a new frame may take.
+    fn new_life(&self) -> Life {
+        Life::new(self.pass_limit, self.step_limit)
+    }
+
+    /// Does `work` with the stages of the device, on the budget of a packet.
+    fn with_stages<T>(&mut self, life: &Life, now: Time, work: impl FnOnce(&mut Stages) -> T) -> T {
         let (program, plan, layout) =
             (Arc::clone(&self.program), Arc::clone(&self.plan), Arc::clone(&self.layout));
         let mut stages = Stages {
@@ -102,9 +107,11 @@ impl Switch {
             state: &mut self.state,
             now,
             drop_port: self.drop_port,
-            fuel: self.step_limit,
+            fuel: life.steps(),
         };
-        work(&mut stages)
+        let result = work(&mut stages);
+        life.set_steps(stages.fuel);
+        result
     }
 
     fn dropped(&mut self, reason: DropReason) {

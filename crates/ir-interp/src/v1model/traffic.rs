@@ -86,7 +86,7 @@ impl Switch {
         let frame = packet.frame.clone();
         let mut copy = self.restarted(original, frame, instance_type::INGRESS_CLONE, None);
         self.layout.set(&mut copy.standard, "ingress_port", u128::from(packet.ingress_port));
-        let _ = self.with_stages(now, |stages| stages.parse(&mut copy));
+        let _ = self.with_stages(&packet.life, now, |stages| stages.parse(&mut copy));
         copy.metadata = Value::zero(&self.program, &self.layout.metadata);
         self.layout.keep(order.field_list, &packet.metadata, &mut copy.metadata);
         copy.standard = Value::zero(&self.program, &self.layout.standard);
