@@ -102,6 +102,9 @@ impl Checker {
         let mut diagnostic =
             Diagnostic::error(codes::MISMATCH, format!("expected `{wanted}`, found `{found}`"))
                 .at(expr.span, "");
+        if let Some(note) = self.block_difference(&expr.ty, want) {
+            diagnostic = diagnostic.note(note);
+        }
         if let Some(help) = self.cast_help(expr, want) {
             diagnostic = diagnostic.help(help);
         }

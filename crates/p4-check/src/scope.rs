@@ -73,6 +73,13 @@ impl Def {
         }
     }
 
+    /// As [`Def::noun`], with its article.
+    pub(crate) fn a_noun(&self) -> String {
+        let noun = self.noun();
+        let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+        format!("{article} {noun}")
+    }
+
     /// True for what can stand where a type is wanted.
     pub(crate) fn is_type(&self) -> bool {
         matches!(

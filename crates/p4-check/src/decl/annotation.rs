@@ -50,7 +50,8 @@ impl Checker {
                 let mut out: Vec<(smol_str::SmolStr, Expr)> = Vec::with_capacity(pairs.len());
                 for pair in pairs {
                     if out.iter().any(|(key, _)| *key == pair.name.text) {
-                        self.duplicate(&pair.name.text, pair.name.span, Span::NONE);
+                        let title = format!("`{}` is given twice", pair.name.text);
+                        self.error(codes::BAD_ANNOTATION, pair.name.span, title, "");
                         continue;
                     }
                     if let Some(value) = self.structured(&pair.value) {

@@ -6,6 +6,7 @@ use p4_syntax::ast;
 use crate::codes;
 use crate::cx::{Checker, Place, name};
 use crate::scope::Def;
+use crate::typed::walk::{Visitor, walk_expr};
 use crate::typed::{Const, Expr, ExprKind, Id, Type, Var, VarKind};
 
 impl Checker {
@@ -21,7 +22,7 @@ impl Checker {
             ty
         };
         let mut value = self.expr_as(&d.value, &ty);
-        if !value.ty.is_error() && !self.is_known(&value) {
+        if !value.ty.is_error() && (!self.is_known(&value) || self.needs_a_call(&value)) {
             self.report(
                 Diagnostic::error(codes::NOT_CONSTANT, format!("`{}` is not constant", d.name.text))
                     .at(d.value.span, "its value is not known at compile time"),
@@ -35,6 +36,23 @@ impl Checker {
             self.program.consts.push(Const { name: name(&d.name), ty, value, annotations, span: d.span });
         self.bind_local(&d.name, Def::Const(id));
         Some(id)
+    }
+
+    /// True for a value that depends on a parameter of the enclosing action or function: it is known in each call
+    /// only.
+    fn needs_a_call(&self, value: &Expr) -> bool {
+        struct Finder<'a>(&'a Checker, bool);
+        impl Visitor for Finder<'_> {
+            fn expr(&mut self, e: &Expr) {
+                if let ExprKind::Var(id) = e.kind {
+                    self.1 |= matches!(self.0.program.vars[id].kind, VarKind::Param(_));
+                }
+                walk_expr(self, e);
+            }
+        }
+        let mut finder = Finder(self, false);
+        finder.expr(value);
+        finder.1
     }
 
     /// A local variable; its initializer is checked before its name is known.
@@ -53,17 +71,20 @@ impl Checker {
             span: d.span,
         };
         let id = self.program.vars.push(var);
-        self.refuse_shadowed_parameter(&d.name);
-        self.bind_local(&d.name, Def::Var(id));
+        if self.hides_parameter(&d.name) {
+            self.bind(&d.name, Def::Var(id));
+        } else {
+            self.bind_local(&d.name, Def::Var(id));
+        }
         (id, init)
     }
 
-    /// A variable of an `apply` block or state cannot hide a parameter of its control or parser.
-    fn refuse_shadowed_parameter(&mut self, name: &ast::Name) {
+    /// Reports a variable of an `apply` block or state that hides a parameter of its control or parser.
+    fn hides_parameter(&mut self, name: &ast::Name) -> bool {
         if !matches!(self.place, Place::ControlApply | Place::ParserState) {
-            return;
+            return false;
         }
-        let Some(binding) = self.scopes.lookup(&name.text) else { return };
+        let Some(binding) = self.scopes.lookup(&name.text) else { return false };
         if let Def::Var(hidden) = binding.def
             && matches!(self.program.vars[hidden].kind, VarKind::Param(_) | VarKind::ConstructorParam)
         {
@@ -73,7 +94,9 @@ impl Checker {
                     .at(name.span, "this variable")
                     .at(at, "the parameter"),
             );
+            return true;
         }
+        false
     }
 
     /// The type if a variable can have it, else an error.

@@ -141,7 +141,7 @@ impl Checker {
             self.report(
                 Diagnostic::error(
                     codes::BAD_PARAMETER,
-                    format!("a parameter of type `{shown}` has no direction"),
+                    format!("a parameter of type `{shown}` cannot have a direction"),
                 )
                 .at(p.name.span, why)
                 .help("leave out `in`, `out` and `inout`"),

@@ -32,7 +32,7 @@ impl Checker {
                 let label = match &other {
                     Def::Functions(_) | Def::Action(_) => "write `(...)` behind it to call it".to_string(),
                     Def::Table(_) => "use `.apply()`".to_string(),
-                    _ => format!("this is a {}", other.noun()),
+                    _ => "a value is wanted here".to_string(),
                 };
                 self.report(
                     Diagnostic::error(

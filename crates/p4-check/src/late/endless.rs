@@ -3,7 +3,7 @@
 use base_diag::{Diagnostic, Diagnostics};
 
 use crate::codes;
-use crate::typed::{Parser, Program, Target, Transition};
+use crate::typed::{KeySet, Parser, Program, Target, Transition};
 
 pub(crate) fn check_endless(program: &Program, diags: &mut Diagnostics) {
     for (_, parser) in program.parsers.iter() {
@@ -26,6 +26,9 @@ fn ends(parser: &Parser, start: usize) -> bool {
         if std::mem::replace(&mut seen[i], true) {
             continue;
         }
+        if may_match_nothing(&state.transition) {
+            return true;
+        }
         for target in targets(&state.transition) {
             match target {
                 Target::Accept | Target::Reject => return true,
@@ -34,6 +37,12 @@ fn ends(parser: &Parser, start: usize) -> bool {
         }
     }
     false
+}
+
+/// True for a `select` without a case for everything: it may reject.
+fn may_match_nothing(transition: &Transition) -> bool {
+    let Transition::Select { cases, .. } = transition else { return false };
+    !cases.iter().any(|c| c.sets.iter().all(|s| matches!(s, KeySet::Any(..))))
 }
 
 /// Where a state can go, but for the `reject` of a `select` without match.

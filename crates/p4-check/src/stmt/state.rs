@@ -59,7 +59,7 @@ impl Checker {
             return Target::State(i);
         }
         if let Some(other) = self.scopes.lookup(&to.text) {
-            let label = format!("this is a {}", other.def.noun());
+            let label = format!("this is {}", other.def.a_noun());
             self.error(codes::BAD_STATE, to.span, format!("`{}` is not a state", to.text), label);
             return Target::Reject;
         }

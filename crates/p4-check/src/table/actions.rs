@@ -19,9 +19,15 @@ impl Checker {
             let annotations = self.annotations(&a.annotations);
             let Some(action) = self.action_named(&a.path) else { continue };
             let listed = &self.program.tables[table].actions;
-            if let Some(before) = listed.iter().find(|l| l.action == action) {
-                let before = before.span;
-                self.duplicate(&a.path.name.text, a.path.span, before);
+            if let Some(before) = listed.iter().find(|l| l.action == action).cloned() {
+                self.report(
+                    Diagnostic::error(
+                        codes::DUPLICATE,
+                        format!("action `{}` is listed twice", a.path.name.text),
+                    )
+                    .at(a.path.span, "")
+                    .at(before.span, "first here"),
+                );
                 continue;
             }
             let bound = self.bound_params(action);
@@ -59,7 +65,7 @@ impl Checker {
             Def::Error => None,
             other => {
                 let title = format!("`{}` is not an action", path.name.text);
-                self.error(codes::BAD_TABLE, path.span, title, format!("this is a {}", other.noun()));
+                self.error(codes::BAD_TABLE, path.span, title, format!("this is {}", other.a_noun()));
                 None
             }
         }

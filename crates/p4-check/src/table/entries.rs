@@ -54,13 +54,6 @@ impl Checker {
                 }
             }
         }
-        let before = self.diags.error_count();
-        for e in entries {
-            self.action_named(&e.action.path);
-        }
-        if self.diags.error_count() > before {
-            return;
-        }
         let list: Vec<Entry> = entries.iter().filter_map(|e| self.entry(table, p.is_const, e)).collect();
         self.program.tables[table].entries =
             Some(Entries { is_const: p.is_const, entries: list, span: p.span });

@@ -44,7 +44,7 @@ impl Checker {
             return None;
         }
         if let Some(other) = self.scopes.lookup(&name.text) {
-            let label = format!("this is a {}", other.def.noun());
+            let label = format!("this is {}", other.def.a_noun());
             self.error(codes::BAD_TABLE, name.span, format!("`{}` is no match kind", name.text), label);
             return None;
         }

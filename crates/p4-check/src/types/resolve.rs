@@ -148,7 +148,7 @@ impl Checker {
         if !def.is_type() {
             self.report(
                 Diagnostic::error(codes::NOT_A_TYPE, format!("`{}` is not a type", path.name.text))
-                    .at(path.span, format!("this is a {}", def.noun())),
+                    .at(path.span, format!("this is {}", def.a_noun())),
             );
             return Type::Error;
         }

@@ -4,7 +4,7 @@
 //! direction and type.
 
 use crate::cx::Checker;
-use crate::typed::{Id, Substitution, Type, TypeVar, Var, VarKind};
+use crate::typed::{Direction, Id, Substitution, Type, TypeVar, Var, VarKind};
 
 impl Checker {
     /// Makes the two types equal, if that is possible. What was learnt before a failure stays learnt.
@@ -65,6 +65,43 @@ impl Checker {
         })
     }
 
+    /// Where the parameters of two parsers or controls differ first, for messages.
+    pub(crate) fn block_difference(&mut self, found: &Type, wanted: &Type) -> Option<String> {
+        let (found, wanted) = (self.infer.shallow(found), self.infer.shallow(wanted));
+        let (x, y) = (self.apply_signature(&found)?, self.apply_signature(&wanted)?);
+        if x.is_parser != y.is_parser {
+            return None;
+        }
+        let show = |cx: &Checker, s: &ApplySignature, p: Id<Var>| {
+            let ty = cx.show(&s.substitution.apply(&cx.program.vars[p].ty));
+            let direction = match cx.program.vars[p].kind {
+                VarKind::Param(Direction::In) => "in ",
+                VarKind::Param(Direction::Out) => "out ",
+                VarKind::Param(Direction::InOut) => "inout ",
+                _ => "",
+            };
+            format!("`{direction}{ty} {}`", cx.program.vars[p].name.text)
+        };
+        for i in 0..x.params.len().max(y.params.len()) {
+            let difference = match (x.params.get(i), y.params.get(i)) {
+                (Some(&p), Some(&q)) => {
+                    let same_kind = self.program.vars[p].kind == self.program.vars[q].kind;
+                    let a = x.substitution.apply(&self.program.vars[p].ty);
+                    let b = y.substitution.apply(&self.program.vars[q].ty);
+                    if same_kind && self.unify(&a, &b) {
+                        continue;
+                    }
+                    format!("is {}, {} is wanted", show(self, &x, p), show(self, &y, q))
+                }
+                (Some(&p), None) => format!("is {}, none is wanted", show(self, &x, p)),
+                (None, Some(&q)) => format!("is missing, {} is wanted", show(self, &y, q)),
+                (None, None) => continue,
+            };
+            return Some(format!("parameter {} {difference}", i + 1));
+        }
+        None
+    }
+
     /// The parameters of `apply` of a parser or control type.
     pub(crate) fn apply_signature(&self, ty: &Type) -> Option<ApplySignature> {
         let p = &self.program;
@@ -93,10 +130,10 @@ impl Checker {
     }
 
     /// The direction of a parameter; constructor parameters have none.
-    pub(crate) fn direction(&self, param: Id<Var>) -> crate::typed::Direction {
+    pub(crate) fn direction(&self, param: Id<Var>) -> Direction {
         match self.program.vars[param].kind {
             VarKind::Param(direction) => direction,
-            _ => crate::typed::Direction::None,
+            _ => Direction::None,
         }
     }
 }

@@ -10,8 +10,8 @@ use super::silenced;
 use crate::codes;
 use crate::late::targets;
 use crate::typed::{
-    Annotations, Arg, ArgValue, BinaryOp, Block, Builtin, Call, Callee, Direction, Expr, ExprKind, Id, Local, Parser,
-    Program, Stmt, StmtKind, SwitchLabel, Target, Transition, UnaryOp, Var, VarKind,
+    Annotations, Arg, ArgValue, BinaryOp, Block, Builtin, Call, Callee, Direction, Expr, ExprKind, Id, Local,
+    Parser, Program, Stmt, StmtKind, SwitchLabel, Target, Transition, UnaryOp, Var, VarKind,
 };
 
 pub(crate) fn warn_flow(program: &Program, diags: &mut Diagnostics) {
@@ -495,7 +495,12 @@ impl<'a> Flow<'a> {
 
     fn check_header(&mut self, expr: &Expr) {
         let Some(h) = self.places.header_of_field(expr) else { return };
-        if self.muted[1] || self.silent > 0 || self.state.dead || self.state.valid[h] || !self.state.invalid[h] {
+        if self.muted[1]
+            || self.silent > 0
+            || self.state.dead
+            || self.state.valid[h]
+            || !self.state.invalid[h]
+        {
             return;
         }
         let var = self.places.headers[h];

@@ -95,8 +95,7 @@ fn only_variables_are_assigned() {
         const bit<8> k = 1;
         struct s { bit<8> f; }
         bit<8> g() { return 1; }
-        action a(in bit<8> i, inout bit<8> io, out bit<8> o, bit<8> none, in s v) {
-                                                                    ^^^^ error: parameters without direction come last -- `none` is set by the control plane
+        action a(in bit<8> i, inout bit<8> io, out bit<8> o, in s v, bit<8> none) {
             bit<8> l; l = 1; io = l; o = 1; o[1:0] = 1;
             i = 1;
             ^ error: this cannot be assigned to -- `i` is an `in` parameter

@@ -45,6 +45,7 @@ fn a_constant_is_known() {
                          ^^^ error: `a` is not constant -- its value is not known at compile time
         action b(in bit<8> x, bit<8> y) { const bit<8> z = x; bit<8> w = z; const bit<8> v = y; w = v; }
                                                            ^ error: `z` is not constant -- its value is not known at compile time
+                                                                                             ^ error: `v` is not constant -- its value is not known at compile time
         control c()(bit<8> n) { const bit<8> m = n + 1; apply {} }
     "#]]);
 }

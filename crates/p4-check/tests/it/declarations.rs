@@ -23,9 +23,9 @@ fn parameters_have_the_directions_their_type_allows() {
     check(expect![[r#"
         extern E { E(); }
         extern void f(in E a, inout int b, in string c, E d, int e, string g);
-                           ^ error: a parameter of type `E` has no direction -- objects are passed by reference
-                                        ^ error: a parameter of type `int` has no direction -- its values are known at compile time
-                                                     ^ error: a parameter of type `string` has no direction -- its values are known at compile time
+                           ^ error: a parameter of type `E` cannot have a direction -- objects are passed by reference
+                                        ^ error: a parameter of type `int` cannot have a direction -- its values are known at compile time
+                                                     ^ error: a parameter of type `string` cannot have a direction -- its values are known at compile time
         action a(E x) {}
                    ^ error: parameter `x` cannot be extern E -- an action's data are values
         action b(int x) {}
@@ -107,7 +107,7 @@ fn structured_annotations_have_values() {
         const bit<8> n = 4;
         @a[1, "x", true, n + 1] @b[x = 1, y = "z"] @c[] const bit<8> x = 1;
         @a[x = 1, x = 2] const bit<8> y = 1;
-                  ^ error: `x` is declared twice -- declared again here
+                  ^ error: `x` is given twice
         @a[{ 1 }] const bit<8> z = 1;
            ^^^^^ error: an annotation's value is a known number, string or `bool`
         @a[1] @a[2] const bit<8> w = 1;

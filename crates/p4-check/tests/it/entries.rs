@@ -19,12 +19,19 @@ fn entries_fit_keys_and_actions() {
                     (1, true): a(1); (2, false): e; (3, _): e(); _: e; { 4, true }: e;
                     (1, true): e;
                     1: e;
+                    ^ error: wrong number of sets in an entry -- 1 set given, 2 wanted
                     (1, 1): e;
+                        ^ error: `int` cannot match a key of `bool` -- this is `int`
                     (1, true): f;
+                               ^ error: `f` is not in the action list of `t`
                     (1, true): NoAction;
+                               ^^^^^^^^ error: a `@defaultonly` action cannot stand in an entry
                     (1, true): a;
+                               ^ error: no argument for parameter `d` -- `a` wants 1 argument
                     (x, true): a(1);
+                     ^ error: a key of an entry must be known at compile time
                     (1, true): a(x);
+                                 ^ error: an action's data must be known at compile time -- its value depends on the packet
                     (7, true): missing;
                                ^^^^^^^ error: unknown action `missing` -- not declared before this use
                 }
@@ -93,11 +100,26 @@ fn priorities_are_for_overlapping_keys() {
         control c(in bit<8> x) {
             action e() {}
             table t1 { key = { x: exact; } actions = { e; } entries = { priority = 1: 1: e; } }
+                               ^^^^^^^^^ error: entries of this table have no priorities -- its keys cannot overlap
             table t2 { key = { x: ternary; } actions = { e; } entries = { 1: e; priority = 1: 2: e; } }
+                                                                          ^^^^^ error: the first entry needs a priority
             table t3 { key = { x: ternary; } actions = { e; } priority_delta = 10; entries = { priority = 5: 1: e; 2: e; } }
-            table t4 { key = { x: ternary; } actions = { e; } entries = { priority = (true): 1: e; } }
-                                                                                     ^^^^^^ error: a priority must be a compile-time known number -- this is a `bool`
-            apply { t1.apply(); t2.apply(); t3.apply(); t4.apply(); }
+                  ^^ error: an entry of `t3` gets a negative priority
+            apply { t1.apply(); t2.apply(); t3.apply(); }
+        }
+    "#]]);
+}
+
+#[test]
+fn priorities_are_known_naturals() {
+    check(expect![[r#"
+        #include <core.p4>
+        control c(in bit<8> x) {
+            action e() {}
+            table t { key = { x: ternary; } actions = { e; } entries = { priority = (true): 1: e; priority = (-1): 2: e; } }
+                                                                                    ^^^^^^ error: a priority must be a compile-time known number -- this is a `bool`
+                                                                                                  ^^^^^^^^^^^^^^^^^^^^^^ error: a priority cannot be negative
+            apply { t.apply(); }
         }
     "#]]);
 }

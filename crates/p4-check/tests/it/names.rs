@@ -47,10 +47,9 @@ fn one_scope_holds_a_name_once() {
                        ^ error: `a` is declared twice -- declared again here
         extern void g(in bit<8> p, in bit<8> p);
                                              ^ error: `p` is declared twice -- declared again here
-        action a(bit<8> v) { bit<8> w; bit<8> w; { bit<8> w; w = 1; } w = v; v = w; }
+        action a(bit<8> v) { bit<8> w; bit<8> w; { bit<8> w; w = 1; } w = v; }
                                               ^ error: `w` is declared twice -- declared again here
                                                           ^ shadow: `w` hides another declaration -- this one
-                                                                             ^ error: this cannot be assigned to -- parameter `v` has no direction
         struct t<T, T> { T f; }
                     ^ error: `T` is declared twice -- declared again here
     "#]]);
@@ -87,7 +86,7 @@ fn types_are_no_values_and_values_no_types() {
         struct t { n f; }
                    ^ error: `n` is not a type -- this is a constant
         action a(out bit<8> x) { x = s; x = n; }
-                                     ^ error: struct type `s` is not a value -- this is a struct type
+                                     ^ error: struct type `s` is not a value -- a value is wanted here
     "#]]);
 }
 
@@ -181,6 +180,5 @@ fn a_variable_cannot_hide_a_parameter_of_its_control() {
     check(expect![[r#"
         control c(inout bit<8> h) { apply { bit<8> h = h; h = 1; } }
                                                    ^ error: `h` hides a parameter -- this variable
-                                                   ^ shadow: `h` hides another declaration -- this one
     "#]]);
 }

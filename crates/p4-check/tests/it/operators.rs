@@ -63,9 +63,7 @@ fn equality_compares_values_of_one_type() {
         enum bit<8> g { p = 1 }
         type bit<8> n;
         extern X { X(); }
-        action a(in s v, in s w, in h k, in e i, in f j, in n m, in varbit<8> vb, in tuple<bit<8>> t, X ext, out bool b) {
-                                                                                                        ^^^ error: parameter `ext` cannot be extern X -- an action's data are values
-                                                                                                        ^^^ error: parameters without direction come last -- `ext` is set by the control plane
+        void a(in s v, in s w, in h k, in e i, in f j, in n m, in varbit<8> vb, in tuple<bit<8>> t, X ext, out bool b) {
             b = v == w; b = v == { 1, { 2 } }; b = { a = 1, b = { 2 } } == v; b = k == {#}; b = i == e.p;
             b = j == f.p; b = j == 1; b = j == 8w1; b = m == m; b = vb == vb; b = t == { 1 };
             b = error.E1 == error.E1;
@@ -77,6 +75,7 @@ fn equality_compares_values_of_one_type() {
                   ^^ error: `==` cannot join `n` and `bit<8>`
             b = j == g.p;
             b = ext == ext;
+                ^^^^^^^^^^ error: values of extern X cannot be compared
             b = v == { 1 };
                      ^^^^^ error: wrong number of values for `s` -- 1 given, 2 wanted
         }

@@ -7,12 +7,21 @@ use crate::support::check;
 #[test]
 fn a_parser_starts_and_ends() {
     check(expect![[r#"
+        parser b() { state start { transition start; } }
+               ^ error: parser `b` never ends -- no path leads to `accept` or `reject`
+        parser d() { state start { transition next; } state next { transition select(1w1) { 0: start; _: next; } } }
+               ^ error: parser `d` never ends -- no path leads to `accept` or `reject`
+        parser e() { state start { transition select(1w1) { 0: start; } } }
+    "#]]);
+}
+
+#[test]
+fn states_have_their_names() {
+    check(expect![[r#"
         parser a() { state first { transition accept; } }
                ^ error: parser `a` has no state `start`
-        parser b() { state start { transition start; } }
         parser c() { state start { transition accept; } state accept { transition reject; } }
                                                               ^^^^^^ error: state `accept` is built in -- it cannot be declared
-        parser d() { state start { transition next; } state next { transition select(1w1) { 0: start; } } }
     "#]]);
 }
 

@@ -27,7 +27,7 @@ fn keys_are_single_values_with_names() {
                     v.y: exat;
                          ^^^^ error: unknown match kind `exat`
                     v.y: a;
-                         ^ error: `a` is no match kind -- this is a action
+                         ^ error: `a` is no match kind -- this is an action
                 }
                 actions = { a; NoAction; }
             }
@@ -46,12 +46,12 @@ fn actions_are_listed_once_and_bound() {
             bit<8> n = 1;
             table t {
                 actions = { a; b(x); global(n + 1); a; b; b(x, 1); n; missing; @defaultonly .global(1); }
-                                                    ^ error: `a` is declared twice -- declared again here
-                                                       ^ error: `b` is declared twice -- declared again here
-                                                          ^ error: `b` is declared twice -- declared again here
+                                                    ^ error: action `a` is listed twice
+                                                       ^ error: action `b` is listed twice
+                                                          ^ error: action `b` is listed twice
                                                                    ^ error: `n` is not an action -- this is a variable
                                                                       ^^^^^^^ error: unknown action `missing` -- not declared before this use
-                                                                                            ^^^^^^^ error: `global` is declared twice -- declared again here
+                                                                                            ^^^^^^^ error: action `global` is listed twice
                 default_action = a;
             }
             apply { t.apply(); }
