@@ -8,7 +8,7 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask COMMAND
 
   tidy                 layers, purity, crate manifests, file sizes, paths
-  build-time SECONDS   build everything from nothing and fail past the budget
+  build-time SECONDS   build the command from nothing and fail past the budget
 ";
 
 fn main() -> ExitCode {

@@ -86,7 +86,9 @@ fn check_layers(root: &Path, layers: &[Layer], found: &mut Vec<String>) {
         };
         for dependency in manifest.dependencies.keys() {
             if rank(dependency).is_some_and(|below| below >= own) {
-                found.push(format!("crates/{name} depends on {dependency}, which stands above it in layers.toml"));
+                found.push(format!(
+                    "crates/{name} depends on {dependency}, which stands above it in layers.toml"
+                ));
             }
         }
     }
@@ -115,7 +117,10 @@ fn check_purity(root: &Path, layers: &[Layer], found: &mut Vec<String>) {
                     for (what, instead) in IMPURE {
                         if word_in(code, what) {
                             let at = show(root, &file);
-                            found.push(format!("{at}:{number}: `{what}` in the pure layer {}: {instead}", layer.name));
+                            found.push(format!(
+                                "{at}:{number}: `{what}` in the pure layer {}: {instead}",
+                                layer.name
+                            ));
                         }
                     }
                 }

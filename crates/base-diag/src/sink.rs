@@ -4,6 +4,9 @@ use std::collections::HashSet; // tidy: looked up, never walked
 
 use crate::{Code, Diagnostic, Severity, SourceMap, Span};
 
+/// Diagnostics that are kept; more are only counted, so broken input does not fill the memory.
+const MAX_KEPT: usize = 2000;
+
 /// The diagnostics of one run.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnostics {
@@ -21,8 +24,11 @@ impl Diagnostics {
     /// Adds one, unless the same was said of the same place.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         let key = (diagnostic.code, diagnostic.span(), diagnostic.title.clone());
-        if self.seen.insert(key) {
-            self.errors += usize::from(diagnostic.severity == Severity::Error);
+        if self.list.len() < MAX_KEPT && !self.seen.insert(key) {
+            return;
+        }
+        self.errors += usize::from(diagnostic.severity == Severity::Error);
+        if self.list.len() < MAX_KEPT {
             self.list.push(diagnostic);
         }
     }

@@ -23,7 +23,7 @@ pub struct Mutant {
 /// - *live value dropped*: a value is not put into the hand-over;
 /// - *bit flipped*: its lowest bit is turned over on the way;
 /// - *wrong region*: control does not pass to a section on another device, or a hand-over names another one;
-/// - *header lost*: a header's validity bit stays zero;
+/// - *header lost*: a header is not sent;
 /// - *effect done twice*: a state object is used twice;
 /// - *wrong port*: a hand-over leaves by another port.
 ///
@@ -50,16 +50,12 @@ pub fn mutants(parts: &[Option<Part>]) -> Vec<Mutant> {
             let name = describe(&part.program, control, action, at);
             add(format!("wrong region: {name}"), edited(part, control, action, |stmts| flip(&mut stmts[at])));
         }
-        for (control, action, at) in validity_bits(&part.program) {
+        for (control, action, at) in headers_sent(&part.program) {
             let name = describe(&part.program, control, action, at);
-            add(
-                format!("header lost: {name}"),
-                edited(part, control, action, |stmts| {
-                    if let StmtKind::Assign(_, value) = &mut stmts[at].kind {
-                        *value = zero(1);
-                    }
-                }),
-            );
+            let without = edited(part, control, action, |stmts| {
+                stmts.remove(at);
+            });
+            add(format!("header lost: {name}"), without);
         }
         for control in 0..part.program.controls.len() {
             for n in 0..count_gotos(&part.program, control) {
@@ -109,9 +105,9 @@ fn regions_sent(program: &Program) -> Vec<(usize, usize, usize)> {
     assignments(program, |action, field| action.name == "p4rack_send" && field == "region")
 }
 
-/// Assignments of `has_*` bits in `p4rack_send`.
-fn validity_bits(program: &Program) -> Vec<(usize, usize, usize)> {
-    assignments(program, |action, field| action.name == "p4rack_send" && field.starts_with("has_"))
+/// Where `p4rack_send` copies the headers to send.
+fn headers_sent(program: &Program) -> Vec<(usize, usize, usize)> {
+    assignments(program, |action, field| action.name == "p4rack_send" && field.starts_with("p4rack_sent_"))
 }
 
 fn assignments(program: &Program, wanted: impl Fn(&Action, &str) -> bool) -> Vec<(usize, usize, usize)> {

@@ -139,6 +139,10 @@ pub fn make_parts(
             texts.push(None);
             continue;
         };
+        let wrong = target_p4::check(&device.program);
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
         let text = target_p4::print(&device.program);
         let program = reparse(&format!("{name}.p4"), &text, map)?;
         parts.push(Some(Part { program, linkage: device.linkage.clone() }));

@@ -5,6 +5,9 @@ use base_diag::{Code, Diagnostic, Span, codes::syntax, did_you_mean};
 use super::Parser;
 use crate::token::{KEYWORDS, Token, TokenKind};
 
+/// Errors after which parsing ends.
+const MAX_ERRORS: usize = 100;
+
 impl Parser<'_> {
     /// Steps over `kind`, or reports that it is missing. A `;` is missed at the end of what it closes.
     pub(super) fn expect(&mut self, kind: TokenKind) -> bool {
@@ -23,7 +26,7 @@ impl Parser<'_> {
         }
         let spelling = kind.spelling().unwrap_or("token");
         if let Some(error) = self.surprise(&format!("`{spelling}`")) {
-            self.diagnostics.push(error.at(open, "opened here"));
+            self.report(error.at(open, "opened here"));
         }
         false
     }
@@ -31,8 +34,21 @@ impl Parser<'_> {
     /// Reports that `wanted` was expected instead of the next token.
     pub(super) fn unexpected(&mut self, wanted: &str) {
         if let Some(error) = self.surprise(wanted) {
-            self.diagnostics.push(error);
+            self.report(error);
         }
+    }
+
+    /// Says it. After very many errors the rest of the program is not looked at.
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+        if self.diagnostics.error_count() >= MAX_ERRORS {
+            self.skip_program();
+        }
+    }
+
+    fn skip_program(&mut self) {
+        self.pos = self.tokens.len().saturating_sub(1);
+        self.reported = Some(self.pos);
     }
 
     /// A diagnostic about the next token, unless there was one already.
@@ -86,14 +102,14 @@ impl Parser<'_> {
     ) {
         if self.reported != Some(self.pos) {
             self.reported = Some(self.pos);
-            self.diagnostics.push(Diagnostic::error(code, title).at(span, label));
+            self.report(Diagnostic::error(code, title).at(span, label));
         }
     }
 
     /// `what` stands where it may not; parsing goes on behind it.
     pub(super) fn misplaced(&mut self, what: &str, span: Span, why: &str) {
         let error = Diagnostic::error(syntax::MISPLACED, format!("{what} may not stand here"));
-        self.diagnostics.push(error.at(span, why));
+        self.report(error.at(span, why));
     }
 
     /// Adds "did you mean" for a word that is nearly a keyword.
@@ -108,7 +124,7 @@ impl Parser<'_> {
         } else if let Some(keyword) = did_you_mean(word, KEYWORDS.iter().copied()) {
             error = error.help(format!("did you mean `{keyword}`?"));
         }
-        self.diagnostics.push(error);
+        self.report(error);
     }
 
     /// Leaves the rest of the program unread.
@@ -117,10 +133,9 @@ impl Parser<'_> {
         if !self.at(TokenKind::Eof) {
             let error = Diagnostic::error(syntax::TOO_DEEP, "nested too deeply");
             let note = "the rest of the program is not looked at";
-            self.diagnostics.push(error.at(span, "this is one level too much").note(note));
+            self.report(error.at(span, "this is one level too much").note(note));
         }
-        self.pos = self.tokens.len().saturating_sub(1);
-        self.reported = Some(self.pos);
+        self.skip_program();
     }
 
     /// Steps to the next top-level declaration: over `;`, or over a block and its braces.

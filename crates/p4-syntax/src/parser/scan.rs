@@ -57,7 +57,7 @@ impl Parser<'_> {
         // An explicit count of open brackets: types nest, but this must not recurse.
         loop {
             match self.token_at(at).kind {
-                TokenKind::Lt if open == 0 || at > index => {
+                TokenKind::Lt if at - index < MAX_SCAN => {
                     open += 1;
                     at += 1;
                 }
@@ -78,16 +78,14 @@ impl Parser<'_> {
             if open == 0 {
                 return Some(at);
             }
-            if at - index > MAX_SCAN {
-                return None;
-            }
         }
     }
 
     /// What may follow a type in a list of types: brackets, `>` and `,`. Stops after the last `>`, or before
     /// the `<` of a type that has arguments itself.
     fn scan_type_tail(&self, mut at: usize, open: &mut usize) -> Option<usize> {
-        loop {
+        let end = at + MAX_SCAN;
+        while at < end {
             if *open == 0 {
                 return Some(at);
             }
@@ -106,6 +104,7 @@ impl Parser<'_> {
                 _ => return None,
             }
         }
+        None
     }
 
     /// A type without its type arguments.

@@ -171,6 +171,7 @@ impl Parser<'_> {
             let then = self.branch(place);
             height = height.max(self.height);
             arms.push((start, condition, then));
+            self.raise(height + arms.len() as u32);
             if !self.eat(TokenKind::Else) {
                 break None;
             }

@@ -118,7 +118,7 @@ impl Parser<'_> {
             Some(element) if args.is_empty() => TypeKind::List(Box::new(element)),
             _ => {
                 let error = Diagnostic::error(syntax::UNEXPECTED, "`list` takes one type");
-                self.diagnostics.push(error.at(span, "write `list<T>`"));
+                self.report(error.at(span, "write `list<T>`"));
                 TypeKind::Missing
             }
         }

@@ -1,0 +1,156 @@
+//! The command as a user meets it: what it prints, and its exit status.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn p4rack(args: &[&str]) -> Output {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    Command::new(env!("CARGO_BIN_EXE_p4rack")).args(args).current_dir(root).output().expect("the binary runs")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A directory of its own for a test, emptied first.
+fn directory(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).expect("a directory for the test");
+    path
+}
+
+/// The example's rack with one text replaced by another.
+fn changed_rack(name: &str, from: &str, to: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/slice");
+    let target = directory(name);
+    for file in ["slice.p4", "entries.stf", "RACK.toml"] {
+        let text = std::fs::read_to_string(root.join(file)).expect("the example is there");
+        std::fs::write(target.join(file), text.replace(from, to))
+            .expect("the test's directory can be written");
+    }
+    target.display().to_string()
+}
+
+#[test]
+fn up_prints_a_table_and_the_same_seed_gives_the_same_bytes() {
+    let logs = directory("logs");
+    let log = |n: &str| logs.join(n).display().to_string();
+    let run = |seed: &str, n: &str| p4rack(&["up", "examples/slice", "--seed", seed, "--log", &log(n)]);
+    let (first, again, other) = (run("7", "a"), run("7", "b"), run("8", "c"));
+    assert!(first.status.success(), "{}", stderr(&first));
+    assert_eq!(first.stdout, again.stdout);
+    let read = |n: &str| std::fs::read(log(n)).expect("the log was written");
+    assert!(read("a").len() > 100_000);
+    assert!(read("a") == read("b"));
+    assert!(read("a") != read("c"));
+    assert_ne!(first.stdout, other.stdout);
+    for word in ["ping", "download", "upload", "interp", "nic:1 -> tor:3"] {
+        assert!(stdout(&first).contains(word), "no `{word}` in\n{}", stdout(&first));
+    }
+}
+
+#[test]
+fn up_as_json() {
+    let output = p4rack(&["up", "examples/slice", "--format", "json"]);
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON value");
+    assert_eq!(value["ok"], true);
+    assert_eq!(value["placement"]["origin"], "tor");
+    let workloads = value["report"]["workloads"].as_array().expect("workloads");
+    // 0.5 % of the frames on one link are lost; nothing else may be.
+    for workload in workloads {
+        let (sent, received) = (workload["sent"].as_u64(), workload["received"].as_u64());
+        assert!(received > sent.map(|n| n * 97 / 100), "{workload}");
+        assert_eq!(workload["corrupted"], 0);
+    }
+}
+
+#[test]
+fn a_rack_whose_regions_all_run_at_the_switch_works_too() {
+    let rack = changed_rack(
+        "whole",
+        "{ Sample = \"nic\", Acl = \"nic\", Mark = \"nic\", Out = \"nic\" }",
+        "{ Sample = \"nic\" }",
+    );
+    let output = p4rack(&["up", &rack, "--format", "json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+#[test]
+fn split_writes_programs_and_commands() {
+    let target = directory("split");
+    let output = p4rack(&["split", "examples/slice", "-o", &target.display().to_string()]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    for file in ["tor.p4", "nic.p4", "tor.commands.txt", "nic.commands.txt"] {
+        assert!(target.join(file).is_file(), "{file}");
+    }
+    for part in ["tor.p4", "nic.p4"] {
+        let checked = p4rack(&["check", &target.join(part).display().to_string()]);
+        assert!(checked.status.success(), "{}", stderr(&checked));
+    }
+    let commands = std::fs::read_to_string(target.join("tor.commands.txt")).expect("it was written");
+    assert!(
+        commands
+            .contains("table_add RouterIngress.routes RouterIngress.set_next_hop 0xa000100/24 => 0x1 0x1\n")
+    );
+}
+
+#[test]
+fn prove_split_of_the_example() {
+    let output = p4rack(&["prove-split", "examples/slice", "--packets", "100"]);
+    assert!(output.status.success(), "{}", stdout(&output));
+    assert!(stdout(&output).starts_with("equal      Acl on nic, Mark on nic, Out on nic, Sample on nic\n"));
+}
+
+#[test]
+fn analyze_shows_regions() {
+    let output = p4rack(&["analyze", "examples/slice/slice.p4", "--format", "json"]);
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON value");
+    let names: Vec<&str> =
+        value["regions"].as_array().into_iter().flatten().filter_map(|r| r["name"].as_str()).collect();
+    assert_eq!(names, ["Sample", "Acl", "Mark", "Out"]);
+}
+
+/// A mistake gives exit status 1 and text that names it.
+fn check_mistake(args: &[&str], words: &[&str]) {
+    let output = p4rack(args);
+    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+    for word in words {
+        assert!(stderr(&output).contains(word), "no `{word}` in\n{}", stderr(&output));
+    }
+}
+
+#[test]
+fn mistakes_are_answered() {
+    check_mistake(&["up", "examples/nowhere"], &["P4R0701", "nowhere"]);
+    check_mistake(&["check", "nowhere.p4"], &["nowhere.p4"]);
+    let rack = changed_rack("region", "Acl = \"nic\"", "Acll = \"nic\"");
+    check_mistake(&["up", &rack], &["P4R0502", "`Acll`", "did you mean `Acl`?"]);
+    let rack = changed_rack("device", "Acl = \"nic\"", "Acl = \"nick\"");
+    check_mistake(&["up", &rack], &["RACK.toml", "nick", "nic"]);
+    let rack = changed_rack("extern", "externs = [\"beacon\"]", "externs = []");
+    check_mistake(&["up", &rack], &["P4R0703", "`nic` does not offer `beacon`"]);
+    let rack = changed_rack("table", "add routes", "add routs");
+    check_mistake(&["up", &rack], &["P4R0705", "did you mean `routes`?", "entries.stf"]);
+    let rack = changed_rack("type", "bit<8> ttl = hdr.ipv4.ttl - 1;", "bit<9> ttl = hdr.ipv4.ttl - 1;");
+    check_mistake(&["up", &rack], &["slice.p4", "bit<9>"]);
+}
+
+#[test]
+fn usage_mistakes_give_status_2() {
+    assert_eq!(p4rack(&["frobnicate"]).status.code(), Some(2));
+    assert_eq!(p4rack(&["up"]).status.code(), Some(2));
+    assert_eq!(p4rack(&["up", "examples/slice", "--until", "soon"]).status.code(), Some(2));
+}
+
+#[test]
+fn explain_knows_its_codes() {
+    assert!(stdout(&p4rack(&["explain", "P4R0506"])).contains("invalid"));
+    assert!(stdout(&p4rack(&["explain"])).contains("P4R0506"));
+    let unknown = p4rack(&["explain", "P4R9999"]);
+    assert_eq!(unknown.status.code(), Some(1));
+}

@@ -1,0 +1,50 @@
+//! print(parse(x)) parses to the same tree, and prints the same again.
+
+mod common;
+mod generate;
+
+use common::{good, parse_text, shape};
+use expect_test::expect_file;
+use p4_syntax::print;
+
+#[track_caller]
+fn check(text: &str) {
+    let first = good(text);
+    let printed = print(&first);
+    let second = good(&printed);
+    assert_eq!(shape(&first), shape(&second), "--- printed ---\n{printed}\n--- from ---\n{text}");
+    assert_eq!(print(&second), printed);
+}
+
+#[test]
+fn everything() {
+    let text = include_str!("../testdata/everything.p4");
+    check(text);
+    expect_file!["../testdata/everything.printed.p4"].assert_eq(&print(&good(text)));
+}
+
+/// Random programs: what the grammar allows must be accepted, and come back.
+#[test]
+fn random_programs() {
+    let mut parsed = 0;
+    for seed in 0..400 {
+        let text = generate::program(seed);
+        let (first, _) = parse_text(&text);
+        if first.diagnostics.is_empty() {
+            parsed += 1;
+            check(&text);
+        }
+    }
+    assert!(parsed > 300, "only {parsed} of 400 are accepted");
+}
+
+#[test]
+fn trees_that_no_text_has() {
+    use p4_syntax::ast::{Decl, StmtKind};
+    let mut program = good("control c() { apply { if (a) { if (b) f(); } else g(); } }");
+    let Some(Decl::Control(c)) = program.decls.first_mut() else { panic!("no control") };
+    let StmtKind::If { then, .. } = &mut c.apply.stmts[0].kind else { panic!("no if") };
+    let StmtKind::Block(block) = &mut then.kind else { panic!("no block") };
+    **then = block.stmts.remove(0);
+    assert!(print(&program).contains("if (a) {"), "{}", print(&program));
+}

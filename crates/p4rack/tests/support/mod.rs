@@ -1,0 +1,87 @@
+//! What the tests of this crate share.
+#![allow(dead_code)]
+
+use base_diag::{Diagnostic, SourceMap, Style, render};
+use ir::Program;
+use ir_prove::Case;
+use ir_split::{DeviceIndex, Placement};
+use p4rack::rack::make_parts;
+use p4rack::{Disk, Until, compile};
+use std::sync::Arc;
+
+/// The example's program, compiled.
+pub fn slice() -> Arc<Program> {
+    let main = format!("{}/../../examples/slice/slice.p4", env!("CARGO_MANIFEST_DIR"));
+    let mut map = SourceMap::new();
+    let compiled = compile(&main, &Disk, &Default::default(), Until::Elaborated, &mut map);
+    compiled.program.unwrap_or_else(|| panic!("{}", text(&compiled.diagnostics, &map)))
+}
+
+/// Diagnostics as a user sees them.
+pub fn text(found: &[Diagnostic], map: &SourceMap) -> String {
+    found.iter().map(|d| render(d, map, Style::Plain)).collect()
+}
+
+/// `tor` and `nic`, joined by ports 300 and 301, with these regions on `nic`.
+pub fn placement(on_nic: &[&str]) -> Placement {
+    let (tor, nic) = (DeviceIndex(0), DeviceIndex(1));
+    Placement {
+        devices: vec!["tor".into(), "nic".into()],
+        regions: on_nic.iter().map(|r| ((*r).into(), nic)).collect(),
+        ports: [((tor, nic), 300), ((nic, tor), 301)].into(),
+        ..Placement::whole("tor")
+    }
+}
+
+/// A program and its split, the parts compiled from their printed sources.
+pub fn case(whole: Arc<Program>, placement: Placement) -> Case {
+    let mut map = SourceMap::new();
+    let (_, parts, _) =
+        make_parts(&whole, &placement, &mut map).unwrap_or_else(|found| panic!("{}", text(&found, &map)));
+    for part in parts.iter().flatten() {
+        if let Err(errors) = ir::verify::verify(&part.program) {
+            panic!("{errors:#?}");
+        }
+    }
+    Case { whole, parts, placement, registry: p4rack::functions::all() }
+}
+
+/// A v1model program with these declarations and bodies; `hdr.h` and `hdr.g` are headers of two bytes each.
+pub fn small_program(declarations: &str, ingress: &str, egress: &str) -> String {
+    format!(
+        "#include <core.p4>
+#define V1MODEL_VERSION 20200408
+#include <v1model.p4>
+header h_t {{ bit<8> a; bit<8> b; }}
+struct headers {{ h_t h; h_t g; }}
+struct metadata {{ bit<8> x; bit<8> y; bool flag; }}
+parser P(packet_in packet, out headers hdr, inout metadata meta, inout standard_metadata_t std) {{
+    state start {{
+        packet.extract(hdr.h);
+        transition select(hdr.h.a) {{ 1: second; default: accept; }}
+    }}
+    state second {{ packet.extract(hdr.g); transition accept; }}
+}}
+control V(inout headers hdr, inout metadata meta) {{ apply {{ }} }}
+control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {{
+{declarations}
+    apply {{
+{ingress}
+    }}
+}}
+control E(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {{
+    apply {{
+{egress}
+    }}
+}}
+control C(inout headers hdr, inout metadata meta) {{ apply {{ }} }}
+control D(packet_out packet, in headers hdr) {{ apply {{ packet.emit(hdr.h); packet.emit(hdr.g); }} }}
+V1Switch(P(), V(), I(), E(), C(), D()) main;
+"
+    )
+}
+
+/// Compiles a program given as text.
+pub fn compile_text(source: &str, map: &mut SourceMap) -> Arc<Program> {
+    p4rack::reparse::reparse("test.p4", source, map).unwrap_or_else(|found| panic!("{}", text(&found, map)))
+}
