@@ -13,7 +13,7 @@ use crate::value::Value;
 use crate::{Access, table};
 use base_bits::Bits;
 use dataplane_api::{EntryError, Port};
-use ir::Program;
+use ir::{Name, Program};
 
 impl Switch {
     /// Adds an entry and gives its handle. `keys` has one for each key element that is not `selector`, in
@@ -129,6 +129,18 @@ impl Switch {
     /// The keys of a table, those of kind `selector` left out.
     pub fn table_keys(&self, table: &str) -> Result<&[KeySpec], EntryError> {
         Ok(&self.state.tables.by_name(table)?.keys)
+    }
+
+    /// The entries of a table, in the order they were added.
+    pub fn table_entries(&self, table: &str) -> Result<Vec<TableEntry>, EntryError> {
+        let table = self.state.tables.by_name(table)?;
+        Ok(table.entries.iter().map(|(key, entry)| TableEntry::new(table, key, entry)).collect())
+    }
+
+    /// What a table runs on a miss: the action's control-plane name and its data.
+    pub fn table_default(&self, table: &str) -> Result<(Name, Vec<Bits>), EntryError> {
+        let table = self.state.tables.by_name(table)?;
+        Ok(action_view(table, table.default.0, &table.default.1))
     }
 
     /// True if the entries of a table have priorities.
@@ -338,12 +350,12 @@ impl Switch {
         self.state.trace.switch(on);
     }
 
-    /// Takes what was traced since the last time.
+    /// Takes what was traced since the last time; of more than 2^20 events the oldest are kept.
     pub fn take_trace(&mut self) -> Vec<Event> {
         self.state.trace.take()
     }
 
-    /// Switches the log of accesses on or off.
+    /// Switches the log of accesses on or off. It has no bound: take it from time to time.
     pub fn set_access_log(&mut self, on: bool) {
         self.state.accesses.on = on;
     }
@@ -367,6 +379,60 @@ impl Switch {
     pub fn program(&self) -> &Program {
         &self.program
     }
+}
+
+/// An entry as the control plane sees it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TableEntry {
+    /// Counts up from 0 in each table.
+    pub handle: u64,
+    /// One for each key element that is not `selector`.
+    pub keys: Vec<KeyMatch>,
+    /// The greater wins; 0 in tables without priorities.
+    pub priority: i64,
+    /// What it runs.
+    pub run: EntryRun,
+    /// From the source, and not to be changed.
+    pub is_const: bool,
+    /// Of the table's direct counter.
+    pub count: Count,
+}
+
+/// What an entry runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum EntryRun {
+    /// An action, by its control-plane name, with one number for each parameter without direction.
+    Action(Name, Vec<Bits>),
+    /// A member of the table's profile.
+    Member(u32),
+    /// A group of the table's selector.
+    Group(u32),
+}
+
+impl TableEntry {
+    fn new(table: &table::Table, key: &table::EntryKey, entry: &table::Entry) -> TableEntry {
+        let run = match &entry.run {
+            Run::Action(action, data) => {
+                let (action, data) = action_view(table, *action, data);
+                EntryRun::Action(action, data)
+            }
+            Run::Member(member) => EntryRun::Member(*member),
+            Run::Group(group) => EntryRun::Group(*group),
+        };
+        TableEntry {
+            handle: entry.handle,
+            keys: key.keys.clone(),
+            priority: key.priority,
+            run,
+            is_const: entry.is_const,
+            count: entry.count,
+        }
+    }
+}
+
+fn action_view(table: &table::Table, action: u32, data: &[Value]) -> (Name, Vec<Bits>) {
+    let name = table.actions.get(action as usize).map(|a| a.control_plane_name.clone());
+    (name.unwrap_or_default(), data.iter().filter_map(Value::to_key).collect())
 }
 
 fn meters_of(object: &Object) -> Option<&MeterArray> {

@@ -39,6 +39,7 @@ mod wire;
 
 pub use access::{Access, AccessKind};
 pub use base_diag::codes::run as codes;
+pub use control_plane::{EntryRun, TableEntry};
 pub use environment::{Environment, Observation, PassThrough, Recorder, Replayer, Source};
 pub use objects::counter::Count;
 pub use objects::meter::MeterRate;

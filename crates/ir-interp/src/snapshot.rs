@@ -1,8 +1,9 @@
 //! The state that packets can change, in a canonical form for comparing two devices.
 
 use crate::objects::Object;
+use crate::objects::counter::Count;
 use crate::state::State;
-use crate::table::Table;
+use crate::table::{EntryKey, Table};
 use crate::value::Value;
 use crate::wire::encode;
 use base_bits::BitWriter;
@@ -10,7 +11,7 @@ use ir::Program;
 use std::collections::BTreeMap;
 
 /// By control-plane name: registers, counters and meters as index and content of every cell that is not as at
-/// the start; direct ones by the handle of the entry; frame externs as their own snapshot.
+/// the start; direct ones by the key of the entry; frame externs as their own snapshot.
 pub(crate) fn snapshot(program: &Program, state: &State) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     for (instance, object) in program.instances.iter().zip(&state.objects) {
@@ -57,17 +58,23 @@ fn object_bytes(object: &Object) -> Option<Vec<u8>> {
 }
 
 fn direct_counts(table: &Table) -> Vec<u8> {
-    let counted = table.entries.values().filter(|e| e.count != Default::default());
-    counted.flat_map(|e| [e.handle, e.count.packets, e.count.bytes].map(u64::to_be_bytes).concat()).collect()
+    let counted = table.entries.iter().filter(|(_, e)| e.count != Count::default());
+    by_key(counted.map(|(k, e)| (k, [e.count.packets, e.count.bytes].map(u64::to_be_bytes).concat())))
 }
 
 fn direct_meters(table: &Table) -> Vec<u8> {
-    let metered = table.entries.values().filter(|e| !e.meter.bytes().is_empty());
-    metered.flat_map(|e| [e.handle.to_be_bytes().to_vec(), e.meter.bytes()].concat()).collect()
+    let metered = table.entries.iter().filter(|(_, e)| !e.meter.bytes().is_empty());
+    by_key(metered.map(|(k, e)| (k, e.meter.bytes())))
 }
 
-/// The bits of a value, invalid headers as nothing, filled up to whole bytes; with the width in front where it
-/// is not fixed.
+/// In the order of the keys as text, whatever the order of insertion.
+fn by_key<'e>(cells: impl Iterator<Item = (&'e EntryKey, Vec<u8>)>) -> Vec<u8> {
+    let sorted: BTreeMap<String, Vec<u8>> =
+        cells.map(|(key, bytes)| (format!("{:?} {}", key.keys, key.priority), bytes)).collect();
+    sorted.into_iter().flat_map(|(key, bytes)| [key.into_bytes(), bytes].concat()).collect()
+}
+
+/// The bits of a value, invalid headers as nothing, filled up to whole bytes.
 fn value_bytes(value: &Value) -> Vec<u8> {
     let mut out = BitWriter::new();
     encode(value, &mut out);

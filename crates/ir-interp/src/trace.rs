@@ -66,6 +66,9 @@ pub enum Event {
     },
 }
 
+/// Events that are kept until they are taken; then the newest are lost.
+const KEPT: usize = 1 << 20;
+
 /// The events since they were last taken; empty while switched off.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Trace {
@@ -86,7 +89,7 @@ impl Trace {
 
     /// Adds the event that `make` gives, if events are kept.
     pub(crate) fn add(&mut self, make: impl FnOnce() -> Event) {
-        if self.on {
+        if self.on && self.events.len() < KEPT {
             self.events.push(make());
         }
     }

@@ -7,8 +7,8 @@ use base_time::{Duration, Time};
 use common::{Test, conserved};
 use dataplane_api::{Device, DropReason, QueueRecord};
 use ir_interp::{
-    Access, AccessKind, Header, KeyMatch, MeterRate, Observation, Options, Recorder, Replayer, Source,
-    Switch, Value,
+    Access, AccessKind, EntryRun, Header, KeyMatch, MeterRate, Observation, Options, Recorder, Replayer,
+    Source, Switch, Value,
 };
 
 /// A switch with `common.p4` and this ingress and egress body.
@@ -309,6 +309,51 @@ fn state_is_what_packets_changed() {
     assert!(switch.register_read("r", 4).is_err());
     switch.register_reset("r").expect("a register");
     assert_eq!(switch.state()["I.r"], start["I.r"]);
+}
+
+#[test]
+fn entries_can_be_read_back() {
+    let mut switch = ingress(
+        "action to(bit<9> port) { sm.egress_spec = port; }
+         direct_counter(CounterType.packets) hits;
+         table t {
+             key = { hdr.data.op: ternary; }
+             actions = { to; NoAction; }
+             counters = hits;
+             default_action = to(3);
+             const entries = { 1 &&& 3: to(5); }
+         }
+         table u { key = { hdr.data.a: lpm; } actions = { to; } default_action = to(1); }
+         apply { t.apply(); u.apply(); }",
+    );
+    let start = switch.state();
+    assert_eq!(switch.table_default("t"), Ok(("I.to".into(), vec![bits(9, 3)])));
+    let entry = switch.table_entries("t").expect("a table").remove(0);
+    assert_eq!(entry.keys, [KeyMatch::Ternary { value: bits(8, 1), mask: bits(8, 3) }]);
+    assert_eq!(entry.run, EntryRun::Action("I.to".into(), vec![bits(9, 5)]));
+    assert!(entry.is_const);
+    send(&mut switch, &[5, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(switch.table_entries("t").expect("a table")[0].count.packets, 1);
+    assert_ne!(switch.state(), start, "direct counts are state");
+    // What may not be written, and why.
+    let one = |n| [KeyMatch::Exact(bits(8, n))];
+    let refusal =
+        |result: Result<u64, dataplane_api::EntryError>| result.err().map(|e| e.message).unwrap_or_default();
+    assert_eq!(
+        refusal(switch.table_add("t", &one(1), "to", &[bits(9, 1)], None)),
+        "the entries of `I.t` are constant"
+    );
+    assert_eq!(refusal(switch.table_add("x", &one(1), "to", &[], None)), "there is no table `x`");
+    let prefix = |value, prefix_len| [KeyMatch::Lpm { value: bits(16, value), prefix_len }];
+    let mut add = |key: &[KeyMatch], args: &[Bits]| refusal(switch.table_add("u", key, "to", args, None));
+    assert_eq!(add(&prefix(0x1234, 8), &[bits(9, 1)]), "");
+    assert_eq!(add(&prefix(0x12ff, 8), &[bits(9, 1)]), "`I.u` has this entry already");
+    assert_eq!(add(&prefix(0x1234, 17), &[bits(9, 1)]), "`hdr.data.a` has 16 bits, not 17");
+    assert_eq!(add(&prefix(0x1234, 9), &[]), "`I.to` takes 1 values, not 0");
+    assert_eq!(add(&prefix(0x1234, 9), &[bits(32, 512)]), "0x200 does not fit into the 9 bits of `port`");
+    assert_eq!(add(&[], &[bits(9, 1)]), "`I.u` has 1 keys, not 0");
+    assert_eq!(switch.table_delete("u", &prefix(0x1200, 8), None), Ok(()));
+    assert!(switch.table_delete("u", &prefix(0x1200, 8), None).is_err());
 }
 
 #[test]

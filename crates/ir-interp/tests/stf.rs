@@ -17,6 +17,7 @@ tests! {
     checksums
     clones
     hash
+    headers
     language
     multicast
     objects
