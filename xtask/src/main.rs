@@ -1,6 +1,7 @@
 //! The project's own checks: `cargo xtask COMMAND`.
 
 mod build_time;
+mod conformance;
 mod tidy;
 
 use std::process::ExitCode;
@@ -9,6 +10,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
 
   tidy                 layers, purity, crate manifests, file sizes, paths
   build-time SECONDS   build the command from nothing and fail past the budget
+  conformance --suite DIR
+                       check the programs of a p4c checkout and compare with its reference outputs
 ";
 
 fn main() -> ExitCode {
@@ -20,6 +23,7 @@ fn main() -> ExitCode {
             Ok(budget) => build_time::run(budget),
             Err(_) => usage(),
         },
+        ["conformance", "--suite", suite] => conformance::run(suite),
         _ => usage(),
     }
 }

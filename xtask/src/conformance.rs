@@ -1,0 +1,189 @@
+//! `conformance --suite DIR`: the front end beside p4c's public test data.
+//!
+//! `DIR` is a checkout of p4lang/p4c; nothing of it is kept. Every program of its samples must be accepted, every one
+//! of its errors rejected, with the first error on the line that the reference output names. Each program is checked
+//! by a process of its own, whose CPU time is measured.
+
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// What the command found about one program.
+struct Checked {
+    accepted: bool,
+    /// Line of the first error in the program itself.
+    line: Option<u64>,
+    /// The first error, for the list of disagreements.
+    error: String,
+    cpu_us: i64,
+    crashed: bool,
+}
+
+/// Runs all and prints counts, times and every disagreement.
+pub fn run(suite: &str) -> ExitCode {
+    let suite = Path::new(suite);
+    let Some(binary) = build() else { return ExitCode::FAILURE };
+    let include = foreign_includes(suite);
+    let checker = Checker { binary, include };
+    let samples = suite.join("testdata/p4_16_samples");
+    let mut programs = programs(&samples);
+    for folder in ["dash", "pins", "parser-inline"] {
+        programs.extend(self::programs(&samples.join(folder)));
+    }
+    programs.extend([samples.join("fabric_20190420/fabric.p4"), samples.join("omec/up4.p4")]);
+    programs.retain(|p| p.is_file());
+    if programs.is_empty() {
+        eprintln!(
+            "conformance: `{}` is no checkout of p4c: it has no testdata/p4_16_samples",
+            suite.display()
+        );
+        return ExitCode::FAILURE;
+    }
+    let mut times = vec![];
+    let accepted = checker.accept(&programs, &mut times);
+    let rejected = checker.reject(suite);
+    times.sort_unstable();
+    let at = |share: usize| times.get((times.len().max(1) - 1) * share / 100).copied().unwrap_or(0);
+    println!("accepted  {accepted} of {} programs", programs.len());
+    println!("rejected  {rejected}");
+    println!("cpu time  median {} us, 99th percentile {} us, a process each", at(50), at(99));
+    ExitCode::SUCCESS
+}
+
+struct Checker {
+    binary: PathBuf,
+    include: PathBuf,
+}
+
+impl Checker {
+    fn accept(&self, programs: &[PathBuf], times: &mut Vec<i64>) -> usize {
+        let mut accepted = 0;
+        for program in programs {
+            let checked = self.check(program);
+            times.push(checked.cpu_us);
+            match checked.accepted {
+                true => accepted += 1,
+                false => println!("refused   {}: {}", show(program), checked.error),
+            }
+        }
+        accepted
+    }
+
+    fn reject(&self, suite: &Path) -> String {
+        let (mut all, mut rejected, mut same_line, mut with_line) = (0, 0, 0, 0);
+        for program in programs(&suite.join("testdata/p4_16_errors")) {
+            all += 1;
+            let reference = reference_line(suite, &program);
+            let checked = self.check(&program);
+            if checked.crashed {
+                println!("crashed   {}", show(&program));
+            }
+            if checked.accepted {
+                println!("accepted  {}: the reference has an error in line {reference:?}", show(&program));
+                continue;
+            }
+            rejected += 1;
+            let Some(expected) = reference else { continue };
+            with_line += 1;
+            match checked.line == Some(expected) {
+                true => same_line += 1,
+                false => println!("line      {}: {expected} expected; {}", show(&program), checked.error),
+            }
+        }
+        format!(
+            "{rejected} of {all} programs; first error on the reference's line in {same_line} of {with_line}"
+        )
+    }
+
+    fn check(&self, program: &Path) -> Checked {
+        let before = children_us();
+        let output = Command::new(&self.binary)
+            .args(["check", "--format", "json", "-I"])
+            .arg(&self.include)
+            .arg(program)
+            .output();
+        let cpu_us = children_us() - before;
+        let Ok(output) = output else {
+            return Checked {
+                accepted: false,
+                line: None,
+                error: "cannot be run".into(),
+                cpu_us,
+                crashed: true,
+            };
+        };
+        let results: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let diagnostics = results[0]["diagnostics"].as_array().cloned().unwrap_or_default();
+        let first = diagnostics.iter().find(|d| d["severity"] == "error");
+        let line = first.and_then(|d| d["labels"][0]["line"].as_u64());
+        let error = first.map_or(String::new(), |d| {
+            let text = |v: &Value| v.as_str().unwrap_or_default().to_string();
+            let (code, title, label) = (text(&d["code"]), text(&d["title"]), text(&d["labels"][0]["text"]));
+            format!("line {}: {code} {title} ({label})", line.unwrap_or(0))
+        });
+        let crashed = !matches!(output.status.code(), Some(0 | 1));
+        Checked { accepted: output.status.success(), line, error, cpu_us, crashed }
+    }
+}
+
+/// The line of the first error in the reference's output.
+fn reference_line(suite: &Path, program: &Path) -> Option<u64> {
+    let name = format!("{}-stderr", show(program));
+    let text = fs::read_to_string(suite.join("testdata/p4_16_errors_outputs").join(name)).ok()?;
+    let line = text.lines().find(|l| l.contains("error:") && !l.contains("warning:"))?;
+    let (_, rest) = line.split_once(".p4(")?;
+    rest.split(')').next()?.parse().ok()
+}
+
+/// Builds the command in the release profile.
+fn build() -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let status =
+        Command::new(env!("CARGO")).args(["build", "--release", "-p", "cli"]).current_dir(&root).status();
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    status.is_ok_and(|s| s.success()).then(|| target.join("release/p4rack"))
+}
+
+/// The suite's architecture files that are not built in: ours are to be tried.
+fn foreign_includes(suite: &Path) -> PathBuf {
+    let target = std::env::temp_dir().join(format!("p4rack-conformance-{}", std::process::id()));
+    let source = suite.join("p4include");
+    let ours: Vec<&str> = p4_arch::include_names().collect();
+    for file in files(&source) {
+        let Ok(name) = file.strip_prefix(&source) else { continue };
+        if ours.iter().any(|o| Path::new(o) == name) {
+            continue;
+        }
+        let to = target.join(name);
+        // What cannot be copied shows as a program that is refused.
+        let _ = fs::create_dir_all(to.parent().unwrap_or(&target));
+        let _ = fs::copy(&file, to);
+    }
+    target
+}
+
+fn programs(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path());
+    let mut list: Vec<_> = entries.filter(|p| p.extension().is_some_and(|e| e == "p4")).collect();
+    list.sort();
+    list
+}
+
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let entries: Vec<_> = fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    entries.into_iter().flat_map(|p| if p.is_dir() { files(&p) } else { vec![p] }).collect()
+}
+
+fn show(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().to_string()
+}
+
+/// CPU time of all child processes so far, in microseconds.
+fn children_us() -> i64 {
+    getrusage(UsageWho::RUSAGE_CHILDREN)
+        .map(|usage| usage.user_time().num_microseconds() + usage.system_time().num_microseconds())
+        .unwrap_or(0)
+}
