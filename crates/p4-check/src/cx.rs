@@ -1,12 +1,16 @@
 //! The checker's state and the helpers that every rule uses.
 
+use std::cell::RefCell;
+
 use base_diag::{Code, Diagnostic, Diagnostics, Span};
 use p4_syntax::ast;
+use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use crate::codes;
 use crate::scope::{Def, Scopes};
 use crate::typed::{Extern, Function, Id, Name, Program, Table, Type};
+use crate::types::facts::Facts;
 use crate::types::infer::InferTable;
 
 /// Where a statement or expression stands: some calls are allowed only in some places.
@@ -27,12 +31,17 @@ pub(crate) enum Place {
     Method,
 }
 
+/// After so many errors no nearest names are looked for.
+const MAX_SUGGESTIONS: usize = 100;
+
 /// The state of one check.
 pub(crate) struct Checker {
     pub(crate) program: Program,
     pub(crate) diags: Diagnostics,
     pub(crate) scopes: Scopes,
     pub(crate) infer: InferTable,
+    /// What is known of types already.
+    pub(crate) facts: RefCell<FxHashMap<Type, Facts>>,
     pub(crate) place: Place,
     /// The return type of the function or method being checked; `None` where `return` takes no value.
     pub(crate) returns: Option<Type>,
@@ -54,6 +63,7 @@ impl Checker {
             diags: Diagnostics::new(),
             scopes: Scopes::new(),
             infer: InferTable::default(),
+            facts: RefCell::default(),
             place: Place::TopLevel,
             returns: None,
             loops: 0,
@@ -129,7 +139,8 @@ impl Checker {
             Some(binding) => binding.def.clone(),
             None if name.is_empty() => Def::Error,
             None => {
-                let near = self.scopes.nearest(name, fits);
+                let many = self.diags.error_count() > MAX_SUGGESTIONS;
+                let near = if many { None } else { self.scopes.nearest(name, fits) };
                 let mut diagnostic =
                     Diagnostic::error(codes::UNKNOWN_NAME, format!("unknown {wanted} `{name}`"))
                         .at(path.span, "not declared before this use");

@@ -1,5 +1,6 @@
 //! Types: reading them from the source, showing them, comparing them, inferring them.
 
+pub(crate) mod facts;
 pub(crate) mod infer;
 pub(crate) mod nesting;
 pub(crate) mod properties;

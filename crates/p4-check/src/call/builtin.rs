@@ -114,7 +114,7 @@ impl Checker {
                     "its size is not fixed",
                 );
             }
-            ("packet_out", "emit") if !self.can_emit(&ty) => {
+            ("packet_out", "emit") if !self.facts(&ty).emitted => {
                 let what = self.program.describe_type(&ty);
                 self.error(codes::BAD_ARGUMENTS, at, format!("{what} cannot be emitted"), "only headers can");
             }
@@ -164,18 +164,5 @@ impl Checker {
         let types = self.field_types(id, &args);
         let fields = self.program.structs[id].fields.iter().zip(&types);
         fields.filter(|(_, t)| self.contains_varbit(t)).map(|(f, _)| f.name.clone()).collect()
-    }
-
-    fn can_emit(&self, ty: &Type) -> bool {
-        match self.infer.shallow(ty) {
-            Type::Struct(id, args) => match self.program.structs[id].kind {
-                StructKind::Header | StructKind::Union => true,
-                StructKind::Struct => self.field_types(id, &args).iter().all(|t| self.can_emit(t)),
-            },
-            Type::Array(element, _) => self.can_emit(&element),
-            Type::Tuple(members) => members.iter().all(|t| self.can_emit(t)),
-            Type::Var(_) | Type::Error => true,
-            _ => false,
-        }
     }
 }

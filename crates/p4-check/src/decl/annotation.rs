@@ -1,6 +1,6 @@
 //! Annotations: structured ones are checked, unstructured ones read as values where they are values (P4-16 §20).
 
-use base_diag::{Diagnostic, Span};
+use base_diag::Diagnostic;
 use num_bigint::BigInt;
 use p4_syntax::ast::{self, AnnotationToken, AnnotationTokenKind};
 

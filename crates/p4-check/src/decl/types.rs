@@ -11,6 +11,7 @@ use crate::typed::{
     Annotations, Constant, Decl, Enum, EnumMember, Field, Id, NewType, Struct, StructKind, Type, TypeVar,
     Typedef,
 };
+use crate::types::facts::MAX_LEAVES;
 
 impl Checker {
     /// Declares type parameters in the innermost scope.
@@ -55,7 +56,13 @@ impl Checker {
             annotations,
             span: d.span,
         });
-        self.bind(&d.name, Def::Struct(id));
+        let args: Vec<Type> = self.program.structs[id].type_params.iter().map(|&v| Type::Var(v)).collect();
+        if self.facts(&Type::Struct(id, args.into())).leaves > MAX_LEAVES {
+            self.too_large(d.name.span);
+            self.bind(&d.name, Def::Error);
+        } else {
+            self.bind(&d.name, Def::Struct(id));
+        }
         id
     }
 

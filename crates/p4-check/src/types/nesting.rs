@@ -32,8 +32,12 @@ impl Checker {
                 Type::Enum(id) if self.program.enums[id].underlying.is_some() => None,
                 Type::Enum(_) => Some("an enum without underlying type has no bits in a packet"),
                 Type::Struct(id, args) if self.program.structs[id].kind == StructKind::Struct => {
-                    let bad = self.field_types(id, &args).iter().any(|t| self.bad_field(kind, t).is_some());
-                    bad.then_some("it has fields that a header cannot have")
+                    let whole = Type::Struct(id, args.clone());
+                    let sized =
+                        self.facts(&whole).size.is_some() || whole.any(&mut |t| matches!(t, Type::Var(_)));
+                    let flat = sized
+                        && self.field_types(id, &args).iter().all(|t| self.bad_field(kind, t).is_none());
+                    (!flat).then_some("it has fields that a header cannot have")
                 }
                 Type::Struct(..) => Some("headers do not nest"),
                 Type::Array(element, _) => self.bad_field(kind, &element),

@@ -14,7 +14,7 @@ impl Program {
     }
 
     fn write_type(&self, out: &mut String, ty: &Type, depth: u32) {
-        if depth > 20 {
+        if depth > 5 {
             out.push_str("...");
             return;
         }

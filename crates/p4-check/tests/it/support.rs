@@ -33,6 +33,13 @@ pub fn run(source: &str) -> (Program, Vec<Diagnostic>, SourceMap) {
     (program, diagnostics, map)
 }
 
+/// As [`run`]; `None` if the program does not parse.
+pub fn try_run(source: &str) -> Option<(Program, Vec<Diagnostic>)> {
+    let mut map = SourceMap::new();
+    let parsed = parse("t.p4", &One(source.into()), &Options::default(), &mut map);
+    parsed.diagnostics.is_empty().then(|| p4_check::check(&parsed.program))
+}
+
 /// Draws the diagnostics of a program into it and compares.
 pub fn check(expect: Expect) {
     let source = plain(expect.data());

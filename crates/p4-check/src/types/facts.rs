@@ -1,0 +1,131 @@
+//! What a type allows, worked out once for each type: its size, whether it is compared, defaulted, emitted.
+//!
+//! Records nest, so that a type of a few lines can have more parts than there are atoms: every part is looked at
+//! once, and types with too many leaves are refused where they are declared.
+
+use crate::cx::Checker;
+use crate::typed::{StructKind, Type};
+
+/// No type has more single values than this.
+pub(crate) const MAX_LEAVES: u64 = 1 << 20;
+
+/// No type has more nodes than this in its own text, typedefs written out.
+pub(crate) const MAX_NODES: u32 = 20_000;
+
+/// Facts of a type.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts {
+    /// Least and greatest size in bits (P4-16 §9.1); `None` if it has no size or depends on type variables.
+    pub(crate) size: Option<(u64, u64)>,
+    /// How many single values it is made of.
+    pub(crate) leaves: u64,
+    /// Some part is a `varbit`.
+    pub(crate) varbit: bool,
+    /// Values can be compared with `==`.
+    pub(crate) comparable: bool,
+    /// `...` can stand for a value (P4-16 §7.3).
+    pub(crate) has_default: bool,
+    /// `packet_out.emit` takes it.
+    pub(crate) emitted: bool,
+}
+
+impl Facts {
+    fn leaf(size: Option<u32>, comparable: bool, has_default: bool) -> Facts {
+        let size = size.map(|w| (w.into(), w.into()));
+        Facts { size, leaves: 1, varbit: false, comparable, has_default, emitted: false }
+    }
+
+    /// Of a value made of parts; `emitted` if all parts are.
+    fn of_parts(parts: impl Iterator<Item = Facts>) -> Facts {
+        let none = Facts {
+            size: Some((0, 0)),
+            leaves: 0,
+            varbit: false,
+            comparable: true,
+            has_default: true,
+            emitted: true,
+        };
+        parts.fold(none, |all, part| Facts {
+            size: all
+                .size
+                .zip(part.size)
+                .and_then(|((a, b), (c, d))| Some((a.checked_add(c)?, b.checked_add(d)?))),
+            leaves: all.leaves.saturating_add(part.leaves),
+            varbit: all.varbit || part.varbit,
+            comparable: all.comparable && part.comparable,
+            has_default: all.has_default && part.has_default,
+            emitted: all.emitted && part.emitted,
+        })
+    }
+
+    fn times(self, n: u32) -> Facts {
+        let size = self.size.and_then(|(a, b)| Some((a.checked_mul(n.into())?, b.checked_mul(n.into())?)));
+        Facts { size, leaves: self.leaves.saturating_mul(n.into()), ..self }
+    }
+}
+
+impl Checker {
+    pub(crate) fn facts(&self, ty: &Type) -> Facts {
+        let ty = self.infer.shallow(ty);
+        let memo = matches!(ty, Type::Struct(..) | Type::Tuple(_) | Type::Array(..) | Type::NewType(_));
+        if memo && let Some(facts) = self.facts.borrow().get(&ty) {
+            return *facts;
+        }
+        let facts = self.work_out(&ty);
+        if memo && !self.infer.is_open(&ty) {
+            self.facts.borrow_mut().insert(ty, facts);
+        }
+        facts
+    }
+
+    fn work_out(&self, ty: &Type) -> Facts {
+        match ty {
+            Type::Error => Facts::leaf(None, true, true),
+            Type::Bool => Facts::leaf(Some(1), true, true),
+            Type::Int | Type::String | Type::ErrorCode => Facts::leaf(None, true, true),
+            Type::MatchKind => Facts::leaf(None, true, false),
+            Type::Bit(w) | Type::Signed(w) => Facts::leaf(Some(*w), true, true),
+            Type::Varbit(w) => {
+                Facts { varbit: true, size: Some((0, (*w).into())), ..Facts::leaf(None, true, true) }
+            }
+            Type::NewType(id) => Facts { emitted: false, ..self.facts(&self.program.new_types[*id].of) },
+            Type::Enum(id) => match &self.program.enums[*id].underlying {
+                Some(under) => self.facts(under),
+                None => Facts::leaf(None, true, true),
+            },
+            Type::Struct(id, args) => {
+                let fields = self.field_types(*id, args);
+                let whole = Facts::of_parts(fields.iter().map(|t| self.facts(t)));
+                match self.program.structs[*id].kind {
+                    StructKind::Struct => whole,
+                    StructKind::Header => Facts { has_default: true, emitted: true, ..whole },
+                    StructKind::Union => {
+                        let sizes: Option<Vec<(u64, u64)>> =
+                            fields.iter().map(|t| self.facts(t).size).collect();
+                        let size = sizes.map(|s| {
+                            let least = s.iter().map(|s| s.0).min().unwrap_or(0);
+                            (least, s.iter().map(|s| s.1).max().unwrap_or(0))
+                        });
+                        Facts { size, has_default: true, emitted: true, ..whole }
+                    }
+                }
+            }
+            Type::Tuple(members) => Facts::of_parts(members.iter().map(|t| self.facts(t))),
+            Type::Array(element, n) => self.facts(element).times(*n),
+            Type::List(element) => {
+                Facts { size: None, has_default: false, emitted: false, ..self.facts(element) }
+            }
+            Type::Var(_) => Facts { emitted: true, ..Facts::leaf(None, false, true) },
+            _ => Facts::leaf(None, false, false),
+        }
+    }
+
+    /// True if the type's own text has more than [`MAX_NODES`] nodes.
+    pub(crate) fn is_huge(&self, ty: &Type) -> bool {
+        let mut nodes = 0;
+        ty.any(&mut |_| {
+            nodes += 1;
+            nodes > MAX_NODES
+        })
+    }
+}
