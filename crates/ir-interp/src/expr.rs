@@ -102,8 +102,8 @@ impl<A: Arch> Machine<'_, A> {
     /// Bits beyond the base read as zero.
     fn eval_slice_plus(&mut self, base: &Expr, start: &Expr, width: u32) -> Result<Value, Stop> {
         let bits = self.eval_bits(base)?;
-        let start = self.eval_bits(start)?;
-        Ok(Value::Bits(bits.shr(&start).resize(width)))
+        let start = self.eval(start)?.to_index().map_or(u64::MAX, u64::from);
+        Ok(Value::Bits(bits.shr_by(start).resize(width)))
     }
 
     fn eval_aggregate(&mut self, parts: &[Expr], ty: &Type) -> Result<Value, Stop> {
@@ -124,7 +124,7 @@ impl<A: Arch> Machine<'_, A> {
 
     fn eval_index(&mut self, base: &Expr, index: &Expr, ty: &Type) -> Result<Value, Stop> {
         let stack = self.eval(base)?;
-        let index = self.eval(index)?.to_key().and_then(|bits| bits.to_u32());
+        let index = self.eval(index)?.to_index();
         let found = index.and_then(|i| stack.part(i)).cloned();
         Ok(found.unwrap_or_else(|| Value::zero(self.program, ty)))
     }

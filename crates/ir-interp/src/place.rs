@@ -38,7 +38,7 @@ impl<A: Arch> Machine<'_, A> {
             ExprKind::Field(base, field) => self.place_part(base, *field),
             ExprKind::Index(base, index) => {
                 let place = self.place(base)?;
-                let index = self.eval(index)?.to_key().and_then(|bits| bits.to_u32());
+                let index = self.eval(index)?.to_index();
                 let size = if let Type::Stack(_, size) = &base.ty { *size } else { 0 };
                 Ok(step(place, index.filter(|i| *i < size)))
             }
@@ -70,7 +70,7 @@ impl<A: Arch> Machine<'_, A> {
     /// Bits beyond the base are left out; if none remain the place is lost.
     fn place_slice_plus(&mut self, base: &Expr, start: &Expr, width: u32) -> Result<Place, Stop> {
         let mut place = self.place(base)?;
-        let start = self.eval(start)?.to_key().and_then(|bits| bits.to_u32()).unwrap_or(u32::MAX);
+        let start = self.eval(start)?.to_index().unwrap_or(u32::MAX);
         let top = self.width_of(&base.ty).checked_sub(1);
         match (top, width.checked_sub(1)) {
             (Some(top), Some(more)) if start <= top => {

@@ -124,6 +124,14 @@ impl Value {
         }
     }
 
+    /// As an index or shift amount, if it fits.
+    pub(crate) fn to_index(&self) -> Option<u32> {
+        match self {
+            Value::Int(n) => u32::try_from(n).ok(),
+            value => value.to_key()?.to_u32(),
+        }
+    }
+
     /// The value of type `ty` whose [`to_key`](Value::to_key) is `bits`, cut or zero-extended to its width;
     /// `None` for types without one.
     pub fn from_key(program: &Program, ty: &Type, bits: &Bits) -> Option<Value> {
