@@ -7,6 +7,9 @@ use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer,
 use crate::source::{File, SourceMap};
 use crate::{Diagnostic, Label, Severity, Span};
 
+/// Longer lines, in bytes, are not shown: no one reads them, and laying them out takes long.
+const MAX_LINE: u32 = 5000;
+
 /// How to render.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Style {
@@ -102,6 +105,11 @@ fn same_stretch(file: &File, a: u32, b: u32) -> bool {
     real == told && file.presumed_name(a) == file.presumed_name(b)
 }
 
+fn line_length(file: &File, at: u32) -> u32 {
+    let (start, end) = file.line_range(file.line_of(at));
+    end - start
+}
+
 fn snippet<'a>(file: &'a File, marks: &[&'a Mark]) -> Option<Element<'a>> {
     let first = marks.iter().map(|m| m.span.lo).min()?;
     let end = file.base() + file.text().len() as u32;
@@ -111,6 +119,14 @@ fn snippet<'a>(file: &'a File, marks: &[&'a Mark]) -> Option<Element<'a>> {
     let source = file.text().get((start - file.base()) as usize..(stop - file.base()) as usize)?;
     if file.is_generated() {
         return Some(Element::Origin(Origin::path(file.name().as_str())));
+    }
+    if marks.iter().any(|m| line_length(file, m.span.lo) > MAX_LINE) {
+        let primary = marks.iter().find(|m| m.primary).or(marks.first())?.span.lo;
+        let (line_start, _) = file.line_range(file.line_of(primary));
+        let column = (primary - line_start) as usize + 1;
+        let origin = Origin::path(file.presumed_name(primary).as_str());
+        let line = file.presumed_line(primary) as usize;
+        return Some(Element::Origin(origin.line(line).char_column(column)));
     }
     let annotations = marks.iter().map(|m| {
         let kind = if m.primary { AnnotationKind::Primary } else { AnnotationKind::Context };
@@ -229,6 +245,21 @@ mod tests {
                     | - unlike this
                     |
                     = note: included from a.p4:2
+            "#]],
+        );
+    }
+
+    #[test]
+    fn endless_lines_are_not_shown() {
+        let mut map = SourceMap::new();
+        map.add_file("a.p4", format!("{}?", "x".repeat(10_000)), Span::NONE).unwrap();
+        let diagnostic = Diagnostic::error(Code(101), "invalid character `?`").at(find(&map, 0, "?"), "here");
+        check(
+            &diagnostic,
+            &map,
+            expect![[r#"
+                error[P4R0101]: invalid character `?`
+                 --> a.p4:1:10001
             "#]],
         );
     }

@@ -1,6 +1,6 @@
 //! Broken input of every kind: no panic, no hang, no unbounded memory, and whatever is accepted comes back.
 //!
-//! Each target runs `P4_FUZZ_CASES` cases (400 unless set), from `P4_FUZZ_SEED` on.
+//! Each target runs `P4_FUZZ_CASES` cases (150 unless set), from `P4_FUZZ_SEED` on.
 
 mod common;
 mod generate;
@@ -16,7 +16,7 @@ fn setting(name: &str, default: u64) -> u64 {
 
 fn each_case(run: impl Fn(&mut Pcg64Mcg, u64)) {
     let first = setting("P4_FUZZ_SEED", 0);
-    for seed in first..first + setting("P4_FUZZ_CASES", 400) {
+    for seed in first..first + setting("P4_FUZZ_CASES", 150) {
         run(&mut Pcg64Mcg::seed_from_u64(seed), seed);
     }
 }
@@ -183,7 +183,6 @@ fn deep_nesting() {
     ];
     for (open, frame) in around {
         for times in [100, 1_000, 100_000] {
-            eprintln!("{open} {times}");
             survives(&frame.replace("{}", &open.repeat(times)));
         }
     }

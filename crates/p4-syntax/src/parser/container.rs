@@ -171,7 +171,8 @@ impl Parser<'_> {
         if seen && !self.ends_state() {
             let label = "nothing may follow the transition";
             self.error(syntax::UNEXPECTED, "expected `}` behind the transition", self.span(), label);
-            while !matches!(self.kind(), TokenKind::RBrace | TokenKind::Eof) && !self.begins_declaration() {
+            while !self.ends_state() || self.at(TokenKind::Transition) {
+                self.bump();
                 self.skip_statement();
             }
         }
