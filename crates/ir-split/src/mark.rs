@@ -1,9 +1,10 @@
 //! Regions as marked in the source: `@region("Name") { ... }` in the body of ingress or egress.
 
 use crate::section::Half;
+use crate::state::uses_of_block;
 use base_diag::codes::split as codes;
 use base_diag::{Diagnostic, Span};
-use ir::{Block, Name, Program, Stmt, StmtKind, visit};
+use ir::{Block, ControlId, Name, Program, Stmt, StmtKind, visit};
 
 /// A marked region.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -16,16 +17,20 @@ pub struct Mark {
     pub span: Span,
     /// The innermost marked region around it.
     pub inside: Option<Name>,
+    /// Control-plane names of the tables that it applies, inner regions included.
+    pub tables: Vec<Name>,
+    /// Control-plane names of the extern instances that it uses, inner regions included.
+    pub state: Vec<Name>,
 }
 
 /// Finds the marks of a program, in source order; a misplaced or doubled one is refused.
 pub fn marks(program: &Program) -> Result<Vec<Mark>, Vec<Diagnostic>> {
-    let mut finder = Finder { marks: vec![], diagnostics: vec![] };
+    let mut finder = Finder { program, marks: vec![], diagnostics: vec![] };
     let stages = [("ingress", Half::Ingress), ("egress", Half::Egress)];
     let bodies = stages.map(|(stage, half)| (program.stage_control(stage), half));
     for (id, half) in bodies {
         if let Some(id) = id {
-            finder.block(&program.control(id).body, half, None, true);
+            finder.block(&program.control(id).body, At { half, control: id, inside: None, allowed: true });
         }
     }
     for (index, control) in program.controls.iter().enumerate() {
@@ -46,31 +51,59 @@ pub fn marks(program: &Program) -> Result<Vec<Mark>, Vec<Diagnostic>> {
     }
 }
 
-struct Finder {
+struct Finder<'a> {
+    program: &'a Program,
     marks: Vec<Mark>,
     diagnostics: Vec<Diagnostic>,
 }
 
-impl Finder {
-    fn block(&mut self, block: &Block, half: Half, inside: Option<&Name>, allowed: bool) {
+/// Where the walk is.
+#[derive(Clone, Copy)]
+struct At<'n> {
+    half: Half,
+    control: ControlId,
+    inside: Option<&'n Name>,
+    /// Not in a loop.
+    allowed: bool,
+}
+
+impl Finder<'_> {
+    fn block(&mut self, block: &Block, at: At<'_>) {
         for stmt in &block.stmts {
-            self.stmt(stmt, half, inside, allowed);
+            self.stmt(stmt, at);
         }
     }
 
-    fn stmt(&mut self, stmt: &Stmt, half: Half, inside: Option<&Name>, allowed: bool) {
+    fn stmt(&mut self, stmt: &Stmt, at: At<'_>) {
         if let StmtKind::Block(block) = &stmt.kind
             && let Some(name) = block.region()
         {
-            match allowed {
-                true => self.add(Mark { name: name.clone(), half, span: stmt.span, inside: inside.cloned() }),
+            match at.allowed {
+                true => self.add(self.mark(&name, stmt.span, block, at)),
                 false => self.refuse(stmt.span, "a loop runs on one device"),
             }
-            self.block(block, half, Some(&name), allowed);
+            self.block(block, At { inside: Some(&name), ..at });
             return;
         }
         let in_loop = matches!(stmt.kind, StmtKind::For { .. } | StmtKind::ForIn { .. });
-        visit::blocks(stmt, &mut |inner| self.block(inner, half, inside, allowed && !in_loop));
+        visit::blocks(stmt, &mut |inner| self.block(inner, At { allowed: at.allowed && !in_loop, ..at }));
+    }
+
+    fn mark(&self, name: &Name, span: Span, block: &Block, at: At<'_>) -> Mark {
+        let uses = uses_of_block(self.program, at.control, block);
+        let tables = &self.program.control(at.control).tables;
+        Mark {
+            name: name.clone(),
+            half: at.half,
+            span,
+            inside: at.inside.cloned(),
+            tables: uses.tables.iter().map(|t| tables[t.index()].control_plane_name.clone()).collect(),
+            state: uses
+                .instances
+                .iter()
+                .map(|i| self.program.instance(*i).control_plane_name.clone())
+                .collect(),
+        }
     }
 
     fn add(&mut self, mark: Mark) {

@@ -46,19 +46,13 @@ pub fn regions(program: &Program) -> Result<Vec<Region>, Vec<Diagnostic>> {
     let analyze = |mark: &ir_split::Mark| {
         let result = split(program, &alone(&mark.name));
         let sections = result.as_ref().map(|s| s.sections.as_slice()).unwrap_or_default();
-        let own = sections.iter().filter(|s| s.region == mark.name);
-        let names = |pick: fn(&SectionInfo) -> &Vec<Name>| {
-            let mut names: Vec<String> = own.clone().flat_map(pick).map(ToString::to_string).collect();
-            names.sort();
-            names.dedup();
-            names
-        };
+        let names = |list: &[Name]| list.iter().map(ToString::to_string).collect();
         Region {
             name: mark.name.to_string(),
             half: if mark.half == Half::Ingress { "ingress" } else { "egress" },
             inside: mark.inside.as_ref().map(ToString::to_string),
-            tables: names(|s| &s.tables),
-            state: names(|s| &s.state),
+            tables: names(&mark.tables),
+            state: names(&mark.state),
             cut: match &result {
                 Ok(_) => Ok(cut(sections, &mark.name)),
                 Err(found) => Err(found.iter().map(reason).collect()),
