@@ -83,6 +83,10 @@ impl Diagnostic {
 
     /// A warning that users can switch off by `name`.
     pub fn warning(code: Code, name: &'static str, title: impl Into<String>) -> Diagnostic {
+        debug_assert!(
+            crate::WARNINGS.iter().any(|(known, _)| *known == name),
+            "`{name}` is in no list of warnings"
+        );
         Diagnostic { severity: Severity::Warning, warning: Some(name), ..Diagnostic::error(code, title) }
     }
 

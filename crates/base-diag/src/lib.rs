@@ -12,6 +12,7 @@ mod sink;
 mod source;
 mod span;
 mod suggest;
+mod warnings;
 
 pub use diagnostic::{Code, Diagnostic, Label, ParseCodeError, Severity};
 pub use json::to_json;
@@ -20,3 +21,4 @@ pub use sink::Diagnostics;
 pub use source::{Expansion, File, FileId, Position, SourceMap, TooLarge};
 pub use span::{ExpansionId, Span};
 pub use suggest::did_you_mean;
+pub use warnings::{WARNINGS, WarningPolicy};

@@ -148,6 +148,21 @@ fn usage_mistakes_give_status_2() {
 }
 
 #[test]
+fn warnings_are_switched_by_name() {
+    let program = directory("warnings").join("w.p4");
+    std::fs::write(&program, "control c(inout bit<8> a) { apply { bit<8> b = 1; } }\n").expect("it is written");
+    let program = program.display().to_string();
+    let check = |flag: &[&str]| p4rack(&[&["check"], flag, &[program.as_str()]].concat());
+    let plain = check(&[]);
+    assert!(plain.status.success() && stderr(&plain).contains("unused"), "{}", stderr(&plain));
+    assert_eq!(stderr(&check(&["--Wdisable=unused"])), "");
+    assert_eq!(check(&["--Werror"]).status.code(), Some(1));
+    assert_eq!(check(&["--Werror=shadow"]).status.code(), Some(0));
+    let wrong = check(&["--Wdisable=unusd"]);
+    assert!(wrong.status.code() == Some(2) && stderr(&wrong).contains("did you mean `unused`?"));
+}
+
+#[test]
 fn explain_knows_its_codes() {
     assert!(stdout(&p4rack(&["explain", "P4R0506"])).contains("invalid"));
     assert!(stdout(&p4rack(&["explain"])).contains("P4R0506"));

@@ -103,16 +103,8 @@ impl Flow<'_> {
             }
             StmtKind::Call(call) => self.call_backward(control, call, facts, live),
             StmtKind::Apply(table) => self.table_backward(control, *table, facts, live),
-            StmtKind::SetValid(place, valid) => {
-                if let (true, Some(header)) = (*valid, self.places.header_of(control, place)) {
-                    for &leaf in &self.places.header(header).leaves {
-                        if live.live.contains(leaf) && !facts.is_valid(header) {
-                            live.hidden.insert(leaf);
-                        }
-                    }
-                }
-                live
-            }
+            // A header that becomes valid has zero in its fields, on either side of a cut.
+            StmtKind::SetValid(..) => live,
             StmtKind::If(cond, yes, no) => {
                 let after = self.expr_forward(control, cond, facts.clone());
                 let taken = self.assume(control, cond, true, after.clone());

@@ -154,7 +154,7 @@ fn fields_of_headers_that_may_be_invalid_do_not_travel() {
         "",
         "hdr.h.setInvalid(); @region(\"R\") { meta.y = 1; } hdr.h.setValid(); hdr.h.a = 1;",
         "",
-        expect!["P4R0506 `hdr.h.b` may be read while invalid | the cut before `R`"],
+        expect!["split"],
     );
     check(
         "",

@@ -2,7 +2,7 @@
 
 use super::Preprocessor;
 use crate::output::{self, Format};
-use base_diag::{Severity, SourceMap};
+use base_diag::{Severity, SourceMap, WARNINGS, WarningPolicy};
 use p4rack::{Disk, Until, compile};
 use serde_json::json;
 use std::process::ExitCode;
@@ -15,6 +15,12 @@ pub struct Args {
     programs: Vec<String>,
     #[command(flatten)]
     preprocessor: Preprocessor,
+    /// Switch a warning off, or all
+    #[arg(long = "Wdisable", value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
+    disable: Vec<String>,
+    /// Make a warning an error, or all
+    #[arg(long = "Werror", value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
+    error: Vec<String>,
     /// How to print diagnostics
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -22,24 +28,36 @@ pub struct Args {
 
 /// Exit status 1 if any program has an error.
 pub fn run(args: &Args) -> ExitCode {
+    let policy = match WarningPolicy::new(&args.disable, &args.error) {
+        Ok(policy) => policy,
+        Err(error) => {
+            eprintln!("p4rack: {error}");
+            eprintln!("the warnings are:");
+            for (name, meaning) in WARNINGS {
+                eprintln!("  {name:<24} {meaning}");
+            }
+            return ExitCode::from(2);
+        }
+    };
     let mut ok = true;
     let mut results = vec![];
     for program in &args.programs {
         let mut map = SourceMap::new();
         let compiled = compile(program, &Disk, &args.preprocessor.options(), Until::Checked, &mut map);
-        let good = compiled.diagnostics.iter().all(|d| d.severity != Severity::Error);
+        let diagnostics = policy.apply(compiled.diagnostics);
+        let good = diagnostics.iter().all(|d| d.severity != Severity::Error);
         ok &= good;
         match args.format {
             Format::Text => {
-                output::diagnostics_text(&compiled.diagnostics, &map);
-                if !compiled.diagnostics.is_empty() {
-                    eprintln!("{program}: {}", output::summary(&compiled.diagnostics));
+                output::diagnostics_text(&diagnostics, &map);
+                if !diagnostics.is_empty() {
+                    eprintln!("{program}: {}", output::summary(&diagnostics));
                 }
             }
             Format::Json => results.push(json!({
                 "program": program,
                 "ok": good,
-                "diagnostics": output::diagnostics_json(&compiled.diagnostics, &map),
+                "diagnostics": output::diagnostics_json(&diagnostics, &map),
             })),
         }
     }
