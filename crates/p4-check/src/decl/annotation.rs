@@ -29,10 +29,40 @@ impl Checker {
             }
         }
         let annotations: Vec<Annotation> = list.iter().map(|a| self.annotation(a)).collect();
-        for a in annotations.iter().filter(|a| a.name == "name" && a.string().is_none()) {
-            self.error(codes::BAD_ANNOTATION, a.span, "`@name` takes one string", "");
+        for a in &annotations {
+            self.check_known_annotation(a);
         }
         Annotations::new(annotations)
+    }
+
+    /// Checks the annotations whose meaning the language or P4Runtime defines.
+    fn check_known_annotation(&mut self, a: &Annotation) {
+        let wrong = match a.name.as_str() {
+            "name" | "deprecated" => a.string().is_none(),
+            "match" => match &a.body {
+                AnnotationBody::Tokens(words) if words.len() == 1 => {
+                    !self.program.match_kinds.iter().any(|(_, m)| m.name.text == words[0])
+                }
+                _ => true,
+            },
+            "p4runtime_translation" => match &a.body {
+                AnnotationBody::Tokens(words) => {
+                    let ty = words.get(2).map_or("", |w| w.as_str());
+                    words.get(1).is_none_or(|w| w != ",") || !(ty == "string" || ty == "bit")
+                }
+                AnnotationBody::Values(values) => values.len() != 2,
+                _ => true,
+            },
+            _ => false,
+        };
+        if wrong {
+            let takes = match a.name.as_str() {
+                "match" => "a match kind",
+                "p4runtime_translation" => "a URI and `string`, `bit<W>` or a width",
+                _ => "one string",
+            };
+            self.error(codes::BAD_ANNOTATION, a.span, format!("`@{}` takes {takes}", a.name), "");
+        }
     }
 
     fn annotation(&mut self, a: &ast::Annotation) -> Annotation {

@@ -1,20 +1,26 @@
 //! No two tables and no two actions of a program have the same control-plane name (P4-16 §18.3).
 //!
 //! Names are those of the instances that `main` leads to: `@name("x") table t` of instance `c` in `MyIngress` is
-//! `MyIngress.c.x`; a name that starts with a dot stands for itself.
+//! `MyIngress.c.x`; a name that starts with a dot stands for itself. Tables that nothing applies have no name, and those
+//! of a control with constructor parameters are left to elaboration, which knows which of them are applied.
 
 use base_diag::{Diagnostic, Diagnostics, Span};
 use rustc_hash::FxHashMap;
 use smol_str::{SmolStr, format_smolstr};
 
+use super::reach::all_bodies;
 use crate::codes;
+use crate::typed::walk::{Visitor, walk_call, walk_expr};
 use crate::typed::{
-    Action, Annotations, Arg, Construct, Constructed, Control, ExprKind, Id, Local, Name, Program,
+    Action, Annotations, Arg, Call, Callee, Construct, Constructed, Control, Expr, ExprKind, Id, Local, Name,
+    Program,
 };
 
 pub(crate) fn check_control_names(program: &Program, diags: &mut Diagnostics) {
     let Some(main) = program.main else { return };
-    let mut names = Names { program, diags, seen: FxHashMap::default(), depth: 0 };
+    let mut applied = Applied(vec![false; program.tables.len()]);
+    all_bodies(program, &mut applied);
+    let mut names = Names { program, diags, applied: applied.0, seen: FxHashMap::default(), depth: 0 };
     names.package(&program.instances[main].construct);
 }
 
@@ -28,6 +34,8 @@ enum Kind {
 struct Names<'a> {
     program: &'a Program,
     diags: &'a mut Diagnostics,
+    /// Tables that some statement applies.
+    applied: Vec<bool>,
     /// The declaration behind a name and the prefix of the instance it belongs to.
     seen: FxHashMap<(Kind, SmolStr), (Span, SmolStr)>,
     depth: u32,
@@ -67,9 +75,10 @@ impl Names<'_> {
             return;
         }
         let program = self.program;
+        let plain = program.controls[id].constructor_params.is_empty();
         for local in &program.controls[id].locals {
             match local {
-                Local::Table(t) => {
+                Local::Table(t) if plain && self.applied[t.index()] => {
                     let table = &program.tables[*t];
                     self.add(Kind::Table, &table.name, &table.annotations, prefix);
                     for listed in &table.actions {
@@ -124,6 +133,25 @@ impl Names<'_> {
             diagnostic = diagnostic.at(first, "and this one");
         }
         self.diags.push(diagnostic.help("give one of them another `@name`"));
+    }
+}
+
+/// Finds the tables that are applied.
+struct Applied(Vec<bool>);
+
+impl Visitor for Applied {
+    fn expr(&mut self, e: &Expr) {
+        if let ExprKind::Hit(t) | ExprKind::Miss(t) | ExprKind::ActionRun(t) = e.kind {
+            self.0[t.index()] = true;
+        }
+        walk_expr(self, e);
+    }
+
+    fn call(&mut self, call: &Call) {
+        if let Callee::TableApply(t) = call.callee {
+            self.0[t.index()] = true;
+        }
+        walk_call(self, call);
     }
 }
 

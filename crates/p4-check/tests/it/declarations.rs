@@ -118,3 +118,21 @@ fn structured_annotations_have_values() {
         ^^^^^^^^^^^^^^^ error: `@name` takes one string
     "#]]);
 }
+
+#[test]
+fn known_annotations_have_their_form() {
+    check(expect![[r#"
+        match_kind { lpm }
+        @deprecated("no") extern void f();
+        @deprecated(1) extern void g();
+        ^^^^^^^^^^^^^^ error: `@deprecated` takes one string
+        struct s { @match(lpm) bit<8> x; @match(1) bit<8> y; @match(nothing) bit<8> z; }
+                                         ^^^^^^^^^ error: `@match` takes a match kind
+                                                             ^^^^^^^^^^^^^^^ error: `@match` takes a match kind
+        @p4runtime_translation("a/b", bit<8>) type bit<8> t;
+        @p4runtime_translation("a/b", string) type bit<8> u;
+        @p4runtime_translation("a/b", 32) type bit<8> v;
+        @p4runtime_translation("a/b", bool) type bit<8> w;
+        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error: `@p4runtime_translation` takes a URI and `string`, `bit<W>` or a width
+    "#]]);
+}
