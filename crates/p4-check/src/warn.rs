@@ -1,12 +1,13 @@
 //! Warnings: one file for each. They read the typed tree of a program without errors.
 //!
 //! Each has a name, under which it can be switched off or made an error: `unused`, `uninitialized-use`,
-//! `uninitialized-out-param`, `invalid-header`, `unreachable`, `parser-transition`, `keys`, `shadow`, `overflow`,
+//! `uninitialized-out-param`, `invalid-header`, `unreachable`, `parser-transition`, `missing-case`, `keys`, `shadow`, `overflow`,
 //! `deprecated`. `@noWarn("name")` on a declaration switches it off for that declaration.
 
 mod covered;
 mod deprecated;
 mod flow;
+mod missing_case;
 mod places;
 mod transition;
 mod unreachable;
@@ -21,6 +22,7 @@ pub const NAMES: &[&str] = &[
     "deprecated",
     "invalid-header",
     "keys",
+    "missing-case",
     "overflow",
     "parser-transition",
     "shadow",
@@ -35,6 +37,7 @@ pub(crate) fn check(program: &Program, diags: &mut Diagnostics) {
     unused::warn_unused(program, diags);
     unreachable::warn_unreachable(program, diags);
     transition::warn_transition(program, diags);
+    missing_case::warn_missing_case(program, diags);
     flow::warn_flow(program, diags);
     covered::warn_covered(program, diags);
     deprecated::warn_deprecated(program, diags);

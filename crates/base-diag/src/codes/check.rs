@@ -95,4 +95,6 @@ codes! {
     DEPRECATED = 0267,
     /// A local declaration that hides another.
     SHADOW = 0268,
+    /// A `switch` or `select` on an enum or `bool` without all its values.
+    MISSING_CASE = 0269,
 }

@@ -209,3 +209,23 @@ fn no_warn() {
         action b(out bit<8> z) { bit<8> v; @noWarn("uninitialized-use") { z = v; } }
     "#]]);
 }
+
+#[test]
+fn missing_case() {
+    check(expect![[r#"
+        enum e { a, b, c }
+        enum bit<8> f { a = 1, b = 2 }
+        action x(in e v, in f w, in bool b, in bit<8> n, inout bit<8> y) {
+            switch (v) { e.a: { y = 1; } e.b: {} }
+            switch (v) { e.a: {} e.b: {} e.c: {} }
+            switch (w) { f.a: {} default: {} }
+            switch (w) { f.b: {} }
+            switch (b) { true: {} }
+            switch (n) { 1: {} }
+        }
+        parser p(in e v, in bool b) {
+            state start { transition select(v) { e.a: accept; e.c: next; } }
+            state next { transition select(b) { true: accept; false: reject; } }
+        }
+    "#]]);
+}
