@@ -330,3 +330,49 @@ fn every_explained_example_shows_its_error() {
         assert!(codes.contains(&entry.code), "{} gives {codes:?}", entry.code);
     }
 }
+
+#[test]
+fn advice() {
+    let help = |text: &str| {
+        let (parsed, _) = common::parse_text(text);
+        parsed
+            .diagnostics
+            .iter()
+            .flat_map(|d| d.help.iter().chain(&d.notes))
+            .cloned()
+            .collect::<Vec<_>>()
+            .join("; ")
+    };
+    let body = |body: &str| help(&format!("control c() {{ apply {{ {body} }} }}"));
+    assert_eq!(body("if (x = 1) { }"), "`==` compares, `=` assigns");
+    assert_eq!(body("x++;"), "write `+= 1`; `++` joins bits");
+    assert_eq!(body("x--;"), "write `-= 1`");
+    assert_eq!(help("contol c() { }"), "did you mean `control`?");
+    assert_eq!(help("struct in { }"), "`in` is a keyword; choose another name");
+    assert_eq!(help("header_type e { }"), "`header_type` belongs to P4-14, which is not supported");
+}
+
+#[test]
+fn an_error_in_a_macro_shows_the_call_and_the_body() {
+    let (parsed, map) = common::parse_text(
+        "#define SET(f) hdr.f = ;\ncontrol c() {\n    apply {\n        SET(ttl)\n        SET(5)\n    }\n}\n",
+    );
+    let text: Vec<String> =
+        parsed.diagnostics.iter().map(|d| base_diag::render(d, &map, Default::default())).collect();
+    expect_test::expect![[r#"
+        error[P4R0120]: expected an expression, found `;`
+         --> main.p4:4:9
+          |
+        1 | #define SET(f) hdr.f = ;
+          |                        - in the expansion of macro `SET`
+        ...
+        4 |         SET(ttl)
+          |         ^^^^^^^^ unexpected
+
+        error[P4R0120]: expected a name, found `5`
+         --> main.p4:5:13
+          |
+        5 |         SET(5)
+          |             ^ unexpected
+    "#]].assert_eq(&text.join("\n"));
+}

@@ -6,13 +6,10 @@ mod common;
 mod generate;
 
 use common::{parse_text, shape};
+use generate::setting;
 use p4_syntax::print;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
-}
 
 fn each_case(run: impl Fn(&mut Pcg64Mcg, u64)) {
     let first = setting("P4_FUZZ_SEED", 0);

@@ -142,6 +142,12 @@ fn declarations_and_calls_are_told_apart() {
             x[1] = 2;
             .T h;
             T.apply();
+            key = 1;
+            state type;
+            error i;
+            list<T> j = {};
+            list<T>[2] k;
+            tuple<>[2] l;
         "#]],
     );
 }

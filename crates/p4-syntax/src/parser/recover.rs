@@ -5,6 +5,9 @@ use base_diag::{Code, Diagnostic, Span, codes::syntax, did_you_mean};
 use super::Parser;
 use crate::token::{KEYWORDS, Token, TokenKind};
 
+/// What a name at the start of a statement must lead to.
+pub(super) const A_STATEMENT: &str = "an assignment or a call";
+
 /// Errors after which parsing ends.
 const MAX_ERRORS: usize = 100;
 
@@ -77,6 +80,15 @@ impl Parser<'_> {
             let end = Span { lo: before.hi, ..before };
             error = error.at(end, "missing `;`");
         }
+        let help = match token.kind {
+            TokenKind::Assign if wanted == "`)`" => Some("`==` compares, `=` assigns"),
+            TokenKind::PlusPlus if wanted == A_STATEMENT => Some("write `+= 1`; `++` joins bits"),
+            TokenKind::Minus if wanted == A_STATEMENT && self.peek(1) == TokenKind::Minus => {
+                Some("write `-= 1`")
+            }
+            _ => None,
+        };
+        error.help.extend(help.map(String::from));
         if token.kind.is_keyword() && wanted == "a name" {
             error = error.help(format!("`{}` is a keyword; choose another name", self.text()));
         }

@@ -129,7 +129,8 @@ impl Parser<'_> {
             match self.token_at(at).kind {
                 Gt if open == 0 => return Some(at + 1),
                 LParen | LBracket => open += 1,
-                RParen | RBracket if open > 0 => open -= 1,
+                LBrace if open > 0 => open += 1,
+                RParen | RBracket | RBrace if open > 0 => open -= 1,
                 RParen | RBracket | LBrace | RBrace | Semicolon | Eof => return None,
                 _ => {}
             }

@@ -5,6 +5,7 @@ use base_diag::{Span, codes::syntax};
 use super::Parser;
 use super::decl::VariableOrInstance;
 use super::names::Sort;
+use super::recover::A_STATEMENT;
 use crate::ast::{
     Annotation, BinaryOp, Block, Expr, ExprKind, ForInit, ForStmt, Stmt, StmtKind, SwitchCase, SwitchLabel,
     Type, TypeKind, VarDecl,
@@ -384,7 +385,7 @@ impl Parser<'_> {
             self.raise(height);
             return Some(StmtKind::Call(target));
         }
-        self.unexpected("an assignment or a call");
+        self.unexpected(A_STATEMENT);
         self.skip_statement();
         None
     }

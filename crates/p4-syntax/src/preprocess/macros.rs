@@ -191,11 +191,11 @@ impl Preprocessor<'_> {
         let mut at = 0;
         while let Some(token) = line.get(at) {
             at += 1;
-            if token.kind == TokenKind::HashHash && at < line.len() {
-                if let Some(before) = pieces.last_mut() {
-                    before.pasted = true;
-                    continue;
-                }
+            if let Some(before) =
+                pieces.last_mut().filter(|_| token.kind == TokenKind::HashHash && at < line.len())
+            {
+                before.pasted = true;
+                continue;
             }
             let string = line.get(at).filter(|_| token.kind == TokenKind::Hash).and_then(index);
             let role = match (string, index(token)) {
