@@ -347,7 +347,7 @@ fn advice() {
     assert_eq!(body("if (x = 1) { }"), "`==` compares, `=` assigns");
     assert_eq!(body("x++;"), "write `+= 1`; `++` joins bits");
     assert_eq!(body("x--;"), "write `-= 1`");
-    assert_eq!(help("contol c() { }"), "did you mean `control`?");
+    assert_eq!(help("strut s { }"), "did you mean `struct`?");
     assert_eq!(help("struct in { }"), "`in` is a keyword; choose another name");
     assert_eq!(help("header_type e { }"), "`header_type` belongs to P4-14, which is not supported");
 }
@@ -374,5 +374,6 @@ fn an_error_in_a_macro_shows_the_call_and_the_body() {
           |
         5 |         SET(5)
           |             ^ unexpected
-    "#]].assert_eq(&text.join("\n"));
+    "#]]
+    .assert_eq(&text.join("\n"));
 }
