@@ -8,6 +8,7 @@ pub const WARNINGS: &[(&str, &str)] = &[
     ("invalid-header", "a field of a header that is invalid here"),
     ("keys", "a table entry or select case that never matches"),
     ("macro-redefined", "a macro is defined again, differently"),
+    ("missing-case", "a switch or select on an enum or bool without all its values"),
     ("overflow", "a constant that does not fit its type"),
     ("parser-transition", "a state without a transition"),
     ("shadow", "a declaration hides another one"),

@@ -19,7 +19,7 @@ mod stmt;
 mod table;
 pub mod typed;
 mod types;
-pub mod warn;
+mod warn;
 
 use base_diag::Diagnostic;
 use base_diag::codes::check as codes;

@@ -1,6 +1,6 @@
 //! Warnings: one file for each. They read the typed tree of a program without errors.
 //!
-//! Each has a name, under which it can be switched off or made an error: `unused`, `uninitialized-use`,
+//! Each has a name, one of [`base_diag::WARNINGS`], under which it can be switched off or made an error: `unused`, `uninitialized-use`,
 //! `uninitialized-out-param`, `invalid-header`, `unreachable`, `parser-transition`, `missing-case`, `keys`, `shadow`, `overflow`,
 //! `deprecated`. `@noWarn("name")` on a declaration switches it off for that declaration.
 
@@ -16,21 +16,6 @@ mod unused;
 use base_diag::Diagnostics;
 
 use crate::typed::{Annotations, Program};
-
-/// The names of all warnings, in alphabetical order.
-pub const NAMES: &[&str] = &[
-    "deprecated",
-    "invalid-header",
-    "keys",
-    "missing-case",
-    "overflow",
-    "parser-transition",
-    "shadow",
-    "uninitialized-out-param",
-    "uninitialized-use",
-    "unreachable",
-    "unused",
-];
 
 /// Gives all warnings of a program.
 pub(crate) fn check(program: &Program, diags: &mut Diagnostics) {

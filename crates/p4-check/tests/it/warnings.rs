@@ -217,14 +217,18 @@ fn missing_case() {
         enum bit<8> f { a = 1, b = 2 }
         action x(in e v, in f w, in bool b, in bit<8> n, inout bit<8> y) {
             switch (v) { e.a: { y = 1; } e.b: {} }
+                    ^ missing-case: `switch` has no case for some values -- no case for c
             switch (v) { e.a: {} e.b: {} e.c: {} }
             switch (w) { f.a: {} default: {} }
             switch (w) { f.b: {} }
+                    ^ missing-case: `switch` has no case for some values -- no case for a
             switch (b) { true: {} }
+                    ^ missing-case: `switch` has no case for some values -- no case for false
             switch (n) { 1: {} }
         }
         parser p(in e v, in bool b) {
             state start { transition select(v) { e.a: accept; e.c: next; } }
+                                            ^ missing-case: `select` has no case for some values -- no case for b
             state next { transition select(b) { true: accept; false: reject; } }
         }
     "#]]);
