@@ -43,6 +43,13 @@ pub fn check_program(program: &Program) -> Vec<Diagnostic> {
             }
         }
     }
+    for stage in ["verify_checksum", "compute_checksum"] {
+        let Some(id) = program.stage_control(stage) else { continue };
+        let control = program.control(id);
+        visit::stmts(&control.body, &mut |stmt| check_checksum_stmt(program, stmt, &mut found));
+        let locals = control.locals.iter().map(|l| l.span);
+        found.extend(locals.map(|span| unsupported(span, "a variable in a checksum block")));
+    }
     if let Some((parser, _)) = parser_of(program) {
         for state in &parser.states {
             let block = Block { annotations: vec![], stmts: state.stmts.clone() };
@@ -54,6 +61,23 @@ pub fn check_program(program: &Program) -> Vec<Diagnostic> {
         }
     }
     found
+}
+
+/// Checksum blocks run once, on entry and on exit: only calls that can be guarded may stand in them.
+fn check_checksum_stmt(program: &Program, stmt: &Stmt, found: &mut Vec<Diagnostic>) {
+    let guarded = match &stmt.kind {
+        StmtKind::Block(_) => true,
+        StmtKind::Call(call) => match call.callee {
+            Callee::ExternFunction(f) => {
+                function_effect(&program.extern_functions[f.index()]) == Effect::Conditional
+            }
+            _ => false,
+        },
+        _ => false,
+    };
+    if !guarded {
+        found.push(unsupported(stmt.span, "a checksum block does more than verify or update checksums"));
+    }
 }
 
 fn check_headers(program: &Program, found: &mut Vec<Diagnostic>) {

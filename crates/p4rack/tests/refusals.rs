@@ -195,3 +195,15 @@ fn devices_must_be_linked() {
             P4R0508 no link from `nic` to `tor` | "#]],
     );
 }
+
+#[test]
+fn checksum_blocks_only_compute_checksums() {
+    let source = small_program("", "@region(\"R\") { meta.x = 1; }", "").replace(
+        "control V(inout headers hdr, inout metadata meta) { apply { } }",
+        "control V(inout headers hdr, inout metadata meta) { apply { meta.y = meta.y + 1; } }",
+    );
+    let mut map = SourceMap::new();
+    let program = compile_text(&source, &mut map);
+    let found = split(&program, &placement(&["R"])).expect_err("refused");
+    assert_eq!(found[0].labels[0].text, "a checksum block does more than verify or update checksums");
+}
