@@ -26,6 +26,9 @@ use base_diag::codes::check as codes;
 use p4_syntax::ast;
 
 /// Checks a program. If one of the diagnostics is an error, the tree has holes.
+///
+/// Diagnostics come in no particular order. The checks of whole bodies run only on programs without errors so far,
+/// the warnings of whole bodies only on programs without errors.
 pub fn check(program: &ast::Program) -> (typed::Program, Vec<Diagnostic>) {
     let mut checker = cx::Checker::new();
     for decl in &program.decls {

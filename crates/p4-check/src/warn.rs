@@ -1,8 +1,9 @@
 //! Warnings: one file for each. They read the typed tree of a program without errors.
 //!
-//! Each has a name, one of [`base_diag::WARNINGS`], under which it can be switched off or made an error: `unused`, `uninitialized-use`,
-//! `uninitialized-out-param`, `invalid-header`, `unreachable`, `parser-transition`, `missing-case`, `keys`, `shadow`, `overflow`,
-//! `deprecated`. `@noWarn("name")` on a declaration switches it off for that declaration.
+//! Each has a name, one of [`base_diag::WARNINGS`], under which it can be switched off or made an error:
+//! `unused`, `uninitialized-use`, `uninitialized-out-param`, `invalid-header`, `unreachable`, `parser-transition`,
+//! `missing-case`, `keys`, `deprecated` here, `shadow` and `overflow` where names are bound and numbers converted.
+//! `@noWarn("name")` on a declaration switches it off for that declaration.
 
 mod covered;
 mod deprecated;

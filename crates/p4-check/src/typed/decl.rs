@@ -413,7 +413,7 @@ pub struct Implementation {
 pub struct Construct {
     /// What is constructed.
     pub of: Constructed,
-    /// Type arguments, all of them, inferred where the source gives none.
+    /// Type arguments, all of them, inferred where the source gives none; `Void` for one that nothing depends on.
     pub type_args: Vec<Type>,
     /// Arguments in the order of the parameters.
     pub args: Vec<Arg>,

@@ -227,7 +227,8 @@ pub enum BinaryOp {
 pub struct Call {
     /// What is called.
     pub callee: Callee,
-    /// Type arguments of the callee, all of them, inferred where the source gives none. The arguments of an
+    /// Type arguments of the callee, all of them, inferred where the source gives none; `Void` for a variable that
+    /// only parameters without argument mention. The arguments of an
     /// extern object's own type parameters are in the object's type.
     pub type_args: Vec<Type>,
     /// Arguments in the order of the parameters, one for each. They are *evaluated* in the order of
