@@ -88,7 +88,7 @@ impl Units {
         let decimals = size.ilog10() as usize;
         let fraction = format!("{:0decimals$}", value % size);
         let fraction = fraction.trim_end_matches('0');
-        if value % size == 0 {
+        if value.is_multiple_of(size) {
             f.pad(&format!("{}{name}", value / size))
         } else {
             f.pad(&format!("{}.{fraction}{name}", value / size))

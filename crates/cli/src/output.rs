@@ -14,14 +14,6 @@ pub enum Format {
     Json,
 }
 
-/// Prints diagnostics: as text to standard error, or as one JSON array to standard output.
-pub fn diagnostics(found: &[Diagnostic], map: &SourceMap, format: Format) {
-    match format {
-        Format::Text => diagnostics_text(found, map),
-        Format::Json => json(&diagnostics_json(found, map)),
-    }
-}
-
 /// Prints diagnostics as text to standard error.
 pub fn diagnostics_text(found: &[Diagnostic], map: &SourceMap) {
     let style = if std::io::stderr().is_terminal() { Style::Color } else { Style::Plain };

@@ -150,7 +150,8 @@ fn usage_mistakes_give_status_2() {
 #[test]
 fn warnings_are_switched_by_name() {
     let program = directory("warnings").join("w.p4");
-    std::fs::write(&program, "control c(inout bit<8> a) { apply { bit<8> b = 1; } }\n").expect("it is written");
+    std::fs::write(&program, "control c(inout bit<8> a) { apply { bit<8> b = 1; } }\n")
+        .expect("it is written");
     let program = program.display().to_string();
     let check = |flag: &[&str]| p4rack(&[&["check"], flag, &[program.as_str()]].concat());
     let plain = check(&[]);

@@ -85,7 +85,8 @@ impl Emitter {
 }
 
 /// Makes an instance from its constructor's arguments.
-pub type FrameExternFactory = Arc<dyn Fn(&[Bits]) -> Result<Box<dyn FrameExtern>, FrameExternError> + Send + Sync>;
+pub type FrameExternFactory =
+    Arc<dyn Fn(&[Bits]) -> Result<Box<dyn FrameExtern>, FrameExternError> + Send + Sync>;
 
 /// The frame externs that a device offers, by the name in `@frame_extern("name")`.
 #[derive(Clone, Default)]

@@ -7,6 +7,9 @@ mod device;
 mod frame_extern;
 
 pub use device::{
-    Counters, Device, DropReason, EgressResult, EntryError, Output, Port, QueueRecord, Queued, QueuedPacket, Replica,
+    Counters, Device, DropReason, EgressResult, EntryError, Output, Port, QueueRecord, Queued, QueuedPacket,
+    Replica,
 };
-pub use frame_extern::{Emitted, Emitter, FrameExtern, FrameExternError, FrameExternFactory, Registry, ResumeAt};
+pub use frame_extern::{
+    Emitted, Emitter, FrameExtern, FrameExternError, FrameExternFactory, Registry, ResumeAt,
+};

@@ -152,10 +152,10 @@ impl<'p> Body<'_, 'p> {
 
     /// What a method is called on: known at compile time, or a parameter.
     fn target(&mut self, object: &Expr) -> Option<Target> {
-        if let typed::ExprKind::Var(id) = &object.kind {
-            if let Some(var) = self.env.vars.get(id) {
-                return Some(Target::Param(*var));
-            }
+        if let typed::ExprKind::Var(id) = &object.kind
+            && let Some(var) = self.env.vars.get(id)
+        {
+            return Some(Target::Param(*var));
         }
         match self.el.eval(&self.env, object) {
             Some(Value::Object(Object::Extern(instance))) => {

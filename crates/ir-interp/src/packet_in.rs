@@ -77,7 +77,7 @@ impl<A: Arch> Machine<'_, A> {
     /// The number of bits to take, or why they cannot be taken.
     fn check_extract(&self, fixed: u64, most: u64, varbit: Option<u64>) -> Result<u64, Stop> {
         let varbit = varbit.unwrap_or(0);
-        if varbit % 8 != 0 {
+        if !varbit.is_multiple_of(8) {
             return Err(Stop::Reject(PARSER_INVALID_ARGUMENT));
         }
         let bits = fixed.saturating_add(varbit);

@@ -222,7 +222,7 @@ fn drained(case: &Case, entries: &[EntrySpec], inputs: &[Input]) -> Result<Tried
     let mut tried = Tried::default();
     let mut now = Time::ZERO;
     for input in inputs {
-        now = now + input.gap;
+        now += input.gap;
         network.run_until(now, EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?;
         check_timers(&mut whole, &mut network, now, &mut tried)?;
         network.inject(input.port, &input.frame, now);
@@ -295,7 +295,7 @@ fn pipelined(case: &Case, entries: &[EntrySpec], inputs: &[Input], delays: Rng) 
     let mut network = network.with_jitter(Duration::from_us(4), delays);
     let mut now = Time::ZERO;
     for input in inputs {
-        now = now + input.gap;
+        now += input.gap;
         network.inject(input.port, &input.frame, now);
         network.run_until(now, EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?;
     }

@@ -167,7 +167,7 @@ fn field_name(places: &Places, leaf: Leaf, taken: &[LiveField]) -> Name {
 
 fn pad(fields: &mut Vec<LayoutField>) {
     let bits: u32 = fields.iter().map(|f| f.width).sum();
-    if bits % 8 != 0 {
+    if !bits.is_multiple_of(8) {
         fields.push(LayoutField { name: "padding".into(), width: 8 - bits % 8 });
     }
 }

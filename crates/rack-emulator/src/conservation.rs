@@ -108,7 +108,7 @@ impl Emulator {
             let message = format!("time stands still: {MOST_EVENTS_AT_ONCE} events at one moment");
             return Err(self.in_rack(message));
         }
-        if self.events % CHECK_ALL_EVERY == 0 { self.check_all() } else { Ok(()) }
+        if self.events.is_multiple_of(CHECK_ALL_EVERY) { self.check_all() } else { Ok(()) }
     }
 
     /// Checks every node and wire, and that what one handed over the next one took.

@@ -131,11 +131,11 @@ fn frames_beyond_the_mtu_are_dropped_where_it_is_exceeded() {
 fn hosts_see_what_was_done_to_their_packets() {
     // Flips a bit in every second frame, and sends every fifth twice.
     let meddle = |toy: &mut Toy, _, mut frame: Vec<u8>, _| {
-        if toy.calls % 2 == 0 {
+        if toy.calls.is_multiple_of(2) {
             frame[50] ^= 4;
         }
         let mut packets = vec![(out(2), frame)];
-        if toy.calls % 5 == 0 {
+        if toy.calls.is_multiple_of(5) {
             packets.push(packets[0].clone());
         }
         packets

@@ -102,10 +102,10 @@ impl Switch {
         if let Some(group) = session.group {
             queued.extend(self.replicate(copy.clone(), group, false));
         }
-        if let Some(port) = session.port {
-            if self.created(&copy) {
-                queued.push(self.enqueue(copy, port));
-            }
+        if let Some(port) = session.port
+            && self.created(&copy)
+        {
+            queued.push(self.enqueue(copy, port));
         }
         queued
     }

@@ -65,7 +65,7 @@ impl Generator<'_> {
             let live = layout.sections.get(&id).into_iter().flatten();
             let mut fields: Vec<Field> = live.map(|f| struct_field(&f.name, Type::Bit(f.width))).collect();
             let used: u32 = layout.sections.get(&id).into_iter().flatten().map(|f| f.width).sum();
-            if used % 8 != 0 {
+            if !used.is_multiple_of(8) {
                 fields.push(struct_field("padding", Type::Bit(8 - used % 8)));
             }
             decls.push(header(&format!("p4rack_{}_t", self.identifier(id)), fields));

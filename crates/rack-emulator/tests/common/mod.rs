@@ -143,7 +143,7 @@ pub fn hub(toy: &mut Toy, port: Port, frame: Vec<u8>, _: Time) -> Vec<(Replica, 
 
 /// A wire that drops every tenth frame.
 pub fn dropper(toy: &mut Toy, port: Port, frame: Vec<u8>, now: Time) -> Vec<(Replica, Vec<u8>)> {
-    if toy.calls % 10 == 0 { vec![] } else { wire(toy, port, frame, now) }
+    if toy.calls.is_multiple_of(10) { vec![] } else { wire(toy, port, frame, now) }
 }
 
 pub fn us(n: u64) -> Duration {
