@@ -10,6 +10,9 @@ use ir_interp::{Environment, KeyMatch, Options, Recorder, Switch};
 use ir_split::{Linkage, Placement};
 use std::sync::Arc;
 
+/// Passes and copies that one frame may cause; a split packet takes several passes for one of the whole program.
+const PASS_LIMIT: u32 = 512;
+
 /// What one device runs.
 #[derive(Clone)]
 pub struct Part {
@@ -39,7 +42,7 @@ pub enum SetupError {
     Program(Vec<Diagnostic>),
     /// A device refuses an entry.
     Entry(EntryError),
-    /// An entry's table is on no device, or on more than one.
+    /// An entry's table is on no device.
     Misplaced(String),
 }
 
@@ -89,11 +92,13 @@ impl Case {
         program: &Arc<Program>,
         environment: Box<dyn Environment>,
     ) -> Result<Switch, SetupError> {
-        let options = Options { registry: self.registry.clone(), environment, ..Options::default() };
+        let registry = self.registry.clone();
+        // A packet that goes round for ever is cut off early: thousands of them are tried.
+        let options = Options { registry, environment, pass_limit: PASS_LIMIT, ..Options::default() };
         Switch::new(Arc::clone(program), options).map_err(SetupError::Program)
     }
 
-    /// Writes an entry where its table is.
+    /// Writes an entry to every device that applies its table.
     fn distribute(&self, devices: &mut [Option<Switch>], entry: &EntrySpec) -> Result<(), SetupError> {
         let has_table = |part: &Part| {
             let mut tables = part.program.controls.iter().flat_map(|c| &c.tables);
@@ -101,13 +106,15 @@ impl Case {
         };
         let owners: Vec<usize> =
             (0..self.parts.len()).filter(|&i| self.parts[i].as_ref().is_some_and(has_table)).collect();
-        match (owners.as_slice(), devices) {
-            ([owner], devices) => match &mut devices[*owner] {
-                Some(switch) => Ok(write(switch, entry)?),
-                None => Err(SetupError::Misplaced(entry.table.to_string())),
-            },
-            _ => Err(SetupError::Misplaced(entry.table.to_string())),
+        if owners.is_empty() {
+            return Err(SetupError::Misplaced(entry.table.to_string()));
         }
+        for owner in owners {
+            if let Some(switch) = &mut devices[owner] {
+                write(switch, entry)?;
+            }
+        }
+        Ok(())
     }
 
     fn links(&self) -> Links {

@@ -5,7 +5,7 @@
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, Output, Port, QueueRecord, Queued, QueuedPacket};
 use ir::Name;
-use ir_interp::{Observation, Recorder, Switch};
+use ir_interp::{Observation, Recorder, Source, Switch};
 use std::collections::BTreeMap;
 
 /// The number of a transaction, in the order in which they start.
@@ -161,11 +161,17 @@ impl Network {
 
     /// Takes packets through egress, and what leaves over the links.
     fn forward(&mut self, device: usize, queued: Vec<Queued>, at: Time, transaction: Transaction) {
+        self.records[transaction.0].observations.extend(self.recorder.take());
         let mut waiting = std::collections::VecDeque::from(queued);
         while let Some(packet) = waiting.pop_front() {
             let Some(switch) = self.devices[device].as_mut() else { return };
             let record = QueueRecord { enqueued: at, ..QueueRecord::default() };
             let result = switch.egress(packet, record, at);
+            let leaves_by_link =
+                result.output.as_ref().is_some_and(|o| self.links.contains_key(&(device, o.port)));
+            let seen = self.recorder.take();
+            let of_program = seen.into_iter().filter(|o| !leaves_by_link || !is_read_at_egress(&o.source));
+            self.records[transaction.0].observations.extend(of_program);
             waiting.extend(result.requeued);
             for packet in result.again {
                 let when = self.arrival((device, None), at);
@@ -197,9 +203,8 @@ impl Network {
         *last
     }
 
-    /// Notes what a device has read and touched in this call.
+    /// Notes what a device has touched in this call.
     fn note(&mut self, device: usize, transaction: Transaction) {
-        self.records[transaction.0].observations.extend(self.recorder.take());
         let Some(switch) = self.devices[device].as_mut() else { return };
         for access in switch.take_accesses() {
             if is_runtime(&access.object) {
@@ -233,6 +238,12 @@ impl Network {
         }
         all
     }
+}
+
+/// What a device reads when egress starts. On a pass that only hands a packet over it is not the program's.
+fn is_read_at_egress(source: &Source) -> bool {
+    use Source::{DequeueDepth, DequeueTimedelta, EgressTimestamp, EnqueueDepth, EnqueueTimestamp};
+    matches!(source, EgressTimestamp | EnqueueTimestamp | EnqueueDepth | DequeueTimedelta | DequeueDepth)
 }
 
 /// True for the objects that the splitter adds.

@@ -213,13 +213,16 @@ impl Flow<'_> {
             Callee::Method(instance, _) if self.is_frame_extern(*instance) => {
                 live = self.frame_extern_backward(live);
             }
-            Callee::Action(action) => live = self.action_backward(control, *action, facts, live),
             _ => {}
         }
         for (arg, direction) in call.args.iter().zip(&directions) {
             if let (Some(arg), Direction::Out) = (arg, direction) {
                 live = self.write(control, arg, facts, live);
             }
+        }
+        // Results are copied back behind the body: what they overwrite is dead only there.
+        if let Callee::Action(action) = &call.callee {
+            live = self.action_backward(control, *action, facts, live);
         }
         for (arg, direction) in call.args.iter().zip(&directions) {
             if let (Some(arg), Direction::In | Direction::InOut | Direction::None) = (arg, direction) {

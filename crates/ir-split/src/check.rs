@@ -1,6 +1,7 @@
 //! What cannot be cut exactly, refused with the place and the reason.
 
 use crate::backward::Live;
+use crate::check_shape::check_shape;
 use crate::flow::{AtSection, Flow, parser_of};
 use crate::layout::{APP_BITS, NotCarried};
 use crate::mark::Mark;
@@ -25,6 +26,10 @@ pub fn check_program(program: &Program) -> Vec<Diagnostic> {
         }
     }
     check_headers(program, &mut found);
+    found.extend(check_shape(program));
+    for function in &program.functions {
+        check_block(program, &function.body, false, &mut found);
+    }
     for stage in ["ingress", "egress"] {
         let Some(id) = program.stage_control(stage) else { continue };
         let control = program.control(id);
@@ -156,7 +161,8 @@ fn check_call(program: &Program, call: &ir::Call, found: &mut Vec<Diagnostic>) {
     }
 }
 
-fn unsupported(span: Span, what: &str) -> Diagnostic {
+/// Refuses what stands at `span`.
+pub fn unsupported(span: Span, what: &str) -> Diagnostic {
     Diagnostic::error(codes::NOT_SPLIT_YET, "this program cannot be split yet")
         .at(span, what)
         .note("what is not kept exact over a cut is refused, not approximated")

@@ -30,7 +30,9 @@ impl Facts {
         written: LeafSet,
         stale: BTreeSet<HeaderIndex>,
     ) -> Facts {
-        let all: BTreeSet<_> = (0..headers as u32).map(HeaderIndex).collect();
+        // What is known of the order of extraction holds for headers that the parser only extracts.
+        let all = (0..headers as u32).map(HeaderIndex);
+        let all: BTreeSet<_> = all.filter(|h| !stale.contains(h)).collect();
         let stale_after_parser = Rc::new(stale.clone());
         Facts {
             valid: BTreeSet::new(),

@@ -232,7 +232,10 @@ impl<'a> Flow<'a> {
         for state in &parser.states {
             let block = ir::Block { annotations: vec![], stmts: state.stmts.clone() };
             let mut here = vec![];
-            visit::stmts(&block, &mut |stmt| self.read_parser_stmt(stmt, by_var, &mut here));
+            // An extraction inside an `if` is not sure: it says nothing of the headers before it.
+            let sure: Vec<_> = block.stmts.iter().filter_map(|s| self.extracted_by(s, by_var)).collect();
+            here.extend(sure);
+            visit::stmts(&block, &mut |stmt| self.read_parser_stmt(stmt, by_var));
             if let Transition::Select(select) = &state.transition {
                 for expr in &select.exprs {
                     self.parser_reads_of(expr, by_var);
@@ -243,21 +246,16 @@ impl<'a> Flow<'a> {
         self.parsed_before = Rc::new(dominating_extracts(parser, &extracts));
     }
 
-    fn read_parser_stmt(
-        &mut self,
-        stmt: &Stmt,
-        by_var: &BTreeMap<VarId, RoleKey>,
-        extracts: &mut Vec<HeaderIndex>,
-    ) {
+    /// The header that a statement extracts.
+    fn extracted_by(&self, stmt: &Stmt, by_var: &BTreeMap<VarId, RoleKey>) -> Option<HeaderIndex> {
+        let StmtKind::Extract { header, .. } = &stmt.kind else { return None };
+        let (RoleKey::Headers, path) = path_of(header, by_var)? else { return None };
+        self.places.headers.iter().position(|h| h.path == path).map(|i| HeaderIndex(i as u32))
+    }
+
+    fn read_parser_stmt(&mut self, stmt: &Stmt, by_var: &BTreeMap<VarId, RoleKey>) {
         match &stmt.kind {
-            StmtKind::Extract { header, .. } => {
-                let path = path_of(header, by_var);
-                let found = path.and_then(|(key, path)| {
-                    (key == RoleKey::Headers)
-                        .then(|| self.places.headers.iter().position(|h| h.path == path))?
-                });
-                extracts.extend(found.map(|i| HeaderIndex(i as u32)));
-            }
+            StmtKind::Extract { header, .. } => self.parser_writes_of(header, by_var),
             StmtKind::SetValid(place, _) => self.parser_touches(place, by_var),
             StmtKind::Assign(place, value) => {
                 self.parser_touches(place, by_var);

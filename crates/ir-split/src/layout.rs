@@ -160,7 +160,7 @@ fn width(program: &Program, places: &Places, leaf: Leaf) -> Option<u32> {
 fn field_name(places: &Places, leaf: Leaf, taken: &[LiveField]) -> Name {
     let name = &places.info(leaf).name;
     let base = name.split_once('.').map_or(name.as_str(), |(_, rest)| rest).replace('.', "_");
-    let free = |candidate: &str| !taken.iter().any(|f| f.name == candidate);
+    let free = |candidate: &str| candidate != "padding" && !taken.iter().any(|f| f.name == candidate);
     let numbered = (2..).map(|n| format!("{base}_{n}"));
     std::iter::once(base.clone()).chain(numbered).find(|n| free(n)).unwrap_or(base).into()
 }

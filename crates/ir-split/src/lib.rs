@@ -3,6 +3,7 @@
 //! ```text
 //! program + placement
 //!   mark       @region blocks
+//!   emits      the deparser's headers one by one
 //!   hoist      locals of the bodies beside the tables
 //!   section    bodies cut where the device changes
 //!   flow       facts forward, live values backward (facts, forward, backward; place numbers the values)
@@ -17,6 +18,8 @@
 
 mod backward;
 mod check;
+mod check_shape;
+mod emits;
 mod facts;
 mod flow;
 mod forward;
@@ -83,6 +86,8 @@ pub struct SectionInfo {
 /// Gives one program for each device that has a part. All that is wrong with the program or the placement is
 /// reported at once.
 pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diagnostic>> {
+    let expanded = expanded(program);
+    let program = &expanded;
     let marks = marks(program)?;
     let mut wrong = check::check_placement(&marks, placement);
     let is_cut = marks.iter().any(|m| placement.device_of(&m.name) != placement.origin);
@@ -156,6 +161,15 @@ pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diag
     let devices = (0..placement.devices.len() as u32).map(DeviceIndex);
     result.devices = devices.map(|d| has_part(d).then(|| generate::device_program(&cut, d))).collect();
     Ok(result)
+}
+
+/// The program with its deparser's emits one by one.
+fn expanded(program: &Program) -> Program {
+    let mut expanded = program.clone();
+    if let Some(id) = program.stage_control("deparser") {
+        expanded.controls[id.index()].body = emits::expand_emits(program, &program.control(id).body);
+    }
+    expanded
 }
 
 /// The whole program at the origin.

@@ -78,7 +78,12 @@ impl Finder<'_> {
         if let StmtKind::Block(block) = &stmt.kind
             && let Some(name) = block.region()
         {
-            match at.allowed {
+            let is_identifier =
+                name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !name.is_empty();
+            match at.allowed && is_identifier {
+                false if at.allowed => {
+                    self.refuse(stmt.span, "a region's name is made of letters, digits and `_`")
+                }
                 true => self.add(self.mark(&name, stmt.span, block, at)),
                 false => self.refuse(stmt.span, "a loop runs on one device"),
             }

@@ -193,7 +193,10 @@ impl Places {
             return Node::Leaf(leaf);
         }
         let own_header = (is_header && root == Root::Shared(RoleKey::Headers)).then(|| {
-            let short = name.split_once('.').map_or(name, |(_, rest)| rest).replace('.', "_");
+            let base = name.split_once('.').map_or(name, |(_, rest)| rest).replace('.', "_");
+            let numbered = (2..).map(|n| format!("{base}_{n}"));
+            let free = |candidate: &String| !self.headers.iter().any(|h| h.name == *candidate);
+            let short = std::iter::once(base.clone()).chain(numbered).find(free).unwrap_or(base.clone());
             self.headers.push(HeaderInfo { path: path.clone(), name: short, ty: ty.clone(), leaves: vec![] });
             HeaderIndex(self.headers.len() as u32 - 1)
         });

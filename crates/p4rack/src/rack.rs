@@ -112,14 +112,27 @@ fn placement(rack: &Rack) -> Result<Placement, Vec<Diagnostic>> {
         regions: app.map.iter().map(|p| (p.region.value.as_str().into(), index(p.device.value))).collect(),
         ports: std::collections::BTreeMap::new(),
     };
+    let mut wrong = vec![];
     for link in &rack.links {
         let [a, b] = &link.ends;
+        for end in [a, b] {
+            let is_device = matches!(end.node, NodeId::Device(_));
+            if is_device && end.port >= p4_arch::v1model::DROP_PORT {
+                let title = format!("port {} is no port of a v1model device", end.port);
+                wrong.push(
+                    Diagnostic::error(base_diag::codes::rack::BAD_VALUE, title)
+                        .at(end.span, "a link ends here")
+                        .note("ports have 9 bits, and 511 means drop")
+                        .help("use a port from 0 to 510"),
+                );
+            }
+        }
         if let (NodeId::Device(from), NodeId::Device(to)) = (a.node, b.node) {
             placement.ports.entry((index(from), index(to))).or_insert(u64::from(a.port));
             placement.ports.entry((index(to), index(from))).or_insert(u64::from(b.port));
         }
     }
-    Ok(placement)
+    if wrong.is_empty() { Ok(placement) } else { Err(wrong) }
 }
 
 /// A split, the parts compiled from its printed sources, and those sources.

@@ -21,6 +21,8 @@ enum Drop {
     NotOrigin = 1,
     /// No entry says by which port to go on.
     NoPort = 2,
+    /// The program sends to a port that joins devices.
+    LinkPort = 3,
 }
 
 const DROP_CELLS: u64 = 4;
@@ -78,6 +80,7 @@ impl Generator<'_> {
             stmts.push(self.guarded_section("ingress", ingress, id, moved));
         }
         if self.is_origin() {
+            stmts.extend(self.keep_off_links());
             for id in entered.into_iter().filter(|&id| self.cut.sections.get(id).half == Half::Egress) {
                 stmts.push(self.pass_to_egress(id));
             }
@@ -179,10 +182,35 @@ impl Generator<'_> {
     /// A resumed egress section: the traffic manager takes the packet to the port it was for.
     fn pass_to_egress(&mut self, id: SectionId) -> Stmt {
         let header = self.header_field("ingress", self.of_section[&id]);
-        let port = self.named_field(header, "egress_port");
+        let leaf = self.cut.places.standard("egress_port");
+        let live = self.cut.layout.sections.get(&id).into_iter().flatten().find(|f| Some(f.leaf) == leaf);
+        let port = self.named_field(header, live.map_or("", |f| &f.name));
         let to_port = build::assign(self.standard("ingress", "egress_spec"), port);
         let here = build::equals(self.region_of("ingress"), self.region_value(u64::from(id.0)));
         build::if_then(here, vec![to_port])
+    }
+
+    /// Ports that join devices carry hand-overs only: what the program sends there is dropped and counted.
+    fn keep_off_links(&mut self) -> Vec<Stmt> {
+        let origin = self.cut.placement.origin;
+        let links: Vec<u64> = self
+            .cut
+            .placement
+            .ports
+            .iter()
+            .filter(|((from, _), _)| *from == origin)
+            .map(|(_, &port)| port)
+            .collect();
+        let first = self.region_value(u64::from(self.cut.sections.first(Half::Egress).0));
+        let to_egress = build::equals(self.region_of("ingress"), first);
+        let mut checks = vec![];
+        for port in links {
+            let to_link =
+                build::equals(self.standard("ingress", "egress_spec"), build::bits(PORT_BITS, port));
+            let drop = self.drop("ingress", Drop::LinkPort);
+            checks.push(build::if_then(build::and(to_egress.clone(), to_link), drop));
+        }
+        checks
     }
 
     /// Saves for every section elsewhere, then sends and looks up the port.
@@ -447,9 +475,11 @@ impl Generator<'_> {
                 build::var(self.role_var(stage, role).unwrap_or(VarId(0)), &self.shared_type(stage, role))
             }
             Root::Local(control, var) => {
-                let offset = if control == self.cut.egress { moved.vars } else { 0 };
-                let ty = &self.cut.program.control(control).vars[var.index()].ty;
-                build::var(VarId(var.0 + offset), ty)
+                // A variable of egress stands in ingress on a helper, with this program's type numbers.
+                let is_moved = control == self.cut.egress && !self.is_origin();
+                let (owner, offset) = if is_moved { (self.cut.ingress, moved.vars) } else { (control, 0) };
+                let var = VarId(var.0 + offset);
+                build::var(var, &self.out.control(owner).vars[var.index()].ty)
             }
         };
         self.descend(base, &info.path)

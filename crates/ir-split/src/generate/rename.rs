@@ -54,8 +54,9 @@ impl Renumber<'_> {
                 *table = (self.table)(*table)
             }
             StmtKind::Call(call) => self.call(call),
-            StmtKind::For { init, update, .. } => {
+            StmtKind::For { init, cond, update, .. } => {
                 init.iter_mut().chain(update).for_each(|inner| self.one_stmt(inner));
+                self.expr(cond);
                 return;
             }
             _ => {}
