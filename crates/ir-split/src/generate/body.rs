@@ -1,31 +1,14 @@
 //! The controls of a device: its sections between resuming and leaving.
 
 use super::rename::Renumber;
-use super::{Generator, LinkEntry, build};
+use super::runtime::Drop;
+use super::{Generator, build};
 use crate::layout::{EPOCH_BITS, ETHER_TYPE, VERSION};
 use crate::place::{Leaf, Root};
 use crate::section::{Code, Half, SectionId};
 use crate::v1model::PORT_BITS;
 use base_diag::Span;
-use ir::{
-    ActionId, Block, Callee, Const, ControlId, Direction, Expr, ExternFunctionId, ExternId, InstanceId,
-    Owner, Role, Signature, SignatureParam, Stmt, StmtKind, SwitchCase, TableId, Type, VarId,
-};
-
-/// Cells of the counter `p4rack_drops`.
-#[derive(Clone, Copy)]
-enum Drop {
-    /// A hand-over of an unknown version, app, epoch or region, or cut short.
-    Unknown = 0,
-    /// An ordinary frame at a device that is not the origin.
-    NotOrigin = 1,
-    /// No entry says by which port to go on.
-    NoPort = 2,
-    /// The program sends to a port that joins devices.
-    LinkPort = 3,
-}
-
-const DROP_CELLS: u64 = 4;
+use ir::{ActionId, Block, Callee, ControlId, Expr, Owner, Stmt, StmtKind, SwitchCase, TableId, Type, VarId};
 
 /// `02:52:41:43:4b:00`: locally administered, "RACK".
 const ADDRESS: u64 = 0x0252_4143_4b00;
@@ -272,186 +255,7 @@ impl Generator<'_> {
         vec![build::run(self.add_action(control, "p4rack_send", vec![], stmts))]
     }
 
-    /// Edge policies: `return` to the origin by its number, `direct` by the region's.
-    fn find_port(&mut self, targets: &[SectionId]) -> Vec<Stmt> {
-        let to_origin = |id: &SectionId| self.cut.sections.get(*id).device == self.cut.placement.origin;
-        let (back, on): (Vec<_>, Vec<_>) = targets.iter().copied().partition(to_origin);
-        let clear_group = build::assign(self.standard("ingress", "mcast_grp"), build::bits(16, 0));
-        let forward = self.forward_action();
-        let miss = self.drop("ingress", Drop::NoPort);
-        let miss = self.add_action(self.cut.ingress, "p4rack_no_port", vec![], miss);
-        let mut stmts = vec![clear_group];
-        let mut return_stmt = None;
-        if !back.is_empty() {
-            let origin = self.named_field(self.header_field("ingress", self.common), "origin");
-            let table = self.add_port_table("p4rack_return", origin, "p4rack.origin", [forward, miss]);
-            let port = self.cut.placement.ports.get(&(self.device, self.cut.placement.origin)).copied();
-            self.link_entry(table, 0, port);
-            return_stmt = Some(build::stmt(StmtKind::Apply(table)));
-        }
-        if on.is_empty() {
-            stmts.extend(return_stmt);
-            return stmts;
-        }
-        let table =
-            self.add_port_table("p4rack_direct", self.region_of("ingress"), "p4rack.region", [forward, miss]);
-        for &id in &on {
-            let port =
-                self.cut.placement.ports.get(&(self.device, self.cut.sections.get(id).device)).copied();
-            self.link_entry(table, u64::from(id.0), port);
-        }
-        let direct = build::stmt(StmtKind::Apply(table));
-        let Some(return_stmt) = return_stmt else {
-            stmts.push(direct);
-            return stmts;
-        };
-        let at_origin = back
-            .into_iter()
-            .map(|id| build::equals(self.region_of("ingress"), self.region_value(u64::from(id.0))));
-        let at_origin = at_origin.reduce(|a, b| {
-            build::expr(ir::ExprKind::Binary(ir::BinaryOp::Or, Box::new(a), Box::new(b)), Type::Bool)
-        });
-        let at_origin =
-            at_origin.unwrap_or_else(|| build::expr(ir::ExprKind::Const(Const::Bool(false)), Type::Bool));
-        let choose = StmtKind::If(at_origin, build::block(vec![return_stmt]), build::block(vec![direct]));
-        stmts.push(build::stmt(choose));
-        stmts
-    }
-
-    fn add_port_table(&mut self, name: &str, key: Expr, key_name: &str, actions: [ActionId; 2]) -> TableId {
-        let control = &mut self.out.controls[self.cut.ingress.index()];
-        let table = build::exact_table(name, &control.control_plane_name, key, key_name, actions, 16);
-        control.tables.push(table);
-        TableId::from(control.tables.len() - 1)
-    }
-
-    fn link_entry(&mut self, table: TableId, key: u64, port: Option<u64>) {
-        let control = self.out.control(self.cut.ingress);
-        let table = control.tables[table.index()].control_plane_name.clone();
-        let action = format!("{}.p4rack_forward", control.control_plane_name).into();
-        self.linkage.entries.extend(port.map(|port| LinkEntry { table, key, action, port }));
-    }
-
-    fn forward_action(&mut self) -> ActionId {
-        let control = &mut self.out.controls[self.cut.ingress.index()];
-        let port = VarId::from(control.vars.len());
-        control.vars.push(build::data_param("port", Type::Bit(PORT_BITS)));
-        let value = build::var(port, &Type::Bit(PORT_BITS));
-        let assign = build::assign(self.standard("ingress", "egress_spec"), value);
-        self.add_action(self.cut.ingress, "p4rack_forward", vec![port], vec![assign])
-    }
-
-    /// Counts and drops.
-    fn drop(&mut self, stage: &str, reason: Drop) -> Vec<Stmt> {
-        let counter = self.drop_counter();
-        let mark = self.mark_to_drop_function();
-        let metadata = build::var(
-            self.role_var(stage, Role::StandardMetadata).unwrap_or(VarId(0)),
-            &self.shared_type(stage, Role::StandardMetadata),
-        );
-        vec![
-            build::call(Callee::Method(counter, 0), vec![], vec![build::bits(32, reason as u64)]),
-            build::call(Callee::ExternFunction(mark), vec![], vec![metadata]),
-        ]
-    }
-
-    fn drop_counter(&mut self) -> InstanceId {
-        if let Some(found) = self.out.instances.iter().position(|i| i.name == "p4rack_drops") {
-            return InstanceId::from(found);
-        }
-        let object = self.counter_object();
-        let index = self.out.extern_object(object).type_params.iter().map(|_| Type::Bit(32)).collect();
-        let kind = self.out.extern_object(object).constructors[0][1].ty.clone();
-        let control = &mut self.out.controls[self.cut.ingress.index()];
-        let id = InstanceId::from(self.out.instances.len());
-        control.instances.push(id);
-        self.out.instances.push(ir::Instance {
-            name: "p4rack_drops".into(),
-            control_plane_name: format!("{}.p4rack_drops", control.control_plane_name).into(),
-            object,
-            type_args: index,
-            args: vec![
-                (Type::Bit(32), Const::Bits(base_bits::Bits::new(32, u128::from(DROP_CELLS)))),
-                // CounterType.packets
-                (kind, Const::Enum(0)),
-            ],
-            owner: Owner::Control(self.cut.ingress),
-            methods: vec![],
-            annotations: vec![],
-            span: Span::NONE,
-        });
-        id
-    }
-
-    /// v1model's `counter`, declared here if the program does not use it.
-    fn counter_object(&mut self) -> ExternId {
-        if let Some(found) = self.out.externs.iter().position(|e| e.name == "counter" && !e.user) {
-            return ExternId::from(found);
-        }
-        let kind = self
-            .out
-            .types
-            .iter()
-            .position(|t| t.name == "CounterType")
-            .map_or(Type::Void, |i| Type::Named(ir::TypeId::from(i)));
-        // The index is a type parameter since this version of the architecture.
-        let generic = matches!(self.out.arch, ir::Arch::V1Model(version) if version >= 20_200_408);
-        let (type_params, index) = match generic {
-            true => (vec!["I".into()], Type::Param("I".into())),
-            false => (vec![], Type::Bit(32)),
-        };
-        let param =
-            |name: &str, direction, ty| SignatureParam { name: name.into(), direction, ty, optional: false };
-        let size = param("size", Direction::None, Type::Bit(32));
-        let count = Signature {
-            type_params: vec![],
-            params: vec![param("index", Direction::In, index)],
-            returns: Type::Void,
-        };
-        self.out.externs.push(ir::ExternObject {
-            name: "counter".into(),
-            user: false,
-            type_params,
-            constructors: vec![vec![size, param("type", Direction::None, kind)]],
-            methods: vec![ir::ExternMethod {
-                name: "count".into(),
-                signature: count,
-                is_abstract: false,
-                annotations: vec![],
-            }],
-            annotations: vec![],
-            span: Span::NONE,
-        });
-        ExternId::from(self.out.externs.len() - 1)
-    }
-
-    fn mark_to_drop_function(&mut self) -> ExternFunctionId {
-        let ty = self.shared_type("ingress", Role::StandardMetadata);
-        self.function("mark_to_drop", "standard_metadata", Direction::InOut, ty)
-    }
-
-    fn recirculate_function(&mut self) -> ExternFunctionId {
-        self.function("recirculate_preserving_field_list", "index", Direction::None, Type::Bit(8))
-    }
-
-    /// The architecture's function with one parameter of that type, declared here if nobody used it before.
-    fn function(&mut self, name: &str, param: &str, direction: Direction, ty: Type) -> ExternFunctionId {
-        let functions = &mut self.out.extern_functions;
-        if let Some(found) = functions.iter().position(|f| f.name == name && f.signature.params.len() == 1) {
-            return ExternFunctionId::from(found);
-        }
-        let params = vec![SignatureParam { name: param.into(), direction, ty, optional: false }];
-        functions.push(ir::ExternFunction {
-            name: name.into(),
-            user: false,
-            signature: Signature { type_params: vec![], params, returns: Type::Void },
-            annotations: vec![],
-            span: Span::NONE,
-        });
-        ExternFunctionId::from(functions.len() - 1)
-    }
-
-    fn add_action(
+    pub fn add_action(
         &mut self,
         control: ControlId,
         name: &str,

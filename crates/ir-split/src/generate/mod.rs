@@ -18,8 +18,10 @@ mod body;
 mod build;
 mod ends;
 mod parser;
+mod policy;
 mod prune;
 mod rename;
+mod runtime;
 mod types;
 
 use crate::layout::Layout;

@@ -1,0 +1,82 @@
+//! Edge policies: which port a hand-over leaves by.
+//!
+//! `direct` maps the region to the port of the one device that runs it; `return` maps the origin's number to the port
+//! that leads back. Each is a table that the control plane fills with the linkage, so that a device keeps its program
+//! when its cables change. A miss is a counted drop.
+
+use super::runtime::Drop;
+use super::{Generator, LinkEntry, build};
+use crate::section::SectionId;
+use crate::v1model::PORT_BITS;
+use ir::{ActionId, Const, Expr, Stmt, StmtKind, TableId, Type, VarId};
+
+impl Generator<'_> {
+    /// Edge policies: `return` to the origin by its number, `direct` by the region's.
+    pub fn find_port(&mut self, targets: &[SectionId]) -> Vec<Stmt> {
+        let to_origin = |id: &SectionId| self.cut.sections.get(*id).device == self.cut.placement.origin;
+        let (back, on): (Vec<_>, Vec<_>) = targets.iter().copied().partition(to_origin);
+        let clear_group = build::assign(self.standard("ingress", "mcast_grp"), build::bits(16, 0));
+        let forward = self.forward_action();
+        let miss = self.drop("ingress", Drop::NoPort);
+        let miss = self.add_action(self.cut.ingress, "p4rack_no_port", vec![], miss);
+        let mut stmts = vec![clear_group];
+        let mut return_stmt = None;
+        if !back.is_empty() {
+            let origin = self.named_field(self.header_field("ingress", self.common), "origin");
+            let table = self.add_port_table("p4rack_return", origin, "p4rack.origin", [forward, miss]);
+            let port = self.cut.placement.ports.get(&(self.device, self.cut.placement.origin)).copied();
+            self.link_entry(table, 0, port);
+            return_stmt = Some(build::stmt(StmtKind::Apply(table)));
+        }
+        if on.is_empty() {
+            stmts.extend(return_stmt);
+            return stmts;
+        }
+        let table =
+            self.add_port_table("p4rack_direct", self.region_of("ingress"), "p4rack.region", [forward, miss]);
+        for &id in &on {
+            let port =
+                self.cut.placement.ports.get(&(self.device, self.cut.sections.get(id).device)).copied();
+            self.link_entry(table, u64::from(id.0), port);
+        }
+        let direct = build::stmt(StmtKind::Apply(table));
+        let Some(return_stmt) = return_stmt else {
+            stmts.push(direct);
+            return stmts;
+        };
+        let at_origin = back
+            .into_iter()
+            .map(|id| build::equals(self.region_of("ingress"), self.region_value(u64::from(id.0))));
+        let at_origin = at_origin.reduce(|a, b| {
+            build::expr(ir::ExprKind::Binary(ir::BinaryOp::Or, Box::new(a), Box::new(b)), Type::Bool)
+        });
+        let at_origin =
+            at_origin.unwrap_or_else(|| build::expr(ir::ExprKind::Const(Const::Bool(false)), Type::Bool));
+        let choose = StmtKind::If(at_origin, build::block(vec![return_stmt]), build::block(vec![direct]));
+        stmts.push(build::stmt(choose));
+        stmts
+    }
+
+    fn add_port_table(&mut self, name: &str, key: Expr, key_name: &str, actions: [ActionId; 2]) -> TableId {
+        let control = &mut self.out.controls[self.cut.ingress.index()];
+        let table = build::exact_table(name, &control.control_plane_name, key, key_name, actions, 16);
+        control.tables.push(table);
+        TableId::from(control.tables.len() - 1)
+    }
+
+    fn link_entry(&mut self, table: TableId, key: u64, port: Option<u64>) {
+        let control = self.out.control(self.cut.ingress);
+        let table = control.tables[table.index()].control_plane_name.clone();
+        let action = format!("{}.p4rack_forward", control.control_plane_name).into();
+        self.linkage.entries.extend(port.map(|port| LinkEntry { table, key, action, port }));
+    }
+
+    fn forward_action(&mut self) -> ActionId {
+        let control = &mut self.out.controls[self.cut.ingress.index()];
+        let port = VarId::from(control.vars.len());
+        control.vars.push(build::data_param("port", Type::Bit(PORT_BITS)));
+        let value = build::var(port, &Type::Bit(PORT_BITS));
+        let assign = build::assign(self.standard("ingress", "egress_spec"), value);
+        self.add_action(self.cut.ingress, "p4rack_forward", vec![port], vec![assign])
+    }
+}

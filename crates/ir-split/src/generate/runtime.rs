@@ -1,0 +1,135 @@
+//! What the runtime uses of v1model: a counter of drops, dropping, recirculating.
+
+use super::{Generator, build};
+use base_diag::Span;
+use ir::{
+    Callee, Const, Direction, ExternFunctionId, ExternId, InstanceId, Owner, Role, Signature, SignatureParam,
+    Stmt, Type, VarId,
+};
+
+/// Cells of the counter `p4rack_drops`.
+#[derive(Clone, Copy)]
+pub enum Drop {
+    /// A hand-over of an unknown version, app, epoch or region, or cut short.
+    Unknown = 0,
+    /// An ordinary frame at a device that is not the origin.
+    NotOrigin = 1,
+    /// No entry says by which port to go on.
+    NoPort = 2,
+    /// The program sends to a port that joins devices.
+    LinkPort = 3,
+}
+
+const DROP_CELLS: u64 = 4;
+
+impl Generator<'_> {
+    /// Counts and drops.
+    pub fn drop(&mut self, stage: &str, reason: Drop) -> Vec<Stmt> {
+        let counter = self.drop_counter();
+        let mark = self.mark_to_drop_function();
+        let metadata = build::var(
+            self.role_var(stage, Role::StandardMetadata).unwrap_or(VarId(0)),
+            &self.shared_type(stage, Role::StandardMetadata),
+        );
+        vec![
+            build::call(Callee::Method(counter, 0), vec![], vec![build::bits(32, reason as u64)]),
+            build::call(Callee::ExternFunction(mark), vec![], vec![metadata]),
+        ]
+    }
+
+    fn drop_counter(&mut self) -> InstanceId {
+        if let Some(found) = self.out.instances.iter().position(|i| i.name == "p4rack_drops") {
+            return InstanceId::from(found);
+        }
+        let object = self.counter_object();
+        let index = self.out.extern_object(object).type_params.iter().map(|_| Type::Bit(32)).collect();
+        let kind = self.out.extern_object(object).constructors[0][1].ty.clone();
+        let control = &mut self.out.controls[self.cut.ingress.index()];
+        let id = InstanceId::from(self.out.instances.len());
+        control.instances.push(id);
+        self.out.instances.push(ir::Instance {
+            name: "p4rack_drops".into(),
+            control_plane_name: format!("{}.p4rack_drops", control.control_plane_name).into(),
+            object,
+            type_args: index,
+            args: vec![
+                (Type::Bit(32), Const::Bits(base_bits::Bits::new(32, u128::from(DROP_CELLS)))),
+                // CounterType.packets
+                (kind, Const::Enum(0)),
+            ],
+            owner: Owner::Control(self.cut.ingress),
+            methods: vec![],
+            annotations: vec![],
+            span: Span::NONE,
+        });
+        id
+    }
+
+    /// v1model's `counter`, declared here if the program does not use it.
+    fn counter_object(&mut self) -> ExternId {
+        if let Some(found) = self.out.externs.iter().position(|e| e.name == "counter" && !e.user) {
+            return ExternId::from(found);
+        }
+        let kind = self
+            .out
+            .types
+            .iter()
+            .position(|t| t.name == "CounterType")
+            .map_or(Type::Void, |i| Type::Named(ir::TypeId::from(i)));
+        // The index is a type parameter since this version of the architecture.
+        let generic = matches!(self.out.arch, ir::Arch::V1Model(version) if version >= 20_200_408);
+        let (type_params, index) = match generic {
+            true => (vec!["I".into()], Type::Param("I".into())),
+            false => (vec![], Type::Bit(32)),
+        };
+        let param =
+            |name: &str, direction, ty| SignatureParam { name: name.into(), direction, ty, optional: false };
+        let size = param("size", Direction::None, Type::Bit(32));
+        let count = Signature {
+            type_params: vec![],
+            params: vec![param("index", Direction::In, index)],
+            returns: Type::Void,
+        };
+        self.out.externs.push(ir::ExternObject {
+            name: "counter".into(),
+            user: false,
+            type_params,
+            constructors: vec![vec![size, param("type", Direction::None, kind)]],
+            methods: vec![ir::ExternMethod {
+                name: "count".into(),
+                signature: count,
+                is_abstract: false,
+                annotations: vec![],
+            }],
+            annotations: vec![],
+            span: Span::NONE,
+        });
+        ExternId::from(self.out.externs.len() - 1)
+    }
+
+    fn mark_to_drop_function(&mut self) -> ExternFunctionId {
+        let ty = self.shared_type("ingress", Role::StandardMetadata);
+        self.function("mark_to_drop", "standard_metadata", Direction::InOut, ty)
+    }
+
+    pub fn recirculate_function(&mut self) -> ExternFunctionId {
+        self.function("recirculate_preserving_field_list", "index", Direction::None, Type::Bit(8))
+    }
+
+    /// The architecture's function with one parameter of that type, declared here if nobody used it before.
+    fn function(&mut self, name: &str, param: &str, direction: Direction, ty: Type) -> ExternFunctionId {
+        let functions = &mut self.out.extern_functions;
+        if let Some(found) = functions.iter().position(|f| f.name == name && f.signature.params.len() == 1) {
+            return ExternFunctionId::from(found);
+        }
+        let params = vec![SignatureParam { name: param.into(), direction, ty, optional: false }];
+        functions.push(ir::ExternFunction {
+            name: name.into(),
+            user: false,
+            signature: Signature { type_params: vec![], params, returns: Type::Void },
+            annotations: vec![],
+            span: Span::NONE,
+        });
+        ExternFunctionId::from(functions.len() - 1)
+    }
+}
