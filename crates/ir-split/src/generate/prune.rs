@@ -2,7 +2,11 @@
 
 use super::rename::Renumber;
 use crate::state::{Uses, uses_of_block};
-use ir::{ActionId, Control, ControlId, Expr, ExprKind, InstanceId, Program, StmtKind, TableId, visit};
+use base_bits::Bits;
+use base_diag::Span;
+use ir::{
+    ActionId, Const, Control, ControlId, Expr, ExprKind, InstanceId, Program, StmtKind, TableId, Type, visit,
+};
 use std::collections::BTreeSet;
 
 /// Removes unused tables and actions from every control, then unused instances from the program.
@@ -50,6 +54,22 @@ fn prune_locals(control: &mut Control) {
         table.actions.iter().flat_map(|run| &run.args).for_each(|arg| visit::subexprs(arg, &mut note));
     }
     control.locals.retain(|l| !matches!(l.kind, StmtKind::Declare(var, None) if !named.contains(&var)));
+    for local in &mut control.locals {
+        if let StmtKind::Declare(var, init @ None) = &mut local.kind {
+            *init = zero(&control.vars[var.index()].ty);
+        }
+    }
+}
+
+/// What a hoisted variable holds until a section sets it, said so that every compiler knows. A restored one is set by
+/// its hand-over, which a compiler cannot see.
+fn zero(ty: &Type) -> Option<Expr> {
+    let value = match ty {
+        Type::Bit(width) | Type::Int(width) => Const::Bits(Bits::zero(*width)),
+        Type::Bool => Const::Bool(false),
+        _ => return None,
+    };
+    Some(Expr { kind: ExprKind::Const(value), ty: ty.clone(), span: Span::NONE })
 }
 
 fn prune_instances(program: &mut Program, used: &BTreeSet<InstanceId>) {
