@@ -7,7 +7,7 @@ use base_diag::Diagnostic;
 use dataplane_api::{EntryError, Registry};
 use ir::Program;
 use ir_interp::{Environment, KeyMatch, Options, Recorder, Switch};
-use ir_split::{Linkage, Placement};
+use ir_split::{Linkage, PORT_BITS, Placement};
 use std::sync::Arc;
 
 /// Passes and copies that one frame may cause; a split packet takes several passes for one of the whole program.
@@ -141,13 +141,13 @@ fn write(switch: &mut Switch, entry: &EntrySpec) -> Result<(), EntryError> {
 pub fn link(switch: &mut Switch, linkage: &Linkage) -> Result<(), EntryError> {
     for (name, members) in &linkage.value_sets {
         for &member in members {
-            switch.value_set_add(name, &[KeyMatch::Exact(Bits::new(9, u128::from(member)))])?;
+            switch.value_set_add(name, &[KeyMatch::Exact(Bits::new(PORT_BITS, u128::from(member)))])?;
         }
     }
     for entry in &linkage.entries {
         let width = switch.table_keys(&entry.table)?.first().map_or(0, |key| key.width);
         let key = KeyMatch::Exact(Bits::new(width, u128::from(entry.key)));
-        let port = Bits::new(9, u128::from(entry.port));
+        let port = Bits::new(PORT_BITS, u128::from(entry.port));
         switch.table_add(&entry.table, &[key], &entry.action, &[port], None)?;
     }
     Ok(())

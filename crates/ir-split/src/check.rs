@@ -7,7 +7,7 @@ use crate::layout::{APP_BITS, NotCarried};
 use crate::mark::Mark;
 use crate::placement::{DeviceIndex, Placement};
 use crate::section::{Code, SectionId, Sections};
-use crate::state::{Separated, Uses};
+use crate::state::Separated;
 use crate::v1model::{Effect, function_effect, is_table_object, object_effect};
 use base_diag::codes::split as codes;
 use base_diag::{Diagnostic, Span, did_you_mean};
@@ -219,7 +219,6 @@ pub fn check_state(
     sections: &Sections,
     placement: &Placement,
     separated: &[Separated],
-    uses: &std::collections::BTreeMap<SectionId, Uses>,
 ) -> Vec<Diagnostic> {
     let report = |s: &Separated| {
         let instance = program.instance(s.instance);
@@ -229,7 +228,6 @@ pub fn check_state(
             true => format!("a packet leaves `{a}` between the two uses"),
             false => format!("it would have to be on `{a}` and on `{b}`"),
         };
-        debug_assert!(uses.contains_key(&s.first));
         Diagnostic::error(
             codes::SEPARATED_STATE,
             format!("`{}` is used across a cut", instance.control_plane_name),

@@ -5,6 +5,7 @@
 //!
 //! Why: a device's headers struct has the runtime's headers too, which the program's own deparser must not emit.
 
+use crate::place::is_struct;
 use ir::{Block, Expr, ExprKind, Program, Stmt, StmtKind};
 
 /// Expands the emits of a block; nested blocks are left to the checks.
@@ -24,9 +25,7 @@ pub fn expand_emits(program: &Program, block: &Block) -> Block {
 /// The headers of a value, in declaration order; anything that is no struct stays as it is.
 fn parts(program: &Program, value: &Expr, out: &mut Vec<Expr>) {
     let fields = program.fields(&value.ty);
-    let is_struct = matches!(&value.ty, ir::Type::Named(id)
-        if matches!(program.type_decl(*id).kind, ir::TypeKind::Struct(_)));
-    if !is_struct {
+    if !is_struct(program, &value.ty) {
         out.push(value.clone());
         return;
     }

@@ -38,6 +38,7 @@ pub use layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, Layout, LayoutField, LiveFiel
 pub use mark::{Mark, marks};
 pub use placement::{DeviceIndex, Placement};
 pub use section::{Half, SectionId, SectionKind};
+pub use v1model::PORT_BITS;
 
 use base_diag::Diagnostic;
 use ir::{ControlId, Name, Program, StageKind};
@@ -119,13 +120,7 @@ pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diag
         })
         .collect();
     wrong.extend(check::check_links(&sections, placement));
-    wrong.extend(check::check_state(
-        &hoisted,
-        &sections,
-        placement,
-        &state::separated(&sections, &uses),
-        &uses,
-    ));
+    wrong.extend(check::check_state(&hoisted, &sections, placement, &state::separated(&sections, &uses)));
     wrong.extend(check::check_hidden(&flow, &sections, &at));
     let layout = match Layout::new(&hoisted, &places, &sections, &at, placement) {
         Ok(layout) => layout,

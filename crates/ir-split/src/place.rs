@@ -320,7 +320,8 @@ impl Places {
     }
 }
 
-fn is_struct(program: &Program, ty: &Type) -> bool {
+/// True for struct types.
+pub fn is_struct(program: &Program, ty: &Type) -> bool {
     matches!(ty, Type::Named(id) if matches!(program.type_decl(*id).kind, ir::TypeKind::Struct(_)))
 }
 

@@ -25,7 +25,7 @@ impl Pool {
         let mut pool = Pool {
             by_width: BTreeMap::new(),
             seeds: rng.split("pool"),
-            port_width: 9,
+            port_width: ir_split::PORT_BITS,
             reserved: reserved.to_vec(),
         };
         for control in &program.controls {
@@ -98,7 +98,7 @@ impl Pool {
 
     /// A port that packets come in by.
     pub fn port(&mut self, rng: &mut Rng) -> u32 {
-        let drop_port = u64::from(p4_drop_port());
+        let drop_port = u64::from(ir_interp::Options::default().drop_port);
         for _ in 0..64 {
             let port = self.draw(self.port_width, rng).to_u64().unwrap_or(0);
             if port != drop_port {
@@ -126,11 +126,6 @@ impl Pool {
         let room = if width < 20 { 1usize << width } else { usize::MAX };
         have >= 8 || have >= room || self.by_width.get(&width).is_some_and(|v| v.len() >= 8)
     }
-}
-
-/// The port number that means "drop" in v1model.
-fn p4_drop_port() -> u32 {
-    511
 }
 
 /// Any value of this width.
