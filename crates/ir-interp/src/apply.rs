@@ -5,7 +5,7 @@ use crate::hash;
 use crate::machine::{Arch, Machine, Stop};
 use crate::objects::Object;
 use crate::table::{Run, Table};
-use crate::trace::Event;
+use crate::trace::table_event;
 use crate::value::Value;
 use base_bits::{BitWriter, Bits};
 use ir::{InstanceId, MatchKind, TableId};
@@ -33,17 +33,7 @@ impl<A: Arch> Machine<'_, A> {
         let cost = table.entries.len() as u64;
         let found = table.lookup(&key);
         let (action, data) = choose(table, found, &chosen_by, &self.state.objects)?;
-        let entry = found.and_then(|at| table.entries.get_index(at)).map(|(_, entry)| entry.handle);
-        self.state.trace.add(|| Event::Table {
-            table: table.control_plane_name.clone(),
-            key,
-            entry,
-            action: table
-                .actions
-                .get(action as usize)
-                .map(|a| a.control_plane_name.clone())
-                .unwrap_or_default(),
-        });
+        self.state.trace.add(|| table_event(table, &declared.keys, &key, &chosen_by, found, action));
         self.spend(1 + cost / 64)?;
         if let Some(entry) = found {
             A::table_hit(self, control_id, id, entry);

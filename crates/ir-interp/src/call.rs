@@ -25,8 +25,14 @@ impl<'a, A: Arch> Machine<'a, A> {
             Callee::Action(action) => self.call_action(*action, &call.args),
             Callee::Control(control) => self.call_control(*control, &call.args),
             Callee::Parser(parser) => self.call_parser(*parser, &call.args),
-            Callee::ExternFunction(function) => A::function(self, *function, call),
-            Callee::Method(instance, method) => A::method(self, *instance, *method, call),
+            Callee::ExternFunction(function) => {
+                self.trace_extern(call);
+                A::function(self, *function, call)
+            }
+            Callee::Method(instance, method) => {
+                self.trace_extern(call);
+                A::method(self, *instance, *method, call)
+            }
             Callee::ParamMethod(..) => Err(Stop::Broken("a method of an extern parameter")),
         }
     }
@@ -48,10 +54,12 @@ impl<'a, A: Arch> Machine<'a, A> {
         let control = self.program.controls.get(id.index()).ok_or(Stop::Broken("an unknown control"))?;
         let bound = self.bind(&control.params, &control.vars, args)?;
         let zeros = self.plan.control_vars(id);
+        self.trace_block(&control.control_plane_name, true);
         let (result, back) = self.inside(Scope::Control(id, control), zeros, bound, |m| {
             m.run(&control.locals)?;
             m.run_block(&control.body)
         })?;
+        self.trace_block(&control.control_plane_name, false);
         self.copy_back(back)?;
         result.map(|_| Value::Void)
     }
@@ -60,10 +68,12 @@ impl<'a, A: Arch> Machine<'a, A> {
         let parser = self.program.parsers.get(id.index()).ok_or(Stop::Broken("an unknown parser"))?;
         let bound = self.bind(&parser.params, &parser.vars, args)?;
         let zeros = self.plan.parser_vars(id);
+        self.trace_block(&parser.control_plane_name, true);
         let (result, back) = self.inside(Scope::Parser(id, parser), zeros, bound, |m| {
             m.run_parser(id, parser)?;
             Ok(Flow::Next)
         })?;
+        self.trace_block(&parser.control_plane_name, false);
         self.copy_back(back)?;
         result.map(|_| Value::Void)
     }
@@ -90,11 +100,13 @@ impl<'a, A: Arch> Machine<'a, A> {
         let (given, rest) = action.params.split_at(split);
         let mut bound = self.bind_exprs(given, &control.vars, args.iter().map(Some))?;
         bound.values.extend(rest.iter().copied().zip(data.iter().cloned()));
-        self.trace_action(action, &bound.values);
         self.run_action(action, bound)
     }
 
     fn run_action(&mut self, action: &'a Action, bound: Bound) -> Result<(), Stop> {
+        if self.state.trace.on() {
+            self.trace_action(action, &bound.values);
+        }
         for (param, value) in bound.values {
             self.set_var(param, value)?;
         }

@@ -46,6 +46,6 @@ pub use objects::meter::MeterRate;
 pub use state::Digest;
 pub use stf::{ResolvedEntry, StfReport, resolve_entry, run_stf};
 pub use table::{KeyMatch, KeySpec};
-pub use trace::Event;
+pub use trace::{Cause, Event, EventKind, Hit, KeyRead, PacketId, Shown};
 pub use v1model::{Options, Session, Switch};
 pub use value::{Header, Stack, Value};

@@ -1,7 +1,7 @@
 //! `packet_in`: extract, lookahead, advance, and `verify` (P4-16 §12.8, §12.9).
 
 use crate::machine::{Arch, Machine, Stop};
-use crate::trace::Event;
+use crate::trace::EventKind;
 use crate::value::Value;
 use crate::wire::{decode, layout_bits};
 use base_bits::BitReader;
@@ -66,10 +66,9 @@ impl<A: Arch> Machine<'_, A> {
         let value = decode(self.program, &header.ty, &mut reader, varbit.unwrap_or(0) as u32);
         let value = value.ok_or(Stop::Reject(PACKET_TOO_SHORT))?;
         if self.state.trace.on() {
-            let header = self.place_text(header);
-            self.state.trace.push(Event::Extract { header, bits: taken });
+            self.trace_extract(&place, &value, taken);
         }
-        self.write(&place, value)?;
+        self.store(&place, value)?;
         self.input.position += taken;
         self.count_next(header)
     }
@@ -120,6 +119,7 @@ impl<A: Arch> Machine<'_, A> {
         if bits > self.input.reader().remaining_bits() {
             return Err(Stop::Reject(PACKET_TOO_SHORT));
         }
+        self.state.trace.add(|| EventKind::Advance { bits });
         self.input.position += bits;
         Ok(())
     }

@@ -2,9 +2,12 @@
 
 use crate::machine::{Arch, Machine, Scope, Stop};
 use crate::packet_in::NO_MATCH;
-use crate::trace::Event;
+use crate::trace::{EventKind, shown};
 use crate::value::{Value, equal};
-use ir::{ErrorId, Keyset, Parser, ParserId, Select, SelectCase, StateId, StateRef, Transition, ValueSetId};
+use ir::{
+    ErrorId, Expr, Keyset, Parser, ParserId, ParserState, Select, SelectCase, StateId, StateRef, Transition,
+    ValueSetId,
+};
 
 /// States in a row that take nothing from the packet before the parser counts as stuck.
 const IDLE_STATES: u32 = 1024;
@@ -23,13 +26,21 @@ impl<'a, A: Arch> Machine<'a, A> {
                 StateRef::State(id) => id,
             };
             let state = parser.states.get(id.index()).ok_or(Stop::Broken("an unknown state"))?;
-            self.state.trace.add(|| Event::State { parser: parser.name.clone(), state: state.name.clone() });
+            self.state.trace.add_at(state.span, || EventKind::State {
+                parser: parser.name.clone(),
+                state: state.name.clone(),
+            });
             let before = self.input.position();
             self.spend(1)?;
             self.run(&state.stmts)?;
             at = match &state.transition {
-                Transition::Goto(next) => *next,
-                Transition::Select(select) => self.select(select)?,
+                Transition::Goto(next) => {
+                    if self.state.trace.on() {
+                        self.trace_transition(parser, &state.name, *next, vec![], None);
+                    }
+                    *next
+                }
+                Transition::Select(select) => self.select(parser, state, select)?,
             };
             idle = if self.input.position() == before { idle + 1 } else { 0 };
             if idle > IDLE_STATES {
@@ -38,15 +49,28 @@ impl<'a, A: Arch> Machine<'a, A> {
         }
     }
 
-    fn select(&mut self, select: &'a Select) -> Result<StateRef, Stop> {
+    fn select(
+        &mut self,
+        parser: &'a Parser,
+        state: &'a ParserState,
+        select: &'a Select,
+    ) -> Result<StateRef, Stop> {
         let values = select.exprs.iter().map(|e| self.eval(e)).collect::<Result<Vec<_>, _>>()?;
+        let mut fitting = None;
         for case in &select.cases {
             self.spend(1)?;
             if self.case_matches(case, &values)? {
-                return Ok(case.next);
+                fitting = Some(case);
+                break;
             }
         }
-        Err(Stop::Reject(NO_MATCH))
+        if self.state.trace.on() {
+            let shown = |(e, v): (&Expr, &Value)| (e.span, shown(self.program, &e.ty, v));
+            let keys = select.exprs.iter().zip(&values).map(shown).collect();
+            let next = fitting.map_or(StateRef::Reject, |case| case.next);
+            self.trace_transition(parser, &state.name, next, keys, fitting.map(|case| case.span));
+        }
+        fitting.map(|case| case.next).ok_or(Stop::Reject(NO_MATCH))
     }
 
     fn case_matches(&mut self, case: &SelectCase, values: &[Value]) -> Result<bool, Stop> {

@@ -137,6 +137,14 @@ impl<A: Arch> Machine<'_, A> {
 
     /// Writes a place. A valid header written into a union makes the union's other members invalid.
     pub(crate) fn write(&mut self, place: &Place, value: Value) -> Result<(), Stop> {
+        if self.state.trace.on() {
+            self.trace_write(place, &value);
+        }
+        self.store(place, value)
+    }
+
+    /// [`write`](Machine::write) without a word in the trace.
+    pub(crate) fn store(&mut self, place: &Place, value: Value) -> Result<(), Stop> {
         self.spend(value.leaves())?;
         if matches!(value, Value::Header(_)) && value.is_valid() {
             self.clear_union(place)?;

@@ -2,6 +2,8 @@
 
 use crate::machine::{Arch, Flow, Machine, Stop};
 use crate::operate;
+use crate::place::Place;
+use crate::trace::EventKind;
 use crate::value::{Header, Value};
 use crate::wire::{encode, header_bits};
 use base_bits::Bits;
@@ -27,9 +29,10 @@ impl<A: Arch> Machine<'_, A> {
 
     fn exec(&mut self, stmt: &Stmt) -> Result<Flow, Stop> {
         self.spend(1)?;
+        self.state.trace.stand_at(stmt.span);
         match &stmt.kind {
             StmtKind::If(cond, yes, no) => {
-                let arm = if self.eval_bool(cond)? { yes } else { no };
+                let arm = if self.test(cond)? { yes } else { no };
                 return self.run_block(arm);
             }
             StmtKind::Block(block) => return self.run_block(block),
@@ -43,7 +46,10 @@ impl<A: Arch> Machine<'_, A> {
             StmtKind::ForIn { var, range, body } => return self.exec_for_in(*var, range, body),
             StmtKind::Break => return Ok(Flow::Break),
             StmtKind::Continue => return Ok(Flow::Continue),
-            StmtKind::Exit => return Err(Stop::Exit),
+            StmtKind::Exit => {
+                self.state.trace.add(|| EventKind::Exit);
+                return Err(Stop::Exit);
+            }
             StmtKind::Return(value) => return self.exec_return(value.as_ref()),
             _ => self.exec_simple(stmt)?,
         }
@@ -54,7 +60,7 @@ impl<A: Arch> Machine<'_, A> {
     fn exec_simple(&mut self, stmt: &Stmt) -> Result<(), Stop> {
         match &stmt.kind {
             StmtKind::Declare(var, init) => self.exec_declare(*var, init.as_ref()),
-            StmtKind::Assign(place, value) => self.exec_assign(stmt, place, value),
+            StmtKind::Assign(place, value) => self.exec_assign(place, value),
             StmtKind::AssignOp(op, place, value) => self.exec_assign_op(*op, place, value),
             StmtKind::Call(call) => self.call(call).map(drop),
             StmtKind::Apply(table) => self.apply(*table).map(drop),
@@ -64,8 +70,11 @@ impl<A: Arch> Machine<'_, A> {
             StmtKind::Extract { header, varbit_bits, .. } => self.extract(header, varbit_bits.as_ref()),
             StmtKind::Advance(_, bits) => self.advance(bits),
             StmtKind::Emit(_, value) => {
-                let value = self.eval(value)?;
-                encode(&value, &mut self.output);
+                let emitted = self.eval(value)?;
+                if self.state.trace.on() {
+                    self.trace_emit(value, &emitted);
+                }
+                encode(&emitted, &mut self.output);
                 Ok(())
             }
             StmtKind::Verify(cond, error) => self.verify(cond, error),
@@ -79,14 +88,23 @@ impl<A: Arch> Machine<'_, A> {
             None => Value::zero(self.program, &self.var(var)?.ty),
         };
         self.spend(value.leaves())?;
+        if init.is_some() && self.state.trace.on() {
+            self.trace_declare(var, &value);
+        }
         self.set_var(var, value)
     }
 
-    fn exec_assign(&mut self, stmt: &Stmt, place: &Expr, value: &Expr) -> Result<(), Stop> {
+    fn exec_assign(&mut self, place: &Expr, value: &Expr) -> Result<(), Stop> {
         let to = self.place(place)?;
         let value = self.eval(value)?;
-        self.trace_assign(stmt, place, &value);
         self.write(&to, value)
+    }
+
+    /// The condition of an `if` or a loop.
+    fn test(&mut self, cond: &Expr) -> Result<bool, Stop> {
+        let taken = self.eval_bool(cond)?;
+        self.state.trace.add_at(cond.span, || EventKind::Branch { taken });
+        Ok(taken)
     }
 
     fn exec_assign_op(&mut self, op: BinaryOp, place: &Expr, value: &Expr) -> Result<(), Stop> {
@@ -104,6 +122,10 @@ impl<A: Arch> Machine<'_, A> {
         let place = self.place(header)?;
         let zero = Value::zero(self.program, &header.ty);
         let was = self.at(&place)?.is_some_and(Value::is_valid);
+        if self.state.trace.on() {
+            let (header, _) = self.place_name(&place);
+            self.state.trace.add(|| EventKind::Validity { header, valid });
+        }
         if was != valid {
             if valid {
                 self.clear_union(&place)?;
@@ -128,6 +150,7 @@ impl<A: Arch> Machine<'_, A> {
     fn exec_push_front(&mut self, stack: &Expr, count: u32) -> Result<(), Stop> {
         let place = self.place(stack)?;
         let empty = self.element_zero(stack)?;
+        self.trace_shift(&place, i64::from(count));
         if let Some(Value::Stack(stack)) = self.at_mut(&place)? {
             let size = stack.elems.len();
             let count = (count as usize).min(size);
@@ -141,6 +164,7 @@ impl<A: Arch> Machine<'_, A> {
     fn exec_pop_front(&mut self, stack: &Expr, count: u32) -> Result<(), Stop> {
         let place = self.place(stack)?;
         let empty = self.element_zero(stack)?;
+        self.trace_shift(&place, -i64::from(count));
         if let Some(Value::Stack(stack)) = self.at_mut(&place)? {
             let count = (count as usize).min(stack.elems.len());
             stack.elems.drain(..count);
@@ -148,6 +172,13 @@ impl<A: Arch> Machine<'_, A> {
             stack.next = stack.next.saturating_sub(count as u32);
         }
         self.spend(u64::from(count.min(1 << 16)))
+    }
+
+    fn trace_shift(&mut self, place: &Place, by: i64) {
+        if self.state.trace.on() {
+            let (stack, _) = self.place_name(place);
+            self.state.trace.add(|| EventKind::Shift { stack, by });
+        }
     }
 
     fn element_zero(&self, stack: &Expr) -> Result<Value, Stop> {
@@ -178,12 +209,15 @@ impl<A: Arch> Machine<'_, A> {
             }
         };
         self.spend(cases.len() as u64)?;
-        Ok(found.or_else(|| cases.iter().position(SwitchCase::is_default)))
+        let found = found.or_else(|| cases.iter().position(SwitchCase::is_default));
+        let case = found.and_then(|at| cases.get(at)).map(|case| case.span);
+        self.state.trace.add(|| EventKind::Switch { case });
+        Ok(found)
     }
 
     fn exec_for(&mut self, init: &[Stmt], cond: &Expr, update: &[Stmt], body: &Block) -> Result<Flow, Stop> {
         self.run(init)?;
-        while self.eval_bool(cond)? {
+        while self.test(cond)? {
             match self.run_block(body)? {
                 Flow::Next | Flow::Continue => {}
                 Flow::Break => break,

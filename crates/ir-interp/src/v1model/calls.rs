@@ -9,7 +9,7 @@ use crate::machine::{Machine, Stop};
 use crate::objects::Object;
 use crate::state::Digest;
 use crate::table::Entry;
-use crate::trace::value_text;
+use crate::trace::{EventKind, shown, value_text};
 use crate::value::Value;
 use base_bits::Bits;
 use ir::{ControlId, Expr, InstanceId, Name, TableId, Type, TypeKind};
@@ -136,7 +136,10 @@ impl Machine<'_, V1<'_>> {
             Type::Named(id) => self.program.type_decl(*id).name.clone(),
             _ => "digest".into(),
         };
+        let ty = &data.ty;
         let data = self.eval(data)?;
+        let program = self.program;
+        self.state.trace.add(|| EventKind::Digest { name: name.clone(), data: shown(program, ty, &data) });
         self.state.digest(Digest { name, data });
         Ok(())
     }
@@ -161,6 +164,7 @@ impl Machine<'_, V1<'_>> {
             line.push_str(part);
         }
         self.spend(line.len() as u64)?;
+        self.state.trace.add(|| EventKind::Log { line: line.clone() });
         self.state.log(line);
         Ok(())
     }

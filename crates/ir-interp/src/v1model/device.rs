@@ -3,6 +3,7 @@
 use super::Switch;
 use super::ingress::Work;
 use super::packet::Waiting;
+use crate::trace::{Cause, PacketId};
 use crate::value::Value;
 use base_bits::Bits;
 use base_time::Time;
@@ -15,7 +16,8 @@ impl Device for Switch {
     fn ingress(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Queued> {
         self.counters.received += 1;
         let life = self.new_life();
-        let packet = self.fresh(port, frame.to_vec(), life, now);
+        let mut packet = self.fresh(port, frame.to_vec(), life, now);
+        self.begin(&mut packet, PacketId::default(), Cause::Received, Some(port));
         self.run_ingress(vec![Work::Start(packet)], now)
     }
 

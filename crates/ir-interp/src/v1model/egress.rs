@@ -5,6 +5,7 @@ use super::layout::StageName;
 use super::packet::{CloneOrder, Orders, Packet, Waiting};
 use super::stages::Start;
 use crate::environment::Source;
+use crate::trace::{Cause, EventKind};
 use crate::value::Value;
 use base_time::Time;
 use dataplane_api::{DropReason, EgressResult, Output, QueueRecord, Queued};
@@ -13,6 +14,7 @@ use p4_arch::v1model::instance_type;
 impl Switch {
     /// Egress, then: clone, drop, checksums and deparser, recirculate, send.
     pub(super) fn run_egress(&mut self, mut packet: Packet, queue: QueueRecord, now: Time) -> EgressResult {
+        self.state.trace.turn_to(packet.trace);
         self.start_egress(&mut packet, queue, now);
         let life = packet.life.clone();
         let mut result = EgressResult::default();
@@ -26,7 +28,6 @@ impl Switch {
             result.requeued = self.clone_egress(&packet, order);
         }
         if self.layout.get(&packet.standard, "egress_spec") == self.drop_port {
-            self.effect("drop", "egress");
             self.dropped(DropReason::Egress);
             return result;
         }
@@ -47,7 +48,9 @@ impl Switch {
         match packet.orders.recirculate.take() {
             Some(list) => self.recirculate(packet, frame, list, &mut result),
             None => {
-                self.effect("send", packet.egress_port);
+                self.state
+                    .trace
+                    .add(|| EventKind::Transmit { port: packet.egress_port, frame: frame.clone() });
                 self.counters.sent += 1;
                 result.output = Some(Output { port: packet.egress_port, frame });
             }
@@ -83,16 +86,20 @@ impl Switch {
         copy.standard = Value::zero(&self.program, &self.layout.standard);
         self.layout.set(&mut copy.standard, "instance_type", u128::from(instance_type::EGRESS_CLONE));
         copy.orders = Orders::default();
+        let cause = Cause::EgressClone { session: order.session };
+        self.begin(&mut copy, packet.trace, cause, session.port);
         self.send_clone(copy, session)
     }
 
     fn recirculate(&mut self, packet: Packet, frame: Vec<u8>, list: u32, result: &mut EgressResult) {
         self.effect("recirculate", list);
+        let from = packet.trace;
         if !packet.life.take() {
             self.dropped(DropReason::PassLimit);
             return;
         }
-        let packet = self.restarted(packet, frame, instance_type::RECIRCULATED, Some(list));
+        let mut packet = self.restarted(packet, frame, instance_type::RECIRCULATED, Some(list));
+        self.begin(&mut packet, from, Cause::Recirculated, None);
         result.again.push(Box::new(Waiting { packet }));
     }
 }

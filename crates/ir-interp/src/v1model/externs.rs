@@ -5,6 +5,7 @@ use super::packet::{Orders, Packet};
 use crate::access::AccessKind;
 use crate::machine::{Arch, Machine, Stop};
 use crate::objects::Object;
+use crate::trace::EventKind;
 use crate::value::Value;
 use base_bits::Bits;
 use base_time::Time;
@@ -82,11 +83,9 @@ impl Arch for V1<'_> {
             }
             "digest" => m.digest(arg(args, 0)?, arg(args, 1)?),
             "assert" | "assume" => {
-                if m.eval_bool(arg(args, 0)?)? {
-                    Ok(())
-                } else {
-                    Err(Stop::AssertFailed)
-                }
+                let passed = m.eval_bool(arg(args, 0)?)?;
+                m.state.trace.add(|| EventKind::Assert { passed });
+                if passed { Ok(()) } else { Err(Stop::AssertFailed) }
             }
             "log_msg" => m.log_msg(arg(args, 0)?, args.get(1).and_then(Option::as_ref)),
             "static_assert" => Ok(()),

@@ -13,7 +13,7 @@ use crate::environment::Source;
 use crate::machine::Stop;
 use crate::objects::Object;
 use crate::region::Path;
-use crate::trace::Event;
+use crate::trace::{Cause, EventKind, PacketId};
 use crate::value::Value;
 use base_time::Time;
 use dataplane_api::{DropReason, Emitted, Emitter, FrameExtern, Queued, ResumeAt};
@@ -37,7 +37,6 @@ impl Switch {
             object.call(&call.method, &call.args, &frame, now, out);
         });
         if !emitted.iter().any(|e| e.carries_on) {
-            self.effect("absorb", "");
             self.dropped(DropReason::Absorbed);
         }
         let mut carried = Some((packet, call.vars));
@@ -63,6 +62,7 @@ impl Switch {
             objects.filter_map(|(at, o)| deadline(o).filter(|d| *d <= now).map(|d| (d, at))).collect();
         due.sort_unstable();
         let mut more = vec![];
+        self.state.trace.turn_to(PacketId::default());
         for (_, at) in due {
             let instance = InstanceId::from(at);
             let name = self.program.instance(instance).control_plane_name.clone();
@@ -121,10 +121,12 @@ impl Switch {
 
     /// A new packet: parsed like one that came in by port 0, without checksum verification.
     fn start_fresh(&mut self, instance: InstanceId, one: Emitted, life: Life, now: Time) -> Option<Work> {
-        let packet = self.fresh(0, one.frame, life, now);
+        let mut packet = self.fresh(0, one.frame, life, now);
         if !self.created(&packet) {
             return None;
         }
+        let from = self.state.trace.packet();
+        self.begin(&mut packet, from, Cause::FrameExtern, None);
         let path = self.resume_path(instance, &one.resume)?;
         Some(Work::Fresh(packet, path))
     }
@@ -136,7 +138,7 @@ impl Switch {
             ResumeAt::AfterCall => layout.regions.after.get(&instance),
             ResumeAt::Region(name) => layout.regions.starts.get(name.as_str()),
         };
-        self.state.trace.add(|| Event::Effect {
+        self.state.trace.add(|| EventKind::Effect {
             effect: "resume",
             target: match resume {
                 ResumeAt::AfterCall => "behind the call".to_string(),

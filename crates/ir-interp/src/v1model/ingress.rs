@@ -7,6 +7,7 @@ use super::stages::{Ended, Start};
 use crate::environment::Source;
 use crate::machine::Stop;
 use crate::region::Path;
+use crate::trace::PacketId;
 use crate::value::Value;
 use base_time::Time;
 use dataplane_api::{DropReason, Port, Queued};
@@ -37,6 +38,7 @@ impl Switch {
             truncate: None,
             orders: Orders::default(),
             life,
+            trace: PacketId::default(),
         }
     }
 
@@ -89,6 +91,7 @@ impl Switch {
     }
 
     fn run_work(&mut self, work: Work, now: Time) -> (Packet, Result<Ended, Stop>) {
+        self.state.trace.turn_to(work.packet().trace);
         match work {
             Work::Start(mut packet) => {
                 let life = packet.life.clone();
@@ -120,6 +123,15 @@ pub(super) enum Work {
     Fresh(Packet, Path),
     /// Out of a frame extern, as the packet that called.
     Carried(Box<Carried>),
+}
+
+impl Work {
+    fn packet(&self) -> &Packet {
+        match self {
+            Work::Start(packet) | Work::Fresh(packet, _) => packet,
+            Work::Carried(carried) => &carried.packet,
+        }
+    }
 }
 
 /// A packet that called a frame extern, and what came back.

@@ -10,6 +10,7 @@ mod layout;
 mod packed;
 mod packet;
 mod stages;
+mod tracing;
 mod traffic;
 
 pub use traffic::Session;
@@ -19,6 +20,7 @@ use crate::check;
 use crate::environment::{Environment, PassThrough};
 use crate::plan::Plan;
 use crate::state::State;
+use crate::trace::EventKind;
 use base_diag::Diagnostic;
 use base_time::{Rng, Time};
 use dataplane_api::{Counters, DropReason, Registry};
@@ -115,6 +117,7 @@ impl Switch {
     }
 
     fn dropped(&mut self, reason: DropReason) {
+        self.state.trace.add(|| EventKind::Drop { reason });
         *self.counters.dropped.entry(reason).or_default() += 1;
     }
 
@@ -123,7 +126,8 @@ impl Switch {
         self.counters.created += 1;
         let alive = packet.life.take();
         if !alive {
-            self.dropped(DropReason::PassLimit);
+            self.effect("no copy", "the packet has used up its passes and copies");
+            *self.counters.dropped.entry(DropReason::PassLimit).or_default() += 1;
         }
         alive
     }

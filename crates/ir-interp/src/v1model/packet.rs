@@ -1,5 +1,6 @@
 //! A packet on its way through the device.
 
+use crate::trace::PacketId;
 use crate::value::Value;
 use dataplane_api::Port;
 use std::sync::Arc;
@@ -25,6 +26,8 @@ pub(super) struct Packet {
     pub(super) truncate: Option<u32>,
     pub(super) orders: Orders,
     pub(super) life: Life,
+    /// Its number in the trace.
+    pub(super) trace: PacketId,
 }
 
 /// What the program asked of the traffic manager by calls. The last call of a kind in a pass counts.

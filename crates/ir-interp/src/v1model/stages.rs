@@ -8,9 +8,10 @@ use crate::packet_in::Input;
 use crate::plan::Plan;
 use crate::region::Path;
 use crate::state::State;
-use crate::trace::Event;
+use crate::trace::EventKind;
 use crate::value::Value;
 use base_bits::BitWriter;
+use base_diag::Span;
 use base_time::Time;
 use ir::{ControlId, ErrorId, Program, Role, VarId};
 
@@ -46,7 +47,7 @@ impl Stages<'_> {
     /// Parses `packet.frame` into headers and payload, writes the parser error, and takes the parser's changes
     /// of metadata.
     pub(super) fn parse(&mut self, packet: &mut Packet) -> Result<(), Stop> {
-        self.stage(StageName::Parser);
+        self.stage(StageName::Parser, true);
         let layout = self.layout;
         packet.headers = Value::zero(self.program, &layout.headers);
         packet.payload.clear();
@@ -67,8 +68,9 @@ impl Stages<'_> {
         };
         if error != ErrorId(0) {
             let name = self.program.errors.get(error.index()).cloned().unwrap_or_default();
-            self.state.trace.push(Event::ParserError { error: name });
+            self.state.trace.add(|| EventKind::ParserError { error: name });
         }
+        self.stage(StageName::Parser, false);
         layout.set(&mut packet.standard, "parser_error", u128::from(error.0));
         Ok(())
     }
@@ -80,7 +82,7 @@ impl Stages<'_> {
         packet: &mut Packet,
         start: Start,
     ) -> Result<Ended, Stop> {
-        self.stage(stage);
+        self.stage(stage, true);
         let id = self.control_of(stage);
         let control = self.program.control(id);
         let roles = self.layout.roles(stage);
@@ -100,6 +102,7 @@ impl Stages<'_> {
         let vars = std::mem::take(&mut machine.frame.vars);
         let checksum_error = machine.arch.checksum_error;
         self.fuel = machine.fuel;
+        self.stage(stage, false);
         if stage == StageName::Verify {
             self.layout.set(&mut packet.standard, "checksum_error", u128::from(checksum_error));
         }
@@ -117,7 +120,7 @@ impl Stages<'_> {
 
     /// The packet's bytes by the program's own deparser: emitted headers, then the payload.
     pub(super) fn deparse(&mut self, packet: &mut Packet) -> Result<Vec<u8>, Stop> {
-        self.stage(StageName::Deparser);
+        self.stage(StageName::Deparser, true);
         let id = self.layout.deparser;
         let control = self.program.control(id);
         let roles = self.layout.roles(StageName::Deparser);
@@ -128,6 +131,7 @@ impl Stages<'_> {
         machine.leave(&control.params, roles, packet);
         let mut output = std::mem::take(&mut machine.output);
         self.fuel = machine.fuel;
+        self.stage(StageName::Deparser, false);
         match result {
             Ok(_) | Err(Stop::Exit) => {
                 output.pad();
@@ -138,8 +142,10 @@ impl Stages<'_> {
         }
     }
 
-    fn stage(&mut self, stage: StageName) {
-        self.state.trace.add(|| Event::Stage { stage: stage.name() });
+    /// A stage begins or ends.
+    fn stage(&mut self, stage: StageName, enter: bool) {
+        self.state.trace.stand_at(Span::NONE);
+        self.state.trace.add(|| EventKind::Stage { stage: stage.name(), enter });
     }
 
     fn control_of(&self, stage: StageName) -> ControlId {

@@ -4,7 +4,7 @@
 use super::Switch;
 use super::ingress::Work;
 use super::packet::{CloneOrder, Orders, Packet, Waiting};
-use crate::trace::Event;
+use crate::trace::Cause;
 use crate::value::Value;
 use base_time::Time;
 use dataplane_api::{DropReason, Port, Queued, Replica};
@@ -68,7 +68,6 @@ impl Switch {
         }
         let port = self.layout.get(&packet.standard, "egress_spec");
         if port == self.drop_port {
-            self.effect("drop", "ingress");
             self.dropped(DropReason::Ingress);
             return vec![];
         }
@@ -86,7 +85,11 @@ impl Switch {
         let frame = packet.frame.clone();
         let mut copy = self.restarted(original, frame, instance_type::INGRESS_CLONE, None);
         self.layout.set(&mut copy.standard, "ingress_port", u128::from(packet.ingress_port));
+        let cause = Cause::IngressClone { session: order.session };
+        self.begin(&mut copy, packet.trace, cause, session.port);
+        self.state.trace.turn_to(copy.trace);
         let _ = self.with_stages(&packet.life, now, |stages| stages.parse(&mut copy));
+        self.state.trace.turn_to(packet.trace);
         copy.metadata = Value::zero(&self.program, &self.layout.metadata);
         self.layout.keep(order.field_list, &packet.metadata, &mut copy.metadata);
         copy.standard = Value::zero(&self.program, &self.layout.standard);
@@ -117,7 +120,10 @@ impl Switch {
             return None;
         }
         let frame = packet.frame.clone();
-        Some(Work::Start(self.restarted(packet, frame, instance_type::RESUBMITTED, Some(list))))
+        let from = packet.trace;
+        let mut packet = self.restarted(packet, frame, instance_type::RESUBMITTED, Some(list));
+        self.begin(&mut packet, from, Cause::Resubmitted, None);
+        Some(Work::Start(packet))
     }
 
     /// A copy for each member of a group. `is_packet` says that the packet itself ends here: then one of the
@@ -125,7 +131,6 @@ impl Switch {
     fn replicate(&mut self, packet: Packet, group: u32, is_packet: bool) -> Vec<Queued> {
         let members = self.traffic.members(group);
         if members.is_empty() && is_packet {
-            self.effect("drop", "no replica");
             self.dropped(DropReason::NoReplica);
         }
         let mut queued = vec![];
@@ -134,6 +139,7 @@ impl Switch {
                 continue;
             }
             let mut copy = packet.clone();
+            self.begin(&mut copy, packet.trace, Cause::Replica { rid }, Some(port));
             self.layout.set(&mut copy.standard, "egress_rid", u128::from(rid));
             queued.push(self.enqueue(copy, port));
         }
@@ -145,9 +151,5 @@ impl Switch {
         let priority = self.layout.get(&packet.standard, "priority") as u8;
         let bytes = u32::try_from(packet.length.max(0)).unwrap_or(u32::MAX);
         Queued { replica: Replica { port, priority }, bytes, packet: Box::new(Waiting { packet }) }
-    }
-
-    pub(super) fn effect(&mut self, effect: &'static str, target: impl ToString) {
-        self.state.trace.add(|| Event::Effect { effect, target: target.to_string() });
     }
 }

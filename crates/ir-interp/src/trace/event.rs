@@ -1,0 +1,255 @@
+//! The steps of a packet's way, as data.
+
+use crate::table::KeyMatch;
+use base_bits::Bits;
+use base_diag::Span;
+use dataplane_api::{DropReason, Port};
+use ir::{MatchKind, Name};
+
+/// A packet in a trace. Every copy and every pass that starts anew is a packet of its own; 0 is none.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub struct PacketId(pub u32);
+
+/// One step.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Event {
+    /// Whose step it is.
+    pub packet: PacketId,
+    /// The statement, expression or state; [`Span::NONE`] for what the device does by itself.
+    pub span: Span,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+/// A value with its text for a person.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shown {
+    /// `0x0a000001`, `true`, `error.NoMatch`, `{a = 0x1, b = 0x2}`, `invalid`
+    pub text: String,
+    /// The number, if it is one.
+    pub bits: Option<Bits>,
+}
+
+/// One key of a table as it is looked up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KeyRead {
+    /// Its control-plane name.
+    pub name: Name,
+    /// How it matches.
+    pub kind: MatchKind,
+    /// What it is.
+    pub value: Shown,
+}
+
+/// An entry that is hit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hit {
+    /// Counts up from 0 in each table.
+    pub handle: u64,
+    /// One for each key but those of kind `selector`.
+    pub keys: Vec<KeyMatch>,
+    /// The greater wins; `None` in tables without priorities.
+    pub priority: Option<i64>,
+    /// The group or member of the table's profile that the entry names: `group 2`.
+    pub through: Option<String>,
+}
+
+/// Why a packet came into being.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// It came in by a port.
+    Received,
+    /// A frame extern made it.
+    FrameExtern,
+    /// Of the packet it comes from, as it entered ingress.
+    IngressClone {
+        /// The session.
+        session: u32,
+    },
+    /// Of the packet it comes from, at the end of egress.
+    EgressClone {
+        /// The session.
+        session: u32,
+    },
+    /// A copy for a member of a multicast group.
+    Replica {
+        /// The replica id.
+        rid: u16,
+    },
+    /// It starts again as it entered ingress.
+    Resubmitted,
+    /// It starts again as it left the deparser.
+    Recirculated,
+}
+
+/// What happened.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum EventKind {
+    /// The packet comes into being.
+    Begin {
+        /// The packet it was made of.
+        from: PacketId,
+        /// Why.
+        cause: Cause,
+        /// By which port it came in or, for a copy, will go out.
+        port: Option<Port>,
+        /// Its length in bytes.
+        bytes: u64,
+    },
+    /// A stage begins or ends.
+    Stage {
+        /// `ingress`, ...
+        stage: Name,
+        /// It begins.
+        enter: bool,
+    },
+    /// A parser or control that another applies begins or ends.
+    Block {
+        /// Its name.
+        block: Name,
+        /// It begins.
+        enter: bool,
+    },
+    /// A parser state is entered.
+    State {
+        /// The parser.
+        parser: Name,
+        /// The state.
+        state: Name,
+    },
+    /// A parser state is left.
+    Transition {
+        /// The parser.
+        parser: Name,
+        /// The state that is left.
+        state: Name,
+        /// The next one, `accept` or `reject`.
+        next: Name,
+        /// What is selected on: where it stands and what it is. Empty without `select`.
+        keys: Vec<(Span, Shown)>,
+        /// The case that fits; `None` without `select`, and if none fits.
+        case: Option<Span>,
+    },
+    /// A header is taken off the packet.
+    Extract {
+        /// `hdr.ipv4`
+        header: String,
+        /// How many bits.
+        bits: u64,
+        /// What it holds now.
+        fields: Vec<(Name, Shown)>,
+    },
+    /// Bits are skipped.
+    Advance {
+        /// How many.
+        bits: u64,
+    },
+    /// The parser stops.
+    ParserError {
+        /// `PacketTooShort`, ...
+        error: Name,
+    },
+    /// A table is applied.
+    Table {
+        /// Its control-plane name.
+        table: Name,
+        /// What is looked up.
+        keys: Vec<KeyRead>,
+        /// The entry; `None` on a miss.
+        hit: Option<Hit>,
+        /// What runs.
+        action: Name,
+    },
+    /// An action runs.
+    Action {
+        /// Its control-plane name.
+        action: Name,
+        /// Parameters and what they start with.
+        args: Vec<(Name, Shown)>,
+    },
+    /// An `if`, or the test of a loop.
+    Branch {
+        /// The condition holds.
+        taken: bool,
+    },
+    /// A `switch`, of the action that ran or of a value.
+    Switch {
+        /// The case that runs.
+        case: Option<Span>,
+    },
+    /// A value is written.
+    Write {
+        /// `hdr.ipv4.ttl`
+        place: String,
+        /// What it was; `None` for a new variable.
+        old: Option<Shown>,
+        /// What it is.
+        new: Shown,
+    },
+    /// A header becomes valid or invalid.
+    Validity {
+        /// `hdr.vlan`
+        header: String,
+        /// What it becomes.
+        valid: bool,
+    },
+    /// `push_front` or `pop_front`.
+    Shift {
+        /// The stack.
+        stack: String,
+        /// By how many elements; to the back if positive.
+        by: i64,
+    },
+    /// An extern function, or a method of an instance, is called.
+    Extern {
+        /// The instance's control-plane name.
+        instance: Option<Name>,
+        /// `hash`, `read`, ...
+        name: Name,
+    },
+    /// `log_msg`
+    Log {
+        /// The line.
+        line: String,
+    },
+    /// `assert` or `assume`
+    Assert {
+        /// It holds.
+        passed: bool,
+    },
+    /// A digest is sent.
+    Digest {
+        /// Its name.
+        name: Name,
+        /// What it says.
+        data: Shown,
+    },
+    /// `exit`
+    Exit,
+    /// The deparser appends a header.
+    Emit {
+        /// `hdr.ipv4`
+        header: String,
+        /// How many bits.
+        bits: u64,
+    },
+    /// The traffic manager or a frame extern does something with the packet.
+    Effect {
+        /// `unicast`, `clone`, `multicast`, ...
+        effect: &'static str,
+        /// The port, group, session or object concerned.
+        target: String,
+    },
+    /// The packet is sent.
+    Transmit {
+        /// By which port.
+        port: Port,
+        /// Its bytes.
+        frame: Vec<u8>,
+    },
+    /// The packet ends here.
+    Drop {
+        /// Why.
+        reason: DropReason,
+    },
+}

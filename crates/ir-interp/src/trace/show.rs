@@ -1,0 +1,186 @@
+//! Values and places as text.
+
+use crate::machine::{Arch, Machine};
+use crate::place::Place;
+use crate::trace::Shown;
+use crate::value::Value;
+use base_bits::Bits;
+use ir::{Expr, ExprKind, Program, Type, TypeKind};
+
+/// A value of type `ty`.
+pub(crate) fn shown(program: &Program, ty: &Type, value: &Value) -> Shown {
+    Shown { text: typed_text(program, ty, value), bits: value.to_key() }
+}
+
+/// A number.
+pub(crate) fn shown_bits(bits: &Bits) -> Shown {
+    Shown { text: hex_text(bits), bits: Some(bits.clone()) }
+}
+
+/// In hexadecimal, with all digits that its width has.
+pub(crate) fn hex_text(bits: &Bits) -> String {
+    let digits = bits.width().div_ceil(4).max(1) as usize;
+    let hex = bits.to_hex();
+    let hex = hex.strip_prefix("0x").unwrap_or(&hex);
+    format!("0x{hex:0>digits$}")
+}
+
+fn typed_text(program: &Program, ty: &Type, value: &Value) -> String {
+    match (value, ty) {
+        (Value::Bits(bits) | Value::Varbit(bits), Type::Named(id)) => match &program.type_decl(*id).kind {
+            TypeKind::SerEnum { members, .. } => {
+                let named = members.iter().find(|(_, c)| Value::from(c).as_bits() == Some(bits));
+                match named {
+                    Some((name, _)) => format!("{}.{name}", program.type_decl(*id).name),
+                    None => hex_text(bits),
+                }
+            }
+            _ => hex_text(bits),
+        },
+        (Value::Bits(bits) | Value::Varbit(bits), _) => hex_text(bits),
+        (Value::Bool(b), _) => b.to_string(),
+        (Value::Error(id), _) => {
+            format!("error.{}", program.errors.get(id.index()).map_or("?", |name| name.as_str()))
+        }
+        (Value::Enum(member), Type::Named(id)) => {
+            let decl = program.type_decl(*id);
+            match &decl.kind {
+                TypeKind::Enum(names) => match names.get(*member as usize) {
+                    Some(name) => format!("{}.{name}", decl.name),
+                    None => member.to_string(),
+                },
+                _ => member.to_string(),
+            }
+        }
+        (Value::Enum(member), _) => member.to_string(),
+        (Value::Void, _) => "void".to_string(),
+        (Value::Str(text), _) => format!("{text:?}"),
+        (Value::Int(n), _) => n.to_string(),
+        (Value::Header(header), _) if !header.valid => "invalid".to_string(),
+        (Value::Header(header), _) => fields_text(program, ty, &header.fields),
+        (Value::Union(members), _) => {
+            let valid = program.fields(ty).iter().zip(members).find(|(_, m)| m.is_valid());
+            match valid {
+                Some((field, member)) => {
+                    format!("{{{} = {}}}", field.name, typed_text(program, &field.ty, member))
+                }
+                None => "invalid".to_string(),
+            }
+        }
+        (Value::Struct(values), Type::Tuple(types)) => {
+            let parts: Vec<_> = types.iter().zip(values).map(|(t, v)| typed_text(program, t, v)).collect();
+            format!("{{{}}}", parts.join(", "))
+        }
+        (Value::Struct(values), _) => fields_text(program, ty, values),
+        (Value::Stack(stack), Type::Stack(elem, _)) => {
+            let parts: Vec<_> = stack.elems.iter().map(|v| typed_text(program, elem, v)).collect();
+            format!("[{}]", parts.join(", "))
+        }
+        (Value::Stack(_), _) => "[...]".to_string(),
+    }
+}
+
+fn fields_text(program: &Program, ty: &Type, values: &[Value]) -> String {
+    let fields = program.fields(ty).iter().zip(values);
+    let parts: Vec<_> =
+        fields.map(|(f, v)| format!("{} = {}", f.name, typed_text(program, &f.ty, v))).collect();
+    format!("{{{}}}", parts.join(", "))
+}
+
+/// Calls `differs` with the path and type of every scalar, and of every header that became valid or invalid,
+/// in which two values of type `ty` differ.
+pub(crate) fn differences(
+    program: &Program,
+    ty: &Type,
+    path: &str,
+    old: &Value,
+    new: &Value,
+    differs: &mut impl FnMut(&str, &Type, &Value, &Value),
+) {
+    if old == new {
+        return;
+    }
+    let part = |name: &str| format!("{path}.{name}");
+    match (old, new, ty) {
+        (Value::Header(a), Value::Header(b), _) if a.valid && b.valid => {
+            for ((field, a), b) in program.fields(ty).iter().zip(&a.fields).zip(&b.fields) {
+                differences(program, &field.ty, &part(&field.name), a, b, differs);
+            }
+        }
+        // What an invalid header holds cannot be read.
+        (Value::Header(a), Value::Header(b), _) if !a.valid && !b.valid => {}
+        (Value::Struct(a), Value::Struct(b), Type::Tuple(types)) => {
+            for (((ty, a), b), at) in types.iter().zip(a).zip(b).zip(0..) {
+                differences(program, ty, &format!("{path}[{at}]"), a, b, differs);
+            }
+        }
+        (Value::Struct(a), Value::Struct(b), _) | (Value::Union(a), Value::Union(b), _) => {
+            for ((field, a), b) in program.fields(ty).iter().zip(a).zip(b) {
+                differences(program, &field.ty, &part(&field.name), a, b, differs);
+            }
+        }
+        (Value::Stack(a), Value::Stack(b), Type::Stack(elem, _)) => {
+            for ((a, b), at) in a.elems.iter().zip(&b.elems).zip(0..) {
+                differences(program, elem, &format!("{path}[{at}]"), a, b, differs);
+            }
+        }
+        _ => differs(path, ty, old, new),
+    }
+}
+
+impl<A: Arch> Machine<'_, A> {
+    /// A place as the source would write it, indices worked out; with its type.
+    pub(crate) fn place_name(&self, place: &Place) -> (String, Type) {
+        let Some(var) = self.frame.scope.vars().get(place.var.index()) else {
+            return ("?".to_string(), Type::Void);
+        };
+        let (mut name, mut ty) = (var.name.to_string(), var.ty.clone());
+        for step in &place.path {
+            let next = match &ty {
+                Type::Stack(elem, _) => {
+                    name.push_str(&format!("[{step}]"));
+                    Some(elem.as_ref().clone())
+                }
+                Type::Tuple(types) => {
+                    name.push_str(&format!("[{step}]"));
+                    types.get(*step as usize).cloned()
+                }
+                ty => self.program.fields(ty).get(*step as usize).map(|field| {
+                    name.push_str(&format!(".{}", field.name));
+                    field.ty.clone()
+                }),
+            };
+            let Some(next) = next else { return (name, Type::Void) };
+            ty = next;
+        }
+        if let Some((hi, lo)) = place.slice {
+            name.push_str(&format!("[{hi}:{lo}]"));
+            ty = Type::Bit((hi + 1).saturating_sub(lo));
+        }
+        (name, ty)
+    }
+
+    /// What an expression without effects is called; `...` if it is no place.
+    pub(crate) fn expr_name(&self, expr: &Expr) -> String {
+        match &expr.kind {
+            ExprKind::Var(var) => {
+                self.frame.scope.vars().get(var.index()).map_or("?".to_string(), |v| v.name.to_string())
+            }
+            ExprKind::Field(base, at) => {
+                let field = self.program.fields(&base.ty).get(*at as usize);
+                let base = self.expr_name(base);
+                field.map_or_else(|| base.clone(), |f| format!("{base}.{}", f.name))
+            }
+            ExprKind::Index(base, index) => match &index.kind {
+                ExprKind::Const(ir::Const::Bits(bits)) => {
+                    format!("{}[{}]", self.expr_name(base), bits.to_decimal())
+                }
+                ExprKind::Const(ir::Const::Int(n)) => format!("{}[{n}]", self.expr_name(base)),
+                _ => format!("{}[..]", self.expr_name(base)),
+            },
+            ExprKind::Next(base) => format!("{}.next", self.expr_name(base)),
+            ExprKind::Last(base) => format!("{}.last", self.expr_name(base)),
+            _ => "...".to_string(),
+        }
+    }
+}
