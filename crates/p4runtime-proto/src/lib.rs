@@ -1,0 +1,36 @@
+//! The messages of P4Runtime 1.5 and P4Info, and their three forms: binary, text, JSON.
+//!
+//! ```
+//! use p4runtime_proto::{from_text, p4::v1::Update, to_text};
+//! let update: Update = from_text("type: INSERT entity { table_entry { table_id: 33554433 } }").unwrap();
+//! assert_eq!(update.r#type, 1);
+//! assert!(to_text(&update).unwrap().starts_with("type: INSERT\n"));
+//! ```
+//!
+//! The modules follow the packages of `proto/`, which states names, numbers and types as the specification does.
+//! The service stands there too; whoever serves it can generate it from [`DESCRIPTORS`].
+//!
+//! **Invariant**: no text, JSON or binary makes a function here panic or overflow the stack: what is nested
+//! deeper than [`MAX_DEPTH`] is refused.
+//!
+//! **Invariant**: the same message gives the same bytes in every form. Maps are ordered by their keys.
+
+mod forms;
+mod nesting;
+mod text;
+
+pub use forms::{
+    FormError, Message, from_binary, from_json, from_text, from_text_placed, to_binary, to_json, to_text,
+};
+pub use nesting::MAX_DEPTH;
+pub use text::{Places, Step, TextError};
+
+#[allow(missing_docs, clippy::all)]
+mod messages {
+    include!(concat!(env!("OUT_DIR"), "/messages.rs"));
+}
+
+pub use messages::{google, p4};
+
+/// The encoded `google.protobuf.FileDescriptorSet` of all files, well-known types included.
+pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));

@@ -1,0 +1,51 @@
+//! Protobuf's text format.
+//!
+//! ```text
+//! # comment
+//! type: INSERT                 lex: text to tokens
+//! entity {                     tree: tokens to fields, with their places
+//!   table_entry { ... }        build: fields to the message that a descriptor describes
+//! }                            print: a message to text
+//! ```
+//!
+//! Read is what the published grammar says (protobuf.dev, "Text Format Language Specification") but for
+//! floating-point numbers and extensions, which P4Runtime has none of.
+
+mod build;
+mod lex;
+mod places;
+mod print;
+mod tree;
+
+pub use places::{Places, Step};
+pub(crate) use print::print;
+
+use prost_reflect::{DynamicMessage, MessageDescriptor};
+use std::ops::Range;
+
+/// What is wrong with a text, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TextError {
+    /// A sentence without its period.
+    pub message: String,
+    /// Bytes of the text.
+    pub at: Range<usize>,
+    /// What was meant, where it can be guessed.
+    pub help: Option<String>,
+}
+
+impl TextError {
+    fn new(message: impl Into<String>, at: &Range<usize>) -> TextError {
+        TextError { message: message.into(), at: at.clone(), help: None }
+    }
+}
+
+/// Reads a message.
+pub(crate) fn parse(
+    descriptor: &MessageDescriptor,
+    input: &str,
+) -> Result<(DynamicMessage, Places), TextError> {
+    let fields = tree::parse(input)?;
+    let message = build::message(descriptor, &fields)?;
+    Ok((message, Places::new(fields)))
+}
