@@ -1,0 +1,32 @@
+//! Capture files: classic pcap and pcapng to frames with times, and frames to pcap.
+//!
+//! Both are read as a stream, with microsecond, nanosecond and pcapng's own resolutions, in either byte order.
+//!
+//! ```
+//! use base_pcap::{Reader, Record, Writer};
+//! let mut file = vec![];
+//! let record = Record { nanos: 1_500, frame: vec![1, 2, 3], original: 3 };
+//! Writer::new(&mut file).unwrap().write(&record).unwrap();
+//! let read: Vec<Record> = Reader::new(file.as_slice()).unwrap().map(Result::unwrap).collect();
+//! assert_eq!(read, [record]);
+//! ```
+//!
+//! **Invariant**: bounded. A block of more than [`LARGEST_BLOCK`] bytes is refused before it is read, whatever the
+//! file says about its lengths.
+
+mod reader;
+mod writer;
+
+pub use reader::{LARGEST_BLOCK, ReadError, Reader};
+pub use writer::{LARGEST_FRAME, Writer};
+
+/// One captured frame.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Record {
+    /// When it was captured: nanoseconds since 1970, or what the file counts from.
+    pub nanos: u64,
+    /// The bytes that were kept.
+    pub frame: Vec<u8>,
+    /// How many bytes it had on the wire; more than `frame` if the capture cut it.
+    pub original: u32,
+}

@@ -1,0 +1,251 @@
+//! Reading, block by block.
+
+use crate::Record;
+use pcap_parser::traits::{PcapNGPacketBlock, PcapReaderIterator};
+use pcap_parser::{Block, Linktype, PcapBlockOwned, PcapError, create_reader};
+use std::io::Read;
+
+/// The longest block that is read, in bytes.
+pub const LARGEST_BLOCK: usize = 16 << 20;
+
+/// How much is read at a time, in bytes.
+const BUFFER: usize = 1 << 16;
+
+/// The most interfaces that a section of a pcapng file may describe.
+const MOST_INTERFACES: usize = 1 << 16;
+
+/// What is wrong with a capture file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReadError {
+    /// The byte of the file at which the block with the mistake starts.
+    pub offset: u64,
+    /// What it is.
+    pub message: String,
+}
+
+impl std::fmt::Display for ReadError {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "{} (at byte {})", self.message, self.offset)
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+/// The frames of a capture file, in its order. After an error there is nothing more.
+pub struct Reader<'r> {
+    blocks: Box<dyn PcapReaderIterator + Send + 'r>,
+    offset: u64,
+    capacity: usize,
+    classic: Classic,
+    interfaces: Vec<Interface>,
+    done: bool,
+}
+
+/// What the header of a classic file says.
+#[derive(Clone, Copy)]
+struct Classic {
+    nanoseconds: bool,
+}
+
+/// An interface of a pcapng section.
+#[derive(Clone, Copy)]
+struct Interface {
+    /// Ticks in a second.
+    ticks: u64,
+    /// Added to all times, in seconds.
+    offset: i64,
+    /// Bytes kept of a packet; 0 for all.
+    snaplen: u32,
+}
+
+impl<'r> Reader<'r> {
+    /// Begins to read. An error says that this is no capture file of Ethernet frames, or that it cannot be read.
+    pub fn new(source: impl Read + Send + 'r) -> Result<Reader<'r>, ReadError> {
+        let blocks = create_reader(BUFFER, Whole(source)).map_err(|e| match e {
+            PcapError::Eof => at(0, "the file is empty"),
+            PcapError::Incomplete(_) => at(0, "the file ends within its header"),
+            PcapError::ReadError => at(0, "the file cannot be read"),
+            _ => at(0, "this is neither a pcap nor a pcapng file"),
+        })?;
+        let classic = Classic { nanoseconds: false };
+        Ok(Reader { blocks, offset: 0, capacity: BUFFER, classic, interfaces: vec![], done: false })
+    }
+
+    /// The next frame, if there is one.
+    fn advance(&mut self) -> Result<Option<Record>, ReadError> {
+        loop {
+            let (classic, interfaces, offset) = (&mut self.classic, &mut self.interfaces, self.offset);
+            let step = match self.blocks.next() {
+                Ok((length, block)) => {
+                    let record = take_block(&block, classic, interfaces).map_err(|m| at(offset, m))?;
+                    Step::Block(length, record)
+                }
+                Err(PcapError::Eof) => return Ok(None),
+                Err(PcapError::Incomplete(_)) => Step::More,
+                Err(PcapError::BufferTooSmall) => Step::Grow,
+                Err(PcapError::UnexpectedEof) => {
+                    return Err(at(offset, "the file ends within a block"));
+                }
+                Err(PcapError::ReadError) => return Err(at(offset, "the file cannot be read")),
+                Err(_) => return Err(at(offset, "this block is malformed")),
+            };
+            match step {
+                Step::Block(length, record) => {
+                    self.blocks.consume(length);
+                    self.offset += length as u64;
+                    if record.is_some() {
+                        return Ok(record);
+                    }
+                }
+                Step::More => self.refill()?,
+                Step::Grow => self.grow()?,
+            }
+        }
+    }
+
+    fn refill(&mut self) -> Result<(), ReadError> {
+        let offset = self.offset;
+        self.blocks.refill().map_err(|_| at(offset, "the file cannot be read"))
+    }
+
+    /// Makes room for a longer block; a file that is at its end has none.
+    fn grow(&mut self) -> Result<(), ReadError> {
+        if self.capacity >= LARGEST_BLOCK {
+            return Err(at(self.offset, format!("this block is longer than {LARGEST_BLOCK} bytes")));
+        }
+        let before = self.blocks.data().len();
+        self.capacity *= 2;
+        self.blocks.grow(self.capacity);
+        self.refill()?;
+        if self.blocks.data().len() == before {
+            return Err(at(self.offset, "the file ends within a block"));
+        }
+        Ok(())
+    }
+}
+
+enum Step {
+    Block(usize, Option<Record>),
+    More,
+    Grow,
+}
+
+impl Iterator for Reader<'_> {
+    type Item = Result<Record, ReadError>;
+
+    fn next(&mut self) -> Option<Result<Record, ReadError>> {
+        if self.done {
+            return None;
+        }
+        let next = self.advance();
+        self.done = !matches!(next, Ok(Some(_)));
+        next.transpose()
+    }
+}
+
+fn at(offset: u64, message: impl Into<String>) -> ReadError {
+    ReadError { offset, message: message.into() }
+}
+
+/// The frame in a block, if it is one of a frame; headers are noted.
+fn take_block(
+    block: &PcapBlockOwned,
+    classic: &mut Classic,
+    interfaces: &mut Vec<Interface>,
+) -> Result<Option<Record>, String> {
+    match block {
+        PcapBlockOwned::LegacyHeader(header) => {
+            ethernet(header.network)?;
+            classic.nanoseconds = header.is_nanosecond_precision();
+            Ok(None)
+        }
+        PcapBlockOwned::Legacy(packet) => {
+            let fraction = u64::from(packet.ts_usec);
+            let nanos = if classic.nanoseconds { fraction } else { fraction * 1000 };
+            Ok(Some(Record {
+                nanos: u64::from(packet.ts_sec) * 1_000_000_000 + nanos,
+                frame: packet.data.to_vec(),
+                original: packet.origlen,
+            }))
+        }
+        PcapBlockOwned::NG(block) => take_block_ng(block, interfaces),
+    }
+}
+
+fn take_block_ng(block: &Block, interfaces: &mut Vec<Interface>) -> Result<Option<Record>, String> {
+    match block {
+        Block::SectionHeader(_) => {
+            interfaces.clear();
+            Ok(None)
+        }
+        Block::InterfaceDescription(described) => {
+            ethernet(described.linktype)?;
+            if interfaces.len() >= MOST_INTERFACES {
+                return Err(format!("a section describes more than {MOST_INTERFACES} interfaces"));
+            }
+            let ticks = ticks(described.if_tsresol).ok_or("this time resolution is out of range")?;
+            interfaces.push(Interface { ticks, offset: described.if_tsoffset, snaplen: described.snaplen });
+            Ok(None)
+        }
+        Block::EnhancedPacket(packet) => {
+            let known = interfaces.get(packet.if_id as usize).ok_or_else(|| unknown(packet.if_id))?;
+            let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
+            let nanos = u128::from(ticks) * 1_000_000_000 / u128::from(known.ticks);
+            let nanos = i128::try_from(nanos).unwrap_or(i128::MAX);
+            let nanos = nanos.saturating_add(i128::from(known.offset) * 1_000_000_000);
+            let frame = packet.packet_data();
+            if frame.len() < packet.caplen as usize {
+                return Err("this packet is longer than its block".to_string());
+            }
+            Ok(Some(Record {
+                nanos: u64::try_from(nanos.max(0)).unwrap_or(u64::MAX),
+                frame: frame.to_vec(),
+                original: packet.origlen,
+            }))
+        }
+        Block::SimplePacket(packet) => {
+            let known = interfaces.first().ok_or_else(|| unknown(0))?;
+            let kept = if known.snaplen == 0 { u32::MAX } else { known.snaplen };
+            let kept = kept.min(packet.origlen) as usize;
+            let frame = packet.data.get(..kept).ok_or("this packet is longer than its block")?;
+            Ok(Some(Record { nanos: 0, frame: frame.to_vec(), original: packet.origlen }))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn unknown(interface: u32) -> String {
+    format!("this packet is of interface {interface}, which is not described before it")
+}
+
+fn ethernet(link: Linktype) -> Result<(), String> {
+    match link {
+        Linktype::ETHERNET => Ok(()),
+        Linktype(other) => Err(format!("the link type is {other}: only 1 (Ethernet) is read")),
+    }
+}
+
+/// `if_tsresol`: a power of 10, or of 2 if the highest bit is set.
+fn ticks(resolution: u8) -> Option<u64> {
+    let exponent = u32::from(resolution & 0x7f);
+    let base: u64 = if resolution & 0x80 == 0 { 10 } else { 2 };
+    base.checked_pow(exponent)
+}
+
+/// Reads until the buffer is full or the source is at its end: pipes give what they have.
+struct Whole<R>(R);
+
+impl<R: Read> Read for Whole<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let mut filled = 0;
+        while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match self.0.read(rest) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(filled)
+    }
+}

@@ -1,0 +1,45 @@
+//! Writing classic pcap with nanoseconds, little-endian.
+
+use crate::Record;
+use std::io::{Result, Write};
+
+/// What the header says: the longest frame that readers have to expect, in bytes.
+pub const LARGEST_FRAME: u32 = 262_144;
+
+const NANOSECONDS: u32 = 0xa1b2_3c4d;
+const ETHERNET: u32 = 1;
+
+/// A capture file that is being written.
+pub struct Writer<W> {
+    to: W,
+}
+
+impl<W: Write> Writer<W> {
+    /// Writes the header.
+    pub fn new(mut to: W) -> Result<Writer<W>> {
+        let mut header = NANOSECONDS.to_le_bytes().to_vec();
+        header.extend(2u16.to_le_bytes());
+        header.extend(4u16.to_le_bytes());
+        header.extend([0; 8]);
+        header.extend(LARGEST_FRAME.to_le_bytes());
+        header.extend(ETHERNET.to_le_bytes());
+        to.write_all(&header)?;
+        Ok(Writer { to })
+    }
+
+    /// Appends a frame. Seconds wrap after 32 bits, in 2106.
+    pub fn write(&mut self, record: &Record) -> Result<()> {
+        let seconds = (record.nanos / 1_000_000_000) as u32;
+        let nanos = (record.nanos % 1_000_000_000) as u32;
+        let kept = u32::try_from(record.frame.len()).unwrap_or(u32::MAX);
+        for word in [seconds, nanos, kept, record.original] {
+            self.to.write_all(&word.to_le_bytes())?;
+        }
+        self.to.write_all(&record.frame)
+    }
+
+    /// Passes everything on.
+    pub fn flush(&mut self) -> Result<()> {
+        self.to.flush()
+    }
+}
