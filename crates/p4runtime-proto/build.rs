@@ -4,7 +4,12 @@ use prost::Message;
 use std::error::Error;
 use std::path::Path;
 
-const FILES: [&str; 3] = ["google/rpc/code.proto", "p4/config/v1/p4info.proto", "p4/v1/p4runtime.proto"];
+const FILES: [&str; 4] = [
+    "google/rpc/code.proto",
+    "p4/bm/packet_trace.proto",
+    "p4/config/v1/p4info.proto",
+    "p4/v1/p4runtime.proto",
+];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=proto");

@@ -111,6 +111,7 @@ impl<'a, A: Arch> Machine<'a, A> {
             self.set_var(param, value)?;
         }
         let result = self.run_block(&action.body);
+        self.trace_block(&action.control_plane_name, false);
         for (param, place) in bound.back {
             let value = self.take_var(param);
             self.write(&place, value)?;

@@ -66,6 +66,7 @@ fn line(map: &SourceMap, event: &Event) -> String {
         EventKind::Write { place, old, new } => {
             format!("  {place}: {} -> {}", old.as_ref().map_or("", |o| &o.text), new.text)
         }
+        EventKind::Emit { header, ty, bits, .. } => format!("  emit {header}, a {ty} of {bits} bits"),
         EventKind::Effect { effect, target } => format!("  -> {effect} {target}"),
         other => format!("  {other:?}"),
     };
@@ -91,6 +92,7 @@ fn a_hit() {
             1   action I.to port = 0x006
             1   sm.egress_spec: 0x000 -> 0x006
             1   hdr.data.a[7:0]: 0x00 -> 0x01
+            1   Block { block: "I.to", enter: false }
             1 ingress ends
             1   -> unicast 6
             1 egress:
@@ -98,7 +100,7 @@ fn a_hit() {
             1 compute_checksum:
             1 compute_checksum ends
             1 deparser:
-            1   Emit { header: "hdr.data", bits: 64 }
+            1   emit hdr.data, a data_t of 64 bits
             1 deparser ends
             1   Transmit { port: 6, frame: [0, 4, 0, 1, 0, 0, 0, 0] }
         "#]],
@@ -124,6 +126,7 @@ fn a_miss() {
             1   action I.drop 
             1   Extern { instance: None, name: "mark_to_drop" }
             1   sm.egress_spec: 0x000 -> 0x1ff
+            1   Block { block: "I.drop", enter: false }
             1 ingress ends
             1   Drop { reason: Ingress }
         "#]],
@@ -148,6 +151,7 @@ fn a_short_packet() {
             1   action I.drop 
             1   Extern { instance: None, name: "mark_to_drop" }
             1   sm.egress_spec: 0x000 -> 0x1ff
+            1   Block { block: "I.drop", enter: false }
             1 ingress ends
             1   Drop { reason: Ingress }
         "#]],
@@ -185,7 +189,7 @@ fn a_clone() {
             2 compute_checksum:
             2 compute_checksum ends
             2 deparser:
-            2   Emit { header: "hdr.data", bits: 64 }
+            2   emit hdr.data, a data_t of 64 bits
             2 deparser ends
             2   Transmit { port: 7, frame: [0, 4, 0, 9, 0, 0, 0, 0] }
             1 egress:
@@ -193,7 +197,7 @@ fn a_clone() {
             1 compute_checksum:
             1 compute_checksum ends
             1 deparser:
-            1   Emit { header: "hdr.data", bits: 64 }
+            1   emit hdr.data, a data_t of 64 bits
             1 deparser ends
             1   Transmit { port: 0, frame: [0, 4, 0, 9, 0, 0, 0, 0] }
         "#]],

@@ -1,4 +1,4 @@
-//! The messages of P4Runtime 1.5 and P4Info, and their three forms: binary, text, JSON.
+//! The messages of P4Runtime 1.5, P4Info and packet traces, and their three forms: binary, text, JSON.
 //!
 //! ```
 //! use p4runtime_proto::{from_text, p4::v1::Update, to_text};

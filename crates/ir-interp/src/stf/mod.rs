@@ -8,14 +8,15 @@ mod entries;
 
 pub use entries::{ResolvedEntry, resolve_entry};
 
+use crate::driver::Driver;
 use crate::names::refused;
 use crate::v1model::{Session, Switch};
 use crate::{Count, MeterRate};
 use base_diag::codes::run::{STF_FAILED, STF_REFUSED};
 use base_diag::{Diagnostic, Span};
 use base_time::{Duration, Time};
-use dataplane_api::{Device, EntryError, Output, Port};
-use p4_stf::{CounterCheck, CounterIndex, File, Named, Pattern, Statement, Unit};
+use dataplane_api::{EntryError, Output, Port};
+use p4_stf::{CounterCheck, CounterIndex, File, Named, Pattern, Spanned, Statement, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How a test went.
@@ -36,42 +37,33 @@ impl StfReport {
     }
 }
 
-/// Timers that run out after the last packet are waited for, but no more than this.
-const LAST_TICKS: u32 = 1000;
-
 /// Runs `test` on `switch`. Packets are a microsecond apart, and a second after any other statement.
 pub fn run_stf(switch: &mut Switch, test: &File) -> StfReport {
-    let mut run = Run {
-        switch,
-        now: Time::ZERO,
-        report: StfReport::default(),
-        expected: vec![],
-        named: BTreeSet::new(),
-        entries: BTreeMap::new(),
-        before: 0,
-    };
+    let mut run = StfRun::new(switch, Duration::from_us(1));
     for statement in &test.statements {
-        if let Err(error) = run.statement(&statement.kind, statement.span) {
-            run.refuse(error, statement.span);
-        }
+        run.statement(statement);
     }
-    run.last_ticks();
-    let Run { mut report, expected, named, .. } = run;
-    report.problems.extend(compare::compare(&expected, &named, &report.outputs));
-    report
+    run.finish();
+    run.report()
 }
 
-struct Run<'s> {
-    switch: &'s mut Switch,
-    now: Time,
-    report: StfReport,
+/// A test that is running, statement by statement.
+pub struct StfRun<'s> {
+    driver: Driver<'s>,
+    /// Between two packets.
+    interval: Duration,
+    problems: Vec<Diagnostic>,
+    readings: Vec<String>,
     expected: Vec<Expected>,
+    sent: Vec<Received>,
     /// Ports that the test names.
     named: BTreeSet<Port>,
     /// Handles of entries by the names the test gave them.
     entries: BTreeMap<String, u64>,
     /// How much had come out before the last packet.
     before: usize,
+    /// The last packet.
+    packet: Span,
 }
 
 /// One `expect`.
@@ -81,12 +73,75 @@ struct Expected {
     span: Span,
 }
 
-impl Run<'_> {
-    fn statement(&mut self, statement: &Statement, span: Span) -> Result<(), EntryError> {
+/// One frame that came out.
+struct Received {
+    output: Output,
+    at: Time,
+    /// The last packet before it.
+    of: Span,
+}
+
+impl<'s> StfRun<'s> {
+    /// Begins on `switch`, with `interval` between two packets.
+    pub fn new(switch: &'s mut Switch, interval: Duration) -> StfRun<'s> {
+        StfRun {
+            driver: Driver::new(switch),
+            interval,
+            problems: vec![],
+            readings: vec![],
+            expected: vec![],
+            sent: vec![],
+            named: BTreeSet::new(),
+            entries: BTreeMap::new(),
+            before: 0,
+            packet: Span::NONE,
+        }
+    }
+
+    /// The switch and its clock.
+    pub fn driver(&mut self) -> &mut Driver<'s> {
+        &mut self.driver
+    }
+
+    /// What came out from the `from`-th frame on, with its time.
+    pub fn sent(&self, from: usize) -> impl Iterator<Item = (Time, &Output)> {
+        self.sent.iter().skip(from).map(|r| (r.at, &r.output))
+    }
+
+    /// Runs the next statement.
+    pub fn statement(&mut self, statement: &Spanned) {
+        if let Err(error) = self.run(&statement.kind, statement.span) {
+            self.refuse(error, statement.span);
+        }
+        self.collect();
+    }
+
+    /// Waits for timers that still run.
+    pub fn finish(&mut self) {
+        self.driver.finish();
+        self.collect();
+    }
+
+    /// Compares what came out with what is expected.
+    pub fn report(mut self) -> StfReport {
+        self.problems.extend(compare::compare(&self.expected, &self.named, &self.sent));
+        let outputs = self.sent.into_iter().map(|r| r.output).collect();
+        StfReport { problems: self.problems, outputs, readings: self.readings }
+    }
+
+    fn collect(&mut self) {
+        let of = self.packet;
+        self.sent.extend(self.driver.take_sent().into_iter().map(|(at, output)| Received { output, at, of }));
+    }
+
+    fn run(&mut self, statement: &Statement, span: Span) -> Result<(), EntryError> {
         match statement {
             Statement::Packet { port, data } => {
                 self.named.insert(*port);
-                self.packet(*port, data);
+                self.before = self.sent.len();
+                self.packet = span;
+                let at = self.driver.now() + self.interval;
+                self.driver.packet(*port, data, at);
                 return Ok(());
             }
             Statement::Expect { port, data } => {
@@ -95,17 +150,18 @@ impl Run<'_> {
                 return Ok(());
             }
             Statement::NoPacket => {
-                if self.report.outputs.len() > self.before {
+                if self.sent.len() > self.before {
                     let problem = Diagnostic::error(STF_FAILED, "a packet came out")
                         .at(span, "none is expected of the last packet sent");
-                    self.report.problems.push(problem);
+                    self.problems.push(problem);
                 }
                 return Ok(());
             }
             _ => {}
         }
         self.control(statement, span)?;
-        self.advance(self.now + Duration::from_s(1));
+        let later = self.driver.now() + Duration::from_s(1);
+        self.driver.advance(later);
         Ok(())
     }
 
@@ -113,46 +169,50 @@ impl Run<'_> {
     fn control(&mut self, statement: &Statement, span: Span) -> Result<(), EntryError> {
         match statement {
             Statement::Add { table, priority, keys, action, entry } => {
-                let handle = entries::add(self.switch, &table.text, *priority, keys, action)?;
+                let handle = entries::add(self.driver.switch(), &table.text, *priority, keys, action)?;
                 if let Some(name) = entry {
                     self.entries.insert(name.text.clone(), handle);
                 }
                 Ok(())
             }
-            Statement::SetDefault { table, action } => entries::set_default(self.switch, &table.text, action),
+            Statement::SetDefault { table, action } => {
+                entries::set_default(self.driver.switch(), &table.text, action)
+            }
             Statement::RemoveAll => {
-                self.switch.clear_tables();
+                self.driver.switch().clear_tables();
                 Ok(())
             }
             Statement::CheckCounter(check) => self.check_counter(check, span),
             Statement::MirroringAdd(session, port) => {
-                let old = self.switch.clone_session(*session).unwrap_or_default();
-                self.switch.clone_session_set(*session, Some(Session { port: Some(*port), ..old }));
+                let old = self.driver.switch().clone_session(*session).unwrap_or_default();
+                self.driver.switch().clone_session_set(*session, Some(Session { port: Some(*port), ..old }));
                 Ok(())
             }
             Statement::MirroringAddMc(session, group) => {
-                let old = self.switch.clone_session(*session).unwrap_or_default();
-                self.switch.clone_session_set(*session, Some(Session { group: Some(*group), ..old }));
+                let old = self.driver.switch().clone_session(*session).unwrap_or_default();
+                self.driver
+                    .switch()
+                    .clone_session_set(*session, Some(Session { group: Some(*group), ..old }));
                 Ok(())
             }
             Statement::MirroringDelete(session) => {
-                self.switch.clone_session_set(*session, None);
+                self.driver.switch().clone_session_set(*session, None);
                 Ok(())
             }
             Statement::GroupCreate(group) => {
-                self.switch.multicast_group_set(*group, vec![]);
+                self.driver.switch().multicast_group_set(*group, vec![]);
                 Ok(())
             }
             Statement::NodeCreate(rid, ports) => {
                 let rid = u16::try_from(*rid).map_err(|_| refused("a replica id has 16 bits"))?;
-                self.switch.multicast_node_create(rid, ports.clone());
+                self.driver.switch().multicast_node_create(rid, ports.clone());
                 Ok(())
             }
             Statement::NodeUpdate(node, ports) => {
-                self.switch.multicast_node_update(*node as usize, ports.clone())
+                self.driver.switch().multicast_node_update(*node as usize, ports.clone())
             }
             Statement::NodeAssociate(group, node) => {
-                self.switch.multicast_node_associate(*group, *node as usize)
+                self.driver.switch().multicast_node_associate(*group, *node as usize)
             }
             Statement::Packet { .. } | Statement::Expect { .. } | Statement::NoPacket | Statement::Wait => {
                 Ok(())
@@ -165,7 +225,7 @@ impl Run<'_> {
     fn objects(&mut self, statement: &Statement) -> Result<(), EntryError> {
         match statement {
             Statement::RegisterRead(name, index) => {
-                let value = self.switch.register_value(&name.text, *index)?;
+                let value = self.driver.switch().register_value(&name.text, *index)?;
                 let value = crate::trace::value_text(value);
                 self.reading(name, *index, value)
             }
@@ -173,66 +233,36 @@ impl Run<'_> {
                 let bits = value.value();
                 let width = u32::try_from(bits.bits()).unwrap_or(u32::MAX).max(1);
                 let bits = base_bits::Bits::from_biguint(width, bits);
-                self.switch.register_write(&name.text, *index, &bits)
+                self.driver.switch().register_write(&name.text, *index, &bits)
             }
-            Statement::RegisterReset(name) => self.switch.register_reset(&name.text),
+            Statement::RegisterReset(name) => self.driver.switch().register_reset(&name.text),
             Statement::CounterRead(name, index) => {
-                let count = self.switch.counter_read(&name.text, *index)?;
+                let count = self.driver.switch().counter_read(&name.text, *index)?;
                 self.reading(name, *index, format!("{} packets, {} bytes", count.packets, count.bytes))
             }
-            Statement::CounterWrite(name, index, packets, bytes) => {
-                self.switch.counter_write(&name.text, *index, Count { packets: *packets, bytes: *bytes })
-            }
+            Statement::CounterWrite(name, index, packets, bytes) => self.driver.switch().counter_write(
+                &name.text,
+                *index,
+                Count { packets: *packets, bytes: *bytes },
+            ),
             Statement::MeterGetRates(name, index) => {
-                let rates = self.switch.meter_rates(&name.text, *index)?;
+                let rates = self.driver.switch().meter_rates(&name.text, *index)?;
                 self.reading(name, *index, format!("{rates:?}"))
             }
             Statement::MeterSetRates(name, index, rates) => {
                 let (committed, peak) = two_rates(rates)?;
-                self.switch.meter_set_rates(&name.text, *index, committed, peak)
+                self.driver.switch().meter_set_rates(&name.text, *index, committed, peak)
             }
             Statement::MeterArraySetRates(name, rates) => {
                 let (committed, peak) = two_rates(rates)?;
-                self.switch.meter_array_set_rates(&name.text, committed, peak)
+                self.driver.switch().meter_array_set_rates(&name.text, committed, peak)
             }
             Statement::MirroringGet(session) => {
-                let to = self.switch.clone_session(*session);
-                self.report.readings.push(format!("session {session}: {to:?}"));
+                let to = self.driver.switch().clone_session(*session);
+                self.readings.push(format!("session {session}: {to:?}"));
                 Ok(())
             }
             _ => Ok(()),
-        }
-    }
-
-    fn packet(&mut self, port: Port, data: &[u8]) {
-        self.advance(self.now + Duration::from_us(1));
-        self.before = self.report.outputs.len();
-        self.report.outputs.extend(self.switch.process(port, data, self.now));
-    }
-
-    /// Lets time pass; timers that run out are served at their time.
-    fn advance(&mut self, to: Time) {
-        for _ in 0..LAST_TICKS {
-            match self.switch.deadline() {
-                Some(deadline) if deadline <= to => self.tick(deadline),
-                _ => break,
-            }
-        }
-        self.now = to.max(self.now);
-    }
-
-    fn tick(&mut self, at: Time) {
-        self.now = at.max(self.now);
-        let queued = self.switch.tick(self.now);
-        self.report.outputs.extend(self.switch.drain(queued, self.now));
-    }
-
-    fn last_ticks(&mut self) {
-        for _ in 0..LAST_TICKS {
-            match self.switch.deadline() {
-                Some(deadline) => self.tick(deadline),
-                None => break,
-            }
         }
     }
 
@@ -247,7 +277,7 @@ impl Run<'_> {
                 }
             },
         };
-        let count = self.switch.counter_read(&check.name.text, index)?;
+        let count = self.driver.switch().counter_read(&check.name.text, index)?;
         let Some((unit, comparison, want)) = check.check else { return Ok(()) };
         let has = match unit {
             Unit::Packets => count.packets,
@@ -255,20 +285,20 @@ impl Run<'_> {
         };
         if !comparison.holds(has, want) {
             let problem = Diagnostic::error(STF_FAILED, "a counter differs").at(span, format!("it is {has}"));
-            self.report.problems.push(problem);
+            self.problems.push(problem);
         }
         Ok(())
     }
 
     fn reading(&mut self, name: &Named, index: u64, value: String) -> Result<(), EntryError> {
-        self.report.readings.push(format!("{}[{index}] = {value}", name.text));
+        self.readings.push(format!("{}[{index}] = {value}", name.text));
         Ok(())
     }
 
     fn refuse(&mut self, error: EntryError, span: Span) {
         let problem =
             Diagnostic::error(STF_REFUSED, "the device refuses this statement").at(span, error.message);
-        self.report.problems.push(match error.help {
+        self.problems.push(match error.help {
             Some(help) => problem.help(help),
             None => problem,
         });

@@ -103,7 +103,7 @@ pub enum EventKind {
         /// It begins.
         enter: bool,
     },
-    /// A parser or control that another applies begins or ends.
+    /// A parser or control that another applies begins or ends, or an action ends.
     Block {
         /// Its name.
         block: Name,
@@ -230,8 +230,12 @@ pub enum EventKind {
     Emit {
         /// `hdr.ipv4`
         header: String,
+        /// `ipv4_t`
+        ty: Name,
         /// How many bits.
         bits: u64,
+        /// What it holds.
+        fields: Vec<(Name, Shown)>,
     },
     /// The traffic manager or a frame extern does something with the packet.
     Effect {

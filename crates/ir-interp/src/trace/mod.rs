@@ -8,7 +8,8 @@ mod show;
 
 pub use event::{Cause, Event, EventKind, Hit, KeyRead, PacketId, Shown};
 pub(crate) use record::table_event;
-pub(crate) use show::{shown, shown_bits};
+pub use show::shown;
+pub(crate) use show::shown_bits;
 
 use base_diag::Span;
 

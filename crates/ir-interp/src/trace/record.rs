@@ -93,12 +93,13 @@ impl<A: Arch> Machine<'_, A> {
             Value::Header(header) => header.fields.as_slice(),
             _ => &[],
         };
-        let declared = self.program.fields(&ty).iter();
-        let fields = declared
-            .zip(fields)
-            .map(|(field, value)| (field.name.clone(), shown(self.program, &field.ty, value)))
-            .collect();
+        let fields = self.shown_fields(&ty, fields);
         self.state.trace.add(|| EventKind::Extract { header, bits, fields });
+    }
+
+    fn shown_fields(&self, ty: &Type, values: &[Value]) -> Vec<(Name, Shown)> {
+        let fields = self.program.fields(ty).iter().zip(values);
+        fields.map(|(field, value)| (field.name.clone(), shown(self.program, &field.ty, value))).collect()
     }
 
     /// Each valid header in `value` is a step.
@@ -111,7 +112,12 @@ impl<A: Arch> Machine<'_, A> {
         match value {
             Value::Header(header) if header.valid => {
                 let bits = header_bits(value);
-                self.state.trace.add(|| EventKind::Emit { header: name.to_string(), bits });
+                let fields = self.shown_fields(ty, &header.fields);
+                let ty = match ty {
+                    Type::Named(id) => self.program.type_decl(*id).name.clone(),
+                    _ => Name::default(),
+                };
+                self.state.trace.add(|| EventKind::Emit { header: name.to_string(), ty, bits, fields });
             }
             Value::Struct(values) | Value::Union(values) => {
                 let program = self.program;

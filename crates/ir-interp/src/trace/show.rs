@@ -7,8 +7,8 @@ use crate::value::Value;
 use base_bits::Bits;
 use ir::{Expr, ExprKind, Program, Type, TypeKind};
 
-/// A value of type `ty`.
-pub(crate) fn shown(program: &Program, ty: &Type, value: &Value) -> Shown {
+/// A value of type `ty` for a person.
+pub fn shown(program: &Program, ty: &Type, value: &Value) -> Shown {
     Shown { text: typed_text(program, ty, value), bits: value.to_key() }
 }
 

@@ -1,0 +1,77 @@
+//! Drives a switch in virtual time: packets one after the other, and the timers that run out between them.
+
+use crate::v1model::Switch;
+use base_time::Time;
+use dataplane_api::{Device, Output, Port};
+
+/// Timers in a row that are served without a packet between them.
+const TICKS: u32 = 1000;
+
+/// A switch and its clock. Every packet runs to its end before the next.
+pub struct Driver<'s> {
+    switch: &'s mut Switch,
+    now: Time,
+    sent: Vec<(Time, Output)>,
+}
+
+impl<'s> Driver<'s> {
+    /// At the start of time.
+    pub fn new(switch: &'s mut Switch) -> Driver<'s> {
+        Driver { switch, now: Time::ZERO, sent: vec![] }
+    }
+
+    /// What time it is.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The switch, to be asked or filled.
+    pub fn switch(&mut self) -> &mut Switch {
+        self.switch
+    }
+
+    /// A frame comes in by `port` at `at`, or now if that is past already. Timers due before come first.
+    pub fn packet(&mut self, port: Port, frame: &[u8], at: Time) {
+        self.advance(at);
+        let sent = self.switch.process(port, frame, self.now);
+        self.keep(sent);
+    }
+
+    /// Lets time pass; timers that run out are served at their time.
+    pub fn advance(&mut self, to: Time) {
+        for _ in 0..TICKS {
+            match self.switch.deadline() {
+                Some(deadline) if deadline <= to => self.tick(deadline),
+                _ => break,
+            }
+        }
+        self.now = to.max(self.now);
+    }
+
+    /// Waits for the timers that still run, but for no more than a thousand of them.
+    pub fn finish(&mut self) {
+        for _ in 0..TICKS {
+            match self.switch.deadline() {
+                Some(deadline) => self.tick(deadline),
+                None => break,
+            }
+        }
+    }
+
+    /// Takes what was sent since the last time, with the time at which it was.
+    pub fn take_sent(&mut self) -> Vec<(Time, Output)> {
+        std::mem::take(&mut self.sent)
+    }
+
+    fn tick(&mut self, at: Time) {
+        self.now = at.max(self.now);
+        let queued = self.switch.tick(self.now);
+        let sent = self.switch.drain(queued, self.now);
+        self.keep(sent);
+    }
+
+    fn keep(&mut self, sent: Vec<Output>) {
+        let now = self.now;
+        self.sent.extend(sent.into_iter().map(|output| (now, output)));
+    }
+}
