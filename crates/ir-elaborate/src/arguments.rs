@@ -43,7 +43,7 @@ impl Body<'_, '_> {
     /// The value of `expr` now, as a variable of our own.
     fn kept(&mut self, expr: Expr) -> Expr {
         let (ty, span) = (expr.ty.clone(), expr.span);
-        if matches!(ty, ir::Type::Extern(_)) {
+        if matches!(ty, ir::Type::Extern(..)) {
             return expr;
         }
         let var = self.temporary("argument", ty.clone(), Some(expr), span);

@@ -6,7 +6,7 @@ use ir::{Const, Expr, ExprKind};
 use p4_check::typed::{StructKind, Type};
 
 use crate::elaborator::Elaborator;
-use crate::value::Value;
+use crate::value::{Object, Value};
 
 impl Elaborator<'_> {
     /// True for header unions.
@@ -25,6 +25,7 @@ impl Elaborator<'_> {
             Value::Str(v) => Const::Str(v.to_string()),
             Value::Error(id) => Const::Error(*self.error_ids.get(id)?),
             Value::Enum(place) => Const::Enum(*place),
+            Value::Object(Object::Extern(id)) => Const::Instance(*id),
             Value::MatchKind(_) | Value::Record(_) | Value::Invalid | Value::Object(_) => return None,
         })
     }

@@ -4,6 +4,7 @@ use base_diag::Span;
 use ir::{Action, ActionId, Control, ControlId, Owner, Stmt, TableId};
 use p4_check::typed::{self, Id, Local, Substitution, Type};
 use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
 
 use crate::annotation::{annotations, local_name};
 use crate::elaborator::Elaborator;
@@ -47,13 +48,23 @@ impl Elaborator<'_> {
         let env = Env {
             subst: Substitution::new(&decl.type_params, &type_args),
             values: values.into_iter().collect(),
-            prefix: if site.is_global { decl.name.text.clone() } else { site.control_plane_name.clone() },
+            prefix: self.prefix(&decl.name.text, &site),
             ..Env::default()
         };
         self.open.push(Open::Control(id));
         let made = self.deeper(site.span, |el| el.control_instance(decl, env, &site));
         self.open.pop();
         made.map_or(Object::Broken, Object::Control)
+    }
+
+    /// The prefix of a block's members' names. Blocks of packages are named after themselves; where another block
+    /// has that name already, as in a second pipeline, the package's name comes before.
+    pub(crate) fn prefix(&mut self, declared: &SmolStr, site: &Site<'_>) -> SmolStr {
+        match site.is_global {
+            false => site.control_plane_name.clone(),
+            true if site.package == "main" || self.prefixes.insert(declared.clone()) => declared.clone(),
+            true => qualify(&site.package, declared),
+        }
     }
 
     fn control_instance(&mut self, decl: &typed::Control, env: Env, site: &Site<'_>) -> ControlId {

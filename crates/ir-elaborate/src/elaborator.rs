@@ -2,7 +2,7 @@
 
 use base_diag::{Diagnostic, Severity, Span};
 use ir::{ErrorId, ExternFunctionId, ExternId, FunctionId, TypeId};
-use p4_arch::Architecture;
+use p4_arch::{Architecture, Declared};
 use p4_check::typed::{self, Id};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
@@ -44,6 +44,8 @@ pub(crate) struct Elaborator<'p> {
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// The facts of the architecture, where they are known.
     pub(crate) arch: Option<&'static Architecture>,
+    /// What the architecture's file declares.
+    pub(crate) declared: Declared,
     pub(crate) error_ids: FxHashMap<Id<typed::Constant>, ErrorId>,
     pub(crate) type_ids: FxHashMap<TypeKey, TypeId>,
     pub(crate) type_names: Unique,
@@ -56,6 +58,8 @@ pub(crate) struct Elaborator<'p> {
     pub(crate) block_names: Unique,
     /// Top-level instances.
     pub(crate) globals: FxHashMap<Id<typed::Instance>, Object>,
+    /// Blocks of packages, by the prefix of their members' control-plane names.
+    pub(crate) prefixes: FxHashSet<SmolStr>,
     /// Controls and parsers being made.
     pub(crate) open: Vec<Open>,
     /// Functions and instances being made.
@@ -82,9 +86,11 @@ impl<'p> Elaborator<'p> {
                 parsers: vec![],
                 controls: vec![],
                 stages: vec![],
+                main: ir::Package { name: SmolStr::default(), args: vec![] },
             },
             diagnostics: vec![],
             arch: None,
+            declared: Declared::default(),
             error_ids: FxHashMap::default(),
             type_ids: FxHashMap::default(),
             type_names: Unique::default(),
@@ -94,6 +100,7 @@ impl<'p> Elaborator<'p> {
             function_names: Unique::default(),
             block_names: Unique::default(),
             globals: FxHashMap::default(),
+            prefixes: FxHashSet::default(),
             open: vec![],
             depth: 0,
             control_plane: FxHashMap::default(),

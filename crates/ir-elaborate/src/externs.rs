@@ -28,10 +28,9 @@ impl Elaborator<'_> {
         let decl = &self.typed.externs[id];
         let made = ExternId::from(self.out.externs.len());
         self.extern_ids.insert(id, made);
-        let known = |a: &p4_arch::Architecture| a.object(&decl.name.text).is_some();
         self.out.externs.push(ExternObject {
             name: decl.name.text.clone(),
-            user: !self.arch.is_some_and(known) && !is_core_object(&decl.name.text),
+            user: !self.declared.names.contains(decl.name.text.as_str()) && !is_core_object(&decl.name.text),
             type_params: self.type_param_names(&decl.type_params),
             constructors: vec![],
             methods: vec![],
@@ -53,10 +52,9 @@ impl Elaborator<'_> {
             return *known;
         }
         let decl = &self.typed.functions[id];
-        let known = |a: &p4_arch::Architecture| a.function(&decl.name.text).is_some();
         let function = ExternFunction {
             name: decl.name.text.clone(),
-            user: !self.arch.is_some_and(known)
+            user: !self.declared.names.contains(decl.name.text.as_str())
                 && !matches!(decl.name.text.as_str(), "verify" | "static_assert"),
             signature: self.signature(id),
             annotations: annotations(&decl.annotations),

@@ -9,7 +9,7 @@ use crate::annotation::{annotations, local_name};
 use crate::elaborator::Elaborator;
 use crate::env::Env;
 use crate::names::qualify;
-use crate::value::{Object, Value};
+use crate::value::{Made, Object, Value};
 
 /// Where a constructor call stands: what it makes is named and annotated by that.
 pub(crate) struct Site<'a> {
@@ -19,6 +19,8 @@ pub(crate) struct Site<'a> {
     pub(crate) control_plane_name: SmolStr,
     /// Made at the top level, or as an argument of a package.
     pub(crate) is_global: bool,
+    /// The package instance that it is an argument of.
+    pub(crate) package: SmolStr,
     /// What is written there.
     pub(crate) annotations: &'a typed::Annotations,
     /// The declaration or the call.
@@ -39,6 +41,7 @@ impl Elaborator<'_> {
             name: decl.name.text.clone(),
             control_plane_name: qualify(&env.prefix, local_name(&decl.annotations, &decl.name)),
             is_global,
+            package: SmolStr::default(),
             annotations: &decl.annotations,
             span: decl.span,
             declared: Some(id),
@@ -59,25 +62,35 @@ impl Elaborator<'_> {
                 }
             }
             Constructed::Control(id) => {
-                let Some(values) = self.constructor_args(env, &typed.controls[id].constructor_params, call)
+                let Some(values) =
+                    self.constructor_args(env, &typed.controls[id].constructor_params, call, None)
                 else {
                     return Object::Broken;
                 };
                 self.control(id, type_args, values, site)
             }
             Constructed::Parser(id) => {
-                let Some(values) = self.constructor_args(env, &typed.parsers[id].constructor_params, call)
+                let Some(values) =
+                    self.constructor_args(env, &typed.parsers[id].constructor_params, call, None)
                 else {
                     return Object::Broken;
                 };
                 self.parser(id, type_args, values, site)
             }
             Constructed::Package(id) => {
-                let Some(values) = self.constructor_args(env, &typed.packages[id].params, call) else {
+                let Some(values) =
+                    self.constructor_args(env, &typed.packages[id].params, call, Some(&site.name))
+                else {
                     return Object::Broken;
                 };
-                let named = |(param, value): (Id<Var>, Value)| (typed.vars[param].name.text.clone(), value);
-                Object::Package(values.into_iter().map(named).collect())
+                let decl = &typed.packages[id];
+                let subst = typed::Substitution::new(&decl.type_params, &type_args);
+                let named = |(param, value): (Id<Var>, Value)| {
+                    let var = &typed.vars[param];
+                    (var.name.text.clone(), subst.apply(&var.ty), value)
+                };
+                let args = values.into_iter().map(named).collect();
+                Object::Package(Box::new(Made { name: decl.name.text.clone(), args }))
             }
         }
     }
@@ -88,14 +101,14 @@ impl Elaborator<'_> {
         env: &mut Env,
         params: &[Id<Var>],
         call: &typed::Construct,
+        package: Option<&SmolStr>,
     ) -> Option<Vec<(Id<Var>, Value)>> {
-        let is_package = matches!(call.of, Constructed::Package(_));
         let mut values = vec![];
         let mut whole = true;
         for (param, arg) in params.iter().zip(&call.args) {
             match &arg.value {
                 ArgValue::Given(expr) | ArgValue::Default(expr) => {
-                    match self.constructor_arg(env, expr, *param, is_package) {
+                    match self.constructor_arg(env, expr, *param, package) {
                         Some(Value::Object(Object::Broken)) | None => whole = false,
                         Some(value) => values.push((*param, value)),
                     }
@@ -113,7 +126,7 @@ impl Elaborator<'_> {
         env: &mut Env,
         expr: &Expr,
         param: Id<Var>,
-        is_package: bool,
+        package: Option<&SmolStr>,
     ) -> Option<Value> {
         let ExprKind::New(call) = &expr.kind else { return self.known(env, expr, "a constructor argument") };
         let none = typed::Annotations::default();
@@ -121,7 +134,8 @@ impl Elaborator<'_> {
         let site = Site {
             control_plane_name: qualify(&env.prefix, &name),
             name,
-            is_global: is_package,
+            is_global: package.is_some(),
+            package: package.cloned().unwrap_or_default(),
             annotations: &none,
             span: call.span,
             declared: None,
@@ -176,10 +190,15 @@ impl Elaborator<'_> {
             return None;
         };
         if matches!(expr.kind, ExprKind::New(_)) {
-            self.refuse("an instance as a constructor argument of an extern object", expr.span);
+            self.refuse("an instance made as an argument of an extern object", expr.span);
             return None;
         }
         let value = self.known(env, expr, "a constructor argument")?;
+        if let Value::Object(Object::Extern(given)) = value {
+            let instance = self.out.instance(given);
+            let ty = ir::Type::Extern(instance.object, instance.type_args.clone());
+            return Some((ty, ir::Const::Instance(given)));
+        }
         match self.scalar(&value, ty) {
             Some(scalar) => Some((self.ty(ty), scalar)),
             None => {

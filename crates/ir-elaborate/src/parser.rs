@@ -32,7 +32,7 @@ impl Elaborator<'_> {
         let env = Env {
             subst: Substitution::new(&decl.type_params, &type_args),
             values: values.into_iter().collect(),
-            prefix: if site.is_global { decl.name.text.clone() } else { site.control_plane_name.clone() },
+            prefix: self.prefix(&decl.name.text, &site),
             ..Env::default()
         };
         self.open.push(Open::Parser(id));

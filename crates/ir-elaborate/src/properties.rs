@@ -101,6 +101,7 @@ impl Body<'_, '_> {
                     name: name.clone(),
                     control_plane_name,
                     is_global: false,
+                    package: SmolStr::default(),
                     annotations: &property.annotations,
                     span: property.span,
                     declared: None,

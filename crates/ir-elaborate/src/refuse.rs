@@ -69,10 +69,3 @@ pub(crate) fn no_main() -> Diagnostic {
         .note("`main` says which parsers and controls run; without it a program can only be checked")
         .help("add `V1Switch(...) main;` with the blocks of the program")
 }
-
-/// A package whose stages are unknown.
-pub(crate) fn unknown_architecture(package: &str, span: Span) -> Diagnostic {
-    Diagnostic::error(codes::ARCHITECTURE, format!("the stages of `{package}` are not known"))
-        .at(span, "this package")
-        .note("only the stages of v1model's `V1Switch` are known yet; other architectures can be checked")
-}

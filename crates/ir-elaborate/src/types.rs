@@ -20,7 +20,7 @@ impl Elaborator<'_> {
                 Decl::NewType(id) => (Type::NewType(id), &typed.new_types[id].name),
                 _ => continue,
             };
-            if !self.arch.is_some_and(|a| a.types.contains(&name.text.as_str())) {
+            if !self.declared.names.contains(name.text.as_str()) {
                 self.ty(&ty);
             }
         }
@@ -29,7 +29,8 @@ impl Elaborator<'_> {
     /// `ty`, which is closed but for the type parameters of an extern's signature.
     pub(crate) fn ty(&mut self, ty: &Type) -> ir::Type {
         match ty {
-            Type::Void | Type::Error | Type::Infer(_) | Type::Any => ir::Type::Void,
+            Type::Void | Type::Error | Type::Infer(_) => ir::Type::Void,
+            Type::Any => ir::Type::Param("_".into()),
             Type::Bool => ir::Type::Bool,
             Type::Int => ir::Type::InfInt,
             Type::Bit(width) => ir::Type::Bit(*width),
@@ -44,7 +45,10 @@ impl Elaborator<'_> {
             Type::Array(element, size) => ir::Type::Stack(Box::new(self.ty(element)), *size),
             Type::Tuple(members) => ir::Type::Tuple(members.iter().map(|t| self.ty(t)).collect()),
             Type::List(element) | Type::Set(element) => self.ty(element),
-            Type::Extern(id, _) => ir::Type::Extern(self.extern_object(*id)),
+            Type::Extern(id, args) => {
+                let object = self.extern_object(*id);
+                ir::Type::Extern(object, args.iter().map(|t| self.ty(t)).collect())
+            }
             Type::Var(id) => ir::Type::Param(self.typed.type_vars[*id].name.text.clone()),
             Type::ParserType(..)
             | Type::ControlType(..)
@@ -156,7 +160,7 @@ impl Elaborator<'_> {
             ir::Type::Named(id) => self.out.type_decl(*id).name.clone(),
             ir::Type::Stack(element, size) => format!("{}_{size}", self.mangled(element)).into(),
             ir::Type::Tuple(members) => list("tuple", members).into(),
-            ir::Type::Extern(id) => self.out.extern_object(*id).name.clone(),
+            ir::Type::Extern(id, args) => list(&self.out.extern_object(*id).name, args).into(),
             ir::Type::Param(name) => name.clone(),
         }
     }

@@ -2,7 +2,7 @@
 
 use base_bits::num_bigint::BigInt;
 use ir::{ControlId, InstanceId, ParserId};
-use p4_check::typed::{Constant, Id};
+use p4_check::typed::{Constant, Id, Type};
 use smol_str::SmolStr;
 
 /// A value known at compile time. Its type is kept beside it: a number knows neither width nor sign.
@@ -37,10 +37,19 @@ pub(crate) enum Object {
     Parser(ParserId),
     /// A control.
     Control(ControlId),
-    /// A package: its arguments by parameter, absent ones left out.
-    Package(Vec<(SmolStr, Value)>),
+    /// A package.
+    Package(Box<Made>),
     /// What could not be made; already reported.
     Broken,
+}
+
+/// What the constructor call of a package makes.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Made {
+    /// The package type.
+    pub(crate) name: SmolStr,
+    /// Parameters with their types and arguments, absent ones left out.
+    pub(crate) args: Vec<(SmolStr, Type, Value)>,
 }
 
 impl Value {

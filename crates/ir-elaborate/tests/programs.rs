@@ -42,13 +42,3 @@ fn a_program_without_main_is_told_so() {
     "#]]
     .assert_eq(&refusal("#include <core.p4>\nheader h_t { bit<8> a; }"));
 }
-
-#[test]
-fn a_package_without_known_stages_is_refused() {
-    let source = "control C(); package Mine(C c); control Body() { apply { } } Mine(Body()) main;";
-    expect![[r#"
-        P4R0303: the stages of `Mine` are not known
-          `Mine(Body()) main;`: this package
-    "#]]
-    .assert_eq(&refusal(source));
-}

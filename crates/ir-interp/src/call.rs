@@ -138,7 +138,7 @@ impl<'a, A: Arch> Machine<'a, A> {
         for (param, arg) in params.iter().zip(args) {
             let var = vars.get(param.index()).ok_or(Stop::Broken("an unknown variable"))?;
             let value = match (var.kind, arg) {
-                _ if matches!(var.ty, Type::Extern(_)) => Value::Void,
+                _ if matches!(var.ty, Type::Extern(..)) => Value::Void,
                 (_, None) => Value::zero(self.program, &var.ty),
                 (VarKind::Param(Direction::Out), Some(arg)) => {
                     bound.back.push((*param, self.place(arg)?));

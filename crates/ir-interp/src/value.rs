@@ -71,7 +71,7 @@ impl Value {
                 Value::Stack(Stack { elems: vec![elem; *size as usize], next: 0 })
             }
             Type::Named(id) => Value::zero_named(program, &program.type_decl(*id).kind),
-            Type::Void | Type::MatchKind | Type::Extern(_) | Type::Param(_) => Value::Void,
+            Type::Void | Type::MatchKind | Type::Extern(..) | Type::Param(_) => Value::Void,
         }
     }
 
@@ -187,6 +187,7 @@ impl From<&Const> for Value {
             Const::Enum(member) => Value::Enum(*member),
             Const::Str(text) => Value::Str(text.clone()),
             Const::Int(n) => Value::Int(n.clone()),
+            Const::Instance(_) => Value::Void,
         }
     }
 }

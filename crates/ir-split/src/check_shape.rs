@@ -88,7 +88,7 @@ fn check_write(program: &Program, stmt: &Stmt, found: &mut Vec<Diagnostic>) {
         StmtKind::Call(call) => places.extend(call.args.iter().flatten()),
         _ => {}
     }
-    let is_standard = |ty: &Type| matches!(ty, Type::Named(id) if program.type_decl(*id).name == p4_arch::v1model::ARCHITECTURE.standard_metadata);
+    let is_standard = |ty: &Type| matches!(ty, Type::Named(id) if Some(program.type_decl(*id).name.as_str()) == p4_arch::v1model::ARCHITECTURE.standard_metadata);
     let is_call = matches!(stmt.kind, StmtKind::Call(_));
     for place in places {
         let place = match &place.kind {

@@ -335,7 +335,7 @@ fn shared_of(parser: &Parser, stage: &Stage) -> BTreeMap<VarId, RoleKey> {
         ir::Role::Headers => Some((var, RoleKey::Headers)),
         ir::Role::Metadata => Some((var, RoleKey::Metadata)),
         ir::Role::StandardMetadata => Some((var, RoleKey::Standard)),
-        ir::Role::Packet => None,
+        _ => None,
     });
     keys.collect()
 }

@@ -2,9 +2,10 @@
 
 use crate::section::Half;
 use crate::state::uses_of_block;
+use base_diag::codes::elaborate::ARCHITECTURE;
 use base_diag::codes::split as codes;
 use base_diag::{Diagnostic, Span};
-use ir::{Block, ControlId, Name, Program, Stmt, StmtKind, visit};
+use ir::{Arch, Block, ControlId, Name, Program, Stmt, StmtKind, visit};
 
 /// A marked region.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,6 +26,13 @@ pub struct Mark {
 
 /// Finds the marks of a program, in source order; a misplaced or doubled one is refused.
 pub fn marks(program: &Program) -> Result<Vec<Mark>, Vec<Diagnostic>> {
+    if !matches!(program.arch, Arch::V1Model(_)) {
+        let what = format!("programs for `{}` cannot be split", program.main.name);
+        return Err(vec![
+            Diagnostic::error(ARCHITECTURE, what)
+                .note("only programs for v1model's `V1Switch` can be split yet"),
+        ]);
+    }
     let mut finder = Finder { program, marks: vec![], diagnostics: vec![] };
     let stages = [("ingress", Half::Ingress), ("egress", Half::Egress)];
     let bodies = stages.map(|(stage, half)| (program.stage_control(stage), half));

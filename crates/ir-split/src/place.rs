@@ -151,7 +151,7 @@ impl Places {
                     Role::Headers => RoleKey::Headers,
                     Role::Metadata => RoleKey::Metadata,
                     Role::StandardMetadata => RoleKey::Standard,
-                    Role::Packet => continue,
+                    _ => continue,
                 };
                 places.shared.insert((id, var), key);
                 let root = Root::Shared(key);

@@ -12,7 +12,12 @@ pub const DROP_WRITES: &[&str] = &["egress_spec"];
 
 /// Standard metadata that the device fills before ingress.
 pub fn set_at_start() -> Vec<&'static str> {
-    written_at(&[FieldMoment::PacketStart, FieldMoment::ParserEnd, FieldMoment::VerifyChecksum])
+    written_at(&[
+        FieldMoment::Received,
+        FieldMoment::PacketStart,
+        FieldMoment::ParserEnd,
+        FieldMoment::VerifyChecksum,
+    ])
 }
 
 /// Standard metadata that the traffic manager fills before egress: what was there is lost.

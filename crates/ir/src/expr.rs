@@ -34,6 +34,8 @@ pub enum Const {
     Str(String),
     /// Of `int`.
     Int(BigInt),
+    /// Of an extern type: an instance, as an argument.
+    Instance(InstanceId),
 }
 
 /// What an expression is. Those marked *place* may be assigned to, if what they are made of is a place.

@@ -29,8 +29,8 @@ pub use id::{
     TableId, TypeId, ValueSetId, VarId,
 };
 pub use program::{
-    Arch, ExternFunction, ExternMethod, ExternObject, Instance, Owner, Program, Role, Signature,
-    SignatureParam, Stage, StageKind,
+    Arch, Carried, ExternFunction, ExternMethod, ExternObject, Instance, Owner, Package, PackageArg, Program,
+    Role, Signature, SignatureParam, Stage, StageKind,
 };
 pub use stmt::{Block, ForRange, Stmt, StmtKind, SwitchCase, SwitchLabel, SwitchOn};
 pub use table::{ActionRef, DefaultAction, Entry, MatchKind, Table, TableKey};

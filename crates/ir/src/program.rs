@@ -29,6 +29,8 @@ pub struct Program {
     pub controls: Vec<Control>,
     /// What runs, in order.
     pub stages: Vec<Stage>,
+    /// How `main` is put together from the stages.
+    pub main: Package,
 }
 
 /// An architecture.
@@ -36,15 +38,46 @@ pub struct Program {
 pub enum Arch {
     /// `v1model.p4` with the value of `V1MODEL_VERSION`.
     V1Model(u32),
-    /// Any other, by its package's name.
+    /// `psa.p4`.
+    Psa {
+        /// `dpdk/psa.p4`, with DPDK's additions.
+        dpdk: bool,
+    },
+    /// `pna.p4`.
+    Pna {
+        /// `dpdk/pna.p4`, with DPDK's additions.
+        dpdk: bool,
+    },
+    /// `tna.p4` for the Tofino of this generation, 1 or 2.
+    Tna(u32),
+    /// `t2na.p4`.
+    T2na,
+    /// One that the program declares itself, by the package of `main`.
     Other(Name),
+}
+
+impl Arch {
+    /// `v1model`, `psa`, `pna`, `tna`, `t2na`; `None` for the program's own.
+    pub fn name(&self) -> Option<&'static str> {
+        Some(match self {
+            Arch::V1Model(_) => "v1model",
+            Arch::Psa { .. } => "psa",
+            Arch::Pna { .. } => "pna",
+            Arch::Tna(_) => "tna",
+            Arch::T2na => "t2na",
+            Arch::Other(_) => return None,
+        })
+    }
 }
 
 /// One step of the way of a packet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stage {
-    /// `parser`, `verify_checksum`, `ingress`, `traffic_manager`, `egress`, `compute_checksum`, `deparser`
-    /// for v1model.
+    /// For v1model `parser`, `verify_checksum`, `ingress`, `traffic_manager`, `egress`, `compute_checksum`,
+    /// `deparser`; for PSA and Tofino `ingress_parser`, `ingress`, `ingress_deparser`, `traffic_manager`,
+    /// `egress_parser`, `egress`, `egress_deparser`, those of further pipelines behind `pipe1.` and so on; for PNA
+    /// `main_parser`, `pre_control`, `main_control`, `main_deparser`, `traffic_manager`. Where the architecture
+    /// is the program's own: the path of parameters in [`Program::main`], and the order is that of the arguments.
     pub name: Name,
     /// What runs.
     pub kind: StageKind,
@@ -74,8 +107,51 @@ pub enum Role {
     Headers,
     /// The user's metadata.
     Metadata,
-    /// The architecture's metadata.
+    /// The architecture's metadata, where one struct goes all the way with a packet.
     StandardMetadata,
+    /// What the architecture tells this stage; the type is another one in each stage.
+    Input,
+    /// What the program asks of the architecture in this half of the pipeline.
+    Output,
+    /// What a packet takes along from the deparser that ends one pass to the parser that begins another.
+    Carried(Carried),
+    /// Not known: the architecture is the program's own.
+    Other,
+}
+
+/// By which way a packet comes from one pass to another.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Carried {
+    /// Ingress to egress, unicast and multicast.
+    Normal,
+    /// A clone of ingress, to egress.
+    CloneI2e,
+    /// A clone of egress, to egress.
+    CloneE2e,
+    /// Back to ingress as it came in.
+    Resubmit,
+    /// Back to ingress as it left egress.
+    Recirculate,
+}
+
+/// What the instantiation of a package says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Package {
+    /// The package type.
+    pub name: Name,
+    /// By parameter, in order; optional ones that are left out are not there.
+    pub args: Vec<(Name, PackageArg)>,
+}
+
+/// An argument of a package.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PackageArg {
+    /// The block of the stage of this name. A block that is given twice is one stage.
+    Stage(Name),
+    /// An inner package.
+    Package(Package),
+    /// A value, extern instances included.
+    Value(Type, Const),
 }
 
 /// An extern object type.

@@ -30,9 +30,9 @@ pub enum Type {
     Stack(Box<Type>, u32),
     /// `tuple<...>`, and the type of a list expression.
     Tuple(Vec<Type>),
-    /// An extern object (`packet_in`).
-    Extern(ExternId),
-    /// A type parameter; only in a [`Signature`](crate::Signature).
+    /// An extern object (`packet_in`) with its type arguments.
+    Extern(ExternId, Vec<Type>),
+    /// A type parameter, or `_` for any type; only in a [`Signature`](crate::Signature).
     Param(Name),
 }
 

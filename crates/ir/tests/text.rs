@@ -24,7 +24,7 @@ fn what_is_read_is_written_again() {
 /// A program of one function with this body, for errors.
 fn with_body(body: &str) -> String {
     format!(
-        "arch v1model 0;\nerrors {{ E }}\nstruct s {{ bit<8> a; }}\nfunction f(x) -> void {{\n vars {{ inout s x; }}\n body {{\n{body}\n }}\n}}\nstages {{ }}\n"
+        "arch v1model 0;\nerrors {{ E }}\nstruct s {{ bit<8> a; }}\nfunction f(x) -> void {{\n vars {{ inout s x; }}\n body {{\n{body}\n }}\n}}\nstages {{ }}\nmain M {{ }}\n"
     )
 }
 
@@ -38,7 +38,10 @@ fn refused(text: &str, message: &str) {
 fn errors_name_the_place_and_what_is_wrong() {
     assert!(read(&with_body("x.a = 8w0x1;")).is_ok());
     refused("", "1:1: expected `arch`, found the end of the text");
-    refused("arch tofino;", "1:6: expected `v1model` or `other`, found `tofino`");
+    refused(
+        "arch tofino;",
+        "1:6: expected `v1model`, `psa`, `pna`, `tna`, `t2na` or `other`, found `tofino`",
+    );
     refused(&with_body("y.a = 8w1;"), "7:1: no variable is named `y`");
     refused(&with_body("X.a = 8w1;"), "7:1: no variable is named `X`; there is `x`");
     refused(&with_body("x.b = 8w1;"), "7:3: no field is named `b`");

@@ -1,28 +1,39 @@
 //! The shape of an architecture's facts.
 
+use crate::declared::Declared;
+
 /// What is known of an architecture beside its declarations.
 #[derive(Debug)]
 pub struct Architecture {
-    /// `v1model`, ...
+    /// `v1model`, `psa`, ...
     pub name: &'static str,
     /// The file that declares it, as programs include it.
     pub include: &'static str,
-    /// The package type of `main`.
-    pub package: &'static str,
+    /// The package types that `main` may have.
+    pub mains: &'static [&'static str],
+    /// The package types that its file declares.
+    pub packages: &'static [PackageFacts],
     /// The stages in the order a packet meets them.
     pub stages: &'static [StageFacts],
-    /// The types that its file declares.
-    pub types: &'static [&'static str],
-    /// The struct type of the standard metadata.
-    pub standard_metadata: &'static str,
+    /// The struct type of the standard metadata, where one struct goes all the way with a packet.
+    pub standard_metadata: Option<&'static str>,
     /// Its fields that the switch itself writes or reads.
     pub standard_fields: &'static [StandardField],
     /// What calls of extern functions touch. A name has one row, whatever its overloads.
     pub functions: &'static [FunctionFacts],
     /// What extern objects hold and what calls of their methods touch.
     pub objects: &'static [ObjectFacts],
-    /// The port number that means "drop", unless the user sets another.
-    pub drop_port: u32,
+    /// The port number that means "drop", unless the user sets another, where a port means it.
+    pub drop_port: Option<u32>,
+}
+
+/// A package type.
+#[derive(Debug)]
+pub struct PackageFacts {
+    /// The package type.
+    pub name: &'static str,
+    /// Its parameters, in order.
+    pub params: &'static [&'static str],
 }
 
 impl Architecture {
@@ -34,6 +45,28 @@ impl Architecture {
     /// The facts of an extern type.
     pub fn object(&self, name: &str) -> Option<&'static ObjectFacts> {
         self.objects.iter().find(|o| o.name == name)
+    }
+
+    /// The package type of this name.
+    pub fn package(&self, name: &str) -> Option<&'static PackageFacts> {
+        self.packages.iter().find(|p| p.name == name)
+    }
+
+    /// What its file declares.
+    pub fn declared(&self) -> Declared {
+        crate::declared::declared(self.include)
+    }
+
+    /// The stage whose block is the argument at `path` in `main` (`ingress.ip`), and what stands before that in
+    /// the path (`pipe0` in TNA).
+    pub fn stage_at<'p>(&self, path: &'p str) -> Option<(&'static StageFacts, &'p str)> {
+        self.stages.iter().find_map(|stage| {
+            let before = path.strip_suffix(stage.argument?)?;
+            match before.strip_suffix('.') {
+                Some(before) => Some((stage, before)),
+                None => before.is_empty().then_some((stage, "")),
+            }
+        })
     }
 
     /// The stage of this name.
@@ -54,9 +87,10 @@ pub struct StageFacts {
     pub name: &'static str,
     /// What runs there.
     pub kind: StageKind,
-    /// The package parameter whose argument is the block; `None` for the traffic manager.
+    /// The argument of `main` that is the block, as the parameters' names from the outer to the inner package
+    /// (`ingress.ip`); `None` for the traffic manager.
     pub argument: Option<&'static str>,
-    /// What each parameter of the block means, in order.
+    /// What each parameter of the block means, in order. A block may leave out `@optional` ones at the end.
     pub roles: &'static [Role],
     /// The extern functions that may only be called in some stages and are meant to be called here.
     pub calls: &'static [&'static str],
@@ -84,8 +118,29 @@ pub enum Role {
     Headers,
     /// The program's own metadata.
     Metadata,
-    /// The switch's metadata.
+    /// The switch's metadata, one struct all the way.
     StandardMetadata,
+    /// What the switch tells this stage.
+    Input,
+    /// What the program asks of the switch.
+    Output,
+    /// What a packet takes along from the deparser that ends one pass to the parser that begins another.
+    Carried(Carried),
+}
+
+/// By which way a packet comes from one pass to another.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Carried {
+    /// Ingress to egress, unicast and multicast.
+    Normal,
+    /// A clone of ingress.
+    CloneI2e,
+    /// A clone of egress.
+    CloneE2e,
+    /// Back to ingress as it came in.
+    Resubmit,
+    /// Back to ingress as it left egress.
+    Recirculate,
 }
 
 /// A field of the standard metadata, and when the switch touches it.
@@ -93,7 +148,8 @@ pub enum Role {
 pub struct StandardField {
     /// The field.
     pub name: &'static str,
-    /// When the switch writes it. A field without [`FieldMoment::PacketStart`] here is 0 when a packet starts.
+    /// When the switch writes it. A field without [`FieldMoment::Received`] or [`FieldMoment::PacketStart`]
+    /// here is 0 when a packet starts.
     pub written: &'static [FieldMoment],
     /// When the switch reads it.
     pub read: &'static [FieldMoment],
@@ -102,6 +158,8 @@ pub struct StandardField {
 /// A moment in a packet's way at which the switch touches standard metadata.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FieldMoment {
+    /// When the packet came in by a port. A packet that starts again has 0.
+    Received,
     /// Before the parser, new and restarted packets alike.
     PacketStart,
     /// When the parser has ended, by accept or by an error.

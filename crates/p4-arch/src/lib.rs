@@ -7,16 +7,26 @@
 //! [`Architecture::objects`]). The elaborator binds stages from it, the interpreter and the splitter read the rest.
 
 mod architecture;
+mod declared;
 mod include;
+pub mod pna;
+pub mod psa;
+mod rows;
+pub mod tna;
 pub mod v1model;
 
 pub use architecture::{
-    Access, Architecture, Effect, FieldMoment, FunctionFacts, MethodFacts, ObjectFacts, Role, StageFacts,
-    StageKind, StandardField, TableUse,
+    Access, Architecture, Carried, Effect, FieldMoment, FunctionFacts, MethodFacts, ObjectFacts,
+    PackageFacts, Role, StageFacts, StageKind, StandardField, TableUse,
 };
+pub use declared::Declared;
 pub use include::{include, include_names};
 
-/// The architecture whose `main` has this package type, or `None` where we know only the declarations.
-pub fn architecture_of_package(package: &str) -> Option<&'static Architecture> {
-    [&v1model::ARCHITECTURE].into_iter().find(|a| a.package == package)
+/// All architectures with facts.
+pub static ARCHITECTURES: [&Architecture; 5] =
+    [&v1model::ARCHITECTURE, &psa::ARCHITECTURE, &pna::ARCHITECTURE, &tna::TNA, &tna::T2NA];
+
+/// The architecture of this name: `v1model`, `psa`, `pna`, `tna`, `t2na`.
+pub fn architecture(name: &str) -> Option<&'static Architecture> {
+    ARCHITECTURES.into_iter().find(|a| a.name == name)
 }

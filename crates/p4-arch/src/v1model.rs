@@ -1,25 +1,28 @@
 //! v1model, as `simple_switch` runs it.
 
 use crate::Access::{Read, Update, Write};
-use crate::FieldMoment::{EgressEnd, EgressStart, IngressEnd, PacketStart, ParserEnd, VerifyChecksum};
+use crate::FieldMoment::{
+    EgressEnd, EgressStart, IngressEnd, PacketStart, ParserEnd, Received, VerifyChecksum,
+};
 use crate::Role::{Headers, Metadata, Packet, StandardMetadata};
 use crate::architecture::{
-    Access, Architecture, Effect, FunctionFacts, MethodFacts, ObjectFacts, StageFacts, StageKind,
+    Access, Architecture, Effect, FunctionFacts, ObjectFacts, PackageFacts, StageFacts, StageKind,
     StandardField, TableUse,
 };
+use crate::rows::{PACKET_IN, PACKET_OUT, function, method, object, passing};
 
 /// The facts of v1model.
 pub static ARCHITECTURE: Architecture = Architecture {
     name: "v1model",
     include: "v1model.p4",
-    package: "V1Switch",
+    mains: &["V1Switch"],
+    packages: &[PackageFacts { name: "V1Switch", params: &["p", "vr", "ig", "eg", "ck", "dep"] }],
     stages: STAGES,
-    types: TYPES,
-    standard_metadata: "standard_metadata_t",
+    standard_metadata: Some("standard_metadata_t"),
     standard_fields: STANDARD_FIELDS,
     functions: FUNCTIONS,
     objects: OBJECTS,
-    drop_port: DROP_PORT,
+    drop_port: Some(DROP_PORT),
 };
 
 /// `mark_to_drop` writes it to `egress_spec`; a packet whose `egress_spec` holds it at the end of ingress or of
@@ -109,8 +112,6 @@ const STAGES: &[StageFacts] = &[
     },
 ];
 
-const TYPES: &[&str] = &["standard_metadata_t", "CounterType", "MeterType", "HashAlgorithm", "CloneType"];
-
 const fn field(
     name: &'static str,
     written: &'static [crate::FieldMoment],
@@ -121,7 +122,7 @@ const fn field(
 
 /// `egress_spec` is set at the start of egress too: to one more than the drop port, which its 9 bits show as 0.
 const STANDARD_FIELDS: &[StandardField] = &[
-    field("ingress_port", &[PacketStart], &[]),
+    field("ingress_port", &[Received], &[]),
     field("egress_spec", &[EgressStart], &[IngressEnd, EgressEnd]),
     field("egress_port", &[EgressStart], &[]),
     field("instance_type", &[PacketStart, EgressStart], &[]),
@@ -130,7 +131,7 @@ const STANDARD_FIELDS: &[StandardField] = &[
     field("enq_qdepth", &[EgressStart], &[]),
     field("deq_timedelta", &[EgressStart], &[]),
     field("deq_qdepth", &[EgressStart], &[]),
-    field("ingress_global_timestamp", &[PacketStart], &[]),
+    field("ingress_global_timestamp", &[Received], &[]),
     field("egress_global_timestamp", &[EgressStart], &[]),
     field("mcast_grp", &[], &[IngressEnd]),
     field("egress_rid", &[EgressStart], &[]),
@@ -138,10 +139,6 @@ const STANDARD_FIELDS: &[StandardField] = &[
     field("parser_error", &[ParserEnd], &[]),
     field("priority", &[], &[IngressEnd]),
 ];
-
-const fn function(name: &'static str, effect: Effect) -> FunctionFacts {
-    FunctionFacts { name, effect }
-}
 
 const FUNCTIONS: &[FunctionFacts] = &[
     function("verify", Effect::Verifies),
@@ -167,31 +164,9 @@ const FUNCTIONS: &[FunctionFacts] = &[
     function("log_msg", Effect::Logs),
 ];
 
-const fn method(name: &'static str, access: Access, index: Option<&'static str>) -> MethodFacts {
-    MethodFacts { name, access, index }
-}
-
-/// An object that the control plane sees and that keeps something.
-const fn object(name: &'static str, table: TableUse, methods: &'static [MethodFacts]) -> ObjectFacts {
-    ObjectFacts { name, table, state: true, control_plane: true, methods }
-}
-
-/// An object without memory.
-const fn passing(name: &'static str, methods: &'static [MethodFacts]) -> ObjectFacts {
-    ObjectFacts { name, table: TableUse::None, state: false, control_plane: false, methods }
-}
-
 const OBJECTS: &[ObjectFacts] = &[
-    passing(
-        "packet_in",
-        &[
-            method("extract", Access::Packet, None),
-            method("lookahead", Access::Read, None),
-            method("advance", Access::Packet, None),
-            method("length", Access::Read, None),
-        ],
-    ),
-    passing("packet_out", &[method("emit", Access::Packet, None)]),
+    PACKET_IN,
+    PACKET_OUT,
     object("counter", TableUse::None, &[method("count", Update, Some("index"))]),
     object("direct_counter", TableUse::Direct("counters"), &[method("count", Update, None)]),
     object("meter", TableUse::None, &[method("execute_meter", Update, Some("index"))]),
@@ -268,16 +243,6 @@ mod tests {
                 assert!(text.contains(&format!(" {}", method.name)), "{}.{}", object.name, method.name);
             }
         }
-    }
-
-    #[test]
-    fn every_declared_type_is_listed() {
-        let text = declarations();
-        let declared: Vec<&str> = text
-            .lines()
-            .filter_map(|l| l.strip_prefix("struct ").or(l.strip_prefix("enum "))?.strip_suffix(" {"))
-            .collect();
-        assert_eq!(declared, TYPES);
     }
 
     #[test]

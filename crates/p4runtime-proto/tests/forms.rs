@@ -202,7 +202,8 @@ fn mistakes_are_named_with_their_place() {
         "}": expected the name of a field
         "€": unexpected character '€'
         "\"INSERT\"": expected the name of an enumerator
-    "#]].assert_eq(&said);
+    "#]]
+    .assert_eq(&said);
 }
 
 fn nested(depth: usize) -> String {

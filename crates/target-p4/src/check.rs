@@ -3,7 +3,7 @@
 use crate::local::note_calls;
 use base_diag::codes::elaborate::NOT_PRINTABLE;
 use base_diag::{Diagnostic, Span};
-use ir::{Arch, Callee, Program, StageKind, Type};
+use ir::{Arch, Callee, Program, StageKind};
 use std::collections::BTreeMap;
 
 /// The reasons why the source that [`print`](crate::print) makes of `program` does not mean the same; none if it
@@ -12,13 +12,16 @@ pub fn check(program: &Program) -> Vec<Diagnostic> {
     let mut found = vec![];
     architecture(program, &mut found);
     shared_blocks(program, &mut found);
-    object_parameters(program, &mut found);
     found
 }
 
 fn architecture(program: &Program, found: &mut Vec<Diagnostic>) {
     let arch = &p4_arch::v1model::ARCHITECTURE;
-    if let Arch::Other(name) = &program.arch {
+    if !matches!(program.arch, Arch::V1Model(_)) {
+        let name = match &program.arch {
+            Arch::Other(name) => name.as_str(),
+            arch => arch.name().unwrap_or_default(),
+        };
         let label = format!("it is written for `{name}`");
         return found.push(refused("only v1model programs can be printed", Span::NONE, &label));
     }
@@ -67,23 +70,6 @@ fn shared_blocks(program: &Program, found: &mut Vec<Diagnostic>) {
 
 fn shared(name: &str, span: Span) -> Diagnostic {
     refused("two blocks share an instance of a third", span, &format!("`{name}` applies it too"))
-}
-
-/// The type arguments of an object that comes as a parameter are not known.
-fn object_parameters(program: &Program, found: &mut Vec<Diagnostic>) {
-    let vars = program
-        .controls
-        .iter()
-        .flat_map(|c| &c.vars)
-        .chain(program.parsers.iter().flat_map(|p| &p.vars))
-        .chain(program.functions.iter().flat_map(|f| &f.vars));
-    for var in vars {
-        let Type::Extern(id) = &var.ty else { continue };
-        if program.externs.get(id.index()).is_some_and(|object| !object.type_params.is_empty()) {
-            let label = format!("`{}` has a generic extern type", var.name);
-            found.push(refused("a parameter's type cannot be printed", var.span, &label));
-        }
-    }
 }
 
 fn refused(title: &str, span: Span, label: &str) -> Diagnostic {

@@ -46,7 +46,7 @@ impl<'p> Printer<'p> {
     }
 
     pub(crate) fn type_decl(&mut self, index: usize, decl: &TypeDecl) {
-        if self.globals.arch.is_some_and(|arch| arch.types.contains(&decl.name.as_str())) {
+        if self.globals.declared.types.contains(decl.name.as_str()) {
             return;
         }
         let name = self.globals.types[index].clone();
@@ -101,7 +101,10 @@ impl<'p> Printer<'p> {
             Type::Tuple(types) => {
                 format!("tuple<{}>", types.iter().map(|t| self.ty(t)).collect::<Vec<_>>().join(", "))
             }
-            Type::Extern(id) => self.globals.externs.get(id.index()).map_or("?", String::as_str).to_string(),
+            Type::Extern(id, args) => {
+                let name = self.globals.externs.get(id.index()).map_or("?", String::as_str);
+                format!("{name}{}", self.type_args(args))
+            }
             Type::Param(name) => name.to_string(),
         }
     }

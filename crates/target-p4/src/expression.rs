@@ -183,7 +183,7 @@ impl Printer<'_> {
             }
             Callee::ParamMethod(var, method) => {
                 let object = match self.local.vars.get(var.index()).map(|v| &v.ty) {
-                    Some(Type::Extern(id)) => Some(*id),
+                    Some(Type::Extern(id, _)) => Some(*id),
                     _ => None,
                 };
                 self.method_call(&self.var(*var), object, *method, call)

@@ -2,28 +2,16 @@
 
 use crate::copies::same_action;
 use crate::names::Taken;
-use ir::{Action, Arch, Control, Owner, Program};
-use p4_arch::Architecture;
+use ir::{Action, Control, Owner, Program};
+use p4_arch::{Architecture, Declared};
 
 /// Names that core.p4 declares.
 const CORE: [&str; 5] = ["packet_in", "packet_out", "verify", "NoAction", "static_assert"];
 
-/// Names that v1model.p4 declares and [`Architecture`] does not list.
-const V1MODEL: [&str; 9] = [
-    "__v1model_version",
-    "Parser",
-    "VerifyChecksum",
-    "Ingress",
-    "Egress",
-    "ComputeChecksum",
-    "Deparser",
-    "V1Switch",
-    "main",
-];
-
 /// What everything at the top level is called in the source, by its index in the program.
 pub(crate) struct Globals {
-    pub arch: Option<&'static Architecture>,
+    /// What the architecture's file declares.
+    pub declared: Declared,
     pub types: Vec<String>,
     pub externs: Vec<String>,
     pub extern_functions: Vec<String>,
@@ -45,22 +33,13 @@ pub(crate) struct TopLevelAction {
 
 impl Globals {
     pub(crate) fn new(program: &Program) -> Globals {
-        let arch = match program.arch {
-            Arch::V1Model(_) => Some(&p4_arch::v1model::ARCHITECTURE),
-            Arch::Other(_) => None,
-        };
+        let arch = program.arch.name().and_then(p4_arch::architecture);
+        let declared = arch.map(Architecture::declared).unwrap_or_default();
         let mut taken = Taken::default();
         CORE.iter().for_each(|name| taken.take(name));
-        if let Some(arch) = arch {
-            V1MODEL.iter().for_each(|name| taken.take(name));
-            if matches!(program.arch, Arch::V1Model(version) if version >= 20200408) {
-                taken.take("PortId_t");
-            }
-            arch.types.iter().for_each(|name| taken.take(name));
-            arch.functions.iter().for_each(|facts| taken.take(facts.name));
-            arch.objects.iter().for_each(|facts| taken.take(facts.name));
-        }
-        let is_arch_type = |name: &str| arch.is_some_and(|a| a.types.contains(&name));
+        taken.take("main");
+        declared.names.iter().for_each(|name| taken.take(name));
+        let is_arch_type = |name: &str| declared.types.contains(name);
         let types = program
             .types
             .iter()
@@ -81,7 +60,17 @@ impl Globals {
         let parsers = program.parsers.iter().map(|p| taken.pick(&p.name)).collect();
         let controls = program.controls.iter().map(|c| taken.pick(&c.name)).collect();
         let actions = top_level_actions(program, &mut taken);
-        Globals { arch, types, externs, extern_functions, functions, instances, parsers, controls, actions }
+        Globals {
+            declared,
+            types,
+            externs,
+            extern_functions,
+            functions,
+            instances,
+            parsers,
+            controls,
+            actions,
+        }
     }
 
     /// The name of the top-level action that `action` is a copy of; none if it is no such copy.

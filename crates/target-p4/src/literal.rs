@@ -20,6 +20,7 @@ impl Printer<'_> {
                 format!("error.{name}")
             }
             (value, Type::Named(id)) => self.named_constant(value, *id),
+            (Const::Instance(id), _) => self.instance_name(*id),
             (Const::Bits(bits), _) => bits.to_literal(),
             (Const::Bool(value), _) => value.to_string(),
             (Const::Enum(index), _) => index.to_string(),

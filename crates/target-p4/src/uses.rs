@@ -190,7 +190,10 @@ impl Uses<'_> {
     pub(crate) fn ty(&mut self, ty: &Type) {
         match ty {
             Type::Named(id) => self.found.extend(self.globals.types.get(id.index()).cloned()),
-            Type::Extern(id) => self.found.extend(self.globals.externs.get(id.index()).cloned()),
+            Type::Extern(id, args) => {
+                self.found.extend(self.globals.externs.get(id.index()).cloned());
+                args.iter().for_each(|ty| self.ty(ty));
+            }
             Type::Stack(elem, _) => self.ty(elem),
             Type::Tuple(types) => types.iter().for_each(|ty| self.ty(ty)),
             _ => {}

@@ -5,7 +5,7 @@ codes! {
     NOT_SUPPORTED = 0301,
     /// No package instance named `main`.
     NO_MAIN = 0302,
-    /// A package whose stages are not known.
+    /// The program's architecture is not one that this can be done for.
     ARCHITECTURE = 0303,
     /// A value that must be known at compile time is not.
     NOT_CONSTANT = 0304,

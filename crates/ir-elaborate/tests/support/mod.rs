@@ -7,7 +7,7 @@ use p4_syntax::{LoadError, Loader, Options};
 use std::sync::Arc;
 
 /// A loader with one file and the architectures.
-struct One<'a>(&'a str);
+pub struct One<'a>(pub &'a str);
 
 impl Loader for One<'_> {
     fn read(&self, path: &str) -> Result<Arc<str>, LoadError> {

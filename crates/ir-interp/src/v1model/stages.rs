@@ -209,6 +209,6 @@ fn part_mut(packet: &mut Packet, role: Role) -> Option<&mut Value> {
         Role::Headers => Some(&mut packet.headers),
         Role::Metadata => Some(&mut packet.metadata),
         Role::StandardMetadata => Some(&mut packet.standard),
-        Role::Packet => None,
+        _ => None,
     }
 }

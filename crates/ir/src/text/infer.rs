@@ -36,7 +36,7 @@ pub(crate) fn infer_const(value: &Const) -> Option<Type> {
         Const::Bits(bits) => Some(Type::Bit(bits.width())),
         Const::Bool(_) => Some(Type::Bool),
         Const::Error(_) => Some(Type::Error),
-        Const::Enum(_) => None,
+        Const::Enum(_) | Const::Instance(_) => None,
         Const::Str(_) => Some(Type::String),
         Const::Int(_) => Some(Type::InfInt),
     }
@@ -86,7 +86,7 @@ pub(crate) type Bindings<'a> = (&'a [Name], &'a [Type]);
 /// What is declared about the extern function or method that is called.
 pub(crate) fn signature<'a>(
     program: &'a Program,
-    vars: &[Var],
+    vars: &'a [Var],
     callee: &Callee,
 ) -> Option<(&'a Signature, Bindings<'a>)> {
     match callee {
@@ -99,10 +99,11 @@ pub(crate) fn signature<'a>(
             let method = object.methods.get(*method as usize)?;
             Some((&method.signature, (&object.type_params, &instance.type_args)))
         }
-        Callee::ParamMethod(var, method) => match vars.get(var.index())?.ty {
-            Type::Extern(id) => {
-                let method = program.externs.get(id.index())?.methods.get(*method as usize)?;
-                Some((&method.signature, (&[], &[])))
+        Callee::ParamMethod(var, method) => match &vars.get(var.index())?.ty {
+            Type::Extern(id, args) => {
+                let object = program.externs.get(id.index())?;
+                let method = object.methods.get(*method as usize)?;
+                Some((&method.signature, (&object.type_params, args)))
             }
             _ => None,
         },
@@ -130,6 +131,7 @@ pub(crate) fn substitute<'a>(ty: &Type, bound: &dyn Fn(&Name) -> Option<&'a Type
         Type::Param(name) => bound(name).unwrap_or(ty).clone(),
         Type::Stack(elem, size) => Type::Stack(Box::new(substitute(elem, bound)), *size),
         Type::Tuple(types) => Type::Tuple(types.iter().map(|t| substitute(t, bound)).collect()),
+        Type::Extern(id, args) => Type::Extern(*id, args.iter().map(|t| substitute(t, bound)).collect()),
         _ => ty.clone(),
     }
 }

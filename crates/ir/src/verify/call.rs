@@ -3,7 +3,7 @@
 use super::Verifier;
 use super::scope::Code;
 use crate::text::infer::{bound, signature, substitute};
-use crate::{Call, Callee, Direction, Expr, Owner, Type, Var, VarId, VarKind};
+use crate::{Call, Callee, Direction, Expr, InstanceId, Owner, Type, Var, VarId, VarKind};
 use base_diag::Span;
 
 /// A parameter as a call sees it.
@@ -32,20 +32,24 @@ impl Verifier<'_> {
             Callee::Action(_) => matches!(code, Code::Control(_) | Code::Action(_)),
             Callee::Control(_) => matches!(code, Code::Control(_)),
             Callee::Parser(_) => matches!(code, Code::Parser(_)),
-            Callee::Method(instance, _) => {
-                let owner = self.program.instances.get(instance.index()).map(|instance| instance.owner);
-                match (owner, code) {
-                    (Some(Owner::Control(owner)), Code::Control(here) | Code::Action(here)) => owner == here,
-                    (Some(Owner::Parser(owner)), Code::Parser(here)) => owner == here,
-                    // An abstract method's implementation sees what surrounds its instance.
-                    (Some(_), Code::Function) | (Some(Owner::Program), _) => true,
-                    _ => false,
-                }
-            }
+            Callee::Method(instance, _) => self.is_instance_visible(*instance),
             Callee::ParamMethod(var, _) => self.scope.is_visible(*var),
             Callee::Function(_) | Callee::ExternFunction(_) => true,
         };
         self.require(good, span, |_| "this may not be called here".to_string());
+    }
+
+    /// An instance is seen in its block, and where the block gives it as a constructor argument: by the blocks
+    /// it applies, which for controls stand before it.
+    pub(super) fn is_instance_visible(&self, instance: InstanceId) -> bool {
+        let owner = self.program.instances.get(instance.index()).map(|instance| instance.owner);
+        match (owner, self.scope.code) {
+            (Some(Owner::Control(owner)), Code::Control(here) | Code::Action(here)) => owner >= here,
+            (Some(Owner::Parser(_)), Code::Parser(_)) => true,
+            // An abstract method's implementation sees what surrounds its instance.
+            (Some(_), Code::Function) | (Some(Owner::Program), _) => true,
+            _ => false,
+        }
     }
 
     /// The parameters of what is called.
@@ -123,7 +127,7 @@ fn mentions_param(ty: &Type) -> bool {
     match ty {
         Type::Param(_) => true,
         Type::Stack(elem, _) => mentions_param(elem),
-        Type::Tuple(types) => types.iter().any(mentions_param),
+        Type::Tuple(types) | Type::Extern(_, types) => types.iter().any(mentions_param),
         _ => false,
     }
 }

@@ -171,9 +171,9 @@ impl Verifier<'_> {
 
 fn is_bound(ty: &Type, known: &[&[Name]]) -> bool {
     match ty {
-        Type::Param(name) => known.iter().any(|names| names.contains(name)),
+        Type::Param(name) => name == "_" || known.iter().any(|names| names.contains(name)),
         Type::Stack(elem, _) => is_bound(elem, known),
-        Type::Tuple(types) => types.iter().all(|ty| is_bound(ty, known)),
+        Type::Tuple(types) | Type::Extern(_, types) => types.iter().all(|ty| is_bound(ty, known)),
         _ => true,
     }
 }
@@ -182,7 +182,18 @@ fn constructs(object: &ExternObject, params: &[SignatureParam], instance: &Insta
     let required = params.iter().filter(|param| !param.optional).count();
     let bound = |name: &Name| argument(object, instance, name);
     (required..=params.len()).contains(&instance.args.len())
-        && params.iter().zip(&instance.args).all(|(param, (ty, _))| substitute(&param.ty, &bound) == *ty)
+        && params.iter().zip(&instance.args).all(|(param, (ty, _))| fits(&substitute(&param.ty, &bound), ty))
+}
+
+/// True if `ty` is `wanted`, `_` in which stands for any type.
+fn fits(wanted: &Type, ty: &Type) -> bool {
+    match (wanted, ty) {
+        (Type::Param(name), _) if name == "_" => true,
+        (Type::Extern(a, args), Type::Extern(b, others)) => {
+            a == b && args.len() == others.len() && args.iter().zip(others).all(|(a, b)| fits(a, b))
+        }
+        (wanted, ty) => wanted == ty,
+    }
 }
 
 fn argument<'a>(object: &ExternObject, instance: &'a Instance, name: &Name) -> Option<&'a Type> {

@@ -82,6 +82,7 @@ impl<'p> Verifier<'p> {
             self.at(format!("control {}", control.name), |v| v.control(index.into(), control));
         }
         self.at("stages".to_string(), Self::stages);
+        self.at("main".to_string(), Self::main);
     }
 
     /// `check`, with errors told to be in `place`.

@@ -42,7 +42,7 @@ impl Verifier<'_> {
     }
 
     fn is_comparable(&self, ty: &Type) -> bool {
-        self.is_value(ty) && !matches!(ty, Type::Extern(_))
+        self.is_value(ty) && !matches!(ty, Type::Extern(..))
     }
 
     /// True if a value of type `from` can be cast to `to`, newtypes and serializable enums standing for what

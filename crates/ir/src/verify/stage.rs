@@ -1,7 +1,7 @@
 //! Stages.
 
 use super::Verifier;
-use crate::{Role, Stage, StageKind, Type, Var, VarId};
+use crate::{Name, Package, PackageArg, Role, Stage, StageKind, Type, Var, VarId};
 use base_diag::Span;
 
 impl Verifier<'_> {
@@ -10,6 +10,34 @@ impl Verifier<'_> {
         self.unique("members", program.stages.iter().map(|stage| &stage.name));
         for stage in &program.stages {
             self.at(format!("stage {}", stage.name), |v| v.stage(stage));
+        }
+    }
+
+    /// Every block of `main` is a stage, and every stage with a block is there.
+    pub(super) fn main(&mut self) {
+        let mut named = vec![];
+        self.package(&self.program.main, &mut named);
+        for stage in &self.program.stages {
+            let good = stage.kind == StageKind::TrafficManager || named.contains(&&stage.name);
+            self.require(good, Span::NONE, |_| format!("stage `{}` is not in it", stage.name));
+        }
+    }
+
+    fn package<'a>(&mut self, package: &'a Package, named: &mut Vec<&'a Name>) {
+        self.unique("parameters", package.args.iter().map(|(param, _)| param));
+        for (param, arg) in &package.args {
+            match arg {
+                PackageArg::Stage(name) => {
+                    let good = self.program.stage(name).is_some_and(|s| s.kind != StageKind::TrafficManager);
+                    self.require(good, Span::NONE, |_| format!("`{param}` is no stage with a block"));
+                    named.push(name);
+                }
+                PackageArg::Package(inner) => self.package(inner, named),
+                PackageArg::Value(ty, value) => {
+                    let good = self.exists(ty) && self.is_const_of(value, ty);
+                    self.require(good, Span::NONE, |_| format!("`{param}` is not of its type"));
+                }
+            }
         }
     }
 
@@ -36,11 +64,12 @@ impl Verifier<'_> {
         for (id, role) in params.iter().zip(&stage.roles) {
             let ty = vars.get(id.index()).map(|var| &var.ty);
             let object = match ty {
-                Some(Type::Extern(id)) => program.externs.get(id.index()).map(|e| e.name.as_str()),
+                Some(Type::Extern(id, _)) => program.externs.get(id.index()).map(|e| e.name.as_str()),
                 _ => None,
             };
             let good = match role {
                 Role::Packet => object.is_some() && object == packet,
+                Role::Other => true,
                 _ => object.is_none(),
             };
             self.require(good, Span::NONE, |_| format!("parameter {} has another role", id.index()));

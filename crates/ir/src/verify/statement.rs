@@ -140,7 +140,7 @@ impl<'p> Verifier<'p> {
     pub(super) fn packet(&mut self, var: VarId, name: &str, span: Span) {
         let ty = self.scope.vars.get(var.index()).map(|var| &var.ty);
         let is_packet = match ty {
-            Some(Type::Extern(id)) => self.program.externs.get(id.index()).is_some_and(|e| e.name == name),
+            Some(Type::Extern(id, _)) => self.program.externs.get(id.index()).is_some_and(|e| e.name == name),
             _ => false,
         };
         let good = is_packet && self.scope.is_visible(var);
@@ -269,7 +269,7 @@ impl<'p> Verifier<'p> {
                     var.kind,
                     VarKind::Local | VarKind::Param(Direction::Out) | VarKind::Param(Direction::InOut)
                 );
-                written && !matches!(var.ty, Type::Extern(_))
+                written && !matches!(var.ty, Type::Extern(..))
             }),
             ExprKind::Field(base, _) => !matches!(base.ty, Type::Tuple(_)) && self.is_place(base),
             ExprKind::Index(base, _) | ExprKind::Next(base) | ExprKind::Last(base) => self.is_place(base),

@@ -20,7 +20,7 @@ impl Verifier<'_> {
         let program = self.program;
         self.unique("members", &program.errors);
         let core_first = CORE_ERRORS.iter().eq(program.errors.iter().take(CORE_ERRORS.len()));
-        let needed = matches!(program.arch, Arch::V1Model(_));
+        let needed = !matches!(program.arch, Arch::Other(_));
         self.require(core_first || !needed, Span::NONE, |_| {
             format!("the first members are not core.p4's: {}", CORE_ERRORS.join(", "))
         });
@@ -139,6 +139,10 @@ impl Verifier<'_> {
             (Const::Bool(_), Type::Bool) | (Const::Str(_), Type::String) | (Const::Int(_), Type::InfInt) => {
                 true
             }
+            (Const::Instance(id), Type::Extern(object, args)) => {
+                let instance = self.program.instances.get(id.index());
+                instance.is_some_and(|i| i.object == *object && i.type_args == *args)
+            }
             (Const::Error(id), Type::Error) => id.index() < self.program.errors.len(),
             (Const::Enum(index), Type::Named(id)) => match &self.program.type_decl(*id).kind {
                 TypeKind::Enum(members) => (*index as usize) < members.len(),
@@ -154,7 +158,9 @@ impl crate::Program {
     fn types_before(&self, limit: usize, ty: &Type) -> bool {
         match ty {
             Type::Named(id) => id.index() < limit,
-            Type::Extern(id) => id.index() < self.externs.len(),
+            Type::Extern(id, args) => {
+                id.index() < self.externs.len() && args.iter().all(|ty| self.types_before(limit, ty))
+            }
             Type::Stack(elem, _) => self.types_before(limit, elem),
             Type::Tuple(types) => types.iter().all(|ty| self.types_before(limit, ty)),
             _ => true,

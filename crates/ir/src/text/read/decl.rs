@@ -2,9 +2,9 @@
 
 use super::{Reader, Result, Token};
 use crate::{
-    Annotation, AnnotationBody, AnnotationValue, Annotations, Const, Direction, ExternFunction, ExternId,
-    ExternMethod, ExternObject, Field, Instance, Name, Owner, Role, Signature, SignatureParam, Stage,
-    StageKind, Type, TypeDecl, TypeId, TypeKind,
+    Annotation, AnnotationBody, AnnotationValue, Annotations, Carried, Const, Direction, ExternFunction,
+    ExternId, ExternMethod, ExternObject, Field, Instance, Name, Owner, Package, PackageArg, Role, Signature,
+    SignatureParam, Stage, StageKind, Type, TypeDecl, TypeId, TypeKind,
 };
 use base_bits::Literal;
 use base_diag::Span;
@@ -204,6 +204,39 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// `main V1Switch { p: stage parser; ... }`
+    pub(super) fn main(&mut self) -> Result<()> {
+        self.expect_word("main")?;
+        self.program.main = self.package()?;
+        Ok(())
+    }
+
+    fn package(&mut self) -> Result<Package> {
+        self.nested(|r| {
+            let name = r.name()?;
+            let mut args = vec![];
+            r.expect("{")?;
+            while !r.eat("}") {
+                let param = r.name()?;
+                r.expect(":")?;
+                let arg = if r.eat_word("package") {
+                    PackageArg::Package(r.package()?)
+                } else {
+                    let arg = if r.eat_word("stage") {
+                        PackageArg::Stage(r.name()?)
+                    } else {
+                        let (value, ty) = r.typed_constant()?;
+                        PackageArg::Value(ty, value)
+                    };
+                    r.expect(";")?;
+                    arg
+                };
+                args.push((param, arg));
+            }
+            Ok(Package { name, args })
+        })
+    }
+
     fn stage_kind(&mut self) -> Result<StageKind> {
         if self.eat_word("traffic_manager") {
             return Ok(StageKind::TrafficManager);
@@ -223,14 +256,16 @@ impl Reader<'_> {
 
     fn role(&mut self) -> Result<Role> {
         let role = match self.peek() {
-            Token::Word(word) if word == "packet" => Role::Packet,
-            Token::Word(word) if word == "headers" => Role::Headers,
-            Token::Word(word) if word == "metadata" => Role::Metadata,
-            Token::Word(word) if word == "standard_metadata" => Role::StandardMetadata,
-            _ => return self.expected("`packet`, `headers`, `metadata` or `standard_metadata`"),
+            Token::Word(word) => role(word),
+            _ => None,
         };
-        self.advance();
-        Ok(role)
+        match role {
+            Some(role) => {
+                self.advance();
+                Ok(role)
+            }
+            None => self.expected("a role: `packet`, `headers`, `metadata`, `standard_metadata`, ..."),
+        }
     }
 
     pub(super) fn ty(&mut self) -> Result<Type> {
@@ -275,7 +310,10 @@ impl Reader<'_> {
             "bit" => Type::Bit(self.width()?),
             "varbit" => Type::Varbit(self.width()?),
             "int" if self.sees("<") => Type::Int(self.width()?),
-            "extern" => Type::Extern(self.extern_ref()?),
+            "extern" => {
+                let object = self.extern_ref()?;
+                Type::Extern(object, self.type_args()?)
+            }
             "tuple" => {
                 self.expect("<")?;
                 Type::Tuple(self.list(">", Reader::ty)?)
@@ -358,4 +396,22 @@ impl Reader<'_> {
         self.advance();
         Ok(value)
     }
+}
+
+fn role(word: &str) -> Option<Role> {
+    Some(match word {
+        "packet" => Role::Packet,
+        "headers" => Role::Headers,
+        "metadata" => Role::Metadata,
+        "standard_metadata" => Role::StandardMetadata,
+        "input" => Role::Input,
+        "output" => Role::Output,
+        "normal_meta" => Role::Carried(Carried::Normal),
+        "clone_i2e_meta" => Role::Carried(Carried::CloneI2e),
+        "clone_e2e_meta" => Role::Carried(Carried::CloneE2e),
+        "resubmit_meta" => Role::Carried(Carried::Resubmit),
+        "recirculate_meta" => Role::Carried(Carried::Recirculate),
+        "other" => Role::Other,
+        _ => return None,
+    })
 }

@@ -215,6 +215,7 @@ impl Reader<'_> {
                 self.node(ExprKind::InvalidHeader, 0)
             }
             Token::Sign("?") | Token::Quoted(_) if !matches!(self.ahead(1), Token::Sign("::")) => self.var(),
+            Token::Builtin(word) if word == "instance" => self.const_tree(),
             Token::Builtin(_) => self.builtin(),
             Token::Word(word) => match word.as_str() {
                 "function" | "action" | "control" | "parser" | "extern" | "method" | "param" => {
@@ -321,8 +322,8 @@ impl Reader<'_> {
             }
             _ => {
                 let var: crate::VarId = self.resolve(&self.scope.var_names, "variable", &reference)?;
-                let object = self.scope.vars.get(var.index()).and_then(|v| match v.ty {
-                    Type::Extern(id) => Some(id),
+                let object = self.scope.vars.get(var.index()).and_then(|v| match &v.ty {
+                    Type::Extern(id, _) => Some(*id),
                     _ => None,
                 });
                 self.expect(".")?;
@@ -353,6 +354,14 @@ impl Reader<'_> {
                 let name = self.reference()?;
                 let error = self.resolve(&self.errors, "error", &name)?;
                 return Ok((Const::Error(error), Some(Type::Error)));
+            }
+            Token::Builtin(word) if word == "instance" => {
+                self.advance();
+                self.expect("(")?;
+                let instance = self.reference()?;
+                let instance = self.resolve(&self.instances, "instance", &instance)?;
+                self.expect(")")?;
+                return Ok((Const::Instance(instance), None));
             }
             Token::Word(_) | Token::Quoted(_) => return self.member(),
             Token::Sign("-") => {

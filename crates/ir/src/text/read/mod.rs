@@ -12,7 +12,7 @@ mod stmt;
 mod table;
 
 use super::names::{self, Names};
-use crate::{Arch, Name, Program, Var};
+use crate::{Arch, Name, Package, Program, Var};
 use lex::{Lexed, Token};
 use std::fmt;
 
@@ -84,6 +84,7 @@ fn empty_program() -> Program {
         parsers: vec![],
         controls: vec![],
         stages: vec![],
+        main: Package { name: Name::default(), args: vec![] },
     }
 }
 

@@ -56,6 +56,7 @@ impl Reader<'_> {
         }
         self.at = stages;
         self.stages()?;
+        self.main()?;
         if *self.peek() == Token::End { Ok(()) } else { self.expected("the end of the text") }
     }
 
@@ -63,10 +64,18 @@ impl Reader<'_> {
         self.expect_word("arch")?;
         self.program.arch = if self.eat_word("v1model") {
             Arch::V1Model(self.number()?)
+        } else if self.eat_word("psa") {
+            Arch::Psa { dpdk: self.eat_word("dpdk") }
+        } else if self.eat_word("pna") {
+            Arch::Pna { dpdk: self.eat_word("dpdk") }
+        } else if self.eat_word("tna") {
+            Arch::Tna(self.number()?)
+        } else if self.eat_word("t2na") {
+            Arch::T2na
         } else if self.eat_word("other") {
             Arch::Other(self.name()?)
         } else {
-            return self.expected("`v1model` or `other`");
+            return self.expected("`v1model`, `psa`, `pna`, `tna`, `t2na` or `other`");
         };
         self.expect(";")
     }

@@ -3,8 +3,9 @@
 use super::Writer;
 use crate::text::names::{guarded, plain, quoted, refer};
 use crate::{
-    Annotation, AnnotationBody, AnnotationValue, Annotations, Direction, ExternFunction, ExternObject, Field,
-    Instance, Name, Owner, Role, Signature, SignatureParam, StageKind, Type, TypeDecl, TypeKind,
+    Annotation, AnnotationBody, AnnotationValue, Annotations, Carried, Direction, ExternFunction,
+    ExternObject, Field, Instance, Name, Owner, Package, PackageArg, Role, Signature, SignatureParam,
+    StageKind, Type, TypeDecl, TypeKind,
 };
 
 impl Writer<'_> {
@@ -126,6 +127,28 @@ impl Writer<'_> {
         });
     }
 
+    pub(super) fn main(&mut self) {
+        let program = self.program;
+        self.blank();
+        self.package("main ", &program.main);
+    }
+
+    fn package(&mut self, head: &str, package: &Package) {
+        self.braces(&format!("{head}{}", plain(&package.name)), "", |w| {
+            for (param, arg) in &package.args {
+                let param = plain(param);
+                match arg {
+                    PackageArg::Stage(stage) => w.line(&format!("{param}: stage {};", plain(stage))),
+                    PackageArg::Package(inner) => w.package(&format!("{param}: package "), inner),
+                    PackageArg::Value(ty, value) => {
+                        let value = w.constant(value, ty);
+                        w.line(&format!("{param}: {value};"));
+                    }
+                }
+            }
+        });
+    }
+
     pub(super) fn ty(&self, ty: &Type) -> String {
         match ty {
             Type::Void => "void".to_string(),
@@ -143,7 +166,9 @@ impl Writer<'_> {
                 let types: Vec<String> = types.iter().map(|t| self.ty(t)).collect();
                 format!("tuple<{}>", types.join(", "))
             }
-            Type::Extern(id) => format!("extern {}", self.externs.plain(id.index())),
+            Type::Extern(id, args) => {
+                format!("extern {}{}", self.externs.plain(id.index()), self.type_args(args))
+            }
             Type::Param(name) => format!("'{}", plain(name)),
         }
     }
@@ -214,6 +239,14 @@ fn role(role: Role) -> &'static str {
         Role::Headers => "headers",
         Role::Metadata => "metadata",
         Role::StandardMetadata => "standard_metadata",
+        Role::Input => "input",
+        Role::Output => "output",
+        Role::Carried(Carried::Normal) => "normal_meta",
+        Role::Carried(Carried::CloneI2e) => "clone_i2e_meta",
+        Role::Carried(Carried::CloneE2e) => "clone_e2e_meta",
+        Role::Carried(Carried::Resubmit) => "resubmit_meta",
+        Role::Carried(Carried::Recirculate) => "recirculate_meta",
+        Role::Other => "other",
     }
 }
 

@@ -89,8 +89,8 @@ impl Writer<'_> {
                 format!("method {}.{method}", self.instances.plain(id.index()))
             }
             Callee::ParamMethod(var, method) => {
-                let object = self.scope.vars.get(var.index()).and_then(|v| match v.ty {
-                    Type::Extern(id) => Some(id),
+                let object = self.scope.vars.get(var.index()).and_then(|v| match &v.ty {
+                    Type::Extern(id, _) => Some(*id),
                     _ => None,
                 });
                 let method = self.method_of(object, *method);
@@ -145,6 +145,7 @@ impl Writer<'_> {
             Const::Enum(index) => format!("enum {index}"),
             Const::Str(text) => quoted(text),
             Const::Int(number) => number.to_string(),
+            Const::Instance(id) => format!("$instance({})", self.instances.plain(id.index())),
         }
     }
 

@@ -109,6 +109,10 @@ impl<'p> Writer<'p> {
         let program = self.program;
         match &program.arch {
             Arch::V1Model(version) => self.line(&format!("arch v1model {version};")),
+            Arch::Psa { dpdk } => self.line(if *dpdk { "arch psa dpdk;" } else { "arch psa;" }),
+            Arch::Pna { dpdk } => self.line(if *dpdk { "arch pna dpdk;" } else { "arch pna;" }),
+            Arch::Tna(generation) => self.line(&format!("arch tna {generation};")),
+            Arch::T2na => self.line("arch t2na;"),
             Arch::Other(name) => self.line(&format!("arch other {};", super::names::plain(name))),
         }
         let errors: Vec<String> = program.errors.iter().map(|e| super::names::plain(e)).collect();
@@ -121,6 +125,7 @@ impl<'p> Writer<'p> {
         program.parsers.iter().for_each(|parser| self.parser(parser));
         program.controls.iter().for_each(|control| self.control(control));
         self.stages();
+        self.main();
     }
 
     fn line(&mut self, text: &str) {

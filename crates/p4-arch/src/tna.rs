@@ -1,0 +1,134 @@
+//! TNA and T2NA, the native architectures of Tofino 1 and 2. Their programs are checked and elaborated; nothing
+//! runs them yet.
+//!
+//! What externs touch is not told yet: of the objects there are only core.p4's.
+
+use crate::Role::{self, Headers, Input, Metadata, Output, Packet};
+use crate::architecture::{
+    Architecture, Effect, FunctionFacts, ObjectFacts, PackageFacts, StageFacts, StageKind,
+};
+use crate::rows::{PACKET_IN, PACKET_OUT, function};
+
+/// The facts of TNA.
+pub static TNA: Architecture = Architecture {
+    name: "tna",
+    include: "tna.p4",
+    mains: &["Switch", "MultiParserSwitch"],
+    packages: &[
+        PackageFacts {
+            name: "Pipeline",
+            params: &[
+                "ingress_parser",
+                "ingress",
+                "ingress_deparser",
+                "egress_parser",
+                "egress",
+                "egress_deparser",
+            ],
+        },
+        SWITCH,
+    ],
+    stages: &[
+        INGRESS_PARSER,
+        INGRESS,
+        INGRESS_DEPARSER,
+        TRAFFIC_MANAGER,
+        EGRESS_PARSER,
+        EGRESS,
+        EGRESS_DEPARSER,
+    ],
+    standard_metadata: None,
+    standard_fields: &[],
+    functions: FUNCTIONS,
+    objects: OBJECTS,
+    drop_port: None,
+};
+
+/// The facts of T2NA.
+pub static T2NA: Architecture = Architecture {
+    name: "t2na",
+    include: "t2na.p4",
+    mains: &["Switch"],
+    packages: &[
+        PackageFacts {
+            name: "Pipeline",
+            params: &[
+                "ingress_parser",
+                "ingress",
+                "ingress_deparser",
+                "egress_parser",
+                "egress",
+                "egress_deparser",
+                "ghost",
+            ],
+        },
+        SWITCH,
+    ],
+    stages: &[
+        INGRESS_PARSER,
+        INGRESS,
+        INGRESS_DEPARSER,
+        TRAFFIC_MANAGER,
+        EGRESS_PARSER,
+        EGRESS,
+        EGRESS_DEPARSER,
+        StageFacts {
+            name: "ghost",
+            kind: StageKind::Control,
+            argument: Some("ghost"),
+            roles: &[Input],
+            calls: &[],
+        },
+    ],
+    standard_metadata: None,
+    standard_fields: &[],
+    functions: FUNCTIONS,
+    objects: OBJECTS,
+    drop_port: None,
+};
+
+const SWITCH: PackageFacts = PackageFacts { name: "Switch", params: &["pipe0", "pipe1", "pipe2", "pipe3"] };
+
+const fn stage(
+    name: &'static str,
+    kind: StageKind,
+    roles: &'static [Role],
+    calls: &'static [&'static str],
+) -> StageFacts {
+    StageFacts { name, kind, argument: Some(name), roles, calls }
+}
+
+const INGRESS_PARSER: StageFacts = stage(
+    "ingress_parser",
+    StageKind::Parse,
+    &[Packet, Headers, Metadata, Input, Output, Input],
+    &["verify"],
+);
+
+const INGRESS: StageFacts =
+    stage("ingress", StageKind::Control, &[Headers, Metadata, Input, Input, Output, Output, Input], &[]);
+
+const INGRESS_DEPARSER: StageFacts =
+    stage("ingress_deparser", StageKind::Deparse, &[Packet, Headers, Metadata, Output, Input], &[]);
+
+const TRAFFIC_MANAGER: StageFacts = StageFacts {
+    name: "traffic_manager",
+    kind: StageKind::TrafficManager,
+    argument: None,
+    roles: &[],
+    calls: &[],
+};
+
+const EGRESS_PARSER: StageFacts =
+    stage("egress_parser", StageKind::Parse, &[Packet, Headers, Metadata, Input, Input, Output], &["verify"]);
+
+const EGRESS: StageFacts =
+    stage("egress", StageKind::Control, &[Headers, Metadata, Input, Input, Output, Output], &[]);
+
+const EGRESS_DEPARSER: StageFacts =
+    stage("egress_deparser", StageKind::Deparse, &[Packet, Headers, Metadata, Output, Input, Input], &[]);
+
+const FUNCTIONS: &[FunctionFacts] =
+    &[function("verify", Effect::Verifies), function("static_assert", Effect::Pure)];
+
+const OBJECTS: &[ObjectFacts] = &[PACKET_IN, PACKET_OUT];
