@@ -1,0 +1,204 @@
+//! A bucketed cuckoo hash from keys to entry numbers.
+//!
+//! ```text
+//! bucket (one cache line) = | tag 0 .. tag 7 | entry 0 .. entry 7 |      keys: in the entries' records
+//! key -> hash -> tag (high half, odd), bucket b (low half); the other bucket is b ^ mix(tag)
+//! ```
+//!
+//! State: 8 bytes a slot, slots a power of two from 8, 1.14 to 4 times the entries (grown at 7/8, shrunk below 1/4).
+//! Cost: a hit reads one or two buckets and one record, a miss two buckets; eight tags are compared at once. Insert:
+//! constant on average; a key that finds no place after `KICKS` moves makes the table take its next seed, and then
+//! double, so that no keys can make a lookup longer.
+//! Fan, Andersen, Kaminsky: MemC3 (NSDI 2013) has partial keys; Zhou et al.: CuckooSwitch (CoNEXT 2013) the use here.
+
+use crate::cpu;
+use crate::hash::Seed;
+use crate::records::Records;
+use crate::table::MISS;
+
+/// Moves before an insertion gives up.
+const KICKS: usize = 256;
+
+/// Seeds tried before the buckets are doubled.
+const SEEDS: usize = 3;
+
+#[derive(Clone, Copy, Default, Debug)]
+#[repr(C, align(64))]
+struct Bucket {
+    /// Odd where there is an entry, else 0.
+    tags: [u32; 8],
+    entries: [u32; 8],
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Cuckoo {
+    /// A power of two of them.
+    buckets: Vec<Bucket>,
+    seed: Seed,
+    len: usize,
+}
+
+/// Where a key may be.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Probe {
+    first: usize,
+    tag: u32,
+}
+
+impl Cuckoo {
+    pub(crate) fn new(seed: u64) -> Cuckoo {
+        Cuckoo { buckets: vec![Bucket::default()], seed: Seed::new(seed), len: 0 }
+    }
+
+    /// Where `key` may be.
+    #[inline(always)]
+    pub(crate) fn probe(&self, key: &[u64]) -> Probe {
+        let hash = self.seed.hash(key);
+        Probe { first: hash as usize & (self.buckets.len() - 1), tag: (hash >> 32) as u32 | 1 }
+    }
+
+    /// The other bucket of a tag.
+    #[inline(always)]
+    fn other(&self, bucket: usize, tag: u32) -> usize {
+        (bucket ^ (u64::from(tag).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize)
+            & (self.buckets.len() - 1)
+    }
+
+    /// Asks for the first bucket of a probe.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, probe: Probe) {
+        if let Some(bucket) = self.buckets.get(probe.first) {
+            cpu::prefetch(bucket);
+        }
+    }
+
+    /// Asks for the records of the first bucket whose tag is the probe's, and for the other bucket if there are none.
+    #[inline(always)]
+    pub(crate) fn prefetch_record(&self, probe: Probe, records: &Records) {
+        let bucket = &self.buckets[probe.first];
+        match cpu::equal8(&bucket.tags, probe.tag) {
+            0 => cpu::prefetch(&self.buckets[self.other(probe.first, probe.tag)]),
+            found => records.prefetch(bucket.entries[found.trailing_zeros() as usize & 7]),
+        }
+    }
+
+    /// The entry with this key, or [`MISS`].
+    #[inline(always)]
+    pub(crate) fn find<const W: usize>(&self, probe: Probe, key: &[u64; W], records: &Records) -> u32 {
+        self.find_by(probe, |entry| records.key(entry) == key)
+    }
+
+    /// See [`find`](Cuckoo::find).
+    #[inline(always)]
+    pub(crate) fn find_by(&self, probe: Probe, is_it: impl Fn(u32) -> bool) -> u32 {
+        let mut at = probe.first;
+        for _ in 0..2 {
+            let bucket = &self.buckets[at];
+            let mut found = cpu::equal8(&bucket.tags, probe.tag);
+            while found != 0 {
+                let entry = bucket.entries[found.trailing_zeros() as usize & 7];
+                if is_it(entry) {
+                    return entry;
+                }
+                found &= found - 1;
+            }
+            at = self.other(at, probe.tag);
+        }
+        MISS
+    }
+
+    /// Adds an entry whose key, not yet in the table, is in its record.
+    pub(crate) fn insert(&mut self, entry: u32, records: &Records) {
+        if (self.len + 1) * 8 > self.slots() * 7 {
+            self.rebuild(self.buckets.len() * 2, records);
+        }
+        self.len += 1;
+        let mut homeless = Err((entry, self.probe(records.key(entry))));
+        for round in 1.. {
+            match homeless {
+                Ok(()) => return,
+                Err((entry, probe)) => homeless = self.place(entry, probe),
+            }
+            if let Err((entry, _)) = homeless {
+                self.seed = self.seed.next();
+                let buckets = if round % SEEDS == 0 { self.buckets.len() * 2 } else { self.buckets.len() };
+                self.rebuild(buckets, records);
+                homeless = Err((entry, self.probe(records.key(entry))));
+            }
+        }
+    }
+
+    /// Puts an entry into a bucket, moving others; or gives the one that is left without a place.
+    fn place(&mut self, entry: u32, probe: Probe) -> Result<(), (u32, Probe)> {
+        let (mut entry, mut tag, mut at) = (entry, probe.tag, probe.first);
+        for kick in 0..KICKS {
+            for bucket in [at, self.other(at, tag)] {
+                let bucket = &mut self.buckets[bucket];
+                if let Some(free) = bucket.tags.iter().position(|t| *t == 0) {
+                    (bucket.tags[free], bucket.entries[free]) = (tag, entry);
+                    return Ok(());
+                }
+            }
+            at = self.other(at, tag);
+            let victim = (tag as usize >> 8).wrapping_add(kick) % 8;
+            let bucket = &mut self.buckets[at];
+            std::mem::swap(&mut bucket.tags[victim], &mut tag);
+            std::mem::swap(&mut bucket.entries[victim], &mut entry);
+            at = self.other(at, tag);
+        }
+        Err((entry, Probe { first: at, tag }))
+    }
+
+    /// Removes an entry; its key is still in its record.
+    pub(crate) fn remove(&mut self, entry: u32, records: &Records) {
+        let probe = self.probe(records.key(entry));
+        for at in [probe.first, self.other(probe.first, probe.tag)] {
+            let bucket = &mut self.buckets[at];
+            let here = (0..8).find(|&i| bucket.entries[i] == entry && bucket.tags[i] != 0);
+            if let Some(slot) = here {
+                (bucket.tags[slot], bucket.entries[slot]) = (0, MISS);
+                self.len -= 1;
+                break;
+            }
+        }
+        if self.buckets.len() > 1 && self.len * 4 < self.slots() {
+            self.rebuild(self.buckets.len() / 2, records);
+        }
+    }
+
+    /// Makes room for `more` entries.
+    pub(crate) fn reserve(&mut self, more: usize, records: &Records) {
+        let buckets = ((self.len + more) * 8).div_ceil(7 * 8).next_power_of_two();
+        if buckets > self.buckets.len() {
+            self.rebuild(buckets, records);
+        }
+    }
+
+    /// Puts all entries into `buckets` new buckets, or more if they do not fit.
+    fn rebuild(&mut self, buckets: usize, records: &Records) {
+        let old = std::mem::take(&mut self.buckets);
+        for round in 0.. {
+            self.buckets = vec![Bucket::default(); buckets << (round / SEEDS)];
+            let mut live =
+                old.iter().flat_map(|b| b.tags.iter().zip(&b.entries)).filter(|(tag, _)| **tag != 0);
+            let fits = live.all(|(_, &entry)| {
+                let probe = self.probe(records.key(entry));
+                self.place(entry, probe).is_ok()
+            });
+            if fits {
+                return;
+            }
+            self.seed = self.seed.next();
+        }
+    }
+
+    fn slots(&self) -> usize {
+        self.buckets.len() * 8
+    }
+
+    /// Memory in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.buckets.capacity() * size_of::<Bucket>()
+    }
+}

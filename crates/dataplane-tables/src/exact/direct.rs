@@ -1,0 +1,45 @@
+//! An array with an entry number for every key there is.
+//!
+//! State: 4 bytes for each of 2^bits keys, for keys of up to 16 bits where that is no more than a hash would take.
+//! Cost: one read; insert and remove one write.
+
+use crate::layout::KeyLayout;
+use crate::table::MISS;
+
+/// Keys of more bits never go into an array.
+const MOST_BITS: u32 = 16;
+
+/// An array this small is taken however few entries there may be.
+const SMALL: u64 = 1024;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Direct {
+    entries: Vec<u32>,
+}
+
+impl Direct {
+    /// An empty array for keys of this layout, if it suits a table of `size` entries.
+    pub(crate) fn for_layout(layout: &KeyLayout, size: u32) -> Option<Direct> {
+        let bits: u32 = layout.fields().iter().map(|(field, _)| field.width).fold(0, u32::saturating_add);
+        let suits = bits <= MOST_BITS && 1 << bits <= (u64::from(size) * 8).max(SMALL);
+        suits.then(|| Direct { entries: vec![MISS; 1 << bits] })
+    }
+
+    /// The entry with this key, or [`MISS`].
+    #[inline(always)]
+    pub(crate) fn find(&self, key: &[u64]) -> u32 {
+        self.entries.get(key[0] as usize).copied().unwrap_or(MISS)
+    }
+
+    pub(crate) fn set(&mut self, key: &[u64], entry: u32) {
+        if let Some(slot) = self.entries.get_mut(key[0] as usize) {
+            *slot = entry;
+        }
+    }
+
+    /// Memory in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.entries.capacity() * 4
+    }
+}

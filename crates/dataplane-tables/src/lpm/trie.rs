@@ -1,0 +1,294 @@
+//! A tree bitmap: a trie of six bits a step with compressed arrays of children and of values.
+//!
+//! ```text
+//! a node at depth d decides bits d .. d+6 and holds the prefixes that end in them
+//!   children  64 bits   which of the 64 continuations have a node
+//!   full      64 bits   which of the 64 prefixes of length d+6 are there
+//!   short     62 bits   which of the 2 + 4 + 8 + 16 + 32 prefixes of length d+1 .. d+5 are there
+//!   child, value        where the runs of children and of entry numbers begin: full ones first, then short
+//! ```
+//!
+//! A prefix is in exactly one node, so that the trie needs no second structure to be updated from: insert and remove
+//! touch one path. State: 32 bytes a node, two nodes in a cache line, and 4 bytes a prefix, up to twice that for room
+//! to grow. Cost: a lookup reads one node for each six bits until no longer prefix can be there, then one entry number;
+//! an update in addition moves up to 64 items.
+//! Eatherton, Varghese, Dittia: Tree Bitmap (SIGCOMM CCR 2004); six bits and popcounts as in Poptrie (SIGCOMM 2015).
+
+use super::arena::Arena;
+use super::bits::{BitString, STRIDE};
+use crate::table::MISS;
+
+/// See the module.
+#[derive(Clone, Copy, Default, Debug)]
+#[repr(C, align(32))]
+pub(crate) struct Node {
+    children: u64,
+    full: u64,
+    short: u64,
+    child: u32,
+    value: u32,
+}
+
+/// Where a trie begins.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Root {
+    node: Node,
+    /// The entry with the empty prefix.
+    default: u32,
+}
+
+/// The nodes and values of any number of tries.
+#[derive(Clone, Debug)]
+pub(crate) struct Tries {
+    nodes: Arena<Node>,
+    values: Arena<u32>,
+}
+
+/// The prefixes of length 1 to 5 that six bits begin with, as positions in `short`.
+const SHORTER: [u64; 64] = {
+    let mut masks = [0; 64];
+    let mut piece = 0;
+    while piece < 64 {
+        let mut length = 1;
+        while length < STRIDE {
+            masks[piece] |= 1 << short_bit(piece as u32 >> (STRIDE - length), length);
+            length += 1;
+        }
+        piece += 1;
+    }
+    masks
+};
+
+/// The position in `short` of a prefix of 1 to 5 bits. Longer ones are higher.
+const fn short_bit(prefix: u32, length: u32) -> u32 {
+    (1 << length) - 2 + prefix
+}
+
+#[inline(always)]
+fn below(bits: u64, position: u32) -> u32 {
+    (bits & ((1 << position) - 1)).count_ones()
+}
+
+impl Node {
+    #[inline(always)]
+    fn has_child(&self, piece: u32) -> bool {
+        self.children >> piece & 1 == 1
+    }
+
+    /// Where the child is that exists.
+    #[inline(always)]
+    fn child_at(&self, piece: u32) -> u32 {
+        self.child + below(self.children, piece)
+    }
+
+    /// True if a prefix of `piece` is in this node.
+    #[inline(always)]
+    fn matches(&self, piece: u32) -> bool {
+        (self.full >> piece & 1) | (self.short & SHORTER[piece as usize]) != 0
+    }
+
+    /// Where the value of the longest prefix of `piece` is. There must be one.
+    #[inline(always)]
+    fn longest(&self, piece: u32) -> u32 {
+        let short = self.short & SHORTER[piece as usize];
+        let found = if self.full >> piece & 1 == 1 { 64 + piece } else { 63 - short.leading_zeros() };
+        self.value_at(found)
+    }
+
+    /// Where the value of a prefix is that exists: 64 + `piece` for a full one, else its bit in `short`.
+    #[inline(always)]
+    fn value_at(&self, prefix: u32) -> u32 {
+        self.value + self.rank(prefix)
+    }
+
+    #[inline(always)]
+    fn rank(&self, prefix: u32) -> u32 {
+        match prefix.checked_sub(64) {
+            Some(piece) => below(self.full, piece),
+            None => self.full.count_ones() + below(self.short, prefix),
+        }
+    }
+
+    fn flip(&mut self, prefix: u32) {
+        match prefix.checked_sub(64) {
+            Some(piece) => self.full ^= 1 << piece,
+            None => self.short ^= 1 << prefix,
+        }
+    }
+
+    fn values(&self) -> u32 {
+        self.full.count_ones() + self.short.count_ones()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.children | self.full | self.short == 0
+    }
+}
+
+/// What was found above a node, and the node.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Descent {
+    /// The entry with the longest prefix above, or [`MISS`].
+    pub(crate) best: u32,
+    /// 1 + the node's position; 0 if there is none.
+    pub(crate) node: u32,
+}
+
+impl Root {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.node.is_empty() && self.default == MISS
+    }
+}
+
+impl Tries {
+    pub(crate) fn new() -> Tries {
+        Tries { nodes: Arena::new(), values: Arena::new() }
+    }
+
+    /// The entry with the longest prefix of `key`, or [`MISS`].
+    #[inline(always)]
+    pub(crate) fn lookup(&self, root: &Root, key: impl BitString) -> u32 {
+        self.descend(&root.node, root.default, key, 0)
+    }
+
+    /// The same from a node at `depth` on.
+    #[inline(always)]
+    pub(crate) fn resume(&self, from: Descent, key: impl BitString, depth: u32) -> u32 {
+        match from.node.checked_sub(1) {
+            Some(node) => self.descend(self.nodes.get(node), from.best, key, depth),
+            None => from.best,
+        }
+    }
+
+    #[inline(always)]
+    fn descend<'t>(&'t self, mut node: &'t Node, best: u32, key: impl BitString, mut depth: u32) -> u32 {
+        let mut hit = None;
+        loop {
+            let piece = key.piece(depth);
+            if node.matches(piece) {
+                hit = Some((node, piece));
+            }
+            if !node.has_child(piece) {
+                break;
+            }
+            node = self.nodes.get(node.child_at(piece));
+            depth += STRIDE;
+        }
+        hit.map_or(best, |(node, piece)| *self.values.get(node.longest(piece)))
+    }
+
+    /// The descent along a key of `depth` bits, a multiple of the stride.
+    pub(crate) fn walk(&self, root: &Root, key: impl BitString, depth: u32) -> Descent {
+        let mut found = Descent { best: root.default, node: 0 };
+        let mut node = &root.node;
+        for at in (0..depth).step_by(STRIDE as usize) {
+            let step = self.step(node, key.piece(at), found.best);
+            found = step;
+            match step.node.checked_sub(1) {
+                Some(next) => node = self.nodes.get(next),
+                None => break,
+            }
+        }
+        found
+    }
+
+    /// One step further from `found`.
+    pub(crate) fn next(&self, root: &Root, found: Descent, depth: u32, piece: u32) -> Descent {
+        match found.node.checked_sub(1) {
+            Some(node) => self.step(self.nodes.get(node), piece, found.best),
+            None if depth == 0 => self.step(&root.node, piece, found.best),
+            None => found,
+        }
+    }
+
+    fn step(&self, node: &Node, piece: u32, best: u32) -> Descent {
+        let best = if node.matches(piece) { *self.values.get(node.longest(piece)) } else { best };
+        Descent { best, node: if node.has_child(piece) { node.child_at(piece) + 1 } else { 0 } }
+    }
+
+    /// Adds the first `length` bits of `key`, a prefix that is not there.
+    pub(crate) fn insert(&mut self, root: &mut Root, key: impl BitString, length: u32, entry: u32) {
+        if length == 0 {
+            root.default = entry;
+            return;
+        }
+        let (last, prefix) = ending(key, length);
+        // The node in hand is a copy; `home` is where it belongs.
+        let (mut node, mut home) = (root.node, None);
+        for depth in (0..last).step_by(STRIDE as usize) {
+            let piece = key.piece(depth);
+            if !node.has_child(piece) {
+                let (len, at) = (node.children.count_ones(), below(node.children, piece));
+                node.child = self.nodes.insert(node.child, len, at, Node::default());
+                node.children |= 1 << piece;
+                self.store(root, home, node);
+            }
+            home = Some(node.child_at(piece));
+            node = *self.nodes.get(node.child_at(piece));
+        }
+        node.value = self.values.insert(node.value, node.values(), node.rank(prefix), entry);
+        node.flip(prefix);
+        self.store(root, home, node);
+    }
+
+    /// Removes the first `length` bits of `key`, a prefix that is there.
+    pub(crate) fn remove(&mut self, root: &mut Root, key: impl BitString, length: u32) {
+        if length == 0 {
+            root.default = MISS;
+            return;
+        }
+        let (last, prefix) = ending(key, length);
+        let (mut node, mut home, mut path) = (root.node, None, vec![]);
+        for depth in (0..last).step_by(STRIDE as usize) {
+            let piece = key.piece(depth);
+            if !node.has_child(piece) {
+                return;
+            }
+            path.push((home, piece));
+            home = Some(node.child_at(piece));
+            node = *self.nodes.get(node.child_at(piece));
+        }
+        node.value = self.values.remove(node.value, node.values(), node.rank(prefix));
+        node.flip(prefix);
+        self.store(root, home, node);
+        while node.is_empty()
+            && let Some((parent, piece)) = path.pop()
+        {
+            node = match parent {
+                Some(parent) => *self.nodes.get(parent),
+                None => root.node,
+            };
+            let (len, at) = (node.children.count_ones(), below(node.children, piece));
+            node.child = self.nodes.remove(node.child, len, at);
+            node.children ^= 1 << piece;
+            self.store(root, parent, node);
+        }
+    }
+
+    fn store(&mut self, root: &mut Root, home: Option<u32>, node: Node) {
+        match home {
+            Some(at) => *self.nodes.get_mut(at) = node,
+            None => root.node = node,
+        }
+    }
+
+    /// True if building anew would save half of much memory.
+    pub(crate) fn is_wasteful(&self) -> bool {
+        self.nodes.is_wasteful() || self.values.is_wasteful()
+    }
+
+    /// Memory in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.nodes.bytes() + self.values.bytes()
+    }
+}
+
+/// The depth of the node where a prefix of `length` bits ends, and the prefix' place there.
+fn ending(key: impl BitString, length: u32) -> (u32, u32) {
+    let last = (length - 1) / STRIDE * STRIDE;
+    let piece = key.piece(last);
+    match length - last {
+        STRIDE => (last, 64 + piece),
+        rest => (last, short_bit(piece >> (STRIDE - rest), rest)),
+    }
+}

@@ -1,0 +1,95 @@
+//! What the engine reads of an entry, by its number.
+//!
+//! ```text
+//! record = | key words (exact tables) | action | data ... | 0 ... |     stride: 1, 2, 4, 8, 16, 24, ... words
+//! ```
+//!
+//! One contiguous array. Record 0 is the miss: its action is the table's default action, so that whoever has an
+//! entry number needs no branch to find what to run. A record of up to 8 words never straddles two cache lines. An exact
+//! table's key lies with its action, so that a hit reads two lines: the bucket and the record.
+
+use crate::cpu::{self, Line};
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Records {
+    lines: Vec<Line>,
+    key_words: usize,
+    stride: usize,
+}
+
+impl Records {
+    /// Record 0 alone, all zero.
+    pub(crate) fn new(key_words: usize, data_words: usize) -> Records {
+        let words = key_words + 1 + data_words;
+        let stride = if words <= 8 { words.next_power_of_two() } else { words.next_multiple_of(8) };
+        let mut records = Records { lines: vec![], key_words, stride };
+        records.reach(0);
+        records
+    }
+
+    /// Makes room for the record of `entry`.
+    pub(crate) fn reach(&mut self, entry: u32) {
+        let lines = ((entry as usize + 1) * self.stride).div_ceil(8);
+        if lines > self.lines.len() {
+            self.lines.resize(lines, Line::default());
+        }
+    }
+
+    /// Writes the key of an entry of an exact table. The record must be in [`reach`](Records::reach).
+    pub(crate) fn set_key(&mut self, entry: u32, key: &[u64]) {
+        let at = entry as usize * self.stride;
+        cpu::words_mut(&mut self.lines)[at..at + self.key_words].copy_from_slice(key);
+    }
+
+    /// Writes action and data. The record must be in [`reach`](Records::reach).
+    pub(crate) fn set_action(&mut self, entry: u32, action: &[u64]) {
+        let at = entry as usize * self.stride + self.key_words;
+        cpu::words_mut(&mut self.lines)[at..at + action.len()].copy_from_slice(action);
+    }
+
+    /// All words: record `n` begins at word `n * stride()`.
+    #[inline(always)]
+    pub fn words(&self) -> &[u64] {
+        cpu::words(&self.lines)
+    }
+
+    /// The distance of two records in words.
+    #[inline(always)]
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// The position of the action in a record; its data follow.
+    #[inline(always)]
+    pub fn action_at(&self) -> usize {
+        self.key_words
+    }
+
+    /// The action of an entry and its data; words behind the action's own data are zero or left over.
+    #[inline]
+    pub fn action(&self, entry: u32) -> &[u64] {
+        let at = entry as usize * self.stride;
+        &self.words()[at + self.key_words..at + self.stride]
+    }
+
+    /// The key of an entry of an exact table.
+    #[inline(always)]
+    pub(crate) fn key(&self, entry: u32) -> &[u64] {
+        let at = entry as usize * self.stride;
+        &self.words()[at..at + self.key_words]
+    }
+
+    /// Asks for the first cache line of a record.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, entry: u32) {
+        if let Some(word) = self.words().get(entry as usize * self.stride) {
+            cpu::prefetch(word);
+        }
+    }
+
+    /// Memory in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.lines.capacity() * size_of::<Line>()
+    }
+}

@@ -1,0 +1,235 @@
+//! One copy of a table, as the data plane reads it.
+
+use crate::cpu::fast;
+use crate::exact::{Cuckoo, Direct, Probe};
+use crate::layout::{MatchKind, Order};
+use crate::lpm::Lpm;
+use crate::records::Records;
+use crate::store::Store;
+use crate::ternary::Ternary;
+
+/// The entry number of a miss. Its record holds the default action.
+pub const MISS: u32 = 0;
+
+/// Keys that a batch looks up at once: enough to hide memory behind work, few enough for the first-level cache.
+const AT_ONCE: usize = 16;
+
+/// One copy of a table.
+#[derive(Clone, Debug)]
+pub struct Table {
+    index: Index,
+    records: Records,
+    words: usize,
+}
+
+/// From keys to entry numbers.
+// One for each table: a hop through a box would cost more than the room.
+#[allow(clippy::large_enum_variant)]
+#[derive(Clone, Debug)]
+enum Index {
+    /// A table without keys.
+    Nothing,
+    Direct(Direct),
+    Hash(Cuckoo),
+    Lpm(Lpm),
+    Ternary(Ternary),
+}
+
+impl Index {
+    fn new(store: &Store, seed: u64) -> Index {
+        let layout = &store.layout;
+        let prefixes = layout.fields().iter().filter(|(field, _)| field.kind == MatchKind::Lpm).count();
+        match layout.order() {
+            _ if layout.fields().is_empty() => Index::Nothing,
+            Order::Only => {
+                let direct = Direct::for_layout(layout, store.size);
+                direct.map_or_else(|| Index::Hash(Cuckoo::new(seed)), Index::Direct)
+            }
+            Order::LongestPrefix(field) if prefixes == 1 => Index::Lpm(Lpm::new(layout, field, seed)),
+            _ => Index::Ternary(Ternary::new(layout, seed)),
+        }
+    }
+}
+
+impl Table {
+    pub(crate) fn new(store: &Store, seed: u64) -> Table {
+        let index = Index::new(store, seed);
+        let words = store.layout.words();
+        let key_words = if matches!(index, Index::Hash(_)) { words } else { 0 };
+        let mut records = Records::new(key_words, store.data_words);
+        records.set_action(MISS, store.action(MISS));
+        Table { index, records, words }
+    }
+
+    /// What the engine reads of the entries.
+    pub fn records(&self) -> &Records {
+        &self.records
+    }
+
+    /// Asks for the first cache line that a lookup of `key` reads.
+    #[inline]
+    pub fn prefetch(&self, key: &[u64]) {
+        match &self.index {
+            Index::Hash(hash) => hash.prefetch(hash.probe(key)),
+            Index::Lpm(lpm) => lpm.prefetch(key),
+            _ => {}
+        }
+    }
+
+    /// The number of the best entry that fits `key`, laid out as the table's [`KeyLayout`](crate::KeyLayout) says, or
+    /// [`MISS`]. `key` has the layout's number of words, and zeros outside of the fields.
+    #[inline]
+    pub fn lookup(&self, key: &[u64]) -> u32 {
+        match &self.index {
+            Index::Nothing => MISS,
+            Index::Direct(direct) => direct.find(key),
+            Index::Hash(hash) => fast(
+                #[inline(always)]
+                || self.find_hashed(hash, hash.probe(key), key),
+            ),
+            Index::Lpm(lpm) => fast(
+                #[inline(always)]
+                || lpm.lookup(key),
+            ),
+            Index::Ternary(ternary) => fast(
+                #[inline(always)]
+                || ternary.lookup(key),
+            ),
+        }
+    }
+
+    /// [`lookup`](Table::lookup) of several keys, which follow each other in `keys`, one for each element of `found`.
+    pub fn lookup_batch(&self, keys: &[u64], found: &mut [u32]) {
+        if self.words == 0 {
+            found.fill(MISS);
+            return;
+        }
+        fast(
+            #[inline(always)]
+            || {
+                for (keys, found) in keys.chunks(AT_ONCE * self.words).zip(found.chunks_mut(AT_ONCE)) {
+                    self.lookup_few(keys, found);
+                }
+            },
+        );
+    }
+
+    #[inline(always)]
+    fn lookup_few(&self, keys: &[u64], found: &mut [u32]) {
+        let keys = keys.chunks_exact(self.words);
+        match &self.index {
+            Index::Hash(hash) => {
+                let mut probes = [Probe::default(); AT_ONCE];
+                for (probe, key) in probes.iter_mut().zip(keys.clone()) {
+                    *probe = hash.probe(key);
+                    hash.prefetch(*probe);
+                }
+                for probe in &probes[..found.len()] {
+                    hash.prefetch_record(*probe, &self.records);
+                }
+                for ((found, probe), key) in found.iter_mut().zip(probes).zip(keys) {
+                    *found = self.find_hashed(hash, probe, key);
+                }
+            }
+            Index::Lpm(lpm) => {
+                keys.clone().for_each(|key| lpm.prefetch(key));
+                found.iter_mut().zip(keys).for_each(|(found, key)| *found = lpm.lookup(key));
+            }
+            Index::Ternary(ternary) => {
+                found.iter_mut().zip(keys).for_each(|(found, key)| *found = ternary.lookup(key));
+            }
+            Index::Direct(direct) => {
+                found.iter_mut().zip(keys).for_each(|(found, key)| *found = direct.find(key));
+            }
+            Index::Nothing => found.fill(MISS),
+        }
+    }
+
+    #[inline(always)]
+    fn find_hashed(&self, hash: &Cuckoo, probe: Probe, key: &[u64]) -> u32 {
+        match key {
+            [a] => hash.find(probe, &[*a], &self.records),
+            [a, b] => hash.find(probe, &[*a, *b], &self.records),
+            [a, b, c, d] => hash.find(probe, &[*a, *b, *c, *d], &self.records),
+            _ => hash.find_by(probe, |entry| self.records.key(entry) == key),
+        }
+    }
+
+    /// Does what `store` has sealed.
+    pub(crate) fn apply(&mut self, store: &Store) {
+        let changes = &store.sealed;
+        if changes.is_empty() {
+            return;
+        }
+        self.remove(store, &changes.removed);
+        if let Some(last) = changes.added.iter().max() {
+            self.records.reach(*last);
+        }
+        for entry in changes.added.iter().chain(&changes.changed) {
+            self.records.set_action(*entry, store.action(*entry));
+        }
+        self.add(store, &changes.added);
+        if let Index::Ternary(ternary) = &mut self.index {
+            ternary.update(&changes.removed, &changes.added, store.len());
+        }
+        if let Index::Lpm(lpm) = &mut self.index {
+            if lpm.is_wasteful() {
+                lpm.clear();
+                store.live().for_each(|entry| lpm.insert(&store.key(entry), entry));
+            }
+            lpm.settle();
+        }
+    }
+
+    fn remove(&mut self, store: &Store, removed: &[u32]) {
+        for entry in removed {
+            match &mut self.index {
+                Index::Direct(direct) => direct.set(store.value(*entry), MISS),
+                Index::Hash(hash) => hash.remove(*entry, &self.records),
+                Index::Lpm(lpm) => lpm.remove(&store.key(*entry)),
+                Index::Ternary(_) | Index::Nothing => {}
+            }
+        }
+    }
+
+    fn add(&mut self, store: &Store, added: &[u32]) {
+        match &mut self.index {
+            Index::Direct(direct) => added.iter().for_each(|entry| direct.set(store.value(*entry), *entry)),
+            Index::Hash(hash) => {
+                added.iter().for_each(|entry| self.records.set_key(*entry, store.value(*entry)));
+                hash.reserve(added.len(), &self.records);
+                added.iter().for_each(|entry| hash.insert(*entry, &self.records));
+            }
+            Index::Lpm(lpm) => added.iter().for_each(|entry| lpm.insert(&store.key(*entry), *entry)),
+            Index::Ternary(ternary) => {
+                added
+                    .iter()
+                    .for_each(|entry| ternary.set_rule(*entry, &store.key(*entry), store.rank(*entry)));
+            }
+            Index::Nothing => {}
+        }
+    }
+
+    /// The structure in use: `none`, `direct`, `hash`, `lpm`, `linear` or `tuples`.
+    pub fn structure(&self) -> &'static str {
+        match &self.index {
+            Index::Nothing => "none",
+            Index::Direct(_) => "direct",
+            Index::Hash(_) => "hash",
+            Index::Lpm(_) => "lpm",
+            Index::Ternary(ternary) => ternary.structure(),
+        }
+    }
+
+    /// Memory in bytes.
+    pub fn bytes(&self) -> usize {
+        let index = match &self.index {
+            Index::Nothing => 0,
+            Index::Direct(direct) => direct.bytes(),
+            Index::Hash(hash) => hash.bytes(),
+            Index::Lpm(lpm) => lpm.bytes(),
+            Index::Ternary(ternary) => ternary.bytes(),
+        };
+        index + self.records.bytes()
+    }
+}

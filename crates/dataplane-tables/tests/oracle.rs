@@ -1,0 +1,200 @@
+//! Every structure against the list of entries, under random writes.
+
+mod common;
+
+use base_bits::Bits;
+use base_time::Rng;
+use common::{Oracle, field_match, near};
+use dataplane_tables::*;
+use std::collections::BTreeSet;
+
+struct Pair {
+    oracle: Oracle,
+    control: Control,
+    shared: Shared,
+    layout: KeyLayout,
+    rng: Rng,
+    structures: BTreeSet<&'static str>,
+    /// Counts writes, to tell actions apart.
+    written: u32,
+}
+
+impl Pair {
+    fn new(fields: &[Field], size: u32, seed: u64) -> Pair {
+        let layout = KeyLayout::new(fields);
+        let spec =
+            TableSpec { layout: layout.clone(), size, data_words: 1, profile: None, const_entries: false };
+        let mut control = Control::new(vec![spec], &[], seed);
+        let shared = Shared::new(&control);
+        control.set_default(0, &Run::Action(9, vec![99])).unwrap();
+        shared.publish(&mut control);
+        Pair {
+            oracle: Oracle { fields: fields.to_vec(), size: size as usize, entries: vec![] },
+            control,
+            shared,
+            layout,
+            rng: Rng::new(seed),
+            structures: BTreeSet::new(),
+            written: 0,
+        }
+    }
+
+    fn run(&mut self) -> Run {
+        self.written += 1;
+        Run::Action(self.written % 7, vec![u64::from(self.written)])
+    }
+
+    fn insert(&mut self) {
+        let matches: Vec<_> =
+            self.oracle.fields.clone().iter().map(|f| field_match(&mut self.rng, f)).collect();
+        let priority = if self.oracle.has_priorities() { self.rng.below(5) as i64 - 2 } else { 0 };
+        let key = self.layout.entry_key(&matches, priority).unwrap();
+        assert_eq!(self.layout.field_matches(&key), matches);
+        let run = self.run();
+        let result = self.control.insert(0, &key, &run);
+        if self.oracle.position(&matches, priority).is_some() {
+            assert_eq!(result, Err(WriteError::Duplicate));
+        } else if self.oracle.entries.len() >= self.oracle.size {
+            assert_eq!(result, Err(WriteError::Full(self.oracle.size as u32)));
+        } else {
+            let number = result.unwrap();
+            assert!(number != MISS && number <= self.control.greatest_number(0));
+            assert!(self.oracle.entries.iter().all(|(_, _, other)| *other != number));
+            self.oracle.entries.push((matches, priority, number));
+        }
+    }
+
+    fn delete(&mut self, at: usize) {
+        let (matches, priority, _) = self.oracle.entries.remove(at);
+        let key = self.layout.entry_key(&matches, priority).unwrap();
+        assert_eq!(self.control.delete(0, &key), Ok(()));
+        assert_eq!(self.control.delete(0, &key), Err(WriteError::NotFound));
+    }
+
+    fn modify(&mut self, at: usize) {
+        let run = self.run();
+        let (matches, priority, number) = &self.oracle.entries[at];
+        let key = self.layout.entry_key(matches, *priority).unwrap();
+        assert_eq!(self.control.modify(0, &key, &run), Ok(()));
+        assert_eq!(self.control.entry(0, *number).unwrap().run, run);
+    }
+
+    /// Writes, with as many entries as `target` in the end if they fit.
+    fn write(&mut self, count: usize, target: usize) {
+        for _ in 0..count {
+            let len = self.oracle.entries.len();
+            let at = self.rng.index(len);
+            match self.rng.below(10) {
+                0 if len > 0 => self.modify(at),
+                1..3 if len > 0 => self.delete(at),
+                3..5 if len > target => self.delete(at),
+                _ if len <= target || self.rng.chance(1, 4) => self.insert(),
+                _ => self.delete(at),
+            }
+        }
+    }
+
+    fn check(&mut self, packets: usize) {
+        self.shared.publish(&mut self.control);
+        let tables = self.shared.pin();
+        let table = tables.table(0);
+        self.structures.insert(table.structure());
+        let (mut keys, mut wanted) = (vec![], vec![]);
+        for _ in 0..packets {
+            let entry = self.rng.pick(&self.oracle.entries).cloned();
+            let values: Vec<Bits> = self
+                .oracle
+                .fields
+                .iter()
+                .enumerate()
+                .map(|(i, field)| near(&mut self.rng, field, entry.as_ref().map(|e| &e.0[i])))
+                .collect();
+            let key = self.layout.packet_key(&values);
+            let number = self.oracle.lookup(&values);
+            assert_eq!(table.lookup(&key), number, "{values:?} among {:?}", self.oracle.entries);
+            table.prefetch(&key);
+            keys.extend(key);
+            wanted.push(number);
+        }
+        let mut found = vec![77; packets];
+        table.lookup_batch(&keys, &mut found);
+        assert_eq!(found, wanted);
+        let entries: Vec<_> = self.control.entries(0).collect();
+        let numbers: Vec<u32> = self.oracle.entries.iter().map(|e| e.2).collect();
+        assert_eq!(entries.iter().map(|e| e.number).collect::<Vec<_>>(), numbers);
+        for entry in entries {
+            let Run::Action(action, data) = &entry.run else { panic!("{entry:?}") };
+            assert_eq!(table.records().action(entry.number)[..2], [u64::from(*action), data[0]]);
+        }
+        assert_eq!(table.records().action(MISS)[..2], [9, 99]);
+    }
+}
+
+fn field(kind: MatchKind, width: u32) -> Field {
+    Field { kind, width }
+}
+
+const RANGE: MatchKind = MatchKind::Range { signed: false };
+const SIGNED: MatchKind = MatchKind::Range { signed: true };
+
+fn churn(fields: &[Field], size: u32, seed: u64) -> BTreeSet<&'static str> {
+    let mut pair = Pair::new(fields, size, seed);
+    for round in 0..12 {
+        let target = [size / 2, size, size, 0, 3, size][round % 6] as usize;
+        let count = 1 + pair.rng.index(if round % 3 == 0 { 4 } else { 2 * size as usize });
+        pair.write(count, target);
+        pair.check(30);
+    }
+    pair.control.clear(0);
+    pair.oracle.entries.clear();
+    pair.check(20);
+    pair.structures
+}
+
+#[test]
+fn all_widths() {
+    let kinds = [MatchKind::Exact, MatchKind::Lpm, MatchKind::Ternary, RANGE, SIGNED, MatchKind::Optional];
+    for (width, kind) in
+        (1..=130).chain([191, 192, 193, 255, 256, 257, 320, 511, 512]).zip(kinds.iter().cycle())
+    {
+        for kind in [*kind, kinds[(width as usize / 6) % 6], kinds[(width as usize * 7 / 5) % 6]] {
+            churn(&[field(kind, width)], 24, u64::from(width));
+        }
+    }
+}
+
+#[test]
+fn several_fields() {
+    let kinds = [MatchKind::Exact, MatchKind::Lpm, MatchKind::Ternary, RANGE, SIGNED, MatchKind::Optional];
+    let mut rng = Rng::new(5);
+    for seed in 0..120 {
+        let fields: Vec<Field> = (0..1 + rng.index(5))
+            .map(|_| {
+                field(
+                    kinds[rng.index(if seed % 3 == 0 { 2 } else { 6 })],
+                    [1, 3, 8, 9, 16, 32, 48, 64, 100, 128, 200][rng.index(11)],
+                )
+            })
+            .collect();
+        churn(&fields, [1, 2, 9, 40, 150][seed as usize % 5], seed);
+    }
+}
+
+#[test]
+fn sizes_pass_through_all_structures() {
+    let tuple = [
+        field(MatchKind::Ternary, 32),
+        field(MatchKind::Ternary, 32),
+        field(RANGE, 16),
+        field(RANGE, 16),
+        field(MatchKind::Optional, 8),
+    ];
+    let mut used = churn(&tuple, 700, 1);
+    used.extend(churn(&[field(MatchKind::Exact, 8), field(MatchKind::Exact, 4)], 600, 2));
+    used.extend(churn(&[field(MatchKind::Exact, 48)], 900, 3));
+    used.extend(churn(&[field(MatchKind::Lpm, 32)], 900, 4));
+    used.extend(churn(&[field(MatchKind::Exact, 12), field(MatchKind::Lpm, 128)], 900, 5));
+    used.extend(churn(&[field(MatchKind::Lpm, 20), field(MatchKind::Lpm, 20)], 200, 6));
+    used.extend(churn(&[field(MatchKind::Optional, 32), field(MatchKind::Optional, 32)], 500, 7));
+    assert_eq!(used.into_iter().collect::<Vec<_>>(), ["direct", "hash", "linear", "lpm", "tuples"]);
+}
