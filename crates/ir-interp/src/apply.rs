@@ -35,9 +35,7 @@ impl<A: Arch> Machine<'_, A> {
         let (action, data) = choose(table, found, &chosen_by, &self.state.objects)?;
         self.state.trace.add(|| table_event(table, &declared.keys, &key, &chosen_by, found, action));
         self.spend(1 + cost / 64)?;
-        if let Some(entry) = found {
-            A::table_hit(self, control_id, id, entry);
-        }
+        A::looked_up(self, control_id, id, found);
         let reference = declared.actions.get(action as usize).ok_or(Stop::Broken("an unknown action"))?;
         self.call_table_action(reference.action, &reference.args, &data)?;
         Ok(Applied { hit: found.is_some(), action })

@@ -1,12 +1,7 @@
 //! From the program's declarations to tables, value sets and objects.
 
 use crate::codes;
-use crate::hash::Algorithm;
 use crate::objects::Object;
-use crate::objects::counter::Counter;
-use crate::objects::meter::MeterArray;
-use crate::objects::profile::Profile;
-use crate::objects::register::Register;
 use crate::table::{Tables, key_spec};
 use crate::value::Value;
 use crate::value_set::{ValueSet, ValueSets};
@@ -18,7 +13,11 @@ use ir::{Const, Instance, MatchKind, Name, Program, Type, TypeKind};
 type Built = (Tables, ValueSets, Vec<Object>);
 
 /// All that a device keeps, as it is before the first packet.
-pub(crate) fn build(program: &Program, registry: &Registry) -> Result<Built, Vec<Diagnostic>> {
+pub(crate) fn build(
+    program: &Program,
+    registry: &Registry,
+    make: MakeObject,
+) -> Result<Built, Vec<Diagnostic>> {
     let mut problems = vec![];
     let mut keep = |problem: Diagnostic| problems.push(problem);
     let value_sets = value_sets(program, &mut keep);
@@ -26,7 +25,7 @@ pub(crate) fn build(program: &Program, registry: &Registry) -> Result<Built, Vec
         .instances
         .iter()
         .map(|i| {
-            object(program, i, registry).unwrap_or_else(|problem| {
+            object(program, i, registry, make).unwrap_or_else(|problem| {
                 keep(problem);
                 Object::Nothing
             })
@@ -63,39 +62,28 @@ fn value_sets(program: &Program, keep: &mut dyn FnMut(Diagnostic)) -> ValueSets 
     ValueSets { by_parser }
 }
 
-fn object(program: &Program, instance: &Instance, registry: &Registry) -> Result<Object, Diagnostic> {
+/// What an architecture makes of an instance; `None` if it does not know the type.
+pub(crate) type MakeObject = fn(&Program, &Instance, &str) -> Option<Result<Object, String>>;
+
+fn object(
+    program: &Program,
+    instance: &Instance,
+    registry: &Registry,
+    make: MakeObject,
+) -> Result<Object, Diagnostic> {
     let declared = program.extern_object(instance.object);
     if let Some(mark) = declared.annotations.iter().find(|a| a.name == "frame_extern") {
         return frame_extern(instance, mark.as_str().unwrap_or_default(), registry);
     }
-    let refused = |why: String| {
-        Err(Diagnostic::error(codes::NOT_SUPPORTED, format!("`{}` cannot be run", declared.name))
-            .at(instance.span, why))
+    let made = if declared.user {
+        Err("only the architecture's externs and frame externs can be run".to_string())
+    } else {
+        make(program, instance, &declared.name)
+            .unwrap_or_else(|| Err(format!("`{}` is not supported yet", declared.name)))
     };
-    if declared.user {
-        return refused("only the architecture's externs and frame externs can be run".to_string());
-    }
-    Ok(match declared.name.as_str() {
-        "register" => {
-            let Some(ty) = instance.type_args.first() else {
-                return refused("it has no element type".into());
-            };
-            Object::Register(Register::new(number(instance, 0), Value::zero(program, ty)))
-        }
-        "counter" => Object::Counter(Counter::new(number(instance, 0))),
-        "direct_counter" => Object::DirectCounter,
-        "Checksum16" => Object::Nothing,
-        "meter" => Object::Meter(MeterArray::new(number(instance, 0), counts_bytes(program, instance, 1))),
-        "direct_meter" => Object::DirectMeter(counts_bytes(program, instance, 0)),
-        "action_profile" => Object::Profile(Profile::new(number(instance, 0), None)),
-        "action_selector" => {
-            let algorithm = member(program, instance, 0).and_then(|name| Algorithm::by_name(&name));
-            let Some(algorithm) = algorithm else {
-                return refused("this hash algorithm cannot be run".into());
-            };
-            Object::Profile(Profile::new(number(instance, 1), Some(algorithm)))
-        }
-        other => return refused(format!("`{other}` is not supported yet")),
+    made.map_err(|why| {
+        Diagnostic::error(codes::NOT_SUPPORTED, format!("`{}` cannot be run", declared.name))
+            .at(instance.span, why)
     })
 }
 
@@ -118,7 +106,7 @@ fn frame_extern(instance: &Instance, name: &str, registry: &Registry) -> Result<
 }
 
 /// A constructor argument that is a number; 0 if it is none.
-fn number(instance: &Instance, position: usize) -> u64 {
+pub(crate) fn number(instance: &Instance, position: usize) -> u64 {
     match instance.args.get(position) {
         Some((_, Const::Bits(bits))) => bits.to_u64().unwrap_or(u64::MAX),
         Some((_, Const::Int(n))) => u64::try_from(n).unwrap_or(0),
@@ -127,7 +115,7 @@ fn number(instance: &Instance, position: usize) -> u64 {
 }
 
 /// A constructor argument that is a member of an enum, by its name.
-fn member(program: &Program, instance: &Instance, position: usize) -> Option<Name> {
+pub(crate) fn member(program: &Program, instance: &Instance, position: usize) -> Option<Name> {
     match instance.args.get(position)? {
         (Type::Named(id), Const::Enum(at)) => match &program.type_decl(*id).kind {
             TypeKind::Enum(members) => members.get(*at as usize).cloned(),
@@ -135,8 +123,4 @@ fn member(program: &Program, instance: &Instance, position: usize) -> Option<Nam
         },
         _ => None,
     }
-}
-
-fn counts_bytes(program: &Program, instance: &Instance, position: usize) -> bool {
-    member(program, instance, position).is_some_and(|name| name == "bytes")
 }

@@ -5,10 +5,11 @@ use crate::objects::Object;
 use crate::objects::counter::Count;
 use crate::objects::meter::{MeterArray, MeterRate};
 use crate::objects::profile::Member;
+use crate::replication::{Group, Session};
 use crate::state::{Digest, State};
+use crate::switch::Switch;
 use crate::table::{KeyMatch, KeySpec, Run, action_data, fit};
 use crate::trace::Event;
-use crate::v1model::{Group, Session, Switch};
 use crate::value::Value;
 use crate::{Access, table};
 use base_bits::Bits;
@@ -26,8 +27,8 @@ impl Switch {
         args: &[Bits],
         priority: Option<i64>,
     ) -> Result<u64, EntryError> {
-        let program = std::sync::Arc::clone(&self.program);
-        let table = self.state.tables.by_name_mut(table)?;
+        let program = std::sync::Arc::clone(&self.core.program);
+        let table = self.core.state.tables.by_name_mut(table)?;
         if table.implementation.is_some() {
             return Err(refused(format!(
                 "the entries of `{}` name members or groups",
@@ -46,13 +47,13 @@ impl Switch {
         member: u32,
         priority: Option<i64>,
     ) -> Result<u64, EntryError> {
-        let found = self.state.tables.by_name(table)?.implementation;
-        match found.and_then(|id| self.state.objects.get(id.index())) {
+        let found = self.core.state.tables.by_name(table)?.implementation;
+        match found.and_then(|id| self.core.state.objects.get(id.index())) {
             Some(Object::Profile(profile)) if profile.member(member).is_some() => {}
             Some(Object::Profile(_)) => return Err(refused(format!("there is no member {member}"))),
             _ => return Err(refused(format!("`{table}` has no profile"))),
         }
-        self.state.tables.by_name_mut(table)?.add(keys, priority, Run::Member(member))
+        self.core.state.tables.by_name_mut(table)?.add(keys, priority, Run::Member(member))
     }
 
     /// Adds an entry that names a group of the table's selector.
@@ -63,13 +64,13 @@ impl Switch {
         group: u32,
         priority: Option<i64>,
     ) -> Result<u64, EntryError> {
-        let found = self.state.tables.by_name(table)?.implementation;
-        match found.and_then(|id| self.state.objects.get(id.index())) {
+        let found = self.core.state.tables.by_name(table)?.implementation;
+        match found.and_then(|id| self.core.state.objects.get(id.index())) {
             Some(Object::Profile(profile)) if profile.has_group(group) => {}
             Some(Object::Profile(_)) => return Err(refused(format!("there is no group {group}"))),
             _ => return Err(refused(format!("`{table}` has no selector"))),
         }
-        self.state.tables.by_name_mut(table)?.add(keys, priority, Run::Group(group))
+        self.core.state.tables.by_name_mut(table)?.add(keys, priority, Run::Group(group))
     }
 
     /// Replaces what an entry runs.
@@ -81,8 +82,8 @@ impl Switch {
         args: &[Bits],
         priority: Option<i64>,
     ) -> Result<(), EntryError> {
-        let program = std::sync::Arc::clone(&self.program);
-        let table = self.state.tables.by_name_mut(table)?;
+        let program = std::sync::Arc::clone(&self.core.program);
+        let table = self.core.state.tables.by_name_mut(table)?;
         let (action, data) = table.action(&program, action, args, true)?;
         table.modify(keys, priority, Run::Action(action, data))
     }
@@ -94,75 +95,77 @@ impl Switch {
         keys: &[KeyMatch],
         priority: Option<i64>,
     ) -> Result<(), EntryError> {
-        self.state.tables.by_name_mut(table)?.delete(keys, priority)
+        self.core.state.tables.by_name_mut(table)?.delete(keys, priority)
     }
 
     /// Removes all entries that are not constant.
     pub fn table_clear(&mut self, table: &str) -> Result<(), EntryError> {
-        self.state.tables.by_name_mut(table)?.clear();
+        self.core.state.tables.by_name_mut(table)?.clear();
         Ok(())
     }
 
     /// Removes all entries of all tables that are not constant.
     pub fn clear_tables(&mut self) {
-        self.state.tables.iter_mut().for_each(table::Table::clear);
+        self.core.state.tables.iter_mut().for_each(table::Table::clear);
     }
 
     /// Replaces the default action.
     pub fn table_set_default(&mut self, table: &str, action: &str, args: &[Bits]) -> Result<(), EntryError> {
-        let program = std::sync::Arc::clone(&self.program);
-        let table = self.state.tables.by_name_mut(table)?;
+        let program = std::sync::Arc::clone(&self.core.program);
+        let table = self.core.state.tables.by_name_mut(table)?;
         let run = table.action(&program, action, args, false)?;
         table.set_default(Some(run))
     }
 
     /// Takes back the default action that the source says.
     pub fn table_reset_default(&mut self, table: &str) -> Result<(), EntryError> {
-        self.state.tables.by_name_mut(table)?.set_default(None)
+        self.core.state.tables.by_name_mut(table)?.set_default(None)
     }
 
     /// The control-plane names of all tables, in the order of the program.
     pub fn tables(&self) -> impl Iterator<Item = &str> {
-        self.state.tables.iter().map(|t| t.control_plane_name.as_str())
+        self.core.state.tables.iter().map(|t| t.control_plane_name.as_str())
     }
 
     /// The keys of a table, those of kind `selector` left out.
     pub fn table_keys(&self, table: &str) -> Result<&[KeySpec], EntryError> {
-        Ok(&self.state.tables.by_name(table)?.keys)
+        Ok(&self.core.state.tables.by_name(table)?.keys)
     }
 
     /// The entries of a table, in the order they were added.
     pub fn table_entries(&self, table: &str) -> Result<Vec<TableEntry>, EntryError> {
-        let table = self.state.tables.by_name(table)?;
+        let table = self.core.state.tables.by_name(table)?;
         Ok(table.entries.iter().map(|(key, entry)| TableEntry::new(table, key, entry)).collect())
     }
 
     /// What a table runs on a miss: the action's control-plane name and its data.
     pub fn table_default(&self, table: &str) -> Result<(Name, Vec<Bits>), EntryError> {
-        let table = self.state.tables.by_name(table)?;
+        let table = self.core.state.tables.by_name(table)?;
         Ok(action_view(table, table.default.0, &table.default.1))
     }
 
     /// True if the entries of a table have priorities.
     pub fn table_has_priorities(&self, table: &str) -> Result<bool, EntryError> {
-        Ok(self.state.tables.by_name(table)?.has_priorities())
+        Ok(self.core.state.tables.by_name(table)?.has_priorities())
     }
 
     /// The parameters without direction of a table's action, by name and width, in order.
     pub fn action_params(&self, table: &str, action: &str) -> Result<Vec<(String, u32)>, EntryError> {
-        let table = self.state.tables.by_name(table)?;
+        let table = self.core.state.tables.by_name(table)?;
         let spec = &table.actions[table.action_index(action)?];
-        let width = |ty| Value::zero(&self.program, ty).to_key().map_or(0, |bits| bits.width());
+        let width = |ty| Value::zero(&self.core.program, ty).to_key().map_or(0, |bits| bits.width());
         Ok(spec.data.iter().map(|(name, ty)| (name.to_string(), width(ty))).collect())
     }
 
     /// Adds a member to an action profile or selector and gives its number. `table` is one that uses it.
     pub fn member_add(&mut self, table: &str, action: &str, args: &[Bits]) -> Result<u32, EntryError> {
-        let found = self.state.tables.by_name(table)?;
+        let found = self.core.state.tables.by_name(table)?;
         let spec = &found.actions[found.action_index(action)?];
-        let member =
-            Member { action: spec.control_plane_name.clone(), data: action_data(&self.program, spec, args)? };
-        match found.implementation.and_then(|id| self.state.objects.get_mut(id.index())) {
+        let member = Member {
+            action: spec.control_plane_name.clone(),
+            data: action_data(&self.core.program, spec, args)?,
+        };
+        match found.implementation.and_then(|id| self.core.state.objects.get_mut(id.index())) {
             Some(Object::Profile(profile)) => profile.add_member(member),
             _ => Err(refused(format!("`{table}` has no profile"))),
         }
@@ -170,8 +173,8 @@ impl Switch {
 
     /// Adds a group to an action selector and gives its number. `table` is one that uses it.
     pub fn group_add(&mut self, table: &str, members: &[u32]) -> Result<u32, EntryError> {
-        let found = self.state.tables.by_name(table)?;
-        match found.implementation.and_then(|id| self.state.objects.get_mut(id.index())) {
+        let found = self.core.state.tables.by_name(table)?;
+        match found.implementation.and_then(|id| self.core.state.objects.get_mut(id.index())) {
             Some(Object::Profile(profile)) => profile.add_group(members),
             _ => Err(refused(format!("`{table}` has no selector"))),
         }
@@ -179,42 +182,42 @@ impl Switch {
 
     /// Adds a member to a value set: one match for each field of its type.
     pub fn value_set_add(&mut self, set: &str, member: &[KeyMatch]) -> Result<(), EntryError> {
-        self.state.value_sets.by_name_mut(set)?.add(member)
+        self.core.state.value_sets.by_name_mut(set)?.add(member)
     }
 
     /// Empties a value set.
     pub fn value_set_clear(&mut self, set: &str) -> Result<(), EntryError> {
-        self.state.value_sets.by_name_mut(set)?.clear();
+        self.core.state.value_sets.by_name_mut(set)?.clear();
         Ok(())
     }
 
     /// Sets the members of a multicast group: port and replica id, in the order of replication.
     pub fn multicast_group_set(&mut self, group: u32, members: Vec<(Port, u16)>) {
-        self.traffic.groups.insert(group, Group { members, nodes: vec![] });
+        self.core.replication.groups.insert(group, Group { members, nodes: vec![] });
     }
 
     /// Sets where the clones of a session go; `None` removes it.
     pub fn clone_session_set(&mut self, session: u32, to: Option<Session>) {
         match to {
-            Some(to) => self.traffic.sessions.insert(session, to),
-            None => self.traffic.sessions.remove(&session),
+            Some(to) => self.core.replication.sessions.insert(session, to),
+            None => self.core.replication.sessions.remove(&session),
         };
     }
 
     /// Where the clones of a session go.
     pub fn clone_session(&self, session: u32) -> Option<Session> {
-        self.traffic.sessions.get(&session).copied()
+        self.core.replication.sessions.get(&session).copied()
     }
 
     /// Makes a multicast node and gives its handle: they count up from 0.
     pub fn multicast_node_create(&mut self, rid: u16, ports: Vec<Port>) -> usize {
-        self.traffic.nodes.push((rid, ports));
-        self.traffic.nodes.len() - 1
+        self.core.replication.nodes.push((rid, ports));
+        self.core.replication.nodes.len() - 1
     }
 
     /// Sets the ports of a node, in every group that has it.
     pub fn multicast_node_update(&mut self, node: usize, ports: Vec<Port>) -> Result<(), EntryError> {
-        match self.traffic.nodes.get_mut(node) {
+        match self.core.replication.nodes.get_mut(node) {
             Some((_, old)) => *old = ports,
             None => return Err(refused(format!("there is no multicast node {node}"))),
         }
@@ -223,17 +226,17 @@ impl Switch {
 
     /// Adds a node to a group, behind those it has.
     pub fn multicast_node_associate(&mut self, group: u32, node: usize) -> Result<(), EntryError> {
-        if node >= self.traffic.nodes.len() {
+        if node >= self.core.replication.nodes.len() {
             return Err(refused(format!("there is no multicast node {node}")));
         }
-        self.traffic.groups.entry(group).or_default().nodes.push(node);
+        self.core.replication.groups.entry(group).or_default().nodes.push(node);
         Ok(())
     }
 
     /// Writes one cell of a register.
     pub fn register_write(&mut self, name: &str, index: u64, value: &Bits) -> Result<(), EntryError> {
         let is_register = |o: &Object| matches!(o, Object::Register(_));
-        let object = self.state.object_mut(&self.program, "register", name, is_register)?;
+        let object = self.core.state.object_mut(&self.core.program, "register", name, is_register)?;
         let Object::Register(register) = object else { return Err(refused("no such register")) };
         let zero = register.zero().clone();
         let value = match &zero {
@@ -249,7 +252,7 @@ impl Switch {
     /// Sets all cells of a register to zero.
     pub fn register_reset(&mut self, name: &str) -> Result<(), EntryError> {
         let is_register = |o: &Object| matches!(o, Object::Register(_));
-        match self.state.object_mut(&self.program, "register", name, is_register)? {
+        match self.core.state.object_mut(&self.core.program, "register", name, is_register)? {
             Object::Register(register) => register.clear(),
             _ => return Err(refused("no such register")),
         }
@@ -259,12 +262,12 @@ impl Switch {
     /// Reads one counter; of a direct counter the one of the entry with that handle.
     pub fn counter_read(&self, name: &str, index: u64) -> Result<Count, EntryError> {
         let pick = |o| matches!(o, &Object::Counter(_) | &Object::DirectCounter).then_some(o);
-        let (id, object) = self.state.object(&self.program, "counter", name, pick)?;
+        let (id, object) = self.core.state.object(&self.core.program, "counter", name, pick)?;
         if let Object::Counter(counter) = object {
             return counter.read(index).ok_or_else(|| out_of_range(name, index, counter.size));
         }
         let mut entries =
-            self.state.tables.iter().filter(|t| t.counters == Some(id)).flat_map(|t| t.entries.values());
+            self.core.state.tables.iter().filter(|t| t.counters == Some(id)).flat_map(|t| t.entries.values());
         let entry = entries.find(|e| e.handle == index);
         entry
             .map(|e| e.count)
@@ -274,7 +277,7 @@ impl Switch {
     /// Sets one counter.
     pub fn counter_write(&mut self, name: &str, index: u64, count: Count) -> Result<(), EntryError> {
         let is_counter = |o: &Object| matches!(o, Object::Counter(_));
-        match self.state.object_mut(&self.program, "counter", name, is_counter)? {
+        match self.core.state.object_mut(&self.core.program, "counter", name, is_counter)? {
             Object::Counter(counter) => in_range(counter.write(index, count), name, index, counter.size),
             _ => Err(refused("no such counter")),
         }
@@ -290,7 +293,7 @@ impl Switch {
     ) -> Result<(), EntryError> {
         check_rates(committed, peak)?;
         let is_meter = |o: &Object| matches!(o, Object::Meter(_));
-        match self.state.object_mut(&self.program, "meter", name, is_meter)? {
+        match self.core.state.object_mut(&self.core.program, "meter", name, is_meter)? {
             Object::Meter(meters) => {
                 in_range(meters.configure(index, committed, peak), name, index, meters.size)
             }
@@ -307,7 +310,7 @@ impl Switch {
     ) -> Result<(), EntryError> {
         check_rates(committed, peak)?;
         let is_meter = |o: &Object| matches!(o, Object::Meter(_));
-        match self.state.object_mut(&self.program, "meter", name, is_meter)? {
+        match self.core.state.object_mut(&self.core.program, "meter", name, is_meter)? {
             Object::Meter(meters) => meters.configure_all(committed, peak),
             _ => return Err(refused("no such meter")),
         }
@@ -323,7 +326,7 @@ impl Switch {
         peak: MeterRate,
     ) -> Result<(), EntryError> {
         check_rates(committed, peak)?;
-        let found = self.state.tables.by_name_mut(table)?;
+        let found = self.core.state.tables.by_name_mut(table)?;
         if found.meters.is_none() {
             return Err(refused(format!("`{table}` has no direct meter")));
         }
@@ -337,7 +340,7 @@ impl Switch {
     /// Committed and peak rate of a meter, if they are set.
     pub fn meter_rates(&self, name: &str, index: u64) -> Result<Option<(MeterRate, MeterRate)>, EntryError> {
         let pick = meters_of;
-        let (_, meters) = self.state.object(&self.program, "meter", name, pick)?;
+        let (_, meters) = self.core.state.object(&self.core.program, "meter", name, pick)?;
         if index < meters.size {
             Ok(meters.rates(index))
         } else {
@@ -347,37 +350,37 @@ impl Switch {
 
     /// Switches the trace on or off.
     pub fn set_trace(&mut self, on: bool) {
-        self.state.trace.switch(on);
+        self.core.state.trace.switch(on);
     }
 
     /// Takes what was traced since the last time; of more than 2^20 events the oldest are kept.
     pub fn take_trace(&mut self) -> Vec<Event> {
-        self.state.trace.take()
+        self.core.state.trace.take()
     }
 
     /// Switches the log of accesses on or off. It has no bound: take it from time to time.
     pub fn set_access_log(&mut self, on: bool) {
-        self.state.accesses.on = on;
+        self.core.state.accesses.on = on;
     }
 
     /// Takes which state objects were touched since the last time, in order.
     pub fn take_accesses(&mut self) -> Vec<Access> {
-        self.state.accesses.take()
+        self.core.state.accesses.take()
     }
 
     /// Takes the digests sent since the last time; of more than 4096 the oldest are kept.
     pub fn take_digests(&mut self) -> Vec<Digest> {
-        self.state.take_digests()
+        self.core.state.take_digests()
     }
 
     /// Takes what `log_msg` wrote since the last time; of more than 4096 lines the oldest are kept.
     pub fn take_log(&mut self) -> Vec<String> {
-        self.state.take_log()
+        self.core.state.take_log()
     }
 
     /// The program that runs.
     pub fn program(&self) -> &Program {
-        &self.program
+        &self.core.program
     }
 }
 

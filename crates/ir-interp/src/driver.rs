@@ -1,6 +1,6 @@
 //! Drives a switch in virtual time: packets one after the other, and the timers that run out between them.
 
-use crate::v1model::Switch;
+use crate::switch::Switch;
 use base_time::Time;
 use dataplane_api::{Device, Output, Port};
 

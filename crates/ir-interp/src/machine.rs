@@ -61,8 +61,8 @@ pub(crate) trait Arch: Sized {
         call: &Call,
     ) -> Result<Value, Stop>;
 
-    /// A table was hit; its action has not run yet.
-    fn table_hit(machine: &mut Machine<'_, Self>, control: ControlId, table: TableId, entry: usize);
+    /// A table was applied and gave an entry, by its position, or none. Its action has not run yet.
+    fn looked_up(machine: &mut Machine<'_, Self>, control: ControlId, table: TableId, entry: Option<usize>);
 
     /// A header became longer or shorter by `setValid` or `setInvalid`.
     fn resized(&mut self, bytes: i64);

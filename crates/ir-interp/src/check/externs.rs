@@ -1,113 +1,30 @@
-//! Extern functions and methods that the interpreter knows, called where v1model has them.
+//! Extern functions that the interpreter knows, called where the architecture has them.
 
 use super::{Unit, calls, units};
 use crate::codes;
-use crate::hash::Algorithm;
 use base_diag::Diagnostic;
-use ir::{Call, Callee, Const, ExprKind, Program, Type, TypeKind};
+use ir::{Call, Callee, Program};
 
-/// Of v1model and core.p4.
-const FUNCTIONS: [&str; 18] = [
-    "assert",
-    "assume",
-    "clone",
-    "clone_preserving_field_list",
-    "digest",
-    "hash",
-    "log_msg",
-    "mark_to_drop",
-    "random",
-    "recirculate_preserving_field_list",
-    "resubmit_preserving_field_list",
-    "static_assert",
-    "truncate",
-    "update_checksum",
-    "update_checksum_with_payload",
-    "verify",
-    "verify_checksum",
-    "verify_checksum_with_payload",
-];
+/// What an architecture says of a call of the extern function of this name.
+pub(crate) type CheckCall = fn(&Program, Unit, &Call, &str) -> Option<Diagnostic>;
 
 /// Refuses calls that cannot be run.
-pub(super) fn check(program: &Program) -> Result<(), Vec<Diagnostic>> {
+pub(super) fn check(program: &Program, check_call: CheckCall) -> Result<(), Vec<Diagnostic>> {
     let mut problems = vec![];
     for unit in units(program) {
         calls(program, unit, &mut |call| {
-            problems.extend(check_call(program, unit, call));
+            let Callee::ExternFunction(id) = call.callee else { return };
+            let Some(function) = program.extern_functions.get(id.index()) else { return };
+            problems.extend(match function.user {
+                true => Some(refused(call, format!("`{}` is not supported", function.name))),
+                false => check_call(program, unit, call, &function.name),
+            });
         });
     }
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-fn check_call(program: &Program, unit: Unit, call: &Call) -> Option<Diagnostic> {
-    let refused =
-        |why: String| Diagnostic::error(codes::NOT_SUPPORTED, "this call cannot be run").at(call.span, why);
-    match &call.callee {
-        Callee::ParamMethod(..) => Some(refused("extern objects as parameters are not supported yet".into())),
-        Callee::ExternFunction(id) => {
-            let function = program.extern_functions.get(id.index())?;
-            let name = function.name.as_str();
-            if function.user || !FUNCTIONS.contains(&name) {
-                return Some(advise(name, refused(format!("`{name}` is not supported"))));
-            }
-            if name == "mark_to_drop" && call.args.is_empty() {
-                let problem = refused("without an argument it is not supported".into());
-                return Some(problem.help("write `mark_to_drop(standard_metadata)`"));
-            }
-            check_stage(program, unit, name, refused).or_else(|| check_algorithm(program, call, refused))
-        }
-        _ => None,
-    }
-}
-
-fn advise(name: &str, problem: Diagnostic) -> Diagnostic {
-    match name {
-        "clone3" => problem.help("write `clone_preserving_field_list(type, session, list)`"),
-        "resubmit" | "recirculate" => problem.help(format!(
-            "write `{name}_preserving_field_list(list)` and mark the fields `@field_list(list)`"
-        )),
-        _ => problem,
-    }
-}
-
-/// Checksums are verified and updated in their own stages only.
-fn check_stage(
-    program: &Program,
-    unit: Unit,
-    name: &str,
-    refused: impl Fn(String) -> Diagnostic,
-) -> Option<Diagnostic> {
-    let stage = match name {
-        "verify_checksum" | "verify_checksum_with_payload" => "verify_checksum",
-        "update_checksum" | "update_checksum_with_payload" => "compute_checksum",
-        _ => return None,
-    };
-    let here = match unit {
-        Unit::Control(at) | Unit::Action(at, _) => Some(at),
-        _ => None,
-    };
-    let elsewhere = program.stages.iter().filter(|s| s.name != stage).filter_map(|s| match s.kind {
-        ir::StageKind::Control(id) | ir::StageKind::Deparse(id) => Some(id.index()),
-        _ => None,
-    });
-    let misplaced = here.is_none() || elsewhere.into_iter().any(|at| Some(at) == here);
-    misplaced.then(|| refused(format!("`{name}` works in the stage `{stage}` only")))
-}
-
-/// `HashAlgorithm.random` is declared, but nothing says what it computes.
-fn check_algorithm(
-    program: &Program,
-    call: &Call,
-    refused: impl Fn(String) -> Diagnostic,
-) -> Option<Diagnostic> {
-    for arg in call.args.iter().flatten() {
-        let (ExprKind::Const(Const::Enum(at)), Type::Named(id)) = (&arg.kind, &arg.ty) else { continue };
-        let declared = program.type_decl(*id);
-        let TypeKind::Enum(members) = &declared.kind else { continue };
-        let member = members.get(*at as usize)?;
-        if declared.name == "HashAlgorithm" && Algorithm::by_name(member).is_none() {
-            return Some(refused(format!("nothing says what `HashAlgorithm.{member}` computes")));
-        }
-    }
-    None
+/// A call that is not run, and why.
+pub(crate) fn refused(call: &Call, why: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(codes::NOT_SUPPORTED, "this call cannot be run").at(call.span, why)
 }

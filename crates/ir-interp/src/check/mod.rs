@@ -6,28 +6,19 @@ mod externs;
 mod frame_calls;
 mod size;
 
+pub(crate) use externs::{CheckCall, refused};
 pub(crate) use frame_calls::check_frame_calls;
 
 use crate::codes;
 use base_diag::Diagnostic;
-use base_diag::codes::elaborate::ARCHITECTURE;
-use ir::{Arch, Block, Call, Expr, Program, Stmt, StmtKind, visit};
+use ir::{Block, Call, Expr, Program, Stmt, StmtKind, visit};
 
 /// Refuses what cannot be run. Nesting comes first: the other checks walk the tree with the machine's stack.
-pub(crate) fn check(program: &Program) -> Result<(), Vec<Diagnostic>> {
-    architecture(program)?;
+pub(crate) fn check(program: &Program, check_call: CheckCall) -> Result<(), Vec<Diagnostic>> {
     depth::check(program)?;
     well_formed(program)?;
     size::check(program)?;
-    externs::check(program)
-}
-
-fn architecture(program: &Program) -> Result<(), Vec<Diagnostic>> {
-    if matches!(program.arch, Arch::V1Model(_)) {
-        return Ok(());
-    }
-    let what = format!("programs for `{}` cannot be run yet", program.main.name);
-    Err(vec![Diagnostic::error(ARCHITECTURE, what).note("what runs is v1model's `V1Switch`")])
+    externs::check(program, check_call)
 }
 
 fn well_formed(program: &Program) -> Result<(), Vec<Diagnostic>> {

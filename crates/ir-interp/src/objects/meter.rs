@@ -1,4 +1,4 @@
-//! `meter` and `direct_meter`: two rates, three colours, colour-blind (RFC 2698), in whole numbers.
+//! Meters: two rates, three colours (RFC 2698), in whole numbers.
 //!
 //! As BMv2: the tokens that came in are worked out from the time since the start, so that no rounding adds up;
 //! the peak bucket is asked first, and a packet it refuses takes nothing from the other.
@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 
 /// A meter's answer, as v1model numbers it.
 pub(crate) const GREEN: u8 = 0;
-const YELLOW: u8 = 1;
-const RED: u8 = 2;
+/// See [`GREEN`].
+pub(crate) const YELLOW: u8 = 1;
+/// See [`GREEN`].
+pub(crate) const RED: u8 = 2;
 
 /// A rate and a burst.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -72,12 +74,13 @@ impl Meter {
         self.buckets.as_ref().map(|[peak, committed]| (committed.rate, peak.rate))
     }
 
-    /// The colour of a packet that takes `units`.
-    pub(crate) fn execute(&mut self, units: u64, now_us: u64) -> u8 {
-        let Some([peak, committed]) = &mut self.buckets else { return GREEN };
-        if !peak.take(units, now_us) {
+    /// The colour of a packet that takes `units`. `before` is the colour it has: green where the meter is
+    /// colour-blind. It never becomes better than that.
+    pub(crate) fn execute(&mut self, units: u64, before: u8, now_us: u64) -> u8 {
+        let Some([peak, committed]) = &mut self.buckets else { return before };
+        if before == RED || !peak.take(units, now_us) {
             RED
-        } else if !committed.take(units, now_us) {
+        } else if before == YELLOW || !committed.take(units, now_us) {
             YELLOW
         } else {
             GREEN
@@ -110,16 +113,16 @@ impl MeterArray {
     }
 
     /// The colour of a packet; `None` out of range.
-    pub(crate) fn execute(&mut self, index: u64, length: u64, now_us: u64) -> Option<u8> {
+    pub(crate) fn execute(&mut self, index: u64, length: u64, before: u8, now_us: u64) -> Option<u8> {
         if index >= self.size {
             return None;
         }
         let units = if self.bytes { length } else { 1 };
         if self.others.buckets.is_none() && !self.cells.contains_key(&index) {
-            return Some(GREEN);
+            return Some(before);
         }
         let others = &self.others;
-        Some(self.cells.entry(index).or_insert_with(|| others.clone()).execute(units, now_us))
+        Some(self.cells.entry(index).or_insert_with(|| others.clone()).execute(units, before, now_us))
     }
 
     /// Sets the rates of one meter; false out of range.

@@ -1,8 +1,8 @@
 //! `add` and `setdefault`: from STF's names and numbers to those of the device.
 
 use crate::names::{refused, unknown};
+use crate::switch::Switch;
 use crate::table::{KeyMatch, KeySpec};
-use crate::v1model::Switch;
 use base_bits::Bits;
 use dataplane_api::EntryError;
 use ir::MatchKind;

@@ -10,7 +10,8 @@ pub use entries::{ResolvedEntry, resolve_entry};
 
 use crate::driver::Driver;
 use crate::names::refused;
-use crate::v1model::{Session, Switch};
+use crate::replication::Session;
+use crate::switch::Switch;
 use crate::{Count, MeterRate};
 use base_diag::codes::run::{STF_FAILED, STF_REFUSED};
 use base_diag::{Diagnostic, Span};

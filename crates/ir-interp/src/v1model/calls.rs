@@ -1,42 +1,22 @@
 //! What each of v1model's extern functions and methods does.
 
-use super::externs::{FrameCall, V1, arg};
+use super::externs::{FrameCall, V1};
 use super::packet::CloneOrder;
 use crate::access::AccessKind;
-use crate::environment::Source;
+use crate::externs::arg;
 use crate::hash::{self, Algorithm};
 use crate::machine::{Machine, Stop};
-use crate::objects::Object;
+use crate::objects::meter::GREEN;
 use crate::state::Digest;
-use crate::table::Entry;
 use crate::trace::{EventKind, shown, value_text};
 use crate::value::Value;
 use base_bits::Bits;
-use ir::{ControlId, Expr, InstanceId, Name, TableId, Type, TypeKind};
+use ir::{Expr, InstanceId, Type, TypeKind};
 
 /// BMv2 keeps one bit of a session's 16 for itself.
 const SESSION_MASK: u64 = 0x7fff;
 
 impl Machine<'_, V1<'_>> {
-    /// The lowest 64 bits of a number.
-    pub(super) fn eval_number(&mut self, expr: &Expr) -> Result<u64, Stop> {
-        let value = self.eval(expr)?;
-        match value {
-            Value::Int(n) => Ok(Bits::from_bigint(64, &n).low_u64()),
-            value => Ok(value.to_key().ok_or(Stop::Broken("a number is wanted"))?.low_u64()),
-        }
-    }
-
-    /// Writes a number into an `out` argument, cut to its width.
-    fn give(&mut self, to: &Expr, number: u128) -> Result<(), Stop> {
-        let place = self.place(to)?;
-        match self.program.representation(&to.ty) {
-            Type::Bit(n) | Type::Int(n) => self.write(&place, Value::Bits(Bits::new(*n, number))),
-            Type::Bool => self.write(&place, Value::Bool(number != 0)),
-            _ => Err(Stop::Broken("a number for what is none")),
-        }
-    }
-
     pub(super) fn mark_to_drop(&mut self, standard: &Expr) -> Result<(), Stop> {
         let place = self.place(standard)?;
         let mut value = self.read(&place, &standard.ty)?;
@@ -51,14 +31,7 @@ impl Machine<'_, V1<'_>> {
         if lo > hi {
             return Ok(());
         }
-        let span = hi - lo;
-        let offset = match u64::try_from(span) {
-            Ok(span) => u128::from(self.state.rng.between(0, span)),
-            Err(_) if span == u128::MAX => self.state.rng.next_u128(),
-            Err(_) => self.state.rng.next_u128() % (span + 1),
-        };
-        let drawn = self.state.environment.read(&Source::Random, lo + offset);
-        self.state.accesses.add(&Name::from("random"), AccessKind::Update);
+        let drawn = self.draw(lo, hi);
         self.give(result, drawn)
     }
 
@@ -66,9 +39,8 @@ impl Machine<'_, V1<'_>> {
     pub(super) fn hash(&mut self, args: &[Option<Expr>]) -> Result<(), Stop> {
         let algorithm = self.algorithm(arg(args, 1)?)?;
         let base = self.eval_number(arg(args, 2)?)?;
-        let data = self.packed(arg(args, 3)?, false)?;
+        let data = self.packed(arg(args, 3)?)?;
         let max = self.eval_number(arg(args, 4)?)?.max(1);
-        self.spend(data.len() as u64)?;
         let value = (hash::compute(algorithm, &data) % max).wrapping_add(base);
         self.give(arg(args, 0)?, u128::from(value))
     }
@@ -93,13 +65,22 @@ impl Machine<'_, V1<'_>> {
         if !self.eval_bool(condition)? || self.in_invalid_header(checksum)? {
             return Ok(());
         }
-        let data = self.packed(data, payload)?;
-        self.spend(data.len() as u64)?;
+        let data = self.with_payload(data, payload)?;
         let want = self.eval_number(checksum)?;
         if hash::compute(algorithm, &data) != want {
             self.arch.checksum_error = true;
         }
         Ok(())
+    }
+
+    /// The bytes of `data`, and then the payload if `payload`.
+    fn with_payload(&mut self, data: &Expr, payload: bool) -> Result<Vec<u8>, Stop> {
+        let mut bytes = self.packed(data)?;
+        if payload {
+            self.spend(self.arch.payload.len() as u64)?;
+            bytes.extend(&self.arch.payload);
+        }
+        Ok(bytes)
     }
 
     pub(super) fn update_checksum(&mut self, args: &[Option<Expr>], payload: bool) -> Result<(), Stop> {
@@ -108,15 +89,13 @@ impl Machine<'_, V1<'_>> {
         if !self.eval_bool(condition)? {
             return Ok(());
         }
-        let data = self.packed(data, payload)?;
-        self.spend(data.len() as u64)?;
+        let data = self.with_payload(data, payload)?;
         self.give(checksum, u128::from(hash::compute(algorithm, &data)))
     }
 
     /// `Checksum16.get`: the Internet checksum of the data.
     pub(super) fn checksum16(&mut self, data: &Expr) -> Result<Value, Stop> {
-        let data = self.packed(data, false)?;
-        self.spend(data.len() as u64)?;
+        let data = self.packed(data)?;
         Ok(Value::Bits(Bits::new(16, u128::from(hash::compute(Algorithm::Csum16, &data)))))
     }
 
@@ -169,55 +148,21 @@ impl Machine<'_, V1<'_>> {
         Ok(())
     }
 
+    /// Out of range the result is left alone.
     pub(super) fn register_read(&mut self, id: InstanceId, result: &Expr, index: &Expr) -> Result<(), Stop> {
         let place = self.place(result)?;
         let index = self.eval_number(index)?;
-        self.accessed(id, AccessKind::Read);
-        let Some(Object::Register(register)) = self.state.objects.get(id.index()) else {
-            return Err(Stop::Broken("a register that is none"));
-        };
-        match register.read(index).cloned() {
+        match self.register_cell(id, index)? {
             Some(value) => self.write(&place, value),
             None => Ok(()),
-        }
-    }
-
-    pub(super) fn register_write(&mut self, id: InstanceId, index: &Expr, value: &Expr) -> Result<(), Stop> {
-        let index = self.eval_number(index)?;
-        let value = self.eval(value)?;
-        self.accessed(id, AccessKind::Write);
-        match self.state.objects.get_mut(id.index()) {
-            Some(Object::Register(register)) => {
-                register.write(index, value);
-                Ok(())
-            }
-            _ => Err(Stop::Broken("a register that is none")),
-        }
-    }
-
-    pub(super) fn count(&mut self, id: InstanceId, index: &Expr) -> Result<(), Stop> {
-        let index = self.eval_number(index)?;
-        let bytes = self.arch.ingress_length;
-        self.accessed(id, AccessKind::Update);
-        match self.state.objects.get_mut(id.index()) {
-            Some(Object::Counter(counter)) => {
-                counter.count(index, bytes);
-                Ok(())
-            }
-            _ => Err(Stop::Broken("a counter that is none")),
         }
     }
 
     /// Out of range the result is left alone.
     pub(super) fn execute_meter(&mut self, id: InstanceId, index: &Expr, result: &Expr) -> Result<(), Stop> {
         let index = self.eval_number(index)?;
-        let bytes = self.arch.ingress_length;
-        self.accessed(id, AccessKind::Update);
-        let now = self.meter_now(id);
-        let colour = match self.state.objects.get_mut(id.index()) {
-            Some(Object::Meter(meters)) => meters.execute(index, bytes, now),
-            _ => return Err(Stop::Broken("a meter that is none")),
-        };
+        let (bytes, now) = (self.arch.ingress_length, self.arch.now);
+        let colour = self.meter(id, index, bytes, GREEN, now)?;
         match colour {
             Some(colour) => self.give(result, u128::from(colour)),
             None => Ok(()),
@@ -230,22 +175,6 @@ impl Machine<'_, V1<'_>> {
             Some((_, colour)) => self.give(result, u128::from(*colour)),
             None => Ok(()),
         }
-    }
-
-    /// The clock as a meter sees it, in microseconds.
-    pub(super) fn meter_now(&mut self, id: InstanceId) -> u64 {
-        let name = self.program.instance(id).control_plane_name.to_string();
-        self.state.read_environment(&Source::MeterNow(name), self.arch.now.as_us())
-    }
-
-    pub(super) fn entry_mut(
-        &mut self,
-        control: ControlId,
-        table: TableId,
-        entry: usize,
-    ) -> Option<&mut Entry> {
-        let table = self.state.tables.get_mut(control, table)?;
-        table.entries.get_index_mut(entry).map(|(_, entry)| entry)
     }
 
     /// Notes the call of a frame extern; what comes of it is done when the control has been left.

@@ -1,6 +1,6 @@
 //! From a queue to the wire.
 
-use super::Switch;
+use super::V1Switch;
 use super::layout::StageName;
 use super::packet::{CloneOrder, Orders, Packet, Waiting};
 use super::stages::Start;
@@ -11,24 +11,24 @@ use base_time::Time;
 use dataplane_api::{DropReason, EgressResult, Output, QueueRecord, Queued};
 use p4_arch::v1model::instance_type;
 
-impl Switch {
+impl V1Switch<'_> {
     /// Egress, then: clone, drop, checksums and deparser, recirculate, send.
     pub(super) fn run_egress(&mut self, mut packet: Packet, queue: QueueRecord, now: Time) -> EgressResult {
-        self.state.trace.turn_to(packet.trace);
+        self.core.state.trace.turn_to(packet.trace);
         self.start_egress(&mut packet, queue, now);
         let life = packet.life.clone();
         let mut result = EgressResult::default();
         let ended = self
             .with_stages(&life, now, |s| s.control(StageName::Egress, &mut packet, Start::Begin).map(drop));
         if let Err(stop) = ended {
-            self.stopped(&stop);
+            self.core.stopped(&stop);
             return result;
         }
         if let Some(order) = packet.orders.clone.take() {
             result.requeued = self.clone_egress(&packet, order);
         }
         if self.layout.get(&packet.standard, "egress_spec") == self.drop_port {
-            self.dropped(DropReason::Egress);
+            self.core.dropped(DropReason::Egress);
             return result;
         }
         let frame = self.with_stages(&life, now, |stages| {
@@ -38,7 +38,7 @@ impl Switch {
         let mut frame = match frame {
             Ok(frame) => frame,
             Err(stop) => {
-                self.stopped(&stop);
+                self.core.stopped(&stop);
                 return result;
             }
         };
@@ -48,10 +48,11 @@ impl Switch {
         match packet.orders.recirculate.take() {
             Some(list) => self.recirculate(packet, frame, list, &mut result),
             None => {
-                self.state
+                self.core
+                    .state
                     .trace
                     .add(|| EventKind::Transmit { port: packet.egress_port, frame: frame.clone() });
-                self.counters.sent += 1;
+                self.core.counters.sent += 1;
                 result.output = Some(Output { port: packet.egress_port, frame });
             }
         }
@@ -59,7 +60,8 @@ impl Switch {
     }
 
     fn start_egress(&mut self, packet: &mut Packet, queue: QueueRecord, now: Time) {
-        let mut read = |source: Source, value: u64| u128::from(self.state.read_environment(&source, value));
+        let mut read =
+            |source: Source, value: u64| u128::from(self.core.state.read_environment(&source, value));
         let waited = now.as_us().saturating_sub(queue.enqueued.as_us());
         let fields = [
             ("egress_global_timestamp", read(Source::EgressTimestamp, now.as_us())),
@@ -78,12 +80,14 @@ impl Switch {
 
     /// The packet as it is at the end of egress; of the metadata only the field list.
     fn clone_egress(&mut self, packet: &Packet, order: CloneOrder) -> Vec<Queued> {
-        let Some(session) = self.traffic.sessions.get(&order.session).copied() else { return vec![] };
-        self.effect("clone", order.session);
+        let Some(session) = self.core.replication.sessions.get(&order.session).copied() else {
+            return vec![];
+        };
+        self.core.effect("clone", order.session);
         let mut copy = packet.clone();
-        copy.metadata = Value::zero(&self.program, &self.layout.metadata);
+        copy.metadata = Value::zero(&self.core.program, &self.layout.metadata);
         self.layout.keep(order.field_list, &packet.metadata, &mut copy.metadata);
-        copy.standard = Value::zero(&self.program, &self.layout.standard);
+        copy.standard = Value::zero(&self.core.program, &self.layout.standard);
         self.layout.set(&mut copy.standard, "instance_type", u128::from(instance_type::EGRESS_CLONE));
         copy.orders = Orders::default();
         let cause = Cause::EgressClone { session: order.session };
@@ -92,10 +96,10 @@ impl Switch {
     }
 
     fn recirculate(&mut self, packet: Packet, frame: Vec<u8>, list: u32, result: &mut EgressResult) {
-        self.effect("recirculate", list);
+        self.core.effect("recirculate", list);
         let from = packet.trace;
         if !packet.life.take() {
-            self.dropped(DropReason::PassLimit);
+            self.core.dropped(DropReason::PassLimit);
             return;
         }
         let mut packet = self.restarted(packet, frame, instance_type::RECIRCULATED, Some(list));

@@ -3,13 +3,15 @@
 use super::layout::Layout;
 use super::packet::{Orders, Packet};
 use crate::access::AccessKind;
+use crate::externs::arg;
 use crate::machine::{Arch, Machine, Stop};
 use crate::objects::Object;
+use crate::objects::meter::GREEN;
 use crate::trace::EventKind;
 use crate::value::Value;
 use base_bits::Bits;
 use base_time::Time;
-use ir::{Call, ControlId, Expr, ExternFunctionId, InstanceId, TableId};
+use ir::{Call, ControlId, ExternFunctionId, InstanceId, TableId};
 
 /// What v1model keeps of a packet while a stage runs.
 pub(super) struct V1<'a> {
@@ -111,7 +113,7 @@ impl Arch for V1<'_> {
         match (object.name.as_str(), method.name.as_str()) {
             ("register", "read") => m.register_read(instance, arg(args, 0)?, arg(args, 1)?),
             ("register", "write") => m.register_write(instance, arg(args, 0)?, arg(args, 1)?),
-            ("counter", "count") => m.count(instance, arg(args, 0)?),
+            ("counter", "count") => m.count(instance, arg(args, 0)?, m.arch.ingress_length),
             ("direct_counter", "count") => Ok(()),
             ("meter", "execute_meter") => m.execute_meter(instance, arg(args, 0)?, arg(args, 1)?),
             ("direct_meter", "read") => m.direct_meter_read(instance, arg(args, 0)?),
@@ -121,35 +123,27 @@ impl Arch for V1<'_> {
         Ok(Value::Void)
     }
 
-    fn table_hit(m: &mut Machine<'_, Self>, control: ControlId, id: TableId, entry: usize) {
-        let Some(table) = m.state.tables.get(control, id) else { return };
+    /// Direct counters count and direct meters answer on every hit, called or not.
+    fn looked_up(m: &mut Machine<'_, Self>, control: ControlId, id: TableId, entry: Option<usize>) {
+        let (Some(entry), Some(table)) = (entry, m.state.tables.get(control, id)) else { return };
+        let entry = (control, id, entry);
         let (counters, meters) = (table.counters, table.meters);
-        let bytes = m.arch.ingress_length;
+        let (bytes, now) = (m.arch.ingress_length, m.arch.now);
         if let Some(counter) = counters {
             m.accessed(counter, AccessKind::Update);
-            if let Some(entry) = m.entry_mut(control, id, entry) {
+            if let Some(entry) = m.entry_mut(entry) {
                 entry.count.count(bytes);
             }
         }
-        if let Some(meter) = meters {
-            m.accessed(meter, AccessKind::Update);
-            let counts_bytes = matches!(m.state.objects.get(meter.index()), Some(Object::DirectMeter(true)));
-            let now = m.meter_now(meter);
-            let units = if counts_bytes { bytes } else { 1 };
-            if let Some(entry) = m.entry_mut(control, id, entry) {
-                let colour = entry.meter.execute(units, now);
-                m.arch.colours.retain(|(instance, _)| *instance != meter);
-                m.arch.colours.push((meter, colour));
-            }
+        if let Some(meter) = meters
+            && let Some(colour) = m.direct_meter(meter, entry, bytes, GREEN, now)
+        {
+            m.arch.colours.retain(|(instance, _)| *instance != meter);
+            m.arch.colours.push((meter, colour));
         }
     }
 
     fn resized(&mut self, bytes: i64) {
         self.length = self.length.saturating_add(bytes);
     }
-}
-
-/// The argument in that position.
-pub(super) fn arg(args: &[Option<Expr>], position: usize) -> Result<&Expr, Stop> {
-    args.get(position).and_then(Option::as_ref).ok_or(Stop::Broken("a missing argument"))
 }

@@ -2,42 +2,43 @@
 //!
 //! Frames run on in the order they were given back, each to the end of its ingress before the next.
 
-use super::Switch;
+use super::V1Switch;
 use super::externs::FrameCall;
 use super::ingress::{Carried, Work};
 use super::layout::StageName;
-use super::packet::{Life, Packet};
+use super::packet::Packet;
 use super::stages::{Ended, Start};
 use crate::access::AccessKind;
 use crate::environment::Source;
+use crate::life::Life;
 use crate::machine::Stop;
 use crate::objects::Object;
 use crate::region::Path;
+use crate::switch::Core;
 use crate::trace::{Cause, EventKind, PacketId};
 use crate::value::Value;
 use base_time::Time;
 use dataplane_api::{DropReason, Emitted, Emitter, FrameExtern, Queued, ResumeAt};
 use ir::InstanceId;
-use std::sync::Arc;
 
-impl Switch {
+impl V1Switch<'_> {
     /// Hands `packet` to the frame extern that it called, and gives what runs on.
     pub(super) fn call_frame_extern(&mut self, mut packet: Packet, call: FrameCall, now: Time) -> Vec<Work> {
         let life = packet.life.clone();
         let frame = match self.with_stages(&life, now, |stages| stages.deparse(&mut packet)) {
             Ok(frame) => frame,
             Err(stop) => {
-                self.stopped(&stop);
+                self.core.stopped(&stop);
                 return vec![];
             }
         };
-        let name = self.program.instance(call.instance).control_plane_name.clone();
-        self.effect("frame extern", name);
+        let name = self.core.program.instance(call.instance).control_plane_name.clone();
+        self.core.effect("frame extern", name);
         let emitted = self.with_frame_extern(call.instance, now, |object, now, out| {
             object.call(&call.method, &call.args, &frame, now, out);
         });
         if !emitted.iter().any(|e| e.carries_on) {
-            self.dropped(DropReason::Absorbed);
+            self.core.dropped(DropReason::Absorbed);
         }
         let mut carried = Some((packet, call.vars));
         let mut more = vec![];
@@ -50,25 +51,20 @@ impl Switch {
         more
     }
 
-    /// When the first timer of a frame extern runs out.
-    pub(super) fn frame_deadline(&self) -> Option<Time> {
-        self.state.objects.iter().filter_map(deadline).min()
-    }
-
     /// Ticks every frame extern whose time has come, the earliest first.
     pub(super) fn frame_tick(&mut self, now: Time) -> Vec<Queued> {
-        let objects = self.state.objects.iter().enumerate();
+        let objects = self.core.state.objects.iter().enumerate();
         let mut due: Vec<(Time, usize)> =
-            objects.filter_map(|(at, o)| deadline(o).filter(|d| *d <= now).map(|d| (d, at))).collect();
+            objects.filter_map(|(at, o)| deadline_of(o).filter(|d| *d <= now).map(|d| (d, at))).collect();
         due.sort_unstable();
         let mut more = vec![];
-        self.state.trace.turn_to(PacketId::default());
+        self.core.state.trace.turn_to(PacketId::default());
         for (_, at) in due {
             let instance = InstanceId::from(at);
-            let name = self.program.instance(instance).control_plane_name.clone();
-            self.state.accesses.add(&name, AccessKind::Update);
+            let name = self.core.program.instance(instance).control_plane_name.clone();
+            self.core.state.accesses.add(&name, AccessKind::Update);
             let emitted = self.with_frame_extern(instance, now, |object, now, out| object.tick(now, out));
-            let life = self.new_life();
+            let life = self.core.new_life();
             for one in emitted {
                 more.extend(self.start_fresh(instance, one, life.clone(), now));
             }
@@ -82,10 +78,10 @@ impl Switch {
         now: Time,
         work: impl FnOnce(&mut dyn FrameExtern, Time, &mut Emitter),
     ) -> Vec<Emitted> {
-        let name = self.program.instance(instance).control_plane_name.to_string();
-        let seen = self.state.read_environment(&Source::FrameNow(name), now.as_ps());
+        let name = self.core.program.instance(instance).control_plane_name.to_string();
+        let seen = self.core.state.read_environment(&Source::FrameNow(name), now.as_ps());
         let mut out = Emitter::default();
-        if let Some(Object::Frame(object)) = self.state.objects.get_mut(instance.index()) {
+        if let Some(Object::Frame(object)) = self.core.state.objects.get_mut(instance.index()) {
             work(object.as_mut(), Time::from_ps(seen), &mut out);
         }
         out.take()
@@ -122,10 +118,10 @@ impl Switch {
     /// A new packet: parsed like one that came in by port 0, without checksum verification.
     fn start_fresh(&mut self, instance: InstanceId, one: Emitted, life: Life, now: Time) -> Option<Work> {
         let mut packet = self.fresh(0, one.frame, life, now);
-        if !self.created(&packet) {
+        if !self.core.created(&packet.life) {
             return None;
         }
-        let from = self.state.trace.packet();
+        let from = self.core.state.trace.packet();
         self.begin(&mut packet, from, Cause::FrameExtern, None);
         let path = self.resume_path(instance, &one.resume)?;
         Some(Work::Fresh(packet, path))
@@ -133,12 +129,12 @@ impl Switch {
 
     /// Where a frame goes on; it is dropped if the program has no such place.
     fn resume_path(&mut self, instance: InstanceId, resume: &ResumeAt) -> Option<Path> {
-        let layout = Arc::clone(&self.layout);
+        let layout = self.layout;
         let path = match resume {
             ResumeAt::AfterCall => layout.regions.after.get(&instance),
             ResumeAt::Region(name) => layout.regions.starts.get(name.as_str()),
         };
-        self.state.trace.add(|| EventKind::Effect {
+        self.core.state.trace.add(|| EventKind::Effect {
             effect: "resume",
             target: match resume {
                 ResumeAt::AfterCall => "behind the call".to_string(),
@@ -146,13 +142,18 @@ impl Switch {
             },
         });
         if path.is_none() {
-            self.dropped(DropReason::UnknownRegion);
+            self.core.dropped(DropReason::UnknownRegion);
         }
         path.cloned()
     }
 }
 
-fn deadline(object: &Object) -> Option<Time> {
+/// When the first timer of a frame extern runs out.
+pub(super) fn deadline(core: &Core) -> Option<Time> {
+    core.state.objects.iter().filter_map(deadline_of).min()
+}
+
+fn deadline_of(object: &Object) -> Option<Time> {
     match object {
         Object::Frame(object) => object.deadline(),
         _ => None,

@@ -1,26 +1,27 @@
 //! From a frame to the end of ingress.
 
-use super::Switch;
+use super::V1Switch;
 use super::layout::StageName;
-use super::packet::{Life, Orders, Packet};
+use super::packet::{Orders, Packet};
 use super::stages::{Ended, Start};
 use crate::environment::Source;
+use crate::life::Life;
 use crate::machine::Stop;
 use crate::region::Path;
 use crate::trace::PacketId;
 use crate::value::Value;
 use base_time::Time;
-use dataplane_api::{DropReason, Port, Queued};
+use dataplane_api::{Port, Queued};
 use p4_arch::v1model::instance_type;
 
-impl Switch {
+impl V1Switch<'_> {
     /// A packet with all metadata zero, as it came by a port or out of a frame extern.
     pub(super) fn fresh(&mut self, port: Port, frame: Vec<u8>, life: Life, now: Time) -> Packet {
-        let program = std::sync::Arc::clone(&self.program);
-        let layout = std::sync::Arc::clone(&self.layout);
+        let program = std::sync::Arc::clone(&self.core.program);
+        let layout = self.layout;
         let length = frame.len() as u64;
         let mut standard = Value::zero(&program, &layout.standard);
-        let timestamp = self.state.read_environment(&Source::IngressTimestamp, now.as_us());
+        let timestamp = self.core.state.read_environment(&Source::IngressTimestamp, now.as_us());
         layout.set(&mut standard, "ingress_port", u128::from(port));
         layout.set(&mut standard, "packet_length", u128::from(length));
         layout.set(&mut standard, "ingress_global_timestamp", u128::from(timestamp));
@@ -50,7 +51,7 @@ impl Switch {
         kind: u32,
         list: Option<u32>,
     ) -> Packet {
-        let (program, layout) = (&self.program, &self.layout);
+        let (program, layout) = (&self.core.program, self.layout);
         let length = frame.len() as u64;
         let mut metadata = Value::zero(program, &layout.metadata);
         layout.keep(list, &old.metadata, &mut metadata);
@@ -81,7 +82,7 @@ impl Switch {
                 Ok(Ended::Done) => self.manage(packet, now, &mut queued),
                 Ok(Ended::Called(call)) => self.call_frame_extern(packet, call, now),
                 Err(stop) => {
-                    self.stopped(&stop);
+                    self.core.stopped(&stop);
                     vec![]
                 }
             };
@@ -91,7 +92,7 @@ impl Switch {
     }
 
     fn run_work(&mut self, work: Work, now: Time) -> (Packet, Result<Ended, Stop>) {
-        self.state.trace.turn_to(work.packet().trace);
+        self.core.state.trace.turn_to(work.packet().trace);
         match work {
             Work::Start(mut packet) => {
                 let life = packet.life.clone();
@@ -141,20 +142,4 @@ pub(super) struct Carried {
     pub(super) path: Path,
     /// The control's variables at the call.
     pub(super) vars: Vec<Value>,
-}
-
-impl Switch {
-    /// Counts a packet that ended before it was done. What breaks a rule of the IR is written to the log too.
-    pub(super) fn stopped(&mut self, stop: &Stop) {
-        let reason = match stop {
-            Stop::ParserLoop => DropReason::ParserLimit,
-            Stop::OutOfFuel => DropReason::StepLimit,
-            Stop::AssertFailed => DropReason::AssertFailed,
-            Stop::Exit | Stop::Reject(_) | Stop::FrameCall(_) | Stop::Broken(_) => DropReason::Internal,
-        };
-        if let Stop::Broken(what) = stop {
-            self.state.log(format!("internal: {what}"));
-        }
-        self.dropped(reason);
-    }
 }

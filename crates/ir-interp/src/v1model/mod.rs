@@ -1,112 +1,98 @@
 //! v1model as `simple_switch` runs it: parser, checksums, ingress, traffic manager, egress, deparser.
 
 mod calls;
-mod device;
+mod check;
 mod egress;
 mod externs;
 mod frames;
 mod ingress;
 mod layout;
-mod packed;
+mod object;
 mod packet;
 mod stages;
-mod tracing;
 mod traffic;
 
-pub use traffic::Session;
-pub(crate) use traffic::{Group, TrafficManager};
+pub(crate) use check::check_call;
+pub(crate) use object::object;
 
-use crate::check;
-use crate::environment::{Environment, PassThrough};
-use crate::plan::Plan;
-use crate::state::State;
-use crate::trace::EventKind;
+use crate::check::check_frame_calls;
+use crate::life::Life;
+use crate::switch::{Core, Pipeline};
+use crate::trace::{Cause, PacketId};
 use base_diag::Diagnostic;
-use base_time::{Rng, Time};
-use dataplane_api::{Counters, DropReason, Registry};
+use base_time::Time;
+use dataplane_api::{EgressResult, Port, QueueRecord, Queued, QueuedPacket};
+use ingress::Work;
 use ir::Program;
 use layout::Layout;
-use packet::{Life, Packet};
+use packet::{Packet, Waiting};
 use stages::Stages;
-use std::sync::Arc;
 
-/// How a device is set up.
-pub struct Options {
-    /// The frame externs it offers.
-    pub registry: Registry,
-    /// Seeds what the program draws by `random`.
-    pub seed: u64,
-    /// Stands between the device and clock, randomness and queues.
-    pub environment: Box<dyn Environment>,
-    /// The port that means "drop".
-    pub drop_port: u32,
-    /// How many passes and copies a received frame and all that comes of it may take.
-    pub pass_limit: u32,
-    /// How many steps (expressions, statements, values copied) they may take together.
-    pub step_limit: u64,
+/// What is worked out once for a program for v1model.
+pub(crate) struct V1Model {
+    layout: Layout,
+    drop_port: u32,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            registry: Registry::default(),
-            seed: 0,
-            environment: Box::new(PassThrough),
-            drop_port: p4_arch::v1model::DROP_PORT,
-            pass_limit: 4096,
-            step_limit: 4_000_000,
+impl V1Model {
+    pub(crate) fn new(program: &Program, drop_port: u32) -> Result<V1Model, Vec<Diagnostic>> {
+        let layout = Layout::new(program)?;
+        check_frame_calls(program, layout.ingress, &layout.regions)?;
+        Ok(V1Model { layout, drop_port })
+    }
+
+    fn on<'c>(&'c self, core: &'c mut Core) -> V1Switch<'c> {
+        V1Switch { core, layout: &self.layout, drop_port: self.drop_port }
+    }
+}
+
+impl Pipeline for V1Model {
+    fn ingress(&self, core: &mut Core, port: Port, frame: &[u8], now: Time) -> Vec<Queued> {
+        let life = core.new_life();
+        let mut switch = self.on(core);
+        let mut packet = switch.fresh(port, frame.to_vec(), life, now);
+        switch.begin(&mut packet, PacketId::default(), Cause::Received, Some(port));
+        switch.run_ingress(vec![Work::Start(packet)], now)
+    }
+
+    fn egress(&self, core: &mut Core, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
+        match packet.packet.downcast::<Waiting>() {
+            Ok(waiting) => self.on(core).run_egress(waiting.packet, queue, now),
+            Err(_) => EgressResult::default(),
         }
     }
+
+    fn resume(&self, core: &mut Core, packet: QueuedPacket, now: Time) -> Vec<Queued> {
+        match packet.downcast::<Waiting>() {
+            Ok(waiting) => self.on(core).run_ingress(vec![Work::Start(waiting.packet)], now),
+            Err(_) => vec![],
+        }
+    }
+
+    fn deadline(&self, core: &Core) -> Option<Time> {
+        frames::deadline(core)
+    }
+
+    fn tick(&self, core: &mut Core, now: Time) -> Vec<Queued> {
+        self.on(core).frame_tick(now)
+    }
 }
 
-/// A device that runs a v1model program.
-pub struct Switch {
-    pub(crate) program: Arc<Program>,
-    plan: Arc<Plan>,
-    layout: Arc<Layout>,
-    pub(crate) state: State,
-    pub(crate) traffic: TrafficManager,
-    pub(crate) counters: Counters,
+/// A device at work.
+struct V1Switch<'c> {
+    core: &'c mut Core,
+    layout: &'c Layout,
     drop_port: u32,
-    pass_limit: u32,
-    step_limit: u64,
 }
 
-impl Switch {
-    /// A device that has received nothing yet. What it cannot run it refuses here, never at packet time.
-    pub fn new(program: Arc<Program>, options: Options) -> Result<Switch, Vec<Diagnostic>> {
-        check::check(&program)?;
-        let layout = Layout::new(&program)?;
-        check::check_frame_calls(&program, layout.ingress, &layout.regions)?;
-        let (tables, value_sets, objects) = crate::build::build(&program, &options.registry)?;
-        let rng = Rng::new(options.seed).split("random");
-        Ok(Switch {
-            plan: Arc::new(Plan::new(&program)),
-            layout: Arc::new(layout),
-            state: State::new(tables, value_sets, objects, options.environment, rng),
-            traffic: TrafficManager::default(),
-            counters: Counters::default(),
-            drop_port: options.drop_port,
-            pass_limit: options.pass_limit,
-            step_limit: options.step_limit,
-            program,
-        })
-    }
-
-    /// What a new frame may take.
-    fn new_life(&self) -> Life {
-        Life::new(self.pass_limit, self.step_limit)
-    }
-
+impl V1Switch<'_> {
     /// Does `work` with the stages of the device, on the budget of a packet.
     fn with_stages<T>(&mut self, life: &Life, now: Time, work: impl FnOnce(&mut Stages) -> T) -> T {
-        let (program, plan, layout) =
-            (Arc::clone(&self.program), Arc::clone(&self.plan), Arc::clone(&self.layout));
         let mut stages = Stages {
-            program: &program,
-            plan: &plan,
-            layout: &layout,
-            state: &mut self.state,
+            program: &self.core.program,
+            plan: &self.core.plan,
+            layout: self.layout,
+            state: &mut self.core.state,
             now,
             drop_port: self.drop_port,
             fuel: life.steps(),
@@ -116,19 +102,8 @@ impl Switch {
         result
     }
 
-    fn dropped(&mut self, reason: DropReason) {
-        self.state.trace.add(|| EventKind::Drop { reason });
-        *self.counters.dropped.entry(reason).or_default() += 1;
-    }
-
-    /// How many of `packet`'s kind may go on: counts a new packet, and its end if its life is used up.
-    fn created(&mut self, packet: &Packet) -> bool {
-        self.counters.created += 1;
-        let alive = packet.life.take();
-        if !alive {
-            self.effect("no copy", "the packet has used up its passes and copies");
-            *self.counters.dropped.entry(DropReason::PassLimit).or_default() += 1;
-        }
-        alive
+    /// `packet` comes into being: see [`Core::begin`].
+    fn begin(&mut self, packet: &mut Packet, from: PacketId, cause: Cause, port: Option<Port>) {
+        packet.trace = self.core.begin(from, cause, port, packet.length.max(0) as u64);
     }
 }

@@ -1,10 +1,9 @@
 //! A packet on its way through the device.
 
+use crate::life::Life;
 use crate::trace::PacketId;
 use crate::value::Value;
 use dataplane_api::Port;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// A packet between stages.
 #[derive(Clone)]
@@ -46,37 +45,6 @@ pub(super) struct CloneOrder {
     pub(super) session: u32,
     /// `None` keeps no metadata.
     pub(super) field_list: Option<u32>,
-}
-
-/// What a received frame and all that came of it may still take: passes, copies, steps. Shared by them all.
-#[derive(Clone, Debug)]
-pub(super) struct Life(Arc<Budget>);
-
-#[derive(Debug)]
-struct Budget {
-    passes: AtomicU32,
-    steps: AtomicU64,
-}
-
-impl Life {
-    pub(super) fn new(passes: u32, steps: u64) -> Life {
-        Life(Arc::new(Budget { passes: AtomicU32::new(passes), steps: AtomicU64::new(steps) }))
-    }
-
-    /// Takes a pass or copy; false if none is left.
-    pub(super) fn take(&self) -> bool {
-        self.0.passes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
-    }
-
-    /// How many steps are left.
-    pub(super) fn steps(&self) -> u64 {
-        self.0.steps.load(Ordering::Relaxed)
-    }
-
-    /// Says how many steps are left after some were made.
-    pub(super) fn set_steps(&self, left: u64) {
-        self.0.steps.store(left, Ordering::Relaxed);
-    }
 }
 
 /// A packet that waits: for egress, or to start again.

@@ -1,54 +1,16 @@
-//! The traffic manager: what is done with a packet at the end of ingress, in `simple_switch`'s order, and the
-//! sessions and groups that the control plane sets up for it.
+//! The traffic manager: what is done with a packet at the end of ingress, in `simple_switch`'s order.
 
-use super::Switch;
+use super::V1Switch;
 use super::ingress::Work;
 use super::packet::{CloneOrder, Orders, Packet, Waiting};
+use crate::replication::Session;
 use crate::trace::Cause;
 use crate::value::Value;
 use base_time::Time;
 use dataplane_api::{DropReason, Port, Queued, Replica};
 use p4_arch::v1model::instance_type;
-use std::collections::BTreeMap;
 
-/// What the control plane sets up for replication.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct TrafficManager {
-    pub(crate) groups: BTreeMap<u32, Group>,
-    pub(crate) sessions: BTreeMap<u32, Session>,
-    /// Multicast nodes by their handle: replica id and ports.
-    pub(crate) nodes: Vec<(u16, Vec<Port>)>,
-}
-
-/// A multicast group.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct Group {
-    /// Port and replica id, in the order of replication.
-    pub(crate) members: Vec<(Port, u16)>,
-    /// Handles of nodes, whose ports come behind.
-    pub(crate) nodes: Vec<usize>,
-}
-
-impl TrafficManager {
-    /// Port and replica id of every copy for a group, in order.
-    fn members(&self, group: u32) -> Vec<(Port, u16)> {
-        let Some(group) = self.groups.get(&group) else { return vec![] };
-        let nodes = group.nodes.iter().filter_map(|node| self.nodes.get(*node));
-        let of_nodes = nodes.flat_map(|(rid, ports)| ports.iter().map(|port| (*port, *rid)));
-        group.members.iter().copied().chain(of_nodes).collect()
-    }
-}
-
-/// Where the clones of a session go: to both if both are set.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Session {
-    /// To a port.
-    pub port: Option<Port>,
-    /// To a multicast group.
-    pub group: Option<u32>,
-}
-
-impl Switch {
+impl V1Switch<'_> {
     /// The effects asked for in ingress: clone, then resubmit, multicast, drop or unicast. Gives what starts
     /// again.
     pub(super) fn manage(&mut self, mut packet: Packet, now: Time, queued: &mut Vec<Queued>) -> Vec<Work> {
@@ -60,7 +22,7 @@ impl Switch {
         }
         let group = self.layout.get(&packet.standard, "mcast_grp");
         if group != 0 {
-            self.effect("multicast", group);
+            self.core.effect("multicast", group);
             self.layout.set(&mut packet.standard, "instance_type", u128::from(instance_type::REPLICATED));
             packet.orders = Orders::default();
             queued.extend(self.replicate(packet, group, true));
@@ -68,10 +30,10 @@ impl Switch {
         }
         let port = self.layout.get(&packet.standard, "egress_spec");
         if port == self.drop_port {
-            self.dropped(DropReason::Ingress);
+            self.core.dropped(DropReason::Ingress);
             return vec![];
         }
-        self.effect("unicast", port);
+        self.core.effect("unicast", port);
         self.layout.set(&mut packet.standard, "instance_type", u128::from(instance_type::NORMAL));
         queued.push(self.enqueue(packet, port));
         vec![]
@@ -79,20 +41,22 @@ impl Switch {
 
     /// The packet as it entered this pass, parsed again; of the metadata only the field list.
     fn clone_ingress(&mut self, packet: &Packet, order: CloneOrder, now: Time) -> Vec<Queued> {
-        let Some(session) = self.traffic.sessions.get(&order.session).copied() else { return vec![] };
-        self.effect("clone", order.session);
+        let Some(session) = self.core.replication.sessions.get(&order.session).copied() else {
+            return vec![];
+        };
+        self.core.effect("clone", order.session);
         let original = packet.clone();
         let frame = packet.frame.clone();
         let mut copy = self.restarted(original, frame, instance_type::INGRESS_CLONE, None);
         self.layout.set(&mut copy.standard, "ingress_port", u128::from(packet.ingress_port));
         let cause = Cause::IngressClone { session: order.session };
         self.begin(&mut copy, packet.trace, cause, session.port);
-        self.state.trace.turn_to(copy.trace);
+        self.core.state.trace.turn_to(copy.trace);
         let _ = self.with_stages(&packet.life, now, |stages| stages.parse(&mut copy));
-        self.state.trace.turn_to(packet.trace);
-        copy.metadata = Value::zero(&self.program, &self.layout.metadata);
+        self.core.state.trace.turn_to(packet.trace);
+        copy.metadata = Value::zero(&self.core.program, &self.layout.metadata);
         self.layout.keep(order.field_list, &packet.metadata, &mut copy.metadata);
-        copy.standard = Value::zero(&self.program, &self.layout.standard);
+        copy.standard = Value::zero(&self.core.program, &self.layout.standard);
         self.layout.set(&mut copy.standard, "instance_type", u128::from(instance_type::INGRESS_CLONE));
         copy.length = copy.ingress_length as i64;
         copy.orders = Orders::default();
@@ -106,7 +70,7 @@ impl Switch {
             queued.extend(self.replicate(copy.clone(), group, false));
         }
         if let Some(port) = session.port
-            && self.created(&copy)
+            && self.core.created(&copy.life)
         {
             queued.push(self.enqueue(copy, port));
         }
@@ -114,9 +78,9 @@ impl Switch {
     }
 
     fn resubmit(&mut self, packet: Packet, list: u32) -> Option<Work> {
-        self.effect("resubmit", list);
+        self.core.effect("resubmit", list);
         if !packet.life.take() {
-            self.dropped(DropReason::PassLimit);
+            self.core.dropped(DropReason::PassLimit);
             return None;
         }
         let frame = packet.frame.clone();
@@ -129,13 +93,13 @@ impl Switch {
     /// A copy for each member of a group. `is_packet` says that the packet itself ends here: then one of the
     /// copies is not new, and without a member it is dropped.
     fn replicate(&mut self, packet: Packet, group: u32, is_packet: bool) -> Vec<Queued> {
-        let members = self.traffic.members(group);
+        let members = self.core.replication.members(group);
         if members.is_empty() && is_packet {
-            self.dropped(DropReason::NoReplica);
+            self.core.dropped(DropReason::NoReplica);
         }
         let mut queued = vec![];
         for (position, (port, rid)) in members.into_iter().enumerate() {
-            if (position > 0 || !is_packet) && !self.created(&packet) {
+            if (position > 0 || !is_packet) && !self.core.created(&packet.life) {
                 continue;
             }
             let mut copy = packet.clone();

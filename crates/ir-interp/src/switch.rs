@@ -1,0 +1,225 @@
+//! The switch as a device that a driver runs: what every architecture has, and the pipeline that makes the
+//! difference.
+
+use crate::check;
+use crate::environment::{Environment, PassThrough};
+use crate::life::Life;
+use crate::machine::Stop;
+use crate::plan::Plan;
+
+use crate::replication::Replication;
+use crate::state::State;
+use crate::trace::{Cause, EventKind, PacketId};
+use crate::v1model::V1Model;
+use crate::value::Value;
+use base_bits::Bits;
+use base_diag::Diagnostic;
+use base_diag::codes::elaborate::ARCHITECTURE;
+use base_time::{Rng, Time};
+use dataplane_api::{
+    Counters, Device, DropReason, EgressResult, EntryError, Output, Port, QueueRecord, Queued, QueuedPacket,
+    Registry,
+};
+use ir::{Arch, Program};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How a device is set up.
+pub struct Options {
+    /// The frame externs it offers.
+    pub registry: Registry,
+    /// Seeds what the program draws by `random`.
+    pub seed: u64,
+    /// Stands between the device and clock, randomness and queues.
+    pub environment: Box<dyn Environment>,
+    /// The port that means "drop", where a port means it.
+    pub drop_port: u32,
+    /// How many passes and copies a received frame and all that comes of it may take.
+    pub pass_limit: u32,
+    /// How many steps (expressions, statements, values copied) they may take together.
+    pub step_limit: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            registry: Registry::default(),
+            seed: 0,
+            environment: Box::new(PassThrough),
+            drop_port: p4_arch::v1model::DROP_PORT,
+            pass_limit: 4096,
+            step_limit: 4_000_000,
+        }
+    }
+}
+
+/// A device that runs a program for v1model or PSA.
+pub struct Switch {
+    pub(crate) core: Core,
+    pipeline: Box<dyn Pipeline>,
+}
+
+/// What a device of any architecture keeps.
+pub(crate) struct Core {
+    pub(crate) program: Arc<Program>,
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) state: State,
+    pub(crate) replication: Replication,
+    pub(crate) counters: Counters,
+    pass_limit: u32,
+    step_limit: u64,
+}
+
+/// The way of a packet through an architecture. What it keeps is in the [`Core`].
+pub(crate) trait Pipeline: Send {
+    /// A frame came in by a port: see [`Device::ingress`].
+    fn ingress(&self, core: &mut Core, port: Port, frame: &[u8], now: Time) -> Vec<Queued>;
+
+    /// See [`Device::egress`].
+    fn egress(&self, core: &mut Core, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult;
+
+    /// See [`Device::resume`].
+    fn resume(&self, core: &mut Core, packet: QueuedPacket, now: Time) -> Vec<Queued>;
+
+    /// See [`Device::deadline`].
+    fn deadline(&self, core: &Core) -> Option<Time>;
+
+    /// See [`Device::tick`].
+    fn tick(&self, core: &mut Core, now: Time) -> Vec<Queued>;
+}
+
+impl Switch {
+    /// A device that has received nothing yet. What it cannot run it refuses here, never at packet time.
+    pub fn new(program: Arc<Program>, options: Options) -> Result<Switch, Vec<Diagnostic>> {
+        let pipeline: Box<dyn Pipeline>;
+        let objects: crate::build::MakeObject;
+        match program.arch {
+            Arch::V1Model(_) => {
+                check::check(&program, crate::v1model::check_call)?;
+                pipeline = Box::new(V1Model::new(&program, options.drop_port)?);
+                objects = crate::v1model::object;
+            }
+            _ => return Err(vec![not_run(&program)]),
+        }
+        let (tables, value_sets, objects) = crate::build::build(&program, &options.registry, objects)?;
+        let rng = Rng::new(options.seed).split("random");
+        let core = Core {
+            plan: Arc::new(Plan::new(&program)),
+            state: State::new(tables, value_sets, objects, options.environment, rng),
+            replication: Replication::default(),
+            counters: Counters::default(),
+            pass_limit: options.pass_limit,
+            step_limit: options.step_limit,
+            program,
+        };
+        Ok(Switch { core, pipeline })
+    }
+
+    /// Runs a frame and all that comes of it to the end at one moment.
+    pub fn process(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Output> {
+        let queued = self.ingress(port, frame, now);
+        self.drain(queued, now)
+    }
+
+    /// Reads one cell of a register, whatever its type.
+    pub fn register_value(&self, name: &str, index: u64) -> Result<&Value, EntryError> {
+        crate::control_plane::register_cell(&self.core.program, &self.core.state, name, index)
+    }
+}
+
+fn not_run(program: &Program) -> Diagnostic {
+    let what = format!("programs for `{}` cannot be run yet", program.main.name);
+    Diagnostic::error(ARCHITECTURE, what).note("what runs is v1model's `V1Switch` and PSA's `PSA_Switch`")
+}
+
+impl Device for Switch {
+    fn ingress(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Queued> {
+        self.core.counters.received += 1;
+        self.pipeline.ingress(&mut self.core, port, frame, now)
+    }
+
+    fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
+        self.pipeline.egress(&mut self.core, packet, queue, now)
+    }
+
+    fn resume(&mut self, packet: QueuedPacket, now: Time) -> Vec<Queued> {
+        self.pipeline.resume(&mut self.core, packet, now)
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.pipeline.deadline(&self.core)
+    }
+
+    fn tick(&mut self, now: Time) -> Vec<Queued> {
+        self.pipeline.tick(&mut self.core, now)
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.core.counters
+    }
+
+    fn register_read(&self, name: &str, index: u64) -> Result<Bits, EntryError> {
+        self.register_value(name, index)?.to_key().ok_or_else(|| EntryError {
+            message: format!("the cells of register `{name}` are no numbers"),
+            help: None,
+        })
+    }
+
+    fn state(&self) -> BTreeMap<String, Vec<u8>> {
+        crate::snapshot::snapshot(&self.core.program, &self.core.state)
+    }
+}
+
+impl Core {
+    /// What a new frame may take.
+    pub(crate) fn new_life(&self) -> Life {
+        Life::new(self.pass_limit, self.step_limit)
+    }
+
+    /// A packet ended inside.
+    pub(crate) fn dropped(&mut self, reason: DropReason) {
+        self.state.trace.add(|| EventKind::Drop { reason });
+        *self.counters.dropped.entry(reason).or_default() += 1;
+    }
+
+    /// Counts a new packet; false if its life is used up, and then its end is counted too.
+    pub(crate) fn created(&mut self, life: &Life) -> bool {
+        self.counters.created += 1;
+        let alive = life.take();
+        if !alive {
+            self.effect("no copy", "the packet has used up its passes and copies");
+            *self.counters.dropped.entry(DropReason::PassLimit).or_default() += 1;
+        }
+        alive
+    }
+
+    /// Counts a packet that ended before it was done. What breaks a rule of the IR is written to the log too.
+    pub(crate) fn stopped(&mut self, stop: &Stop) {
+        let reason = match stop {
+            Stop::ParserLoop => DropReason::ParserLimit,
+            Stop::OutOfFuel => DropReason::StepLimit,
+            Stop::AssertFailed => DropReason::AssertFailed,
+            Stop::Exit | Stop::Reject(_) | Stop::FrameCall(_) | Stop::Broken(_) => DropReason::Internal,
+        };
+        if let Stop::Broken(what) = stop {
+            self.state.log(format!("internal: {what}"));
+        }
+        self.dropped(reason);
+    }
+
+    /// A packet of `bytes` comes into being, made of `from`; `port` is that by which it came in or, for a copy,
+    /// will go out. Gives its number in the trace.
+    pub(crate) fn begin(&mut self, from: PacketId, cause: Cause, port: Option<Port>, bytes: u64) -> PacketId {
+        let trace = &mut self.state.trace;
+        let packet = trace.new_packet();
+        let before = trace.turn_to(packet);
+        trace.add(|| EventKind::Begin { from, cause, port, bytes });
+        trace.turn_to(before);
+        packet
+    }
+
+    /// The traffic manager or a frame extern does something with the packet whose steps are being told.
+    pub(crate) fn effect(&mut self, effect: &'static str, target: impl ToString) {
+        self.state.trace.add(|| EventKind::Effect { effect, target: target.to_string() });
+    }
+}
