@@ -10,6 +10,8 @@ pub mod generate;
 pub mod mutants;
 pub mod network;
 mod prove;
+pub mod same;
 
 pub use case::{Case, Part, SetupError, link};
 pub use prove::{Difference, Effort, Failure, Tried, prove};
+pub use same::{SameEffort, Unlike, same};

@@ -23,4 +23,6 @@ codes! {
     STATIC_ASSERT = 0310,
     /// A program that P4 source for v1model cannot say.
     NOT_PRINTABLE = 0311,
+    /// A program that grows beyond bounds when its calls are inlined.
+    INLINED_TOO_LARGE = 0320,
 }

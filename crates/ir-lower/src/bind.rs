@@ -1,0 +1,254 @@
+//! Parameters where a call is replaced by the callee's code: each stands for its argument where that is exact, and is a
+//! copy where not (P4-16 §6.8).
+//!
+//! A place may stand for an `inout` or `out` parameter if nothing else that the callee can reach is a part of it; for
+//! an `in` parameter if nothing in it is written meanwhile. Fields of headers are copied where the callee hands the
+//! parameter to an extern: hashes and checksums leave fields of invalid headers out, but not variables.
+
+use crate::places::{Place, Writes, constant_index, is_fixed, read_by};
+use crate::substitute::Substitution;
+use crate::{make, walk};
+use ir::{
+    BinaryOp, Callee, Const, Direction, ErrorId, Expr, ExprKind, Program, Stmt, StmtKind, Type, Var, VarId,
+    VarKind, visit,
+};
+use std::collections::BTreeSet;
+
+/// `error.StackOutOfBounds`, which core.p4 declares in this position.
+const STACK_OUT_OF_BOUNDS: ErrorId = ErrorId(3);
+
+/// What is called.
+pub(crate) struct Target<'a> {
+    pub(crate) params: &'a [VarId],
+    pub(crate) vars: &'a [Var],
+    /// What its code reads and writes of the caller's variables, other than by parameters.
+    pub(crate) reads: Vec<Place>,
+    pub(crate) writes: Writes,
+    /// Its parameters that stand in arguments of externs.
+    pub(crate) shown: BTreeSet<VarId>,
+}
+
+impl<'a> Target<'a> {
+    /// A callee that sees nothing of its caller.
+    pub(crate) fn apart(params: &'a [VarId], vars: &'a [Var], code: &[&[Stmt]]) -> Target<'a> {
+        let shown = code.iter().flat_map(|stmts| shown(stmts)).collect();
+        Target { params, vars, reads: vec![], writes: Writes::default(), shown }
+    }
+}
+
+/// Variables in arguments of externs.
+pub(crate) fn shown(stmts: &[Stmt]) -> BTreeSet<VarId> {
+    let mut found = BTreeSet::new();
+    let mut call = |call: &ir::Call| {
+        if matches!(call.callee, Callee::ExternFunction(_) | Callee::Method(..) | Callee::ParamMethod(..)) {
+            visit::call_exprs(call, &mut |arg| {
+                visit::subexprs(arg, &mut |e| {
+                    if let ExprKind::Var(var) = e.kind {
+                        found.insert(var);
+                    }
+                });
+            });
+        }
+    };
+    walk::all_stmts(stmts, &mut |stmt| {
+        if let StmtKind::Call(c) = &stmt.kind {
+            call(c);
+        }
+        walk::own_exprs(stmt, &mut |expr| {
+            visit::subexprs(expr, &mut |e| {
+                if let ExprKind::Call(c) = &e.kind {
+                    call(c);
+                }
+            });
+        });
+    });
+    found
+}
+
+/// What runs around the callee's code.
+#[derive(Default)]
+pub(crate) struct Bound {
+    pub(crate) before: Vec<Stmt>,
+    pub(crate) after: Vec<Stmt>,
+}
+
+/// Where the callee's code goes.
+pub(crate) struct Caller<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) vars: &'a mut Vec<Var>,
+    /// Where copies are declared, if not before the code.
+    pub(crate) locals: Option<&'a mut Vec<Stmt>>,
+    /// Every parameter is a copy.
+    pub(crate) copy_all: bool,
+}
+
+impl Caller<'_> {
+    /// Says in `subst` what each parameter of `callee` stands for. A parameter that stands for something there already
+    /// is a variable that was made before.
+    pub(crate) fn bind(&mut self, callee: &Target, args: &[Option<Expr>], subst: &mut Substitution) -> Bound {
+        let mut bound = Bound::default();
+        let mut zeroed = vec![];
+        let written = written_args(callee, args);
+        for (at, (param, arg)) in callee.params.iter().zip(args).enumerate() {
+            let Some(var) = callee.vars.get(param.index()) else { continue };
+            let Some(arg) = arg else {
+                self.copy(*param, var, None, subst, &mut bound.before);
+                continue;
+            };
+            let direction = match var.kind {
+                VarKind::Param(direction) => direction,
+                VarKind::Local => Direction::In,
+            };
+            if matches!(var.ty, Type::Extern(_)) {
+                subst.set(*param, arg.clone());
+                continue;
+            }
+            let is_back = matches!(direction, Direction::Out | Direction::InOut);
+            if self.may_stand(callee, *param, at, arg, is_back, &written) {
+                subst.set(*param, arg.clone());
+                if direction == Direction::Out {
+                    make::zero_place(self.program, self.vars, arg, &mut zeroed);
+                }
+            } else if is_back {
+                let mut place = arg.clone();
+                self.settle(&mut place, &mut bound.before);
+                let init = (direction == Direction::InOut).then(|| place.clone());
+                let kept = self.copy(*param, var, init, subst, &mut bound.before);
+                bound.after.push(make::assign(place, kept, arg.span));
+            } else {
+                self.copy(*param, var, Some(arg.clone()), subst, &mut bound.before);
+            }
+        }
+        bound.before.append(&mut zeroed);
+        bound
+    }
+
+    fn may_stand(
+        &self,
+        callee: &Target,
+        param: VarId,
+        at: usize,
+        arg: &Expr,
+        is_back: bool,
+        written: &[(usize, Place)],
+    ) -> bool {
+        if matches!(arg.kind, ExprKind::Const(_)) {
+            return !is_back && !self.copy_all;
+        }
+        let Some(place) = Place::of(arg) else { return false };
+        let others = written.iter().any(|(other, p)| *other != at && p.overlaps(&place));
+        let reached =
+            callee.writes.touches(&place) || is_back && callee.reads.iter().any(|read| read.overlaps(&place));
+        let hides = callee.shown.contains(&param) && in_header(self.program, arg);
+        is_fixed(arg) && !others && !reached && !hides && !self.copy_all
+    }
+
+    /// A variable for `param`, starting with `init` or zero.
+    fn copy(
+        &mut self,
+        param: VarId,
+        var: &Var,
+        init: Option<Expr>,
+        subst: &mut Substitution,
+        before: &mut Vec<Stmt>,
+    ) -> Expr {
+        let span = init.as_ref().map_or(var.span, |init| init.span);
+        let known = match subst.get(param) {
+            Some(Expr { kind: ExprKind::Var(known), .. }) => Some(*known),
+            _ => None,
+        };
+        let id = known.unwrap_or_else(|| {
+            self.vars.push(Var { kind: VarKind::Local, ..var.clone() });
+            VarId::from(self.vars.len() - 1)
+        });
+        let kept = make::var(self.vars, id, span);
+        subst.set(param, kept.clone());
+        match &mut self.locals {
+            None => before.push(make::declare(id, init, span)),
+            Some(locals) => {
+                if known.is_none() {
+                    locals.push(make::declare(id, None, span));
+                }
+                match init {
+                    Some(init) => before.push(make::assign(kept.clone(), init, span)),
+                    None => make::zero_place(self.program, self.vars, &kept, before),
+                }
+            }
+        }
+        kept
+    }
+
+    /// Works out the indices of a place once.
+    pub(crate) fn settle(&mut self, place: &mut Expr, before: &mut Vec<Stmt>) {
+        let span = place.span;
+        match &mut place.kind {
+            ExprKind::Field(base, _) | ExprKind::Slice { base, .. } => self.settle(base, before),
+            ExprKind::Index(base, index) | ExprKind::SlicePlus { base, start: index, .. } => {
+                self.settle(base, before);
+                if constant_index(index).is_none() {
+                    **index = self.keep(index.as_ref().clone(), before);
+                }
+            }
+            ExprKind::Next(stack) | ExprKind::Last(stack) => {
+                self.settle(stack, before);
+                let stack = stack.as_ref().clone();
+                let is_next = matches!(place.kind, ExprKind::Next(_));
+                let last = ExprKind::LastIndex(Box::new(stack.clone()));
+                let mut index = Expr { kind: last, ty: Type::Bit(32), span };
+                if is_next {
+                    index = make::binary(BinaryOp::Add, index, make::bits(32, 1, span), Type::Bit(32));
+                }
+                let index = self.keep(index, before);
+                before.push(in_bounds(&stack, &index));
+                place.kind = ExprKind::Index(Box::new(stack), Box::new(index));
+            }
+            _ => {}
+        }
+    }
+
+    fn keep(&mut self, value: Expr, before: &mut Vec<Stmt>) -> Expr {
+        let span = value.span;
+        let kept = make::local(self.vars, "index", value.ty.clone(), span);
+        before.push(make::declare(kept, Some(value), span));
+        make::var(self.vars, kept, span)
+    }
+}
+
+/// `verify(index < size, error.StackOutOfBounds);`
+fn in_bounds(stack: &Expr, index: &Expr) -> Stmt {
+    let span = index.span;
+    let size = if let Type::Stack(_, size) = &stack.ty { *size } else { 0 };
+    let good = make::binary(BinaryOp::Lt, index.clone(), make::bits(32, u128::from(size), span), Type::Bool);
+    let error = ExprKind::Const(Const::Error(STACK_OUT_OF_BOUNDS));
+    Stmt { kind: StmtKind::Verify(good, Expr { kind: error, ty: Type::Error, span }), span }
+}
+
+/// The places of arguments that are copied back, with their positions.
+fn written_args(callee: &Target, args: &[Option<Expr>]) -> Vec<(usize, Place)> {
+    let mut found = vec![];
+    for (at, (param, arg)) in callee.params.iter().zip(args).enumerate() {
+        let kind = callee.vars.get(param.index()).map(|var| var.kind);
+        if let (Some(VarKind::Param(Direction::Out | Direction::InOut)), Some(arg)) = (kind, arg) {
+            found.extend(Place::of(arg).map(|place| (at, place)));
+        }
+    }
+    found
+}
+
+/// True if `expr` is a part of a header.
+fn in_header(program: &Program, expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Field(base, _) => program.is_header(&base.ty) || in_header(program, base),
+        ExprKind::Index(base, _) | ExprKind::Slice { base, .. } => in_header(program, base),
+        _ => false,
+    }
+}
+
+/// The places that code reads or mentions.
+pub(crate) fn mentioned(stmts: &[Stmt]) -> Vec<Place> {
+    let mut found = vec![];
+    walk::all_stmts(stmts, &mut |stmt| {
+        walk::own_exprs(stmt, &mut |expr| read_by(expr, &mut |place| found.push(place)));
+    });
+    found
+}

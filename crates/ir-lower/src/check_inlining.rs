@@ -1,0 +1,265 @@
+//! Whether everything that a program calls can be put in the place of its calls.
+//!
+//! Calls do not recurse, but `f` may call `g` twice, which calls `h` twice, and so on: inlining may double the program
+//! with each level. What would become larger than the limits is refused.
+
+use crate::order::callees_first;
+use crate::walk;
+use base_diag::codes::elaborate as codes;
+use base_diag::{Diagnostic, Span};
+use ir::{Block, Callee, Expr, Program, Stmt, StmtKind, Transition, visit};
+use std::collections::BTreeMap;
+
+/// The most statements and expressions of a program when everything is inlined.
+const MAX_SIZE: u64 = 1 << 20;
+/// The most levels of nesting.
+const MAX_DEPTH: u64 = 400;
+
+/// Refuses programs that grow too much by inlining, and blocks that belong to two stages.
+pub fn check_inlining(program: &Program) -> Result<(), Vec<Diagnostic>> {
+    let units = Units::of(program);
+    let mut problems = vec![];
+    let mut total = 0u64;
+    let called: Vec<bool> = units.called();
+    for (at, measure) in units.measured().into_iter().enumerate() {
+        if measure.depth > MAX_DEPTH {
+            problems.push(too_large(
+                units.all[at].span,
+                format!("with its calls it nests {} deep", measure.depth),
+            ));
+        } else if !called[at] {
+            total = total.saturating_add(measure.size);
+            if measure.size > MAX_SIZE {
+                let (at, size) = units.blame(at);
+                problems.push(too_large(
+                    at,
+                    format!("with everything it calls it has {size} statements and expressions"),
+                ));
+            }
+        }
+    }
+    if problems.is_empty() && total > MAX_SIZE {
+        problems.push(too_large(Span::NONE, format!("it has {total} statements and expressions")));
+    }
+    problems.extend(units.shared(program));
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
+}
+
+fn too_large(span: Span, why: String) -> Diagnostic {
+    Diagnostic::error(codes::INLINED_TOO_LARGE, "too large with all calls inlined")
+        .at(span, why)
+        .note(format!("at most {MAX_SIZE} statements and expressions, nested at most {MAX_DEPTH} deep"))
+        .help("call it from fewer places")
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Name {
+    Function(usize),
+    Parser(usize),
+    Control(usize),
+    Action(usize, usize),
+}
+
+/// A unit's name and place, its lists of statements, and the expressions beside them.
+type Code<'p> = (Name, Span, Vec<&'p [Stmt]>, Vec<&'p Expr>);
+
+struct Unit {
+    name: Name,
+    span: Span,
+    own: Measure,
+    /// By position in the list, one for each call.
+    calls: Vec<usize>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Measure {
+    size: u64,
+    depth: u64,
+}
+
+struct Units {
+    all: Vec<Unit>,
+}
+
+impl Units {
+    fn of(program: &Program) -> Units {
+        let mut named: Vec<Code<'_>> = vec![];
+        for (at, function) in program.functions.iter().enumerate() {
+            named.push((Name::Function(at), function.span, vec![&function.body.stmts], vec![]));
+        }
+        for (at, parser) in program.parsers.iter().enumerate() {
+            let lists = parser.states.iter().map(|s| s.stmts.as_slice()).chain([parser.locals.as_slice()]);
+            let selects = parser.states.iter().flat_map(|state| match &state.transition {
+                Transition::Select(select) => select.exprs.as_slice(),
+                Transition::Goto(_) => &[],
+            });
+            named.push((Name::Parser(at), parser.span, lists.collect(), selects.collect()));
+        }
+        for (at, control) in program.controls.iter().enumerate() {
+            for (number, action) in control.actions.iter().enumerate() {
+                named.push((Name::Action(at, number), action.span, vec![&action.body.stmts], vec![]));
+            }
+            let keys = control.tables.iter().flat_map(|t| &t.keys).map(|key| &key.expr);
+            let args = control.tables.iter().flat_map(|t| &t.actions).flat_map(|run| &run.args);
+            let lists = vec![control.body.stmts.as_slice(), control.locals.as_slice()];
+            named.push((Name::Control(at), control.span, lists, keys.chain(args).collect()));
+        }
+        let numbers: BTreeMap<Name, usize> =
+            named.iter().enumerate().map(|(at, (name, ..))| (*name, at)).collect();
+        let all =
+            named.into_iter().map(|(name, span, lists, exprs)| unit(name, span, &lists, &exprs, &numbers));
+        Units { all: all.collect() }
+    }
+
+    /// Controls and parsers that another one applies. Functions and actions count for themselves too: they stand
+    /// beside what calls them until all is inlined.
+    fn called(&self) -> Vec<bool> {
+        let mut called = vec![false; self.all.len()];
+        for unit in &self.all {
+            for callee in &unit.calls {
+                called[*callee] |= matches!(self.all[*callee].name, Name::Parser(_) | Name::Control(_));
+            }
+        }
+        called
+    }
+
+    /// Of every unit with all it calls.
+    fn measured(&self) -> Vec<Measure> {
+        let calls: Vec<Vec<usize>> = self.all.iter().map(|unit| unit.calls.clone()).collect();
+        let mut found = vec![Measure::default(); self.all.len()];
+        for at in callees_first(&calls) {
+            let unit = &self.all[at];
+            let mut sum = unit.own;
+            let mut deepest = 0;
+            for callee in &unit.calls {
+                sum.size = sum.size.saturating_add(found[*callee].size);
+                deepest = deepest.max(found[*callee].depth);
+            }
+            sum.depth = sum.depth.saturating_add(deepest);
+            found[at] = sum;
+        }
+        found
+    }
+
+    /// The innermost unit that is too large with what it calls.
+    fn blame(&self, mut at: usize) -> (Span, u64) {
+        let measured = self.measured();
+        while let Some(&worse) = self.all[at].calls.iter().find(|callee| measured[**callee].size > MAX_SIZE) {
+            at = worse;
+        }
+        (self.all[at].span, measured[at].size)
+    }
+
+    /// Controls and parsers that two stages would have to share.
+    fn shared(&self, program: &Program) -> Vec<Diagnostic> {
+        let mut owner: Vec<Option<usize>> = vec![None; self.all.len()];
+        let mut problems = vec![];
+        let called = self.called();
+        let is_block = |at: usize| matches!(self.all[at].name, Name::Parser(_) | Name::Control(_));
+        for root in (0..self.all.len()).filter(|at| is_block(*at) && !called[*at]) {
+            let mut open = vec![root];
+            let mut seen = vec![false; self.all.len()];
+            while let Some(at) = open.pop() {
+                if std::mem::replace(&mut seen[at], true) {
+                    continue;
+                }
+                match owner[at] {
+                    Some(other) if other != root && has_state(program, self.all[at].name) => {
+                        problems.push(
+                            Diagnostic::error(
+                                codes::NOT_SUPPORTED,
+                                "one instance in two stages is not supported yet",
+                            )
+                            .at(self.all[at].span, "its tables and objects would be in both")
+                            .help("make an instance for each stage"),
+                        );
+                    }
+                    _ => owner[at] = Some(root),
+                }
+                open.extend(self.all[at].calls.iter().filter(|callee| is_block(**callee)));
+            }
+        }
+        problems
+    }
+}
+
+/// True for blocks with something that the control plane knows.
+fn has_state(program: &Program, name: Name) -> bool {
+    match name {
+        Name::Parser(at) => {
+            let parser = &program.parsers[at];
+            !parser.instances.is_empty() || !parser.value_sets.is_empty()
+        }
+        Name::Control(at) => {
+            let control = &program.controls[at];
+            !control.instances.is_empty() || !control.tables.is_empty()
+        }
+        _ => false,
+    }
+}
+
+fn unit(name: Name, span: Span, lists: &[&[Stmt]], exprs: &[&Expr], numbers: &BTreeMap<Name, usize>) -> Unit {
+    let mut own = Measure::default();
+    let mut calls = vec![];
+    let mut call = |callee: &Callee| {
+        let callee = match (callee, name) {
+            (Callee::Function(id), _) => Name::Function(id.index()),
+            (Callee::Parser(id), _) => Name::Parser(id.index()),
+            (Callee::Control(id), _) => Name::Control(id.index()),
+            (Callee::Action(id), Name::Control(at) | Name::Action(at, _)) => Name::Action(at, id.index()),
+            _ => return,
+        };
+        calls.extend(numbers.get(&callee));
+    };
+    for list in lists {
+        own.depth = own.depth.max(depth(list));
+        walk::all_stmts(list, &mut |stmt| {
+            own.size += 1;
+            if let StmtKind::Call(c) = &stmt.kind {
+                call(&c.callee);
+            }
+            walk::own_exprs(stmt, &mut |expr| visit::subexprs(expr, &mut |_| own.size += 1));
+        });
+    }
+    let mut in_exprs = vec![];
+    for list in lists {
+        walk::all_exprs(list, &mut |e| {
+            if let ir::ExprKind::Call(c) = &e.kind {
+                in_exprs.push(c.callee.clone());
+            }
+        });
+    }
+    for expr in exprs {
+        own.depth = own.depth.max(expr_depth(expr));
+        visit::subexprs(expr, &mut |e| {
+            own.size += 1;
+            if let ir::ExprKind::Call(c) = &e.kind {
+                in_exprs.push(c.callee.clone());
+            }
+        });
+    }
+    in_exprs.iter().for_each(&mut call);
+    Unit { name, span, own, calls }
+}
+
+/// Levels of blocks and expressions.
+fn depth(stmts: &[Stmt]) -> u64 {
+    let mut deepest = 0;
+    for stmt in stmts {
+        let mut inner = 0;
+        walk::own_exprs(stmt, &mut |expr| inner = inner.max(expr_depth(expr)));
+        visit::blocks(stmt, &mut |block: &Block| inner = inner.max(depth(&block.stmts)));
+        deepest = deepest.max(inner + 1);
+    }
+    deepest
+}
+
+fn expr_depth(expr: &Expr) -> u64 {
+    let mut copy = vec![expr];
+    let mut depth = 0;
+    while !copy.is_empty() {
+        depth += 1;
+        copy = copy.into_iter().flat_map(walk::parts).collect();
+    }
+    depth
+}

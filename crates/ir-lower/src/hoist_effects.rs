@@ -1,0 +1,612 @@
+//! `hoist-effects`: what has side effects becomes a statement of its own, in the order of evaluation.
+//!
+//! Before: `x = y + f(y) + (c && t.apply().hit ? 1 : 2);`
+//! After:  `old = y; value = f(y); hit = c; if (hit) { hit = t.apply().hit; } x = old + value + (hit ? 1 : 2);`
+//!
+//! Ensures: calls, applications and lookaheads stand only as the whole value of an assignment or declaration;
+//! applications also as the whole condition of an `if`, negated or not; lookaheads also in `select`. Keys of tables
+//! have no effects. Arguments and operands that a later effect might change are kept first (P4-16 §8.1, §6.8).
+//! Why: only statements have an order.
+
+use crate::places::{Place, Signatures, Writes, is_place, read_by};
+use crate::units::{Unit, before_start, each_unit, take_inits};
+use crate::walk::children;
+use crate::{Changed, make};
+use base_diag::Span;
+use ir::{
+    BinaryOp, Block, Call, Direction, Expr, ExprKind, ForRange, Program, Stmt, StmtKind, SwitchOn, Table,
+    TableId, Transition, Type, UnaryOp, Var, visit,
+};
+
+/// See the head of this file.
+pub fn hoist_effects(program: &mut Program) -> Changed {
+    let mut changed = false;
+    each_unit(program, &mut |program, unit| changed |= one_unit(program, unit));
+    Changed(changed)
+}
+
+fn one_unit(program: &Program, unit: &mut Unit) -> bool {
+    let mut changed = move_inits(unit);
+    let signatures = match unit {
+        Unit::Control(control) => Signatures::with_actions(program, &control.actions, &control.vars),
+        _ => Signatures::new(program),
+    };
+    if let Unit::Parser(parser) = unit {
+        for state in &mut parser.states {
+            let mut hoist = Hoist { signatures: &signatures, vars: &mut parser.vars, changed: false };
+            hoist.transition(&mut state.transition, &mut state.stmts);
+            changed |= hoist.changed;
+        }
+    }
+    let (vars, lists) = unit.lists_mut();
+    let mut hoist = Hoist { signatures: &signatures, vars, changed: false };
+    for list in lists {
+        *list = hoist.list(std::mem::take(list));
+    }
+    changed |= hoist.changed;
+    if let Unit::Control(control) = unit {
+        changed |= table_keys(control, &signatures);
+    }
+    changed
+}
+
+/// Declarations beside a body whose values have effects get them in the body.
+fn move_inits(unit: &mut Unit) -> bool {
+    let has_effects = |locals: &[Stmt]| {
+        locals.iter().any(|s| matches!(&s.kind, StmtKind::Declare(_, Some(init)) if acts(init)))
+    };
+    match unit {
+        Unit::Control(control) if has_effects(&control.locals) => {
+            let inits = take_inits(&control.vars, &mut control.locals);
+            control.body.stmts.splice(0..0, inits);
+            true
+        }
+        Unit::Parser(parser) if has_effects(&parser.locals) => {
+            let inits = take_inits(&parser.vars, &mut parser.locals);
+            before_start(parser, inits);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Keys with effects are worked out before each application of their table.
+fn table_keys(control: &mut ir::Control, signatures: &Signatures) -> bool {
+    let mut before: Vec<Vec<Stmt>> = vec![vec![]; control.tables.len()];
+    for (table, before) in control.tables.iter_mut().zip(&mut before) {
+        hoist_keys(table, &mut control.vars, &mut control.locals, before);
+    }
+    if before.iter().all(Vec::is_empty) {
+        return false;
+    }
+    let mut hoist = Hoist { signatures, vars: &mut control.vars, changed: true };
+    control.body.stmts = hoist.before_applications(std::mem::take(&mut control.body.stmts), &before);
+    true
+}
+
+fn hoist_keys(table: &mut Table, vars: &mut Vec<Var>, locals: &mut Vec<Stmt>, before: &mut Vec<Stmt>) {
+    for key in table.keys.iter_mut().filter(|key| acts(&key.expr)) {
+        let span = key.expr.span;
+        let kept = make::local(vars, "key", key.expr.ty.clone(), span);
+        locals.push(make::declare(kept, None, span));
+        let place = make::var(vars, kept, span);
+        let value = std::mem::replace(&mut key.expr, place.clone());
+        before.push(make::assign(place, value, span));
+    }
+}
+
+/// True if evaluating `expr` does more than read: it must have its place in the order of things.
+pub(crate) fn acts(expr: &Expr) -> bool {
+    let mut found = false;
+    visit::subexprs(expr, &mut |e| {
+        found |= is_effect(&e.kind) || matches!(e.kind, ExprKind::Next(_) | ExprKind::Last(_));
+    });
+    found
+}
+
+fn is_effect(kind: &ExprKind) -> bool {
+    matches!(
+        kind,
+        ExprKind::Call(_) | ExprKind::ApplyHit(_) | ExprKind::ApplyMiss(_) | ExprKind::Lookahead(_)
+    )
+}
+
+fn has_effect(expr: &Expr) -> bool {
+    let mut found = false;
+    visit::subexprs(expr, &mut |e| found |= is_effect(&e.kind));
+    found
+}
+
+/// `t.apply().hit`, `!t.apply().hit`
+fn is_application(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::ApplyHit(_) | ExprKind::ApplyMiss(_) => true,
+        ExprKind::Unary(UnaryOp::Not, operand) => is_application(operand),
+        _ => false,
+    }
+}
+
+struct Hoist<'a> {
+    signatures: &'a Signatures<'a>,
+    vars: &'a mut Vec<Var>,
+    changed: bool,
+}
+
+impl Hoist<'_> {
+    fn list(&mut self, stmts: Vec<Stmt>) -> Vec<Stmt> {
+        let mut out = vec![];
+        for stmt in stmts {
+            self.stmt(stmt, &mut out);
+        }
+        out
+    }
+
+    fn block(&mut self, block: &mut Block) {
+        block.stmts = self.list(std::mem::take(&mut block.stmts));
+    }
+
+    /// `name = value`, in a new variable.
+    fn keep(&mut self, name: &str, value: Expr, out: &mut Vec<Stmt>) -> Expr {
+        self.changed = true;
+        let span = value.span;
+        let kept = make::local(self.vars, name, value.ty.clone(), span);
+        out.push(make::declare(kept, Some(value), span));
+        make::var(self.vars, kept, span)
+    }
+
+    fn writes<'e>(&self, exprs: impl IntoIterator<Item = &'e Expr>) -> Writes {
+        let mut writes = Writes::default();
+        exprs.into_iter().for_each(|expr| writes.expr(expr, self.signatures));
+        writes
+    }
+
+    fn stmt(&mut self, mut stmt: Stmt, out: &mut Vec<Stmt>) {
+        let span = stmt.span;
+        let mut after = vec![];
+        match &mut stmt.kind {
+            StmtKind::Declare(_, Some(init)) => self.root(init, out, &mut after),
+            StmtKind::Assign(place, value) => {
+                self.place(place, out);
+                let writes = self.writes([&*value]);
+                self.keep_indices(place, &writes, out);
+                self.root(value, out, &mut after);
+                if let (false, ExprKind::Call(_)) = (after.is_empty(), &value.kind) {
+                    // Results are copied back before the value is stored.
+                    let call = std::mem::replace(value, make::bool(false, span));
+                    *value = self.keep("value", call, out);
+                    out.append(&mut after);
+                }
+            }
+            StmtKind::AssignOp(op, place, value) => {
+                self.place(place, out);
+                if has_effect(value) {
+                    let writes = self.writes([&*value]);
+                    self.keep_indices(place, &writes, out);
+                    let old = self.keep("old", place.clone(), out);
+                    self.expr(value, out);
+                    let value = make::binary(*op, old, value.clone(), place.ty.clone());
+                    stmt.kind = StmtKind::Assign(place.clone(), value);
+                }
+            }
+            StmtKind::Call(call) => self.args(call, out, &mut after),
+            StmtKind::SetValid(place, _) | StmtKind::PushFront(place, _) | StmtKind::PopFront(place, _) => {
+                self.place(place, out);
+            }
+            StmtKind::Extract { header, varbit_bits, .. } => {
+                self.place(header, out);
+                if let Some(bits) = varbit_bits {
+                    let writes = self.writes([&*bits]);
+                    self.keep_indices(header, &writes, out);
+                    self.expr(bits, out);
+                }
+            }
+            StmtKind::Advance(_, value)
+            | StmtKind::Emit(_, value)
+            | StmtKind::Switch(SwitchOn::Value(value), _) => self.expr(value, out),
+            StmtKind::Return(Some(value)) => self.expr(value, out),
+            StmtKind::Verify(cond, error) => self.operands(vec![cond, error], out),
+            StmtKind::If(cond, ..) if is_application(cond) => {}
+            StmtKind::If(cond, ..) => self.expr(cond, out),
+            StmtKind::ForIn { range: ForRange::Range(lo, hi), .. } => self.operands(vec![lo, hi], out),
+            StmtKind::ForIn { range: ForRange::Values(values), .. } => self.expr(values, out),
+            StmtKind::For { .. } => return self.for_loop(stmt, out),
+            _ => {}
+        }
+        visit::blocks_mut(&mut stmt, &mut |inner| self.block(inner));
+        out.push(stmt);
+        out.append(&mut after);
+    }
+
+    /// A loop whose head has effects tests and steps in its body.
+    fn for_loop(&mut self, mut stmt: Stmt, out: &mut Vec<Stmt>) {
+        let span = stmt.span;
+        let StmtKind::For { init, cond, update, body } = &mut stmt.kind else { return };
+        if stmts_act(init) {
+            self.changed = true;
+            let init = std::mem::take(init);
+            out.extend(self.list(init));
+        }
+        if acts(cond) || stmts_act(update) {
+            self.changed = true;
+            let mut inner = vec![];
+            if !update.is_empty() {
+                let again = make::local(self.vars, "again", Type::Bool, span);
+                let again = make::var(self.vars, again, span);
+                if let ExprKind::Var(var) = again.kind {
+                    out.push(make::declare(var, Some(make::bool(false, span)), span));
+                }
+                inner.push(make::if_else(again.clone(), std::mem::take(update), vec![], span));
+                inner.push(make::assign(again, make::bool(true, span), span));
+            }
+            let cond = std::mem::replace(cond, make::bool(true, span));
+            let leave = vec![Stmt { kind: StmtKind::Break, span }];
+            inner.push(make::if_else(make::not(cond), leave, vec![], span));
+            let old = Block { annotations: vec![], stmts: std::mem::take(&mut body.stmts) };
+            inner.push(Stmt { kind: StmtKind::Block(old), span });
+            body.stmts = inner;
+        }
+        self.block(body);
+        out.push(stmt);
+    }
+
+    /// The whole value of an assignment: a call or the like may stay.
+    fn root(&mut self, value: &mut Expr, out: &mut Vec<Stmt>, after: &mut Vec<Stmt>) {
+        match &mut value.kind {
+            ExprKind::Call(call) => self.args(call, out, after),
+            kind if is_effect(kind) => {}
+            _ => self.expr(value, out),
+        }
+    }
+
+    /// Takes the effects out of `expr`.
+    fn expr(&mut self, expr: &mut Expr, out: &mut Vec<Stmt>) {
+        if !acts(expr) {
+            return;
+        }
+        let span = expr.span;
+        if is_place(expr) {
+            return self.place(expr, out);
+        }
+        match &mut expr.kind {
+            ExprKind::Binary(op @ (BinaryOp::And | BinaryOp::Or), left, right) if acts(right) => {
+                let is_and = *op == BinaryOp::And;
+                self.expr(left, out);
+                let result = self.keep("both", left.as_ref().clone(), out);
+                let mut inner = vec![];
+                self.expr(right, &mut inner);
+                inner.push(make::assign(result.clone(), right.as_ref().clone(), span));
+                let cond = if is_and { result.clone() } else { make::not(result.clone()) };
+                out.push(make::if_else(cond, inner, vec![], span));
+                *expr = result;
+            }
+            ExprKind::Ternary(cond, yes, no) if acts(yes) || acts(no) => {
+                self.expr(cond, out);
+                self.changed = true;
+                let result = make::local(self.vars, "chosen", expr.ty.clone(), span);
+                out.push(make::declare(result, None, span));
+                let result = make::var(self.vars, result, span);
+                let mut arms = [vec![], vec![]];
+                for (arm, value) in arms.iter_mut().zip([yes, no]) {
+                    self.expr(value, arm);
+                    arm.push(make::assign(result.clone(), value.as_ref().clone(), span));
+                }
+                let [yes, no] = arms;
+                out.push(make::if_else(cond.as_ref().clone(), yes, no, span));
+                *expr = result;
+            }
+            ExprKind::Call(call) => {
+                let mut after = vec![];
+                self.args(call, out, &mut after);
+                *expr = self.keep("value", expr.clone(), out);
+                out.append(&mut after);
+            }
+            ExprKind::ApplyHit(_) | ExprKind::ApplyMiss(_) => *expr = self.keep("hit", expr.clone(), out),
+            ExprKind::Lookahead(_) => *expr = self.keep("ahead", expr.clone(), out),
+            _ => self.operands(children(expr), out),
+        }
+    }
+
+    /// Expressions that are evaluated one after the other.
+    fn operands(&mut self, mut operands: Vec<&mut Expr>, out: &mut Vec<Stmt>) {
+        for at in 0..operands.len() {
+            let (done, later) = operands.split_at_mut(at + 1);
+            let operand = &mut *done[at];
+            self.expr(operand, out);
+            let later_acts = later.iter().any(|expr| has_effect(expr));
+            if later_acts {
+                let writes = self.writes(later.iter().map(|expr| &**expr));
+                if !is_stable(operand, &writes) {
+                    let value = std::mem::replace(operand, make::bool(false, Span::NONE));
+                    *operand = self.keep("old", value, out);
+                }
+            }
+        }
+    }
+
+    /// Takes the effects out of the indices of a place.
+    fn place(&mut self, place: &mut Expr, out: &mut Vec<Stmt>) {
+        if !is_place(place) {
+            return self.expr(place, out);
+        }
+        match &mut place.kind {
+            ExprKind::Field(base, _)
+            | ExprKind::Next(base)
+            | ExprKind::Last(base)
+            | ExprKind::Slice { base, .. } => self.place(base, out),
+            ExprKind::Index(base, index) | ExprKind::SlicePlus { base, start: index, .. } => {
+                self.place(base, out);
+                if acts(index) {
+                    let writes = self.writes([&**index]);
+                    self.keep_indices(base, &writes, out);
+                    self.expr(index, out);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Keeps the indices of a place that `writes` might change.
+    fn keep_indices(&mut self, place: &mut Expr, writes: &Writes, out: &mut Vec<Stmt>) {
+        match &mut place.kind {
+            ExprKind::Field(base, _)
+            | ExprKind::Next(base)
+            | ExprKind::Last(base)
+            | ExprKind::Slice { base, .. } => self.keep_indices(base, writes, out),
+            ExprKind::Index(base, index) | ExprKind::SlicePlus { base, start: index, .. } => {
+                self.keep_indices(base, writes, out);
+                if !is_stable(index, writes) {
+                    let value = index.as_ref().clone();
+                    **index = self.keep("index", value, out);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The arguments of a call. What must happen behind the call is added to `after`.
+    fn args(&mut self, call: &mut Call, out: &mut Vec<Stmt>, after: &mut Vec<Stmt>) {
+        let directions = self.signatures.directions(call);
+        for at in 0..call.args.len() {
+            let (done, later) = call.args.split_at_mut(at + 1);
+            let Some(arg) = &mut done[at] else { continue };
+            let direction = directions.get(at).copied().unwrap_or(Direction::InOut);
+            let later_acts = later.iter().flatten().any(has_effect);
+            let writes = self.writes(later.iter().flatten());
+            if !matches!(direction, Direction::Out | Direction::InOut) {
+                self.expr(arg, out);
+                if later_acts && !is_stable(arg, &writes) {
+                    *arg = self.keep("old", arg.clone(), out);
+                }
+                continue;
+            }
+            self.place(arg, out);
+            self.keep_indices(arg, &writes, out);
+            let changes = Place::of(arg).is_some_and(|place| writes.touches(&place));
+            if direction == Direction::InOut && changes && !matches!(arg.ty, Type::Extern(_)) {
+                let kept = self.keep("passed", arg.clone(), out);
+                after.push(make::assign(arg.clone(), kept.clone(), arg.span));
+                *arg = kept;
+            }
+        }
+    }
+
+    /// The keys of a `select`; a lookahead may stay.
+    fn transition(&mut self, transition: &mut Transition, out: &mut Vec<Stmt>) {
+        let Transition::Select(select) = transition else { return };
+        let calls = |expr: &Expr| {
+            let mut found = false;
+            visit::subexprs(expr, &mut |e| {
+                found |= is_effect(&e.kind) && !matches!(e.kind, ExprKind::Lookahead(_))
+            });
+            found
+        };
+        if select.exprs.iter().any(calls) {
+            self.operands(select.exprs.iter_mut().collect(), out);
+        }
+        for key in select.cases.iter_mut().flat_map(|case| &mut case.keys) {
+            crate::walk::keyset_exprs_mut(key, &mut |expr| self.expr(expr, out));
+        }
+    }
+
+    /// `before`, by table, in front of each application.
+    fn before_applications(&mut self, stmts: Vec<Stmt>, before: &[Vec<Stmt>]) -> Vec<Stmt> {
+        let mut out = vec![];
+        for mut stmt in stmts {
+            visit::blocks_mut(&mut stmt, &mut |inner| {
+                inner.stmts = self.before_applications(std::mem::take(&mut inner.stmts), before);
+            });
+            for table in applied_by(&stmt) {
+                for first in before.get(table.index()).into_iter().flatten() {
+                    self.stmt(first.clone(), &mut out);
+                }
+            }
+            out.push(stmt);
+        }
+        out
+    }
+}
+
+/// The tables that a statement itself applies.
+pub(crate) fn applied_by(stmt: &Stmt) -> Vec<TableId> {
+    let mut found = vec![];
+    match &stmt.kind {
+        StmtKind::Apply(table) | StmtKind::Switch(SwitchOn::ActionRun(table), _) => found.push(*table),
+        _ => {}
+    }
+    crate::walk::own_exprs(stmt, &mut |expr| {
+        visit::subexprs(expr, &mut |e| {
+            if let ExprKind::ApplyHit(table) | ExprKind::ApplyMiss(table) = &e.kind {
+                found.push(*table);
+            }
+        });
+    });
+    found
+}
+
+fn stmts_act(stmts: &[Stmt]) -> bool {
+    stmts.iter().any(|stmt| {
+        let mut found = matches!(stmt.kind, StmtKind::Call(_));
+        visit::exprs(stmt, &mut |expr| found |= acts(expr));
+        found
+    })
+}
+
+/// True if the value of `expr` is the same before and after something that writes `writes`.
+fn is_stable(expr: &Expr, writes: &Writes) -> bool {
+    let mut stable = true;
+    visit::subexprs(expr, &mut |e| stable &= !matches!(e.kind, ExprKind::Next(_) | ExprKind::Last(_)));
+    read_by(expr, &mut |place| stable &= !writes.touches(&place));
+    stable
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{after, control};
+    use expect_test::expect;
+
+    const TABLE: &str = "action a() \"C.a\" { } table t \"C.t\" { actions { a(); } default a(); }";
+
+    #[test]
+    fn operands_keep_their_values() {
+        let before = control(
+            "local bit<8> y; local bit<8> z;",
+            "locals { var y; var z; }",
+            "x = y + extern get(y) + z;",
+        );
+        expect![[r#"
+            control C(hdr, x) "C" {
+              vars {
+                inout headers_t hdr;
+                inout bit<8> x;
+                local bit<8> y;
+                local bit<8> z;
+                local bit<8> old;
+                local bit<8> value;
+              }
+              locals {
+                var y;
+                var z;
+              }
+              apply {
+                var old = y;
+                var value = extern get(y);
+                x = old + value + z;
+              }
+            }
+        "#]]
+        .assert_eq(&after(&before, hoist_effects));
+    }
+
+    #[test]
+    fn only_what_is_evaluated_happens() {
+        let before =
+            control("", TABLE, "if (x == 8w1 && $hit(t)) { x = 8w2; } x = $miss(t) ? extern get(x) : 8w0;");
+        expect![[r#"
+            control C(hdr, x) "C" {
+              vars {
+                inout headers_t hdr;
+                inout bit<8> x;
+                local bool both;
+                local bool hit;
+                local bool hit;
+                local bit<8> chosen;
+                local bit<8> value;
+              }
+              action a() "C.a" { }
+              table t "C.t" {
+                actions {
+                  a();
+                }
+                default a();
+              }
+              apply {
+                var both = x == 8w0x1;
+                if (both) {
+                  var hit#3 = $hit(t);
+                  both = hit#3;
+                }
+                if (both) {
+                  x = 8w0x2;
+                }
+                var hit#4 = $miss(t);
+                var chosen;
+                if (hit#4) {
+                  var value = extern get(x);
+                  chosen = value;
+                } else {
+                  chosen = 8w0x0;
+                }
+                x = chosen;
+              }
+            }
+        "#]]
+        .assert_eq(&after(&before, hoist_effects));
+    }
+
+    #[test]
+    fn a_loop_with_effects_in_its_head() {
+        let before = control(
+            "",
+            TABLE,
+            "for { } while ($hit(t)) step { x = x + 8w1; } do { if (x == 8w3) { continue; } }",
+        );
+        expect![[r#"
+            control C(hdr, x) "C" {
+              vars {
+                inout headers_t hdr;
+                inout bit<8> x;
+                local bool again;
+              }
+              action a() "C.a" { }
+              table t "C.t" {
+                actions {
+                  a();
+                }
+                default a();
+              }
+              apply {
+                var again = false;
+                for {
+                } while (true) step {
+                } do {
+                  if (again) {
+                    x = x + 8w0x1;
+                  }
+                  again = true;
+                  if (!$hit(t)) {
+                    break;
+                  }
+                  {
+                    if (x == 8w0x3) {
+                      continue;
+                    }
+                  }
+                }
+              }
+            }
+        "#]]
+        .assert_eq(&after(&before, hoist_effects));
+    }
+
+    #[test]
+    fn arguments_are_evaluated_in_order() {
+        let before = control("", "", "hdr.s[x].a = extern get(hdr.s[extern get(x)].b);");
+        expect![[r#"
+            control C(hdr, x) "C" {
+              vars {
+                inout headers_t hdr;
+                inout bit<8> x;
+                local bit<8> index;
+                local bit<8> value;
+              }
+              apply {
+                var index = x;
+                var value = extern get(x);
+                hdr.s[index].a = extern get(hdr.s[value].b);
+              }
+            }
+        "#]]
+        .assert_eq(&after(&before, hoist_effects));
+    }
+}

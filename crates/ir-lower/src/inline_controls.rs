@@ -1,0 +1,446 @@
+//! `inline-controls`: the controls that a control applies become a part of it.
+//!
+//! Before: `control Inner(inout bit<8> x) { table t { ... } apply { t.apply(); x = 1; } }`
+//!         `control Outer(...) { Inner() inner; apply { inner.apply(hdr.h.a); } }`
+//! After:  `control Outer(...) { table inner_t { ... } apply { inner_t.apply(); hdr.h.a = 1; } }`
+//!
+//! Requires `hoist-effects`, `eliminate-exits`, `eliminate-returns`. Ensures: no call of a control; the applied ones are
+//! gone. Tables, actions and instances move to the caller and keep their control-plane names; a control that is applied
+//! twice has them once. Spans and annotations of blocks stay. Parameters become their arguments where that is exact.
+//! Why: a stage is one piece of code with one list of tables.
+
+use crate::bind::{Bound, Caller, Target};
+use crate::substitute::{Substitution, declared_in};
+use crate::units::{free_name, hollow_control};
+use crate::{Changed, make, walk};
+use ir::{
+    Action, ActionId, Callee, Control, ControlId, Expr, Owner, Program, StageKind, Stmt, StmtKind, TableId,
+    visit,
+};
+use std::collections::BTreeSet;
+
+/// See the head of this file.
+pub fn inline_controls(program: &mut Program) -> Changed {
+    let applied: BTreeSet<ControlId> =
+        program.controls.iter().flat_map(|control| calls(&control.body.stmts)).map(|(id, _)| id).collect();
+    if applied.is_empty() {
+        return Changed(false);
+    }
+    for at in 0..program.controls.len() {
+        let root = ControlId::from(at);
+        if !applied.contains(&root) {
+            let mut control = std::mem::replace(&mut program.controls[at], hollow_control());
+            flatten(program, root, &mut control);
+            program.controls[at] = control;
+        }
+    }
+    remove(program, &applied);
+    Changed(true)
+}
+
+/// The calls of controls in `stmts`, with their arguments.
+fn calls(stmts: &[Stmt]) -> Vec<(ControlId, Vec<Option<Expr>>)> {
+    let mut found = vec![];
+    walk::all_stmts(stmts, &mut |stmt| found.extend(called(stmt).map(|(id, args)| (id, args.to_vec()))));
+    found
+}
+
+fn called(stmt: &Stmt) -> Option<(ControlId, &[Option<Expr>])> {
+    match &stmt.kind {
+        StmtKind::Call(call) => match call.callee {
+            Callee::Control(id) => Some((id, &call.args)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Callers have larger numbers than what they apply: from the top down, all calls of a control are there when its
+/// turn comes.
+fn flatten(program: &mut Program, root: ControlId, control: &mut Control) {
+    loop {
+        let found = calls(&control.body.stmts);
+        let Some(next) = found.iter().map(|(id, _)| *id).max() else { return };
+        let sites: Vec<_> = found.into_iter().filter(|(id, _)| *id == next).map(|(_, args)| args).collect();
+        let Some(inner) = program.controls.get(next.index()).cloned() else { return };
+        let mut part = Part::new(program, control, &inner, next, &sites);
+        part.take_over(program, root, control, &inner);
+        let stmts = std::mem::take(&mut control.body.stmts);
+        control.body.stmts = part.inline(program, control, &inner, next, stmts);
+    }
+}
+
+/// An applied control on its way into its caller.
+struct Part {
+    /// What is the same wherever it is applied.
+    subst: Substitution,
+    /// Applied at several places, or in a loop: what is kept between starts must be made fresh.
+    again: bool,
+    /// Applied with different arguments: its parameters are variables.
+    copies: bool,
+    /// What stands around the code, if all applications have the same arguments.
+    bound: Option<Bound>,
+    locals: Vec<Stmt>,
+}
+
+impl Part {
+    fn new(
+        program: &Program,
+        control: &mut Control,
+        inner: &Control,
+        id: ControlId,
+        sites: &[Vec<Option<Expr>>],
+    ) -> Part {
+        let mut distinct: Vec<_> = sites.iter().map(|site| unspanned(site)).collect();
+        distinct.dedup();
+        let copies = distinct.len() > 1;
+        let again = sites.len() > 1 || in_loop(&control.body.stmts, id);
+        let mut part = Part { subst: Substitution::default(), again, copies, bound: None, locals: vec![] };
+        if let (false, Some(site)) = (copies, sites.first()) {
+            part.bound = Some(part.bind(program, control, inner, site));
+        }
+        part
+    }
+
+    fn bind(
+        &mut self,
+        program: &Program,
+        control: &mut Control,
+        inner: &Control,
+        args: &[Option<Expr>],
+    ) -> Bound {
+        let code: Vec<&[Stmt]> = inner
+            .actions
+            .iter()
+            .map(|action| action.body.stmts.as_slice())
+            .chain([inner.body.stmts.as_slice(), inner.locals.as_slice()])
+            .collect();
+        let target = Target::apart(&inner.params, &inner.vars, &code);
+        let locals = Some(&mut self.locals);
+        let mut caller = Caller { program, vars: &mut control.vars, locals, copy_all: self.copies };
+        caller.bind(&target, args, &mut self.subst)
+    }
+
+    /// Moves everything that is declared in `inner` to its caller.
+    fn take_over(&mut self, program: &mut Program, root: ControlId, control: &mut Control, inner: &Control) {
+        for param in inner.params.iter().filter(|_| self.copies) {
+            if !matches!(inner.vars.get(param.index()).map(|v| &v.ty), Some(ir::Type::Extern(_)) | None) {
+                self.subst.renew(*param, &inner.vars, &mut control.vars);
+                let stands_for = self.subst.get(*param).cloned();
+                self.locals.extend(declaration(stands_for));
+            }
+        }
+        for local in &inner.locals {
+            if let StmtKind::Declare(var, _) = local.kind {
+                self.subst.renew(var, &inner.vars, &mut control.vars);
+                let stands_for = self.subst.get(var).cloned();
+                self.locals.extend(declaration(stands_for));
+            }
+        }
+        control.locals.append(&mut self.locals);
+        let prefix = relative(&control.control_plane_name, &inner.control_plane_name);
+        let first = control.actions.len();
+        for (at, action) in inner.actions.iter().enumerate() {
+            let moved = self.move_action(control, inner, action, &prefix);
+            self.subst.actions.insert(ActionId::from(at), moved);
+        }
+        for moved in &mut control.actions[first..] {
+            self.subst.stmts(&mut moved.body.stmts);
+        }
+        for (at, table) in inner.tables.iter().enumerate() {
+            let mut table = table.clone();
+            self.subst.table(&mut table);
+            let taken = |name: &str| control.tables.iter().any(|other| other.name == name);
+            table.name = free_name(&format!("{prefix}_{}", table.name), &taken);
+            self.subst.tables.insert(TableId::from(at), TableId::from(control.tables.len()));
+            control.tables.push(table);
+        }
+        for id in &inner.instances {
+            if let Some(instance) = program.instances.get_mut(id.index()) {
+                instance.owner = Owner::Control(root);
+                control.instances.push(*id);
+            }
+        }
+    }
+
+    /// The action's new number; its body still has the old names. An action of the program that the caller has too is
+    /// the same action.
+    fn move_action(
+        &mut self,
+        control: &mut Control,
+        inner: &Control,
+        action: &Action,
+        prefix: &str,
+    ) -> ActionId {
+        let same = |other: &Action| {
+            other.top_level && action.top_level && other.control_plane_name == action.control_plane_name
+        };
+        if let Some(at) = control.actions.iter().position(same) {
+            return ActionId::from(at);
+        }
+        for var in action.params.iter().copied().chain(declared_in(&action.body.stmts)) {
+            self.renew_as_is(var, inner, control);
+        }
+        let param = |var: &ir::VarId| match self.subst.get(*var).map(|e| &e.kind) {
+            Some(ir::ExprKind::Var(new)) => *new,
+            _ => *var,
+        };
+        let params = action.params.iter().map(param).collect();
+        let taken = |name: &str| control.actions.iter().any(|other| other.name == name);
+        let name = match action.top_level {
+            true => free_name(&action.name, &taken),
+            false => free_name(&format!("{prefix}_{}", action.name), &taken),
+        };
+        control.actions.push(Action { name, params, ..action.clone() });
+        ActionId::from(control.actions.len() - 1)
+    }
+
+    /// Parameters of actions stay parameters.
+    fn renew_as_is(&mut self, var: ir::VarId, inner: &Control, control: &mut Control) {
+        self.subst.renew(var, &inner.vars, &mut control.vars);
+        if let (Some(ir::ExprKind::Var(new)), Some(old)) =
+            (self.subst.get(var).map(|e| e.kind.clone()), inner.vars.get(var.index()))
+        {
+            control.vars[new.index()].kind = old.kind;
+        }
+    }
+
+    /// Puts the control's code in the place of its applications.
+    fn inline(
+        &mut self,
+        program: &Program,
+        control: &mut Control,
+        inner: &Control,
+        id: ControlId,
+        stmts: Vec<Stmt>,
+    ) -> Vec<Stmt> {
+        let mut out = vec![];
+        for mut stmt in stmts {
+            visit::blocks_mut(&mut stmt, &mut |block| {
+                let stmts = std::mem::take(&mut block.stmts);
+                block.stmts = self.inline(program, control, inner, id, stmts);
+            });
+            match called(&stmt) {
+                Some((callee, args)) if callee == id => {
+                    let args = args.to_vec();
+                    self.one_site(program, control, inner, &args, &stmt, &mut out);
+                }
+                _ => out.push(stmt),
+            }
+        }
+        out
+    }
+
+    fn one_site(
+        &mut self,
+        program: &Program,
+        control: &mut Control,
+        inner: &Control,
+        args: &[Option<Expr>],
+        stmt: &Stmt,
+        out: &mut Vec<Stmt>,
+    ) {
+        let fresh;
+        let bound = match &self.bound {
+            Some(bound) => bound,
+            None => {
+                fresh = self.bind(program, control, inner, args);
+                control.locals.append(&mut self.locals);
+                &fresh
+            }
+        };
+        let (mut stmts, mut after) = renewed_declarations(bound, control);
+        for local in &inner.locals {
+            let StmtKind::Declare(var, init) = &local.kind else { continue };
+            let Some(place) = self.subst.get(*var).cloned() else { continue };
+            match init {
+                Some(init) => {
+                    let mut init = init.clone();
+                    self.subst.expr(&mut init);
+                    stmts.push(make::assign(place, init, local.span));
+                }
+                None if self.again => make::zero_place(program, &mut control.vars, &place, &mut stmts),
+                None => {}
+            }
+        }
+        let mut body = inner.body.clone();
+        let mut own = Substitution::default();
+        for var in declared_in(&body.stmts) {
+            own.renew(var, &inner.vars, &mut control.vars);
+        }
+        self.subst.with(&own).stmts(&mut body.stmts);
+        if body.annotations.is_empty() {
+            stmts.append(&mut body.stmts);
+        } else {
+            stmts.push(Stmt { kind: StmtKind::Block(body), span: stmt.span });
+        }
+        out.append(&mut stmts);
+        out.append(&mut after);
+    }
+}
+
+/// Code that is put in several places declares other variables in each.
+fn renewed_declarations(bound: &Bound, control: &mut Control) -> (Vec<Stmt>, Vec<Stmt>) {
+    let (mut before, mut after) = (bound.before.clone(), bound.after.clone());
+    let mut own = Substitution::default();
+    let from = control.vars.clone();
+    for var in declared_in(&before) {
+        own.renew(var, &from, &mut control.vars);
+    }
+    own.stmts(&mut before);
+    own.stmts(&mut after);
+    (before, after)
+}
+
+fn declaration(stands_for: Option<Expr>) -> Option<Stmt> {
+    match stands_for {
+        Some(Expr { kind: ir::ExprKind::Var(var), span, .. }) => Some(make::declare(var, None, span)),
+        _ => None,
+    }
+}
+
+/// Arguments without their places in the source, to be compared.
+fn unspanned(args: &[Option<Expr>]) -> Vec<Option<Expr>> {
+    let mut args = args.to_vec();
+    for arg in args.iter_mut().flatten() {
+        visit::subexprs_mut(arg, &mut |e| e.span = base_diag::Span::NONE);
+    }
+    args
+}
+
+/// True if a loop in `stmts` applies the control.
+fn in_loop(stmts: &[Stmt], id: ControlId) -> bool {
+    let mut found = false;
+    walk::all_stmts(stmts, &mut |stmt| {
+        if let StmtKind::For { body, .. } | StmtKind::ForIn { body, .. } = &stmt.kind {
+            found |= calls(&body.stmts).iter().any(|(callee, _)| *callee == id);
+        }
+    });
+    found
+}
+
+/// The path of an instance in the block that has it, as a part of a name.
+fn relative(outer: &str, inner: &str) -> String {
+    let path = inner.strip_prefix(outer).and_then(|rest| rest.strip_prefix('.')).unwrap_or(inner);
+    path.replace('.', "_")
+}
+
+/// Removes controls that are parts of others now.
+fn remove(program: &mut Program, gone: &BTreeSet<ControlId>) {
+    let renumber = |id: ControlId| ControlId::from(id.index() - gone.range(..id).count());
+    for stage in &mut program.stages {
+        stage.kind = match stage.kind {
+            StageKind::Control(id) => StageKind::Control(renumber(id)),
+            StageKind::Deparse(id) => StageKind::Deparse(renumber(id)),
+            other => other,
+        };
+    }
+    for instance in &mut program.instances {
+        if let Owner::Control(id) = instance.owner {
+            instance.owner = Owner::Control(renumber(id));
+        }
+    }
+    let mut at = 0;
+    program.controls.retain(|_| {
+        at += 1;
+        !gone.contains(&ControlId(at - 1))
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{after, control};
+    use expect_test::expect;
+
+    const INNER: &str =
+        "control I(v) \"C.i\" { vars { inout bit<8> v; local bit<8> n; param bit<8> d; } locals { var n; }
+        action a(d) \"C.i.a\" { v = d; }
+        table t \"C.i.t\" { key { v: exact \"v\"; } actions { a(); } default a(8w1); }
+        apply { n = n + 8w1; apply t; v = n; } } ";
+
+    #[test]
+    fn applied_once() {
+        let before = INNER.to_string() + &control("", "", "@region(\"R\") { control I(hdr.h.a); }");
+        expect![[r#"
+            control C(hdr, x) "C" {
+              vars {
+                inout headers_t hdr;
+                inout bit<8> x;
+                local bit<8> n;
+                param bit<8> d;
+              }
+              locals {
+                var n;
+              }
+              action i_a(d) "C.i.a" {
+                hdr.h.a = d;
+              }
+              table i_t "C.i.t" {
+                key {
+                  hdr.h.a: exact "v";
+                }
+                actions {
+                  i_a();
+                }
+                default i_a(8w0x1);
+              }
+              apply {
+                @region("R") {
+                  n = n + 8w0x1;
+                  apply i_t;
+                  hdr.h.a = n;
+                }
+              }
+            }
+        "#]]
+        .assert_eq(&after(&before, inline_controls));
+    }
+
+    #[test]
+    fn applied_twice_with_other_arguments() {
+        let before = INNER.to_string() + &control("", "", "control I(hdr.h.a); control I(x);");
+        expect![[r#"
+            control C(hdr, x) "C" {
+              vars {
+                inout headers_t hdr;
+                inout bit<8> x;
+                local bit<8> v;
+                local bit<8> n;
+                param bit<8> d;
+              }
+              locals {
+                var v;
+                var n;
+              }
+              action i_a(d) "C.i.a" {
+                v = d;
+              }
+              table i_t "C.i.t" {
+                key {
+                  v: exact "v";
+                }
+                actions {
+                  i_a();
+                }
+                default i_a(8w0x1);
+              }
+              apply {
+                v = hdr.h.a;
+                n = 8w0x0;
+                n = n + 8w0x1;
+                apply i_t;
+                v = n;
+                hdr.h.a = v;
+                v = x;
+                n = 8w0x0;
+                n = n + 8w0x1;
+                apply i_t;
+                v = n;
+                x = v;
+              }
+            }
+        "#]]
+        .assert_eq(&after(&before, inline_controls));
+    }
+}

@@ -1,0 +1,71 @@
+//! The whole pipeline on one screen.
+
+use crate::Changed;
+use base_diag::Diagnostic;
+use ir::Program;
+
+/// A pass.
+#[derive(Clone, Copy)]
+pub struct Pass {
+    /// As in its file's name, with `-`.
+    pub name: &'static str,
+    /// What it does, in a few words.
+    pub about: &'static str,
+    /// The passes that must have run before.
+    pub requires: &'static [&'static str],
+    /// What holds behind it.
+    pub ensures: &'static str,
+    /// The pass.
+    pub run: fn(&mut Program) -> Changed,
+}
+
+const fn pass(
+    name: &'static str,
+    about: &'static str,
+    requires: &'static [&'static str],
+    ensures: &'static str,
+    run: fn(&mut Program) -> Changed,
+) -> Pass {
+    Pass { name, about, requires, ensures, run }
+}
+
+/// All passes in their order.
+#[rustfmt::skip]
+pub const PASSES: &[Pass] = &[
+    pass("hoist-effects", "side effects become statements", &[], "expressions only read", crate::hoist_effects),
+    pass("eliminate-exits", "exit becomes structure or a flag", &["hoist-effects"], "no exit", crate::eliminate_exits),
+    pass("eliminate-returns", "return becomes structure or a flag", &[], "no return but the last of a function", crate::eliminate_returns),
+    pass("inline-functions", "calls of functions become their bodies", &["hoist-effects", "eliminate-returns"], "no call of a function", crate::inline_functions),
+    pass("inline-actions", "direct calls of actions become their bodies", &["eliminate-exits", "eliminate-returns"], "no call of an action", crate::inline_actions),
+    pass("inline-controls", "applied controls become parts of their callers", &["hoist-effects", "eliminate-exits", "eliminate-returns"], "no call of a control", crate::inline_controls),
+];
+
+/// The lowered form of an elaborated program; what is refused is too large when everything is inlined, or has one
+/// instance of a block in two stages.
+pub fn lower(program: &Program) -> Result<Program, Vec<Diagnostic>> {
+    lower_until(program, &mut |_, _, _| {})
+}
+
+/// Like [`lower`]; `after` sees the program behind every pass.
+pub fn lower_until(
+    program: &Program,
+    after: &mut dyn FnMut(&Pass, Changed, &Program),
+) -> Result<Program, Vec<Diagnostic>> {
+    crate::check_inlining(program)?;
+    let mut program = program.clone();
+    for pass in PASSES {
+        let changed = (pass.run)(&mut program);
+        verify(pass, &program);
+        after(pass, changed, &program);
+    }
+    Ok(program)
+}
+
+/// In debug builds every pass is followed by the verifier; a finding is a bug of the pass.
+fn verify(pass: &Pass, program: &Program) {
+    if cfg!(debug_assertions)
+        && let Err(errors) = ir::verify::verify(program)
+    {
+        panic!("{} made a program that is not well formed: {errors:#?}", pass.name);
+    }
+}

@@ -1,0 +1,144 @@
+//! Walks that `ir::visit` does not have: from the inside out, and over what statements name besides expressions.
+
+use ir::{Callee, Expr, ExprKind, Keyset, Stmt, StmtKind, Transition, VarId, visit};
+
+/// The expressions that stand directly in `expr`, in the order of their evaluation.
+pub(crate) fn children(expr: &mut Expr) -> Vec<&mut Expr> {
+    match &mut expr.kind {
+        ExprKind::Const(_)
+        | ExprKind::Var(_)
+        | ExprKind::InvalidHeader
+        | ExprKind::Lookahead(_)
+        | ExprKind::PacketLength(_)
+        | ExprKind::ApplyHit(_)
+        | ExprKind::ApplyMiss(_) => vec![],
+        ExprKind::Field(e, _)
+        | ExprKind::Next(e)
+        | ExprKind::Last(e)
+        | ExprKind::LastIndex(e)
+        | ExprKind::Slice { base: e, .. }
+        | ExprKind::Unary(_, e)
+        | ExprKind::Cast(e)
+        | ExprKind::IsValid(e) => vec![e],
+        ExprKind::Index(a, b) | ExprKind::SlicePlus { base: a, start: b, .. } | ExprKind::Binary(_, a, b) => {
+            vec![a, b]
+        }
+        ExprKind::Ternary(a, b, c) => vec![a, b, c],
+        ExprKind::Aggregate(parts) => parts.iter_mut().collect(),
+        ExprKind::Call(call) => call.args.iter_mut().flatten().collect(),
+    }
+}
+
+/// The read-only form of [`children`].
+pub(crate) fn parts(expr: &Expr) -> Vec<&Expr> {
+    match &expr.kind {
+        ExprKind::Const(_)
+        | ExprKind::Var(_)
+        | ExprKind::InvalidHeader
+        | ExprKind::Lookahead(_)
+        | ExprKind::PacketLength(_)
+        | ExprKind::ApplyHit(_)
+        | ExprKind::ApplyMiss(_) => vec![],
+        ExprKind::Field(e, _)
+        | ExprKind::Next(e)
+        | ExprKind::Last(e)
+        | ExprKind::LastIndex(e)
+        | ExprKind::Slice { base: e, .. }
+        | ExprKind::Unary(_, e)
+        | ExprKind::Cast(e)
+        | ExprKind::IsValid(e) => vec![e],
+        ExprKind::Index(a, b) | ExprKind::SlicePlus { base: a, start: b, .. } | ExprKind::Binary(_, a, b) => {
+            vec![a, b]
+        }
+        ExprKind::Ternary(a, b, c) => vec![a, b, c],
+        ExprKind::Aggregate(parts) => parts.iter().collect(),
+        ExprKind::Call(call) => call.args.iter().flatten().collect(),
+    }
+}
+
+/// Calls `f` with every expression in `expr` and then with `expr`: what `f` puts in place is not visited.
+pub(crate) fn subexprs_up(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
+    children(expr).into_iter().for_each(|child| subexprs_up(child, f));
+    f(expr);
+}
+
+/// Calls `f` with every statement in `stmts` before those nested in it, the heads of loops included.
+pub(crate) fn all_stmts_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Stmt)) {
+    for stmt in stmts {
+        f(stmt);
+        if let StmtKind::For { init, update, .. } = &mut stmt.kind {
+            init.iter_mut().chain(update).for_each(&mut *f);
+        }
+        visit::blocks_mut(stmt, &mut |block| all_stmts_mut(&mut block.stmts, f));
+    }
+}
+
+/// The read-only form of [`all_stmts_mut`].
+pub(crate) fn all_stmts(stmts: &[Stmt], f: &mut dyn FnMut(&Stmt)) {
+    for stmt in stmts {
+        f(stmt);
+        if let StmtKind::For { init, update, .. } = &stmt.kind {
+            init.iter().chain(update).for_each(&mut *f);
+        }
+        visit::blocks(stmt, &mut |block| all_stmts(&block.stmts, f));
+    }
+}
+
+/// Calls `f` with the outermost expressions of the statement itself; those in the head of a loop are met when
+/// [`all_stmts_mut`] comes to them, but for the condition.
+pub(crate) fn own_exprs_mut(stmt: &mut Stmt, f: &mut dyn FnMut(&mut Expr)) {
+    match &mut stmt.kind {
+        StmtKind::For { cond, .. } => f(cond),
+        _ => visit::exprs_mut(stmt, f),
+    }
+}
+
+/// The read-only form of [`own_exprs_mut`].
+pub(crate) fn own_exprs(stmt: &Stmt, f: &mut dyn FnMut(&Expr)) {
+    match &stmt.kind {
+        StmtKind::For { cond, .. } => f(cond),
+        _ => visit::exprs(stmt, f),
+    }
+}
+
+/// Every expression in `stmts`, at any depth.
+pub(crate) fn all_exprs(stmts: &[Stmt], f: &mut dyn FnMut(&Expr)) {
+    all_stmts(stmts, &mut |stmt| own_exprs(stmt, &mut |expr| visit::subexprs(expr, f)));
+}
+
+/// Calls `f` with the expressions of a keyset.
+pub(crate) fn keyset_exprs_mut(keyset: &mut Keyset, f: &mut dyn FnMut(&mut Expr)) {
+    match keyset {
+        Keyset::DontCare | Keyset::ValueSet(_) => {}
+        Keyset::Value(a) => f(a),
+        Keyset::Mask(a, b) | Keyset::Range(a, b) => {
+            f(a);
+            f(b);
+        }
+    }
+}
+
+/// Calls `f` with the outermost expressions of a transition.
+pub(crate) fn transition_exprs_mut(transition: &mut Transition, f: &mut dyn FnMut(&mut Expr)) {
+    if let Transition::Select(select) = transition {
+        select.exprs.iter_mut().for_each(&mut *f);
+        select.cases.iter_mut().flat_map(|case| &mut case.keys).for_each(|key| keyset_exprs_mut(key, f));
+    }
+}
+
+/// Calls `f` with the variables that a statement names other than by an expression.
+pub(crate) fn named_vars_mut(stmt: &mut Stmt, f: &mut dyn FnMut(&mut VarId)) {
+    match &mut stmt.kind {
+        StmtKind::Declare(var, _)
+        | StmtKind::Extract { packet: var, .. }
+        | StmtKind::Advance(var, _)
+        | StmtKind::Emit(var, _)
+        | StmtKind::ForIn { var, .. } => f(var),
+        StmtKind::Call(call) => {
+            if let Callee::ParamMethod(var, _) = &mut call.callee {
+                f(var);
+            }
+        }
+        _ => {}
+    }
+}
