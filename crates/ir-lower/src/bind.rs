@@ -99,7 +99,7 @@ impl Caller<'_> {
                 VarKind::Param(direction) => direction,
                 VarKind::Local => Direction::In,
             };
-            if matches!(var.ty, Type::Extern(_)) {
+            if matches!(var.ty, Type::Extern(..)) {
                 subst.set(*param, arg.clone());
                 continue;
             }

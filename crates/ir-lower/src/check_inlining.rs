@@ -7,7 +7,7 @@ use crate::order::callees_first;
 use crate::walk;
 use base_diag::codes::elaborate as codes;
 use base_diag::{Diagnostic, Span};
-use ir::{Block, Callee, Expr, Program, Stmt, StmtKind, Transition, visit};
+use ir::{Block, Callee, Const, Control, Expr, Program, Stmt, StmtKind, Transition, visit};
 use std::collections::BTreeMap;
 
 /// The most statements and expressions of a program when everything is inlined.
@@ -42,6 +42,7 @@ pub fn check_inlining(program: &Program) -> Result<(), Vec<Diagnostic>> {
         problems.push(too_large(Span::NONE, format!("it has {total} statements and expressions")));
     }
     problems.extend(units.shared(program));
+    problems.extend(program.controls.iter().flat_map(|control| chosen_objects(program, control)));
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
@@ -181,6 +182,48 @@ impl Units {
         }
         problems
     }
+}
+
+/// Controls that `control` applies with one object here and another there, to be used by their actions: these run for
+/// both applications.
+fn chosen_objects(program: &Program, control: &Control) -> Vec<Diagnostic> {
+    let mut objects: BTreeMap<ir::ControlId, Vec<Const>> = BTreeMap::new();
+    let mut problems = vec![];
+    walk::all_stmts(&control.body.stmts, &mut |stmt| {
+        let StmtKind::Call(call) = &stmt.kind else { return };
+        let Callee::Control(id) = call.callee else { return };
+        let given = call.args.iter().flatten().filter_map(|arg| match &arg.kind {
+            ir::ExprKind::Const(object @ Const::Instance(_)) => Some(object.clone()),
+            _ => None,
+        });
+        let given: Vec<Const> = given.collect();
+        let first = objects.entry(id).or_insert_with(|| given.clone());
+        if *first != given && program.controls.get(id.index()).is_some_and(actions_use_objects) {
+            problems.push(
+                Diagnostic::error(codes::NOT_SUPPORTED, "an action with two objects is not supported yet")
+                    .at(
+                        call.span,
+                        "the control's actions use another object here than where it is applied first",
+                    )
+                    .help("make an instance of the control for each object"),
+            );
+        }
+    });
+    problems
+}
+
+fn actions_use_objects(control: &Control) -> bool {
+    let mut uses = false;
+    for action in &control.actions {
+        let is_param = |callee: &Callee| matches!(callee, Callee::ParamMethod(..));
+        walk::all_stmts(&action.body.stmts, &mut |stmt| {
+            uses |= matches!(&stmt.kind, StmtKind::Call(call) if is_param(&call.callee));
+        });
+        walk::all_exprs(&action.body.stmts, &mut |e| {
+            uses |= matches!(&e.kind, ir::ExprKind::Call(call) if is_param(&call.callee));
+        });
+    }
+    uses
 }
 
 /// True for blocks with something that the control plane knows.

@@ -382,7 +382,7 @@ impl Hoist<'_> {
             self.place(arg, out);
             self.keep_indices(arg, &writes, out);
             let changes = Place::of(arg).is_some_and(|place| writes.touches(&place));
-            if direction == Direction::InOut && changes && !matches!(arg.ty, Type::Extern(_)) {
+            if direction == Direction::InOut && changes && !matches!(arg.ty, Type::Extern(..)) {
                 let kept = self.keep("passed", arg.clone(), out);
                 after.push(make::assign(arg.clone(), kept.clone(), arg.span));
                 *arg = kept;

@@ -124,7 +124,7 @@ impl Part {
     /// Moves everything that is declared in `inner` to its caller.
     fn take_over(&mut self, program: &mut Program, root: ControlId, control: &mut Control, inner: &Control) {
         for param in inner.params.iter().filter(|_| self.copies) {
-            if !matches!(inner.vars.get(param.index()).map(|v| &v.ty), Some(ir::Type::Extern(_)) | None) {
+            if !matches!(inner.vars.get(param.index()).map(|v| &v.ty), Some(ir::Type::Extern(..)) | None) {
                 self.subst.renew(*param, &inner.vars, &mut control.vars);
                 let stands_for = self.subst.get(*param).cloned();
                 self.locals.extend(declaration(stands_for));

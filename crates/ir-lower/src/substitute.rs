@@ -1,7 +1,9 @@
 //! Code put in another place, where its names stand for other things.
 
 use crate::walk;
-use ir::{ActionId, Callee, Expr, ExprKind, Stmt, StmtKind, SwitchOn, Table, TableId, Var, VarId, VarKind};
+use ir::{
+    ActionId, Callee, Const, Expr, ExprKind, Stmt, StmtKind, SwitchOn, Table, TableId, Var, VarId, VarKind,
+};
 use std::collections::BTreeMap;
 
 /// What the names in a piece of code stand for where it goes; what is not listed stays.
@@ -86,19 +88,22 @@ impl Substitution {
             }
             ExprKind::Lookahead(var) | ExprKind::PacketLength(var) => self.var(var),
             ExprKind::ApplyHit(table) | ExprKind::ApplyMiss(table) => self.table_id(table),
-            ExprKind::Call(call) => {
-                if let Callee::ParamMethod(var, _) = &mut call.callee {
-                    self.var(var);
-                }
-                self.callee(&mut call.callee);
-            }
+            ExprKind::Call(call) => self.callee(&mut call.callee),
             _ => {}
         });
     }
 
     fn callee(&self, callee: &mut Callee) {
-        if let Callee::Action(action) = callee {
-            *action = self.actions.get(action).copied().unwrap_or(*action);
+        match callee {
+            Callee::Action(action) => *action = self.actions.get(action).copied().unwrap_or(*action),
+            Callee::ParamMethod(var, method) => match self.vars.get(var).map(|value| &value.kind) {
+                Some(ExprKind::Var(new)) => *var = *new,
+                Some(ExprKind::Const(Const::Instance(instance))) => {
+                    *callee = Callee::Method(*instance, *method)
+                }
+                _ => {}
+            },
+            _ => {}
         }
     }
 

@@ -20,7 +20,7 @@ extern_function get(out bit<8> to) -> bit<8>;
 
 /// Runs `pass` on the declarations `before`; gives what became of them. Both forms are verified.
 pub(crate) fn after(before: &str, pass: fn(&mut Program) -> Changed) -> String {
-    let text = format!("{HEAD}{before}\nstages {{ }}\n");
+    let text = format!("{HEAD}{before}\nstages {{ }}\n\nmain Nothing {{ }}\n");
     let mut program = ir::text::read(&text).unwrap_or_else(|e| panic!("{e}"));
     ir::verify::verify(&program).unwrap_or_else(|e| panic!("{e:#?}"));
     let old = program.clone();

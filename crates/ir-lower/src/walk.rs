@@ -1,6 +1,6 @@
 //! Walks that `ir::visit` does not have: from the inside out, and over what statements name besides expressions.
 
-use ir::{Callee, Expr, ExprKind, Keyset, Stmt, StmtKind, Transition, VarId, visit};
+use ir::{Expr, ExprKind, Keyset, Stmt, StmtKind, Transition, VarId, visit};
 
 /// The expressions that stand directly in `expr`, in the order of their evaluation.
 pub(crate) fn children(expr: &mut Expr) -> Vec<&mut Expr> {
@@ -126,7 +126,7 @@ pub(crate) fn transition_exprs_mut(transition: &mut Transition, f: &mut dyn FnMu
     }
 }
 
-/// Calls `f` with the variables that a statement names other than by an expression.
+/// Calls `f` with the variables that a statement names other than by an expression or a callee.
 pub(crate) fn named_vars_mut(stmt: &mut Stmt, f: &mut dyn FnMut(&mut VarId)) {
     match &mut stmt.kind {
         StmtKind::Declare(var, _)
@@ -134,11 +134,6 @@ pub(crate) fn named_vars_mut(stmt: &mut Stmt, f: &mut dyn FnMut(&mut VarId)) {
         | StmtKind::Advance(var, _)
         | StmtKind::Emit(var, _)
         | StmtKind::ForIn { var, .. } => f(var),
-        StmtKind::Call(call) => {
-            if let Callee::ParamMethod(var, _) = &mut call.callee {
-                f(var);
-            }
-        }
         _ => {}
     }
 }
