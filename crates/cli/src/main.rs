@@ -18,6 +18,7 @@ struct Cli {
 enum Command {
     Check(command::check::Args),
     Analyze(command::analyze::Args),
+    Run(command::run::Args),
     Split(command::split::Args),
     ProveSplit(command::prove_split::Args),
     Up(command::up::Args),
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Check(args) => command::check::run(&args),
         Command::Analyze(args) => command::analyze::run(&args),
+        Command::Run(args) => command::run::run(&args),
         Command::Split(args) => command::split::run(&args),
         Command::ProveSplit(args) => command::prove_split::run(&args),
         Command::Up(args) => command::up::run(&args),

@@ -1,7 +1,7 @@
 //! The compiler and the rack wired together: the one place that knows every crate.
 //!
 //! [`compile`](mod@compile) is the front end on one screen; [`rack`] goes from a RACK.toml to what each device runs;
-//! [`up`] runs it in virtual time; [`proof`] checks that the split changes nothing.
+//! [`up`] runs it in virtual time; [`run`] runs one program on one device; [`proof`] checks that the split changes nothing.
 
 pub mod analysis;
 pub mod bmv2;
@@ -13,6 +13,7 @@ pub mod idle;
 pub mod proof;
 pub mod rack;
 pub mod reparse;
+pub mod run;
 pub mod sources;
 pub mod up;
 

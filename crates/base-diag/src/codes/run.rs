@@ -21,4 +21,12 @@ codes! {
     STF_REFUSED = 0421,
     /// An STF test whose packets are not those it expects.
     STF_FAILED = 0422,
+    /// A file of entries that cannot be read: TOML, or commands.
+    ENTRIES_SYNTAX = 0440,
+    /// An entry, or another write before packets come, that does not fit the program.
+    ENTRY_REFUSED = 0441,
+    /// A capture file that cannot be read.
+    CAPTURE = 0442,
+    /// A result that cannot be written.
+    UNWRITABLE = 0443,
 }

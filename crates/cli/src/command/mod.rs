@@ -4,6 +4,7 @@ pub mod analyze;
 pub mod check;
 pub mod explain;
 pub mod prove_split;
+pub mod run;
 pub mod split;
 pub mod up;
 

@@ -1,0 +1,95 @@
+//! Results as files: a capture for each port, and traces.
+
+use super::Args;
+use base_diag::Diagnostic;
+use base_diag::codes::run::UNWRITABLE;
+use base_pcap::{Record, Writer};
+use p4rack::run::step::Sent;
+use p4runtime_proto::p4::bm;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+/// Captures that are being written.
+pub struct Captures {
+    directory: Option<PathBuf>,
+    named: BTreeMap<u32, PathBuf>,
+    open: BTreeMap<u32, Writer<BufWriter<File>>>,
+}
+
+fn unwritable(path: &Path, error: &dyn std::fmt::Display) -> Vec<Diagnostic> {
+    let problem = Diagnostic::error(UNWRITABLE, "a file cannot be written");
+    vec![problem.note(format!("`{}`: {error}", path.display()))]
+}
+
+impl Captures {
+    /// None is open yet.
+    pub fn new(args: &Args) -> Captures {
+        let named = args.interface.iter().filter_map(|i| Some((i.port, i.output.clone()?)));
+        Captures { directory: args.output.clone(), named: named.collect(), open: BTreeMap::new() }
+    }
+
+    /// True if packets are written anywhere.
+    pub fn any(&self) -> bool {
+        self.directory.is_some() || !self.named.is_empty()
+    }
+
+    /// Opens the files of ports that the command line names, so that they are there without packets too.
+    pub fn prepare(&mut self) -> Result<(), Vec<Diagnostic>> {
+        let ports: Vec<u32> = self.named.keys().copied().collect();
+        ports.into_iter().try_for_each(|port| self.file(port).map(drop))
+    }
+
+    /// Writes a packet; `epoch_nanos` is added to virtual time.
+    pub fn write(&mut self, sent: &Sent, epoch_nanos: u64) -> Result<(), Vec<Diagnostic>> {
+        let Some((path, writer)) = self.file(sent.port)? else { return Ok(()) };
+        let record = Record {
+            nanos: epoch_nanos.saturating_add(sent.at.as_ps() / 1000),
+            frame: sent.frame.clone(),
+            original: u32::try_from(sent.frame.len()).unwrap_or(u32::MAX),
+        };
+        writer.write(&record).map_err(|e| unwritable(&path, &e))
+    }
+
+    fn file(
+        &mut self,
+        port: u32,
+    ) -> Result<Option<(PathBuf, &mut Writer<BufWriter<File>>)>, Vec<Diagnostic>> {
+        let path = match (self.named.get(&port), &self.directory) {
+            (Some(path), _) => path.clone(),
+            (None, Some(directory)) => directory.join(format!("{port}.pcap")),
+            (None, None) => return Ok(None),
+        };
+        if let std::collections::btree_map::Entry::Vacant(place) = self.open.entry(port) {
+            if let Some(directory) = &self.directory {
+                std::fs::create_dir_all(directory).map_err(|e| unwritable(directory, &e))?;
+            }
+            let file = File::create(&path).map_err(|e| unwritable(&path, &e))?;
+            place.insert(Writer::new(BufWriter::new(file)).map_err(|e| unwritable(&path, &e))?);
+        }
+        Ok(self.open.get_mut(&port).map(|writer| (path, writer)))
+    }
+
+    /// Ends all files.
+    pub fn finish(&mut self) -> Result<(), Vec<Diagnostic>> {
+        let directory = self.directory.clone().unwrap_or_default();
+        for (port, writer) in &mut self.open {
+            let path =
+                self.named.get(port).cloned().unwrap_or_else(|| directory.join(format!("{port}.pcap")));
+            writer.flush().map_err(|e| unwritable(&path, &e))?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes all traces: as text if the name says so, else binary.
+pub fn write_traces(path: &Path, traces: &bm::PacketTraces) -> Result<(), Vec<Diagnostic>> {
+    let is_text = path.extension().is_some_and(|e| e == "txtpb" || e == "pbtxt" || e == "textproto");
+    let bytes = if is_text {
+        p4runtime_proto::to_text(traces).map_err(|e| unwritable(path, &e))?.into_bytes()
+    } else {
+        p4runtime_proto::to_binary(traces)
+    };
+    std::fs::write(path, bytes).map_err(|e| unwritable(path, &e))
+}

@@ -1,0 +1,180 @@
+//! `p4rack run`
+
+mod files;
+mod inputs;
+mod report;
+
+use super::Preprocessor;
+use crate::output::{self, Format};
+use base_diag::{Diagnostic, SourceMap};
+use base_time::Duration;
+use inputs::{Case, Inputs};
+use p4rack::run::Job;
+use p4rack::run::spec::{HexPacket, PortFiles, hex_packet, port_files};
+use report::Report;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Run a program on packets: an STF test, captures, or hexadecimal
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  p4rack run router.p4 router.stf                      a test: status 0 if it passes
+  p4rack run router.p4 tests/                          all tests of a directory
+  p4rack run tests/                                    every NAME.p4 there with its NAME.stf
+  p4rack run router.p4 -i 1@in.pcap --entries e.toml   packets of a capture, results as text
+  p4rack run router.p4 -i 1@in.pcap -o out             results in out/PORT.pcap
+  p4rack run router.p4 --packet '1:0a0b' --trace       a packet's way, step by step")]
+pub struct Args {
+    /// A P4-16 program, or a directory of programs with their tests
+    program: PathBuf,
+    /// STF tests, or directories of them; each runs on a device of its own. `-` is standard input
+    tests: Vec<PathBuf>,
+    /// Packets that come in by a port, and a file for those that go out: pcap or pcapng, `-` is standard input
+    #[arg(short, long, value_name = "PORT@IN[,OUT]", value_parser = port_files)]
+    interface: Vec<PortFiles>,
+    /// A packet that comes in by a port
+    #[arg(long, value_name = "PORT:HEX", value_parser = hex_packet)]
+    packet: Vec<HexPacket>,
+    /// What fills the device: TOML, STF or commands of simple_switch_CLI, by the file's extension
+    #[arg(long, value_name = "FILE")]
+    entries: Vec<PathBuf>,
+    /// Write what goes out into DIR/PORT.pcap
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Time between two packets, instead of that in the captures
+    #[arg(long, value_name = "TIME", value_parser = interval)]
+    interval: Option<Duration>,
+    /// Decides what the program draws at random
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// What runs the program
+    #[arg(long, value_enum, default_value = "interp")]
+    engine: Engine,
+    /// Packets that go out here are for the controller
+    #[arg(long, value_name = "PORT")]
+    cpu_port: Option<u32>,
+    /// Show each packet's way
+    #[arg(long)]
+    trace: bool,
+    /// Write the traces as p4.bm.PacketTraces: text if the name ends in .txtpb, else binary
+    #[arg(long, value_name = "FILE")]
+    trace_file: Option<PathBuf>,
+    /// Show the headers of packets that go out
+    #[arg(long)]
+    decode: bool,
+    /// Show every packet of a test too
+    #[arg(long)]
+    packets: bool,
+    /// Show registers and counters at the end
+    #[arg(long)]
+    state: bool,
+    #[command(flatten)]
+    preprocessor: Preprocessor,
+    /// How to print the result
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum Engine {
+    /// The reference interpreter
+    Interp,
+    /// Compiled: not there yet
+    Native,
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    text.parse().map_err(|error| format!("{error}"))
+}
+
+/// Exit status 1 if a test fails or something to be read is wrong, 2 if the options do not fit together.
+pub fn run(args: &Args) -> ExitCode {
+    if args.engine == Engine::Native {
+        return usage("--engine native is not supported yet: interp is the only engine");
+    }
+    let inputs = match Inputs::of(args) {
+        Ok(inputs) => inputs,
+        Err(message) => return usage(&message),
+    };
+    let mut report = Report::new(args);
+    for (program, cases) in inputs.programs {
+        report.program(&program);
+        let mut map = SourceMap::new();
+        if let Err(found) = run_program(args, &program, cases, &mut map, &mut report) {
+            report.wrong(&program, &found, &map);
+        }
+    }
+    report.finish()
+}
+
+fn usage(message: &str) -> ExitCode {
+    eprintln!("p4rack: {message}");
+    ExitCode::from(2)
+}
+
+fn run_program(
+    args: &Args,
+    program: &str,
+    cases: Vec<Case>,
+    map: &mut SourceMap,
+    report: &mut Report,
+) -> Result<(), Vec<Diagnostic>> {
+    let mut warnings = vec![];
+    let compiled = p4rack::rack::compile_program(program, &args.preprocessor.options(), map, &mut warnings)?;
+    if args.format == Format::Text {
+        output::diagnostics_text(&warnings, map);
+    }
+    let mut fillings = vec![];
+    for path in &args.entries {
+        let (text, start) = inputs::read(path, map)?;
+        fillings.push(p4rack::run::entries::read(path, &text, start)?);
+    }
+    let job = Job {
+        program: compiled,
+        fillings,
+        seed: args.seed,
+        interval: args.interval,
+        cpu_port: args.cpu_port,
+        trace: args.trace || args.decode || args.trace_file.is_some(),
+    };
+    for case in cases {
+        match case {
+            Case::Test(path) => run_test(&job, &path, map, report),
+            Case::Packets => run_packets(args, &job, map, report)?,
+        }
+    }
+    Ok(())
+}
+
+fn run_test(job: &Job, path: &std::path::Path, map: &mut SourceMap, report: &mut Report) {
+    let name = path.display().to_string();
+    let test = inputs::read(path, map).and_then(|(text, start)| {
+        let (test, problems) = p4_stf::parse(&text, start);
+        if problems.is_empty() { Ok(test) } else { Err(problems) }
+    });
+    let map = &*map;
+    let outcome = test.and_then(|test| job.test(&test, &mut |step| report.step(step, map)));
+    match outcome {
+        Ok((result, ended)) => report.tested(&name, &result, &ended, map),
+        Err(found) => report.wrong(&name, &found, map),
+    }
+}
+
+fn run_packets(
+    args: &Args,
+    job: &Job,
+    map: &mut SourceMap,
+    report: &mut Report,
+) -> Result<(), Vec<Diagnostic>> {
+    let mut feed = inputs::feed(args)?;
+    let map = &*map;
+    let mut progress = report::Progress::new();
+    let ended = job.feed(&mut feed, &mut |step| {
+        progress.step(step);
+        report.step(step, map)
+    });
+    progress.clear();
+    let ended = ended?;
+    report.ran(&feed, &ended);
+    Ok(())
+}

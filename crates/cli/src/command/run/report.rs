@@ -1,0 +1,218 @@
+//! What a run prints, as it goes and at its end.
+
+use super::Args;
+use super::files::{Captures, write_traces};
+use crate::output::{self, Format};
+use base_diag::{Diagnostic, SourceMap};
+use ir_interp::StfReport;
+use p4rack::run::feed::Feed;
+use p4rack::run::step::Step;
+use p4rack::run::{Ended, json, state, text, trace};
+use p4runtime_proto::p4::bm;
+use serde_json::{Value, json};
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// All runs of one call.
+pub struct Report<'a> {
+    args: &'a Args,
+    captures: Captures,
+    traces: bm::PacketTraces,
+    /// Steps of the run at hand, as JSON.
+    steps: Vec<Value>,
+    /// Steps of the run at hand, as text, until it is known whether the test passed.
+    runs: Vec<Value>,
+    program: String,
+    passed: usize,
+    failed: usize,
+    /// A test was run, so there is a tally.
+    tests: bool,
+    prepared: bool,
+}
+
+impl<'a> Report<'a> {
+    pub fn new(args: &'a Args) -> Report<'a> {
+        Report {
+            args,
+            captures: Captures::new(args),
+            traces: bm::PacketTraces::default(),
+            steps: vec![],
+            runs: vec![],
+            program: String::new(),
+            passed: 0,
+            failed: 0,
+            tests: false,
+            prepared: false,
+        }
+    }
+
+    fn as_text(&self) -> bool {
+        self.args.format == Format::Text
+    }
+
+    /// The program of the runs that follow.
+    pub fn program(&mut self, program: &str) {
+        self.program = program.to_string();
+    }
+
+    /// A packet is done.
+    pub fn step(&mut self, step: &Step, map: &SourceMap) -> Result<(), Vec<Diagnostic>> {
+        if !self.prepared {
+            self.prepared = true;
+            self.captures.prepare()?;
+        }
+        for sent in &step.sent {
+            self.captures.write(sent, step.epoch_nanos)?;
+        }
+        if self.args.trace_file.is_some() {
+            self.traces.traces.extend(trace::proto::traces(&step.trace, step.at, map));
+        }
+        let args = self.args;
+        if !self.as_text() {
+            self.steps.push(json::step(step, args.decode, args.trace, map));
+            return Ok(());
+        }
+        let of_test = !args.tests.is_empty() || args.program.is_dir();
+        let wanted = if of_test { args.packets || args.decode } else { !self.captures.any() || args.decode };
+        if wanted || args.packets || args.trace {
+            output::print(&text::step(step, args.decode));
+        } else {
+            output::print(&text::messages(step));
+        }
+        if args.trace {
+            output::print(&trace::text::trace(&step.trace, map));
+        }
+        Ok(())
+    }
+
+    /// A test is done.
+    pub fn tested(&mut self, name: &str, result: &StfReport, ended: &Ended, map: &SourceMap) {
+        self.tests = true;
+        let passed = result.passed();
+        if passed {
+            self.passed += 1
+        } else {
+            self.failed += 1
+        }
+        if self.as_text() {
+            result.readings.iter().for_each(|reading| output::print(&format!("{reading}\n")));
+            let _ = std::io::stdout().flush();
+            output::diagnostics_text(&result.problems, map);
+            let word = if passed { "passed" } else { "FAILED" };
+            output::print(&format!("{name}: {word} ({})\n", text::summary(&ended.counters)));
+            self.state(ended);
+            return;
+        }
+        let mut run = self.run_json(ended);
+        run["test"] = name.into();
+        run["passed"] = passed.into();
+        run["readings"] = result.readings.clone().into();
+        run["diagnostics"] = output::diagnostics_json(&result.problems, map);
+        self.runs.push(run);
+    }
+
+    /// Packets of captures and the command line are done.
+    pub fn ran(&mut self, feed: &Feed, ended: &Ended) {
+        self.passed += 1;
+        if self.as_text() {
+            self.state(ended);
+            output::print(&format!("{}\n", text::summary(&ended.counters)));
+            if feed.cut() > 0 {
+                eprintln!("p4rack: {} packets were cut by their capture", feed.cut());
+            }
+            return;
+        }
+        let mut run = self.run_json(ended);
+        run["cut_by_capture"] = feed.cut().into();
+        self.runs.push(run);
+    }
+
+    fn state(&self, ended: &Ended) {
+        if self.args.state {
+            output::print(&state::text(&ended.state));
+        }
+    }
+
+    fn run_json(&mut self, ended: &Ended) -> Value {
+        let mut run = json!({
+            "program": self.program,
+            "engine": "interp",
+            "steps": std::mem::take(&mut self.steps),
+            "counts": json::counters(&ended.counters),
+        });
+        if self.args.state {
+            run["state"] = state::json(&ended.state);
+        }
+        run
+    }
+
+    /// Something to be read is wrong: `what` was not run, or not to its end.
+    pub fn wrong(&mut self, what: &str, found: &[Diagnostic], map: &SourceMap) {
+        self.failed += 1;
+        let steps = std::mem::take(&mut self.steps);
+        if self.as_text() {
+            output::diagnostics_text(found, map);
+            if self.tests || self.args.program.is_dir() || self.args.tests.len() > 1 {
+                output::print(&format!("{what}: FAILED (not run to its end)\n"));
+            }
+        } else {
+            let diagnostics = output::diagnostics_json(found, map);
+            self.runs
+                .push(json!({ "test": what, "passed": false, "steps": steps, "diagnostics": diagnostics }));
+        }
+    }
+
+    /// Ends files, prints the tally, gives the exit status.
+    pub fn finish(mut self) -> ExitCode {
+        let mut written = self.captures.finish();
+        if let Some(path) = &self.args.trace_file {
+            written = written.and(write_traces(path, &self.traces));
+        }
+        if let Err(found) = written {
+            let program = self.program.clone();
+            self.wrong(&program, &found, &SourceMap::new());
+        }
+        let ok = self.failed == 0;
+        if !self.as_text() {
+            output::json(&json!({ "ok": ok, "runs": self.runs }));
+        } else if self.passed + self.failed > 1 {
+            let (passed, failed) = (self.passed, self.failed);
+            output::print(&format!("{} runs: {passed} passed, {failed} failed\n", passed + failed));
+        }
+        if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+}
+
+/// Tells on a terminal how far a long run is.
+pub struct Progress {
+    next: Instant,
+    shown: bool,
+}
+
+/// Between two lines of progress.
+const PACE: Duration = Duration::from_millis(500);
+
+impl Progress {
+    pub fn new() -> Progress {
+        Progress { next: Instant::now() + PACE, shown: false }
+    }
+
+    /// A packet is done.
+    pub fn step(&mut self, step: &Step) {
+        let now = Instant::now();
+        if now < self.next || !std::io::stderr().is_terminal() {
+            return;
+        }
+        self.next = now + PACE;
+        self.shown = true;
+        eprint!("\r{} packets, virtual time {} ", step.number, step.at);
+    }
+
+    /// Takes the line away.
+    pub fn clear(&mut self) {
+        if self.shown {
+            eprint!("\r{:60}\r", "");
+        }
+    }
+}

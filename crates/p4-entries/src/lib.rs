@@ -1,0 +1,23 @@
+//! What fills a device before packets come: tables, defaults, replication, memory, as data.
+//!
+//! Two languages say the same: our TOML ([`read_toml`], described in `docs/entries.md`) and the commands of
+//! `simple_switch_CLI` ([`read_commands`]). Neither knows the program: names and widths are checked by whoever
+//! writes the [`Statement`]s to a device. Every name and value carries its place.
+//!
+//! ```
+//! use p4_entries::{Statement, read_toml};
+//! let text = "[[table.routes]]\nkey = [\"10.0.1.0/24\"]\naction = \"forward\"\nargs = { port = 2 }\n";
+//! let (statements, problems) = read_toml(text, 1);
+//! assert!(problems.is_empty());
+//! assert!(matches!(&statements[0], Statement::Entry { table, .. } if table.text == "routes"));
+//! ```
+
+mod commands;
+mod statement;
+mod toml;
+mod value;
+
+pub use commands::read_commands;
+pub use statement::{Args, Keys, Named, Rate, Run, Statement, Value};
+pub use toml::read_toml;
+pub use value::{Match, MatchError, parse_match, parse_number};

@@ -1,0 +1,183 @@
+//! The statements, as data.
+
+use crate::Match;
+use base_bits::num_bigint::BigUint;
+use base_diag::Span;
+
+/// A name with its place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Named {
+    /// As written.
+    pub text: String,
+    /// Its place.
+    pub span: Span,
+}
+
+/// A value with its place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Value<T> {
+    /// What it is.
+    pub value: T,
+    /// Its place.
+    pub span: Span,
+}
+
+/// What an entry matches.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Keys {
+    /// By the keys' names; those left out match anything, or zero if they are exact.
+    Named(Vec<(Named, Value<Match>)>),
+    /// All, in the order of the table.
+    InOrder(Vec<Value<Match>>),
+}
+
+/// The data of an action.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Args {
+    /// By the parameters' names.
+    Named(Vec<(Named, Value<BigUint>)>),
+    /// All, in the order of the action.
+    InOrder(Vec<Value<BigUint>>),
+    /// All, and in tables with priorities one more: the priority, of which the least wins.
+    AndPriority(Vec<Value<BigUint>>),
+}
+
+/// What an entry runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Run {
+    /// An action of the table.
+    Action(Named, Args),
+    /// A member of the table's profile, by its label.
+    Member(Named),
+    /// A group of the table's selector, by its label.
+    Group(Named),
+}
+
+/// A rate and a burst of a meter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rate {
+    /// Packets or bytes in 10^9 microseconds.
+    pub per_gigamicrosecond: u64,
+    /// Packets or bytes.
+    pub burst: u64,
+}
+
+/// One thing to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[allow(clippy::large_enum_variant)]
+pub enum Statement {
+    /// An entry of a table.
+    Entry {
+        /// The table.
+        table: Named,
+        /// What it matches.
+        keys: Keys,
+        /// What it runs.
+        run: Run,
+        /// The greater wins.
+        priority: Option<i64>,
+        /// All of it.
+        span: Span,
+    },
+    /// The default action of a table.
+    Default {
+        /// The table.
+        table: Named,
+        /// The action.
+        action: Named,
+        /// Its data.
+        args: Args,
+        /// All of it.
+        span: Span,
+    },
+    /// A member of an action profile or selector.
+    Member {
+        /// The profile, or a table that uses it.
+        profile: Named,
+        /// What entries and groups call it.
+        label: Named,
+        /// The action.
+        action: Named,
+        /// Its data.
+        args: Args,
+        /// All of it.
+        span: Span,
+    },
+    /// A group of an action selector.
+    Group {
+        /// The selector, or a table that uses it.
+        profile: Named,
+        /// What entries call it.
+        label: Named,
+        /// The labels of its members.
+        members: Vec<Named>,
+        /// All of it.
+        span: Span,
+    },
+    /// A multicast group.
+    Multicast {
+        /// Its number.
+        group: u32,
+        /// Port and replica id, in the order of replication.
+        members: Vec<(u32, u16)>,
+        /// All of it.
+        span: Span,
+    },
+    /// A clone session.
+    Clone {
+        /// Its number.
+        session: u32,
+        /// Clones go to this port.
+        port: Option<u32>,
+        /// Clones go to this multicast group.
+        group: Option<u32>,
+        /// All of it.
+        span: Span,
+    },
+    /// A cell of a register.
+    Register {
+        /// The register.
+        name: Named,
+        /// Which one.
+        index: u64,
+        /// What it becomes.
+        value: Value<BigUint>,
+    },
+    /// A cell of a counter.
+    Counter {
+        /// The counter.
+        name: Named,
+        /// Which one.
+        index: u64,
+        /// Packets counted.
+        packets: u64,
+        /// Bytes counted.
+        bytes: u64,
+        /// All of it.
+        span: Span,
+    },
+    /// The rates of a meter.
+    Meter {
+        /// The meter.
+        name: Named,
+        /// Which one; all without.
+        index: Option<u64>,
+        /// Above it packets are yellow.
+        committed: Rate,
+        /// Above it packets are red.
+        peak: Rate,
+        /// All of it.
+        span: Span,
+    },
+    /// A member of a parser value set.
+    ValueSet {
+        /// The set.
+        name: Named,
+        /// One for each field.
+        member: Vec<Value<Match>>,
+        /// All of it.
+        span: Span,
+    },
+    /// What STF says in the same words.
+    Stf(p4_stf::Spanned),
+}

@@ -1,0 +1,122 @@
+//! One program on one device: entries, packets from STF, capture files or hex, and what comes of them.
+//!
+//! [`Job`] makes the device; [`Job::test`] and [`Job::feed`] run packets and hand each [`Step`] to whoever watches.
+//! How steps are told stands beside: [`text`], [`json`], [`trace`].
+
+pub mod entries;
+pub mod feed;
+pub mod fill;
+pub mod json;
+pub mod spec;
+pub mod state;
+pub mod step;
+pub mod text;
+pub mod trace;
+
+use crate::functions;
+use base_diag::Diagnostic;
+use base_time::Duration;
+use dataplane_api::{Counters, Device};
+use entries::Filling;
+use feed::Feed;
+use ir::Program;
+use ir_interp::{Driver, Options, StfReport, StfRun, Switch};
+use p4_stf::File;
+use state::Object;
+use std::sync::Arc;
+use step::{Gatherer, Step};
+
+/// What is run, but for the packets.
+pub struct Job {
+    /// The program.
+    pub program: Arc<Program>,
+    /// What fills the device, in order.
+    pub fillings: Vec<Filling>,
+    /// Seeds what the program draws.
+    pub seed: u64,
+    /// Between two packets that have no times of their own; with captures, between any two.
+    pub interval: Option<Duration>,
+    /// The port whose packets are for the controller.
+    pub cpu_port: Option<u32>,
+    /// Steps tell the way of the packet.
+    pub trace: bool,
+}
+
+/// How a run ended.
+pub struct Ended {
+    /// What was received, sent and dropped.
+    pub counters: Counters,
+    /// Registers, counters, meters.
+    pub state: Vec<Object>,
+}
+
+/// Looks at each step; an error ends the run.
+pub type Watch<'w> = dyn FnMut(&Step) -> Result<(), Vec<Diagnostic>> + 'w;
+
+/// Between two packets, if nothing else is said.
+const INTERVAL: Duration = Duration::from_us(1);
+
+impl Job {
+    /// A device with its entries.
+    pub fn device(&self) -> Result<Switch, Vec<Diagnostic>> {
+        let options = Options { registry: functions::all(), seed: self.seed, ..Options::default() };
+        let mut switch = Switch::new(Arc::clone(&self.program), options)?;
+        for filling in &self.fillings {
+            filling.fill(&self.program, &mut switch)?;
+        }
+        switch.set_trace(self.trace);
+        Ok(switch)
+    }
+
+    /// Runs a test on a device of its own.
+    pub fn test(&self, test: &File, watch: &mut Watch) -> Result<(StfReport, Ended), Vec<Diagnostic>> {
+        let mut switch = self.device()?;
+        let mut gatherer = Gatherer::new(self, &switch);
+        let mut run = StfRun::new(&mut switch, self.interval.unwrap_or(INTERVAL));
+        let mut sent = 0;
+        for statement in &test.statements {
+            let packet = match &statement.kind {
+                p4_stf::Statement::Packet { port, data } => Some((*port, data.as_slice())),
+                _ => None,
+            };
+            run.statement(statement);
+            let more: Vec<_> = run.sent(sent).map(|(at, output)| (at, output.clone())).collect();
+            sent += more.len();
+            if let Some(step) = gatherer.gather(run.driver(), packet, more) {
+                watch(&step)?;
+            }
+        }
+        run.finish();
+        let more = run.sent(sent).map(|(at, output)| (at, output.clone())).collect();
+        if let Some(step) = gatherer.gather(run.driver(), None, more) {
+            watch(&step)?;
+        }
+        let report = run.report();
+        Ok((report, self.ended(&switch)))
+    }
+
+    /// Runs packets from captures and the command line.
+    pub fn feed(&self, feed: &mut Feed, watch: &mut Watch) -> Result<Ended, Vec<Diagnostic>> {
+        let mut switch = self.device()?;
+        let mut gatherer = Gatherer::new(self, &switch);
+        let mut driver = Driver::new(&mut switch);
+        while let Some(frame) = feed.next().map_err(|d| vec![d])? {
+            gatherer.epoch_nanos = feed.epoch_nanos();
+            driver.packet(frame.port, &frame.bytes, frame.at);
+            let sent = driver.take_sent();
+            if let Some(step) = gatherer.gather(&mut driver, Some((frame.port, &frame.bytes)), sent) {
+                watch(&step)?;
+            }
+        }
+        driver.finish();
+        let sent = driver.take_sent();
+        if let Some(step) = gatherer.gather(&mut driver, None, sent) {
+            watch(&step)?;
+        }
+        Ok(self.ended(&switch))
+    }
+
+    fn ended(&self, switch: &Switch) -> Ended {
+        Ended { counters: switch.counters().clone(), state: state::objects(&self.program, switch) }
+    }
+}

@@ -1,0 +1,178 @@
+//! One packet, or one wait, and all that came of it.
+
+use super::Job;
+use base_time::Time;
+use dataplane_api::{Counters, Device, DropReason, Output, Port};
+use ir::{Program, Type, TypeId};
+use ir_interp::{Driver, Event, EventKind, Shown, Switch};
+use std::sync::Arc;
+
+/// What a device did with a packet, or by its timers.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Packets in so far, this one included.
+    pub number: u64,
+    /// When.
+    pub at: Time,
+    /// Nanoseconds that the captures' time is ahead of virtual time.
+    pub epoch_nanos: u64,
+    /// The packet that came in; none if timers ran out.
+    pub input: Option<(Port, Vec<u8>)>,
+    /// In the order in which they went out.
+    pub sent: Vec<Sent>,
+    /// How many packets ended, by reason.
+    pub dropped: Vec<(DropReason, u64)>,
+    /// By name, with their data.
+    pub digests: Vec<(String, Shown)>,
+    /// What `log_msg` wrote.
+    pub log: Vec<String>,
+    /// The packet's way; empty if nobody asked for it.
+    pub trace: Vec<Event>,
+}
+
+/// A packet that went out.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    /// When.
+    pub at: Time,
+    /// By which port.
+    pub port: Port,
+    /// Its bytes.
+    pub frame: Vec<u8>,
+    /// For the controller.
+    pub packet_in: bool,
+    /// What the deparser emitted; empty without a trace.
+    pub headers: Vec<Decoded>,
+}
+
+/// A header of a packet that went out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Decoded {
+    /// `hdr.ipv4`
+    pub name: String,
+    /// In bits.
+    pub bits: u64,
+    /// In order.
+    pub fields: Vec<(String, Shown)>,
+}
+
+/// Makes steps of what a device tells.
+pub(super) struct Gatherer {
+    program: Arc<Program>,
+    cpu_port: Option<u32>,
+    number: u64,
+    counters: Counters,
+    /// See [`Step::epoch_nanos`].
+    pub(super) epoch_nanos: u64,
+}
+
+impl Gatherer {
+    pub(super) fn new(job: &Job, switch: &Switch) -> Gatherer {
+        Gatherer {
+            program: Arc::clone(&job.program),
+            cpu_port: job.cpu_port,
+            number: 0,
+            counters: switch.counters().clone(),
+            epoch_nanos: 0,
+        }
+    }
+
+    /// What happened since the last time; `None` if nothing did.
+    pub(super) fn gather(
+        &mut self,
+        driver: &mut Driver,
+        packet: Option<(Port, &[u8])>,
+        sent: Vec<(Time, Output)>,
+    ) -> Option<Step> {
+        self.number += u64::from(packet.is_some());
+        let at = driver.now();
+        let switch = driver.switch();
+        let trace = switch.take_trace();
+        let dropped = self.dropped(switch.counters());
+        let digests: Vec<_> = switch.take_digests().into_iter().map(|d| self.digest(d)).collect();
+        let log = switch.take_log();
+        let nothing = packet.is_none()
+            && sent.is_empty()
+            && dropped.is_empty()
+            && digests.is_empty()
+            && log.is_empty()
+            && trace.is_empty();
+        if nothing {
+            return None;
+        }
+        let mut headers = emitted(&trace).into_iter();
+        let sent = sent.into_iter().map(|(at, output)| Sent {
+            at,
+            port: output.port,
+            frame: output.frame,
+            packet_in: self.cpu_port == Some(output.port),
+            headers: headers.next().unwrap_or_default(),
+        });
+        Some(Step {
+            number: self.number,
+            at,
+            epoch_nanos: self.epoch_nanos,
+            input: packet.map(|(port, frame)| (port, frame.to_vec())),
+            sent: sent.collect(),
+            dropped,
+            digests,
+            log,
+            trace,
+        })
+    }
+
+    fn dropped(&mut self, now: &Counters) -> Vec<(DropReason, u64)> {
+        let before = |reason| self.counters.dropped.get(reason).copied().unwrap_or(0);
+        let more = now.dropped.iter().map(|(reason, count)| (*reason, count - before(reason)));
+        let more = more.filter(|(_, count)| *count > 0).collect();
+        self.counters.dropped.clone_from(&now.dropped);
+        more
+    }
+
+    fn digest(&self, digest: ir_interp::Digest) -> (String, Shown) {
+        let found = self.program.types.iter().position(|t| t.name == digest.name);
+        let ty = found.map_or(Type::Void, |at| Type::Named(TypeId::from(at)));
+        (digest.name.to_string(), ir_interp::show(&self.program, &ty, &digest.data))
+    }
+}
+
+/// For each packet sent, in order, the headers that were emitted for it.
+fn emitted(trace: &[Event]) -> Vec<Vec<Decoded>> {
+    let mut all = vec![];
+    let mut open: Vec<(ir_interp::PacketId, Vec<Decoded>)> = vec![];
+    for event in trace {
+        let at = open.iter().position(|(packet, _)| *packet == event.packet);
+        match &event.kind {
+            EventKind::Stage { stage, enter: true } if stage.contains("deparser") => {
+                open.retain(|(packet, _)| *packet != event.packet);
+                open.push((event.packet, vec![]));
+            }
+            EventKind::Emit { header, bits, fields, .. } => {
+                let fields = fields.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+                let decoded = Decoded { name: header.clone(), bits: *bits, fields };
+                if let Some((_, headers)) = at.and_then(|at| open.get_mut(at)) {
+                    headers.push(decoded);
+                }
+            }
+            EventKind::Transmit { .. } => all.push(at.map(|at| open.remove(at).1).unwrap_or_default()),
+            _ => {}
+        }
+    }
+    all
+}
+
+/// A reason as a word: `ingress`, `step-limit`.
+pub fn drop_word(reason: DropReason) -> &'static str {
+    match reason {
+        DropReason::Ingress => "ingress",
+        DropReason::Egress => "egress",
+        DropReason::NoReplica => "no-replica",
+        DropReason::Absorbed => "absorbed",
+        DropReason::PassLimit => "pass-limit",
+        DropReason::ParserLimit => "parser-limit",
+        DropReason::StepLimit => "step-limit",
+        DropReason::AssertFailed => "assert-failed",
+        DropReason::UnknownRegion => "unknown-region",
+        DropReason::Internal => "internal",
+    }
+}

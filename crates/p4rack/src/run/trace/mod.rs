@@ -1,0 +1,50 @@
+//! Traces for people, as JSON, and as protobuf.
+
+pub mod json;
+pub mod proto;
+pub mod text;
+
+use base_diag::{Position, SourceMap, Span};
+use ir_interp::{Cause, Hit, KeyMatch};
+
+/// Where a step stands, in the user's file.
+fn position(map: &SourceMap, span: Span) -> Option<Position> {
+    if span.is_none() {
+        return None;
+    }
+    map.position(map.call_site(span).lo)
+}
+
+/// What stands there, on one line.
+fn source(map: &SourceMap, span: Span) -> String {
+    let text = map.text(map.call_site(span));
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A match as entries write it: `0x0a000000/8`
+fn key_text(wanted: &KeyMatch) -> String {
+    match wanted {
+        KeyMatch::Exact(value) => value.to_hex(),
+        KeyMatch::Ternary { value, mask } => format!("{}&&&{}", value.to_hex(), mask.to_hex()),
+        KeyMatch::Lpm { value, prefix_len } => format!("{}/{prefix_len}", value.to_hex()),
+        KeyMatch::Range { lo, hi } => format!("{}..{}", lo.to_hex(), hi.to_hex()),
+        KeyMatch::Any => "*".to_string(),
+    }
+}
+
+fn keys_text(hit: &Hit) -> String {
+    hit.keys.iter().map(key_text).collect::<Vec<_>>().join(", ")
+}
+
+/// `received`, `ingress-clone`, ...
+fn cause_word(cause: &Cause) -> &'static str {
+    match cause {
+        Cause::Received => "received",
+        Cause::FrameExtern => "frame-extern",
+        Cause::IngressClone { .. } => "ingress-clone",
+        Cause::EgressClone { .. } => "egress-clone",
+        Cause::Replica { .. } => "replica",
+        Cause::Resubmitted => "resubmitted",
+        Cause::Recirculated => "recirculated",
+    }
+}
