@@ -1,0 +1,272 @@
+//! Files of entries as users write them, and with mistakes.
+
+use base_diag::{SourceMap, Span, Style, render};
+use base_time::Rng;
+use expect_test::{Expect, expect};
+use p4_entries::{Statement, read_commands, read_toml};
+
+type Read = fn(&str, u32) -> (Vec<Statement>, Vec<base_diag::Diagnostic>);
+
+/// What is wrong with a text.
+fn check(read: Read, text: &str, expect: Expect) {
+    let mut map = SourceMap::new();
+    let file = map.add_file("entries", text, Span::NONE).unwrap();
+    let (_, problems) = read(text, map.file(file).unwrap().base());
+    let told: Vec<String> = problems.iter().map(|d| render(d, &map, Style::Plain)).collect();
+    expect.assert_eq(&told.join("\n"));
+}
+
+const TOML: &str = r#"
+[[table."ingress.routes"]]
+key = { dst = "10.0.0.0/8", src = "0x10 &&& 0xf0", port = "1..5" }
+action = "forward"
+args = { port = 0x1f, mac = "02:00:00:00:00:01" }
+priority = 7
+
+[[table.ecmp]]
+key = [5]
+group = "both"
+
+[default]
+routes = { action = "drop" }
+acl = "NoAction"
+
+[[member]]
+profile = "ecmp"
+name = "left"
+action = "forward"
+args = [1]
+
+[[group]]
+profile = "ecmp"
+name = "both"
+members = ["left"]
+
+[[multicast]]
+group = 1
+members = [1, { port = 2, rid = 3 }]
+
+[[clone]]
+session = 5
+port = 6
+
+[register.seen]
+0 = 5
+
+[counter.all]
+3 = { packets = 1, bytes = 64 }
+
+[meter.m]
+all = { committed = 100, burst = 5, peak = 200, peak_burst = 10 }
+
+[value_set]
+types = [0x0800, [1, "2 &&& 3"]]
+"#;
+
+const COMMANDS: &str = "
+table_add routes forward 10.0.0.0/8 0x10&&&0xf0 1->5 => 0x1f 02:00:00:00:00:01 7
+table_set_default acl NoAction
+act_prof_create_member ecmp forward 1
+act_prof_create_group ecmp
+act_prof_add_member_to_group ecmp 0 0
+table_indirect_add_with_group ecmp 5 => 0
+mirroring_add 5 6  # to the collector
+mc_mgrp_create 1
+register_write seen 0 5
+meter_set_rates m 0 0.1:5 0.2:10
+pvs_add types 0x0800
+";
+
+#[test]
+fn everything_is_read() {
+    let (statements, problems) = read_toml(TOML, 1);
+    assert_eq!(problems, []);
+    assert_eq!(statements.len(), 13);
+    let (statements, problems) = read_commands(COMMANDS, 1);
+    assert_eq!(problems, []);
+    assert_eq!(statements.len(), 10);
+}
+
+#[test]
+fn mistakes_in_toml() {
+    check(
+        read_toml,
+        "[[table.t]]\nkey = [1\n",
+        expect![[r#"
+        error[P4R0440]: unclosed array
+         --> entries:2:9
+          |
+        2 | key = [1
+          |         ^ expected `]`
+    "#]],
+    );
+    check(
+        read_toml,
+        "[[table.t]]\nkey = [1.5]\naction = 3\nprioriti = 1\n",
+        expect![[r#"
+        error[P4R0440]: expected a match
+         --> entries:2:8
+          |
+        2 | key = [1.5]
+          |        ^^^ this is of type float
+          |
+          = help: for example: "10.0.0.0/8"
+
+        error[P4R0440]: expected a name
+         --> entries:3:10
+          |
+        3 | action = 3
+          |          ^ this is of type integer
+          |
+          = help: for example: "drop"
+
+        error[P4R0440]: unknown key `prioriti`
+         --> entries:4:1
+          |
+        4 | prioriti = 1
+          | ^^^^^^^^ this entry has no such key
+          |
+          = help: did you mean `priority`?
+    "#]],
+    );
+    check(
+        read_toml,
+        "[table.t]\nkey = [1]\n",
+        expect![[r#"
+        error[P4R0440]: expected an array
+         --> entries:1:1
+          |
+        1 | [table.t]
+          | ^^^^^^^^^ this is of type table
+          |
+          = help: for example: `[[table.NAME]]` before each entry
+    "#]],
+    );
+    check(
+        read_toml,
+        "[[clone]]\nsession = -1\n[[multicast]]\ngroup = 1\n",
+        expect![[r#"
+        error[P4R0440]: `port` is missing
+         --> entries:1:1
+          |
+        1 | [[clone]]
+          | ^^^^^^^^^ a session sends its clones to a `port` or a `group`
+
+        error[P4R0440]: this is no number
+         --> entries:2:11
+          |
+        2 | session = -1
+          |           ^^ `-1` is no number or address
+
+        error[P4R0440]: `members` is missing
+         --> entries:3:1
+          |
+        3 | [[multicast]]
+          | ^^^^^^^^^^^^^ this multicast group has no `members`
+          |
+          = help: for example: `members = [1, 2]`
+    "#]],
+    );
+    check(
+        read_toml,
+        "[register.r]\nx = 1\n",
+        expect![[r#"
+        error[P4R0440]: this names no cell
+         --> entries:2:1
+          |
+        2 | x = 1
+          | ^ write a cell's number
+    "#]],
+    );
+}
+
+#[test]
+fn mistakes_in_commands() {
+    check(
+        read_commands,
+        "table_ad t a 1 => 2\n",
+        expect![[r#"
+        error[P4R0440]: `table_ad` is no command that fills a device
+         --> entries:1:1
+          |
+        1 | table_ad t a 1 => 2
+          | ^^^^^^^^ not supported here
+          |
+          = help: did you mean `table_add`?
+    "#]],
+    );
+    check(
+        read_commands,
+        "set_queue_rate 100\n",
+        expect![[r#"
+        error[P4R0440]: `set_queue_rate` is no command that fills a device
+         --> entries:1:1
+          |
+        1 | set_queue_rate 100
+          | ^^^^^^^^^^^^^^ not supported here
+          |
+          = note: read are: table_add, table_set_default, table_indirect_add, table_indirect_add_with_group, act_prof_create_member, act_prof_create_group, act_prof_add_member_to_group, pvs_add, counter_write, mc_mgrp_create, mc_node_associate, mc_node_create, mc_node_update, meter_array_set_rates, meter_set_rates, mirroring_add, mirroring_add_mc, mirroring_delete, register_reset, register_write
+    "#]],
+    );
+    check(
+        read_commands,
+        "table_add t\ntable_add t a 1\ntable_add t a 1/x =>\n",
+        expect![[r#"
+        error[P4R0440]: this command is too short
+         --> entries:1:1
+          |
+        1 | table_add t
+          | ^^^^^^^^^^^ the action is missing
+
+        error[P4R0440]: `=>` is missing
+         --> entries:2:1
+          |
+        2 | table_add t a 1
+          | ^^^^^^^^^^^^^^^ it stands between keys and arguments
+
+        error[P4R0440]: this is no match
+         --> entries:3:15
+          |
+        3 | table_add t a 1/x =>
+          |               ^^^ `x` is no prefix length
+    "#]],
+    );
+    check(
+        read_commands,
+        "act_prof_add_member_to_group p 0 0\nmirroring_add 1\n",
+        expect![[r#"
+        error[P4R0440]: there is no such group
+         --> entries:1:34
+          |
+        1 | act_prof_add_member_to_group p 0 0
+          |                                  ^ no line above makes it
+
+        error[P4R0420]: a number is wanted
+         --> entries:2:16
+          |
+        2 | mirroring_add 1
+          |                ^ such as `12`, `0x1f`, `0b1*0`
+    "#]],
+    );
+}
+
+#[test]
+fn no_text_makes_it_panic() {
+    let mut rng = Rng::new(7).split("entries");
+    let pieces = [
+        "[[", "]]", "table", ".", "key", "=", "\"", "&&&", "/", "..", "->", "=>", "\n", "0x", "é", "{", "}",
+        ":", "-",
+    ];
+    for round in 0..3_000usize {
+        let (source, read): (&str, Read) =
+            if round % 2 == 0 { (TOML, read_toml) } else { (COMMANDS, read_commands) };
+        let mut chars: Vec<char> = source.chars().collect();
+        for _ in 0..rng.between(1, 5) {
+            let at = rng.between(0, chars.len() as u64 - 1) as usize;
+            let to = (at + rng.between(0, 12) as usize).min(chars.len());
+            let piece = pieces[rng.between(0, pieces.len() as u64 - 1) as usize];
+            chars.splice(at..to, piece.chars());
+        }
+        read(&chars.into_iter().collect::<String>(), 1);
+    }
+}
