@@ -392,23 +392,24 @@ fn the_way_of_a_packet() {
                 call I.seen.read: seen.read(n, (bit<32>)sm.ingress_port)              l2.p4:79
                 n = 0x00000000 (as before)                                            l2.p4:79
                 call I.seen.write: seen.write((bit<32>)sm.ingress_port, n + 1)        l2.p4:80
+                I.seen[5]: 0x00000000 -> 0x00000001                                   l2.p4:80
                 call I.ports.count: ports.count((bit<32>)sm.ingress_port)             l2.p4:81
                 table I.l2: hit, I.forward                                            l2.p4:82
                   key hdr.ethernet.dst_addr = 0x020000000002 (exact)
-                  entry 0: 0x20000000002
+                  entry 0: 0x020000000002
                 action I.forward(port = 0x002)
                   sm.egress_spec: 0x000 -> 0x002                                      l2.p4:53
                 if (l2.apply().hit): true                                             l2.p4:82
                 table I.acl: hit, I.drop                                              l2.p4:83
                   key hdr.ethernet.src_addr = 0x020000000001 (ternary)
                   key sm.ingress_port = 0x005 (range)
-                  entry 0: 0x20000000000&&&0xff0000000000, 0x5..0x6, priority 10
+                  entry 0: 0x020000000000&&&0xff0000000000, 0x005..0x006, priority 10
                 action I.drop()
                   call mark_to_drop: mark_to_drop(sm)                                 l2.p4:52
                   sm.egress_spec: 0x002 -> 0x1ff                                      l2.p4:52
                 table I.choice: hit, I.forward                                        l2.p4:88
                   key meta.class = 0x0001 (exact)
-                  entry 0: 0x1, member 0
+                  entry 0: 0x0001, member 0
                 action I.forward(port = 0x003)
                   sm.egress_spec: 0x1ff -> 0x003                                      l2.p4:53
               unicast 3
@@ -441,6 +442,7 @@ fn the_way_of_copies() {
                 call I.seen.read: seen.read(n, (bit<32>)sm.ingress_port)              l2.p4:79
                 n: 0x00000000 -> 0x00000028                                           l2.p4:79
                 call I.seen.write: seen.write((bit<32>)sm.ingress_port, n + 1)        l2.p4:80
+                I.seen[1]: 0x00000028 -> 0x00000029                                   l2.p4:80
                 call I.ports.count: ports.count((bit<32>)sm.ingress_port)             l2.p4:81
                 table I.l2: hit, I.flood                                              l2.p4:82
                   key hdr.ethernet.dst_addr = 0xffffffffffff (exact)
@@ -497,7 +499,7 @@ fn the_way_as_json() {
           "entry": {
             "handle": 0,
             "keys": [
-              "0x20000000002"
+              "0x020000000002"
             ],
             "priority": null,
             "through": null

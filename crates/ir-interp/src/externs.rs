@@ -105,8 +105,12 @@ impl<A: Arch> Machine<'_, A> {
     /// Writes a cell of a register; out of range nothing happens.
     pub(crate) fn register_write(&mut self, id: InstanceId, index: &Expr, value: &Expr) -> Result<(), Stop> {
         let index = self.eval_number(index)?;
+        let ty = &value.ty;
         let value = self.eval(value)?;
         self.accessed(id, AccessKind::Write);
+        if self.state.trace.on() {
+            self.trace_cell(id, index, ty, &value);
+        }
         match self.state.objects.get_mut(id.index()) {
             Some(Object::Register(register)) => {
                 register.write(index, value);

@@ -57,5 +57,5 @@ pub use state::Digest;
 pub use stf::{ResolvedEntry, StfReport, StfRun, resolve_entry, run_stf};
 pub use switch::{Options, Switch};
 pub use table::{KeyMatch, KeySpec};
-pub use trace::{Cause, Event, EventKind, Hit, KeyRead, PacketId, Shown, shown as show};
+pub use trace::{Cause, Event, EventKind, Hit, KeyRead, PacketId, Shown, hex_text, shown as show};
 pub use value::{Header, Stack, Value};

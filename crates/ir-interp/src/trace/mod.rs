@@ -8,8 +8,8 @@ mod show;
 
 pub use event::{Cause, Event, EventKind, Hit, KeyRead, PacketId, Shown};
 pub(crate) use record::table_event;
-pub use show::shown;
 pub(crate) use show::shown_bits;
+pub use show::{hex_text, shown};
 
 use base_diag::Span;
 

@@ -2,6 +2,7 @@
 
 use super::{EventKind, Hit, KeyRead, Shown, shown, shown_bits};
 use crate::machine::{Arch, Machine};
+use crate::objects::Object;
 use crate::place::Place;
 use crate::table::{Run, Table};
 use crate::trace::show::differences;
@@ -9,7 +10,7 @@ use crate::value::Value;
 use crate::wire::header_bits;
 use base_bits::Bits;
 use base_diag::Span;
-use ir::{Action, Call, Callee, Expr, MatchKind, Name, Parser, StateRef, TableKey, Type, VarId};
+use ir::{Action, Call, Callee, Expr, InstanceId, MatchKind, Name, Parser, StateRef, TableKey, Type, VarId};
 
 impl<A: Arch> Machine<'_, A> {
     /// `new` is about to be written to `place`. A scalar is told in any case, of anything else what changes.
@@ -80,6 +81,23 @@ impl<A: Arch> Machine<'_, A> {
             }
             _ => EventKind::Extern { instance: None, name: Name::default() },
         });
+    }
+
+    /// `new` is about to be written to a cell of a register.
+    pub(crate) fn trace_cell(&mut self, register: InstanceId, index: u64, ty: &Type, new: &Value) {
+        let program = self.program;
+        let Some(instance) = program.instances.get(register.index()) else { return };
+        let place = format!("{}[{index}]", instance.control_plane_name);
+        let old = match self.state.objects.get(register.index()) {
+            Some(Object::Register(register)) => register.read(index),
+            _ => None,
+        };
+        // Out of range nothing is written.
+        if let Some(old) = old {
+            let old = Some(shown(program, ty, old));
+            let new = shown(program, ty, new);
+            self.state.trace.add(|| EventKind::Write { place, old, new });
+        }
     }
 
     /// A parser or control that another applies begins or ends.

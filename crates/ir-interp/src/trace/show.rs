@@ -18,7 +18,7 @@ pub(crate) fn shown_bits(bits: &Bits) -> Shown {
 }
 
 /// In hexadecimal, with all digits that its width has.
-pub(crate) fn hex_text(bits: &Bits) -> String {
+pub fn hex_text(bits: &Bits) -> String {
     let digits = bits.width().div_ceil(4).max(1) as usize;
     let hex = bits.to_hex();
     let hex = hex.strip_prefix("0x").unwrap_or(&hex);

@@ -103,10 +103,7 @@ impl Reader {
     }
 
     /// A number of at most 64 bits.
-    pub(super) fn small<T: TryFrom<u64>>(&mut self, item: Item, most: T) -> Option<T>
-    where
-        T: std::fmt::Display,
-    {
+    pub(super) fn small<T: TryFrom<u64> + std::fmt::Display>(&mut self, item: Item, most: T) -> Option<T> {
         let number = self.number(item)?;
         let small = u64::try_from(&number.value).ok().and_then(|n| T::try_from(n).ok());
         if small.is_none() {

@@ -11,11 +11,13 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
+type Capture = Writer<BufWriter<File>>;
+
 /// Captures that are being written.
 pub struct Captures {
     directory: Option<PathBuf>,
     named: BTreeMap<u32, PathBuf>,
-    open: BTreeMap<u32, Writer<BufWriter<File>>>,
+    open: BTreeMap<u32, Capture>,
 }
 
 fn unwritable(path: &Path, error: &dyn std::fmt::Display) -> Vec<Diagnostic> {
@@ -52,10 +54,7 @@ impl Captures {
         writer.write(&record).map_err(|e| unwritable(&path, &e))
     }
 
-    fn file(
-        &mut self,
-        port: u32,
-    ) -> Result<Option<(PathBuf, &mut Writer<BufWriter<File>>)>, Vec<Diagnostic>> {
+    fn file(&mut self, port: u32) -> Result<Option<(PathBuf, &mut Capture)>, Vec<Diagnostic>> {
         let path = match (self.named.get(&port), &self.directory) {
             (Some(path), _) => path.clone(),
             (None, Some(directory)) => directory.join(format!("{port}.pcap")),

@@ -194,11 +194,13 @@ pub struct Progress {
 const PACE: Duration = Duration::from_millis(500);
 
 impl Progress {
+    #[expect(clippy::disallowed_methods, reason = "how often a terminal is told decides nothing")]
     pub fn new() -> Progress {
         Progress { next: Instant::now() + PACE, shown: false }
     }
 
     /// A packet is done.
+    #[expect(clippy::disallowed_methods, reason = "how often a terminal is told decides nothing")]
     pub fn step(&mut self, step: &Step) {
         let now = Instant::now();
         if now < self.next || !std::io::stderr().is_terminal() {

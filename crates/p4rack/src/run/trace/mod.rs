@@ -5,7 +5,7 @@ pub mod proto;
 pub mod text;
 
 use base_diag::{Position, SourceMap, Span};
-use ir_interp::{Cause, Hit, KeyMatch};
+use ir_interp::{Cause, Hit, KeyMatch, hex_text};
 
 /// Where a step stands, in the user's file.
 fn position(map: &SourceMap, span: Span) -> Option<Position> {
@@ -24,10 +24,10 @@ fn source(map: &SourceMap, span: Span) -> String {
 /// A match as entries write it: `0x0a000000/8`
 fn key_text(wanted: &KeyMatch) -> String {
     match wanted {
-        KeyMatch::Exact(value) => value.to_hex(),
-        KeyMatch::Ternary { value, mask } => format!("{}&&&{}", value.to_hex(), mask.to_hex()),
-        KeyMatch::Lpm { value, prefix_len } => format!("{}/{prefix_len}", value.to_hex()),
-        KeyMatch::Range { lo, hi } => format!("{}..{}", lo.to_hex(), hi.to_hex()),
+        KeyMatch::Exact(value) => hex_text(value),
+        KeyMatch::Ternary { value, mask } => format!("{}&&&{}", hex_text(value), hex_text(mask)),
+        KeyMatch::Lpm { value, prefix_len } => format!("{}/{prefix_len}", hex_text(value)),
+        KeyMatch::Range { lo, hi } => format!("{}..{}", hex_text(lo), hex_text(hi)),
         KeyMatch::Any => "*".to_string(),
     }
 }
