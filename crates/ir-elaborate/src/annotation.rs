@@ -15,6 +15,7 @@ fn annotation(from: &typed::Annotation) -> Annotation {
             Some(values) => AnnotationBody::Values(values),
             None => AnnotationBody::Tokens(list.iter().map(spelled).collect::<Vec<_>>().join(", ")),
         },
+        typed::AnnotationBody::List(list) => AnnotationBody::List(list.iter().filter_map(value).collect()),
         typed::AnnotationBody::Pairs(list) => {
             AnnotationBody::Pairs(list.iter().filter_map(|(k, v)| Some((k.clone(), value(v)?))).collect())
         }

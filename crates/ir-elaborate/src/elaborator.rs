@@ -87,6 +87,7 @@ impl<'p> Elaborator<'p> {
                 controls: vec![],
                 stages: vec![],
                 main: ir::Package { name: SmolStr::default(), args: vec![] },
+                annotations: vec![],
             },
             diagnostics: vec![],
             arch: None,

@@ -20,9 +20,11 @@ pub struct Annotation {
 pub enum AnnotationBody {
     /// `@atomic`
     Empty,
-    /// `@name("acl")`, `@field_list(1, 2)`, `@list[1, 2]`
+    /// `@name("acl")`, `@field_list(1, 2)`
     Values(Vec<AnnotationValue>),
-    /// `@origin[file="x", line=4]`
+    /// `@list[1, 2]`, `@list[]`: structured.
+    List(Vec<AnnotationValue>),
+    /// `@origin[file="x", line=4]`: structured, at least one pair.
     Pairs(Vec<(Name, AnnotationValue)>),
     /// An unstructured body that is no list of values: its tokens, separated by blanks.
     Tokens(String),
@@ -39,6 +41,16 @@ pub enum AnnotationValue {
     Bool(bool),
 }
 
+impl AnnotationBody {
+    /// The values of `(...)` or `[...]`; none for other forms.
+    pub fn values(&self) -> &[AnnotationValue] {
+        match self {
+            AnnotationBody::Values(values) | AnnotationBody::List(values) => values,
+            _ => &[],
+        }
+    }
+}
+
 impl Annotation {
     /// `@name("text")`.
     pub fn string(name: &str, text: &str) -> Annotation {
@@ -48,11 +60,8 @@ impl Annotation {
 
     /// The only value, if it is one string.
     pub fn as_str(&self) -> Option<&str> {
-        match &self.body {
-            AnnotationBody::Values(values) => match values.as_slice() {
-                [AnnotationValue::Str(text)] => Some(text),
-                _ => None,
-            },
+        match self.body.values() {
+            [AnnotationValue::Str(text)] => Some(text),
             _ => None,
         }
     }

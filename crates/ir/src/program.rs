@@ -31,6 +31,8 @@ pub struct Program {
     pub stages: Vec<Stage>,
     /// How `main` is put together from the stages.
     pub main: Package,
+    /// Those of `main`: `@pkginfo`, `@brief`, ...
+    pub annotations: Annotations,
 }
 
 /// An architecture.

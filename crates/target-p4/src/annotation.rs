@@ -28,6 +28,9 @@ pub(crate) fn annotation(annotation: &Annotation) -> String {
         AnnotationBody::Values(values) => {
             format!("@{name}({})", values.iter().map(value).collect::<Vec<_>>().join(", "))
         }
+        AnnotationBody::List(values) => {
+            format!("@{name}[{}]", values.iter().map(value).collect::<Vec<_>>().join(", "))
+        }
         AnnotationBody::Pairs(pairs) => {
             let pairs: Vec<String> = pairs.iter().map(|(key, v)| format!("{key}={}", value(v))).collect();
             format!("@{name}[{}]", pairs.join(", "))

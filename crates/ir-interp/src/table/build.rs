@@ -141,7 +141,7 @@ fn priority(table: &ir::Table, entry: &ir::Entry, position: usize) -> i64 {
 fn marked_priority(entry: &ir::Entry) -> Option<i64> {
     let mark = entry.annotations.iter().find(|a| a.name == "priority")?;
     match &mark.body {
-        AnnotationBody::Values(values) => match values.as_slice() {
+        AnnotationBody::Values(values) | AnnotationBody::List(values) => match values.as_slice() {
             [AnnotationValue::Int(n)] => i64::try_from(n).ok(),
             _ => None,
         },

@@ -158,7 +158,7 @@ fn find_field_lists(
 
 fn numbers(annotation: &ir::Annotation) -> Vec<u32> {
     match &annotation.body {
-        AnnotationBody::Values(values) => values
+        AnnotationBody::Values(values) | AnnotationBody::List(values) => values
             .iter()
             .filter_map(|v| match v {
                 AnnotationValue::Int(n) => u32::try_from(n).ok(),

@@ -74,7 +74,7 @@ impl Checker {
                 None => raw(tokens),
             },
             ast::AnnotationBody::List(items) => {
-                AnnotationBody::Values(items.iter().filter_map(|i| self.structured(i)).collect())
+                AnnotationBody::List(items.iter().filter_map(|i| self.structured(i)).collect())
             }
             ast::AnnotationBody::Record(pairs) => {
                 let mut out: Vec<(smol_str::SmolStr, Expr)> = Vec::with_capacity(pairs.len());
@@ -172,7 +172,14 @@ fn raw(tokens: &[AnnotationToken]) -> AnnotationBody {
     if tokens.is_empty() {
         return AnnotationBody::Empty;
     }
-    AnnotationBody::Tokens(tokens.iter().map(|t| t.text.clone()).collect())
+    AnnotationBody::Tokens(tokens.iter().map(spelled).collect())
+}
+
+fn spelled(token: &AnnotationToken) -> smol_str::SmolStr {
+    if token.kind != AnnotationTokenKind::String {
+        return token.text.clone();
+    }
+    format!("\"{}\"", token.text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")).into()
 }
 
 /// A number without width prefix.

@@ -29,11 +29,13 @@ pub struct Annotation {
 pub enum AnnotationBody {
     /// Nothing.
     Empty,
-    /// Values: of `@a[1, "x"]`, and of `@a(1, "x")` where the tokens read as expressions that are literals.
+    /// Values of `@a(1, "x")`, where the tokens read as expressions that are literals.
     Values(Vec<Expr>),
+    /// Values of `@a[1, "x"]`.
+    List(Vec<Expr>),
     /// Names with values: `@a[x = 1]`.
     Pairs(Vec<(SmolStr, Expr)>),
-    /// The tokens of `@a(...)` or `@pragma a ...` as spelled, where they are not a list of values.
+    /// The tokens of `@a(...)` or `@pragma a ...` as spelled, strings in quotes, where they are not a list of values.
     Tokens(Vec<SmolStr>),
 }
 
@@ -73,7 +75,7 @@ impl Annotation {
     /// The values, if it has a list of them.
     pub fn values(&self) -> &[Expr] {
         match &self.body {
-            AnnotationBody::Values(values) => values,
+            AnnotationBody::Values(values) | AnnotationBody::List(values) => values,
             _ => &[],
         }
     }

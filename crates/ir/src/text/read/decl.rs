@@ -357,6 +357,9 @@ impl Reader<'_> {
                 AnnotationBody::Empty
             } else if self.eat("(") {
                 AnnotationBody::Values(self.list(")", Reader::annotation_value)?)
+            } else if self.sees("[") && !matches!(self.ahead(2), Token::Sign("=")) {
+                self.advance();
+                AnnotationBody::List(self.list("]", Reader::annotation_value)?)
             } else if self.eat("[") {
                 AnnotationBody::Pairs(self.list("]", |r| {
                     let key = r.name()?;

@@ -85,6 +85,7 @@ fn empty_program() -> Program {
         controls: vec![],
         stages: vec![],
         main: Package { name: Name::default(), args: vec![] },
+        annotations: vec![],
     }
 }
 

@@ -15,6 +15,7 @@ struct Outline {
 
 impl Reader<'_> {
     pub(super) fn read_program(&mut self) -> Result<()> {
+        self.program.annotations = self.annotations()?;
         self.arch()?;
         self.expect_word("errors")?;
         self.expect("{")?;

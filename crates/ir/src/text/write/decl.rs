@@ -200,6 +200,9 @@ fn annotation(annotation: &Annotation) -> String {
         AnnotationBody::Values(values) => {
             format!("@{name}({})", values.iter().map(annotation_value).collect::<Vec<_>>().join(", "))
         }
+        AnnotationBody::List(values) => {
+            format!("@{name}[{}]", values.iter().map(annotation_value).collect::<Vec<_>>().join(", "))
+        }
         AnnotationBody::Pairs(pairs) => {
             let pair = |(key, value): &(Name, _)| format!("{} = {}", plain(key), annotation_value(value));
             format!("@{name}[{}]", pairs.iter().map(pair).collect::<Vec<_>>().join(", "))

@@ -107,14 +107,15 @@ impl<'p> Writer<'p> {
 
     fn program(&mut self) {
         let program = self.program;
-        match &program.arch {
-            Arch::V1Model(version) => self.line(&format!("arch v1model {version};")),
-            Arch::Psa { dpdk } => self.line(if *dpdk { "arch psa dpdk;" } else { "arch psa;" }),
-            Arch::Pna { dpdk } => self.line(if *dpdk { "arch pna dpdk;" } else { "arch pna;" }),
-            Arch::Tna(generation) => self.line(&format!("arch tna {generation};")),
-            Arch::T2na => self.line("arch t2na;"),
-            Arch::Other(name) => self.line(&format!("arch other {};", super::names::plain(name))),
-        }
+        let arch = match &program.arch {
+            Arch::V1Model(version) => format!("v1model {version}"),
+            Arch::Psa { dpdk } => format!("psa{}", if *dpdk { " dpdk" } else { "" }),
+            Arch::Pna { dpdk } => format!("pna{}", if *dpdk { " dpdk" } else { "" }),
+            Arch::Tna(generation) => format!("tna {generation}"),
+            Arch::T2na => "t2na".to_string(),
+            Arch::Other(name) => format!("other {}", super::names::plain(name)),
+        };
+        self.line(&format!("{}arch {arch};", decl::annotations(&program.annotations)));
         let errors: Vec<String> = program.errors.iter().map(|e| super::names::plain(e)).collect();
         self.line(&format!("errors {{ {} }}", errors.join(", ")));
         program.types.iter().for_each(|decl| self.type_decl(decl));
