@@ -25,4 +25,8 @@ codes! {
     NOT_PRINTABLE = 0311,
     /// A program that grows beyond bounds when its calls are inlined.
     INLINED_TOO_LARGE = 0320,
+    /// An `@id` that is taken, or is one of another kind of thing.
+    P4RUNTIME_ID = 0330,
+    /// An entry in the source that P4Runtime cannot say.
+    P4RUNTIME_ENTRY = 0331,
 }

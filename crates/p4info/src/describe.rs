@@ -1,0 +1,150 @@
+//! The description of a program: first all symbols, then everything by them.
+
+use crate::annotation::{documentation, has, structured, unstructured};
+use crate::object::Object;
+use crate::symbol::{Kind, Symbols};
+use crate::types::Types;
+use crate::used::{self, Within};
+use base_diag::Diagnostic;
+use ir::{Action, Annotations, Control, ControlId, Instance, InstanceId, Name, ParserId, Program, Table};
+use p4runtime_proto::p4::config::v1::{P4Info, Preamble};
+use std::collections::BTreeSet;
+
+/// A description in the making.
+pub(crate) struct Describer<'p> {
+    pub(crate) program: &'p Program,
+    pub(crate) symbols: Symbols,
+    pub(crate) types: Types<'p>,
+    pub(crate) info: P4Info,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    parsers: Vec<ParserId>,
+    /// With what each uses of its own.
+    controls: Vec<(ControlId, Within)>,
+}
+
+impl<'p> Describer<'p> {
+    pub(crate) fn new(program: &'p Program) -> Describer<'p> {
+        let used = used::blocks(program);
+        let controls = used.controls.into_iter().map(|id| (id, used::within(program.control(id)))).collect();
+        Describer {
+            program,
+            symbols: Symbols::default(),
+            types: Types::new(program),
+            info: P4Info::default(),
+            diagnostics: vec![],
+            parsers: used.parsers,
+            controls,
+        }
+    }
+
+    pub(crate) fn run(mut self) -> Result<P4Info, Vec<Diagnostic>> {
+        self.collect();
+        self.symbols.number();
+        self.package();
+        self.actions();
+        self.tables();
+        self.objects();
+        self.digest_calls();
+        self.value_sets();
+        self.controller_headers();
+        self.diagnostics.append(&mut self.symbols.diagnostics);
+        if !self.diagnostics.is_empty() {
+            return Err(self.diagnostics);
+        }
+        self.info.type_info = Some(self.types.finish()).filter(|types| *types != Default::default());
+        Ok(self.info)
+    }
+
+    /// Notes everything that gets an id, hidden things too: an alias tells from them as well.
+    fn collect(&mut self) {
+        for (_, action) in self.used_actions() {
+            self.symbols.add(Kind::Action, &action.control_plane_name, &action.annotations, action.span);
+        }
+        for (_, table) in self.used_tables() {
+            self.symbols.add(Kind::Table, &table.control_plane_name, &table.annotations, table.span);
+        }
+        for (_, instance, object) in self.described_objects() {
+            let (name, annotations) = (&instance.control_plane_name, &instance.annotations);
+            self.symbols.add(object.kind(), name, annotations, instance.span);
+        }
+        for (name, _) in self.called_digests() {
+            self.symbols.add(Kind::Digest, &name, &vec![], base_diag::Span::NONE);
+        }
+        for set in self.used_value_sets() {
+            self.symbols.add(Kind::ValueSet, &set.control_plane_name, &set.annotations, set.span);
+        }
+        for decl in self.controller_header_types() {
+            let name = Name::from(crate::types::type_name(decl));
+            self.symbols.add(Kind::ControllerHeader, &name, &decl.annotations, decl.span);
+        }
+    }
+
+    pub(crate) fn used_controls(&self) -> Vec<&'p Control> {
+        self.controls.iter().map(|(id, _)| self.program.control(*id)).collect()
+    }
+
+    /// The actions that can run, one of each name: top-level ones stand in every control that uses them.
+    pub(crate) fn used_actions(&self) -> Vec<(&'p Control, &'p Action)> {
+        let mut names = BTreeSet::new();
+        let mut found = vec![];
+        for (id, within) in &self.controls {
+            let control = self.program.control(*id);
+            let used = within.actions.iter().filter_map(|id| control.actions.get(id.index()));
+            let new = used.filter(|action| names.insert(&action.control_plane_name));
+            found.extend(new.map(|action| (control, action)));
+        }
+        found
+    }
+
+    /// The tables that can be applied.
+    pub(crate) fn used_tables(&self) -> Vec<(&'p Control, &'p Table)> {
+        let tables = self.controls.iter().map(|(id, within)| (self.program.control(*id), within));
+        let of = |(control, within): (&'p Control, &Within)| {
+            let tables = within.tables.iter().filter_map(|id| control.tables.get(id.index()));
+            tables.map(|table| (control, table)).collect::<Vec<_>>()
+        };
+        tables.flat_map(of).collect()
+    }
+
+    /// The value sets of parsers that can run.
+    pub(crate) fn used_value_sets(&self) -> Vec<&'p ir::ValueSet> {
+        self.parsers.iter().flat_map(|id| &self.program.parser(*id).value_sets).collect()
+    }
+
+    /// The extern instances of the program and of blocks that can run, that control planes know.
+    pub(crate) fn described_objects(&self) -> Vec<(InstanceId, &'p Instance, Object)> {
+        let owned = |instance: &Instance| match instance.owner {
+            ir::Owner::Program => true,
+            ir::Owner::Control(id) => self.controls.iter().any(|(c, _)| *c == id),
+            ir::Owner::Parser(id) => self.parsers.contains(&id),
+        };
+        let all = self.program.instances.iter().enumerate().filter(|(_, instance)| owned(instance));
+        let known = |(index, instance): (usize, &'p Instance)| {
+            let object = Object::of(&self.program.extern_object(instance.object).name)?;
+            Some((InstanceId::from(index), instance, object))
+        };
+        all.filter_map(known).collect()
+    }
+
+    /// What stands at the head of every description. `None` for what is hidden.
+    pub(crate) fn preamble(
+        &self,
+        kind: Kind,
+        name: &Name,
+        annotations: &Annotations,
+        elsewhere: &[&str],
+    ) -> Option<Preamble> {
+        if has(annotations, "hidden") {
+            return None;
+        }
+        Some(Preamble {
+            id: self.symbols.id(kind, name),
+            name: name.to_string(),
+            alias: self.symbols.alias(name),
+            doc: documentation(annotations),
+            annotations: unstructured(annotations, elsewhere),
+            structured_annotations: structured(annotations),
+            annotation_locations: vec![],
+        })
+    }
+}

@@ -1,0 +1,143 @@
+//! What can run.
+
+use ir::{
+    ActionId, Block, Call, Callee, Const, Control, ControlId, Expr, ExprKind, ParserId, Program, StageKind, Stmt,
+    StmtKind, SwitchOn, TableId, visit,
+};
+use std::collections::BTreeSet;
+
+/// What can run, each in the order in which a description lists it: what a block applies before the block itself.
+#[derive(Default)]
+pub(crate) struct Used {
+    pub(crate) parsers: Vec<ParserId>,
+    pub(crate) controls: Vec<ControlId>,
+}
+
+/// What a control uses of its own.
+#[derive(Default)]
+pub(crate) struct Within {
+    pub(crate) tables: BTreeSet<TableId>,
+    /// In table's lists, or called by the control's body. What only other actions call is part of them.
+    pub(crate) actions: BTreeSet<ActionId>,
+}
+
+/// The blocks that can run; all of them in a program without stages.
+pub(crate) fn blocks(program: &Program) -> Used {
+    let mut used = Used::default();
+    for stage in &program.stages {
+        match stage.kind {
+            StageKind::Parse(id) => parser(program, id, &mut used),
+            StageKind::Control(id) | StageKind::Deparse(id) => control(program, id, &mut used),
+            StageKind::TrafficManager => {}
+        }
+    }
+    if program.stages.is_empty() {
+        used.parsers = (0..program.parsers.len()).map(ParserId::from).collect();
+        used.controls = (0..program.controls.len()).map(ControlId::from).collect();
+    }
+    used
+}
+
+fn parser(program: &Program, id: ParserId, used: &mut Used) {
+    if used.parsers.contains(&id) {
+        return;
+    }
+    for state in &program.parser(id).states {
+        let stmts = &mut state.stmts.iter();
+        stmts.for_each(|stmt| each_call(stmt, &mut |call| apply(program, call, used)));
+    }
+    used.parsers.push(id);
+}
+
+fn control(program: &Program, id: ControlId, used: &mut Used) {
+    if used.controls.contains(&id) {
+        return;
+    }
+    reachable(&program.control(id).body, &mut |stmt| {
+        each_call(stmt, &mut |call| apply(program, call, used));
+    });
+    used.controls.push(id);
+}
+
+fn apply(program: &Program, call: &Call, used: &mut Used) {
+    match call.callee {
+        Callee::Parser(id) => parser(program, id, used),
+        Callee::Control(id) => control(program, id, used),
+        _ => {}
+    }
+}
+
+/// The tables and actions of a control that can run.
+pub(crate) fn within(control: &Control) -> Within {
+    let mut found = Within::default();
+    reachable(&control.body, &mut |stmt| {
+        match &stmt.kind {
+            StmtKind::Apply(table) | StmtKind::Switch(SwitchOn::ActionRun(table), _) => {
+                found.tables.insert(*table);
+            }
+            _ => {}
+        }
+        visit::exprs(stmt, &mut |expr| {
+            visit::subexprs(expr, &mut |e| {
+                if let ExprKind::ApplyHit(table) | ExprKind::ApplyMiss(table) = e.kind {
+                    found.tables.insert(table);
+                }
+            });
+        });
+        each_call(stmt, &mut |call| {
+            if let Callee::Action(action) = call.callee {
+                found.actions.insert(action);
+            }
+        });
+    });
+    for table in &found.tables {
+        if let Some(table) = control.tables.get(table.index()) {
+            found.actions.extend(table.actions.iter().map(|a| a.action));
+        }
+    }
+    found
+}
+
+/// Calls `f` with the calls of a statement itself, not with those of nested blocks.
+pub(crate) fn each_call(stmt: &Stmt, f: &mut dyn FnMut(&Call)) {
+    if let StmtKind::Call(call) = &stmt.kind {
+        f(call);
+    }
+    visit::exprs(stmt, &mut |expr| {
+        visit::subexprs(expr, &mut |e| {
+            if let ExprKind::Call(call) = &e.kind {
+                f(call);
+            }
+        });
+    });
+}
+
+/// Calls `f` with every statement that some packet may come to: not with the arm of an `if` whose condition is
+/// known to be otherwise.
+pub(crate) fn reachable(block: &Block, f: &mut dyn FnMut(&Stmt)) {
+    for stmt in &block.stmts {
+        f(stmt);
+        match &stmt.kind {
+            StmtKind::If(cond, yes, no) => {
+                let known = known(cond);
+                if known != Some(false) {
+                    reachable(yes, f);
+                }
+                if known != Some(true) {
+                    reachable(no, f);
+                }
+            }
+            _ => visit::blocks(stmt, &mut |inner| reachable(inner, f)),
+        }
+        if matches!(stmt.kind, StmtKind::Exit | StmtKind::Return(_) | StmtKind::Break | StmtKind::Continue) {
+            return;
+        }
+    }
+}
+
+fn known(cond: &Expr) -> Option<bool> {
+    match cond.kind {
+        ExprKind::Const(Const::Bool(value)) => Some(value),
+        _ => None,
+    }
+}
