@@ -19,6 +19,7 @@ enum Command {
     Check(command::check::Args),
     Analyze(command::analyze::Args),
     Run(command::run::Args),
+    P4info(command::p4info::Args),
     Split(command::split::Args),
     ProveSplit(command::prove_split::Args),
     Up(command::up::Args),
@@ -29,6 +30,7 @@ enum Command {
 fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Check(args) => command::check::run(&args),
+        Command::P4info(args) => command::p4info::run(&args),
         Command::Analyze(args) => command::analyze::run(&args),
         Command::Run(args) => command::run::run(&args),
         Command::Split(args) => command::split::run(&args),

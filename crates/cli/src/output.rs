@@ -3,6 +3,7 @@
 use base_diag::{Diagnostic, Severity, SourceMap, Style, render, to_json};
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// How results are printed.
@@ -36,6 +37,15 @@ pub fn json(value: &Value) {
 /// Prints to standard output. A reader that has gone away is no error.
 pub fn print(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+/// Writes a file; `-` is standard output.
+pub fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    if path == Path::new("-") {
+        let _ = std::io::stdout().write_all(bytes);
+        return Ok(());
+    }
+    std::fs::write(path, bytes)
 }
 
 /// Prints what went wrong and gives exit status 1.

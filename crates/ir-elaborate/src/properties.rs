@@ -34,9 +34,15 @@ impl Body<'_, '_> {
         for property in &decl.properties {
             let Some(value) = &property.value else { continue };
             match property.name.text.as_str() {
-                "implementation" => found.implementation = self.table_object(property, value, table),
-                "counters" => found.counters = self.table_object(property, value, table),
-                "meters" => found.meters = self.table_object(property, value, table),
+                "implementation" | "psa_implementation" | "pna_implementation" => {
+                    found.implementation = self.table_object(property, value, table)
+                }
+                "counters" | "psa_direct_counter" | "pna_direct_counter" => {
+                    found.counters = self.table_object(property, value, table)
+                }
+                "meters" | "psa_direct_meter" | "pna_direct_meter" => {
+                    found.meters = self.table_object(property, value, table)
+                }
                 "largest_priority_wins" => {
                     found.counting.largest_wins = self.flag(property, value).unwrap_or(true);
                 }
@@ -139,6 +145,9 @@ impl Body<'_, '_> {
                 let wants = match property {
                     "counters" => "a direct_counter",
                     "meters" => "a direct_meter",
+                    "psa_direct_counter" | "pna_direct_counter" => "a DirectCounter",
+                    "psa_direct_meter" | "pna_direct_meter" => "a DirectMeter",
+                    "psa_implementation" | "pna_implementation" => "an ActionProfile or ActionSelector",
                     _ => "an action_profile or action_selector",
                 };
                 self.el.report(refuse::table_property(property, wants, value.span));

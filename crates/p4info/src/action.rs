@@ -22,7 +22,9 @@ impl Describer<'_> {
     pub(crate) fn actions(&mut self) {
         for (control, action) in self.used_actions() {
             let name = &action.control_plane_name;
-            let Some(preamble) = self.preamble(Kind::Action, name, &action.annotations, &[]) else { continue };
+            let Some(preamble) = self.preamble(Kind::Action, name, &action.annotations, &[]) else {
+                continue;
+            };
             let params = data_params(control, action).into_iter().zip(param_ids(control, action));
             let params = params.map(|(var, id)| self.param(var, id)).collect();
             self.info.actions.push(v1::Action { preamble: Some(preamble), params });

@@ -11,9 +11,8 @@ const ELSEWHERE: [&str; 4] = ["name", "id", "brief", "description"];
 
 /// Unstructured annotations as text, but for those in `ELSEWHERE` and in `also_elsewhere`.
 pub(crate) fn unstructured(annotations: &Annotations, also_elsewhere: &[&str]) -> Vec<String> {
-    let is_elsewhere = |a: &Annotation| {
-        ELSEWHERE.contains(&a.name.as_str()) || also_elsewhere.contains(&a.name.as_str())
-    };
+    let is_elsewhere =
+        |a: &Annotation| ELSEWHERE.contains(&a.name.as_str()) || also_elsewhere.contains(&a.name.as_str());
     annotations.iter().filter(|a| !is_elsewhere(a)).filter_map(text).collect()
 }
 
@@ -47,9 +46,9 @@ pub(crate) fn structured(annotations: &Annotations) -> Vec<StructuredAnnotation>
 fn structured_one(annotation: &Annotation) -> Option<StructuredAnnotation> {
     let body = match &annotation.body {
         AnnotationBody::List(values) if values.is_empty() => None,
-        AnnotationBody::List(values) => {
-            Some(Body::ExpressionList(ExpressionList { expressions: values.iter().map(expression).collect() }))
-        }
+        AnnotationBody::List(values) => Some(Body::ExpressionList(ExpressionList {
+            expressions: values.iter().map(expression).collect(),
+        })),
         AnnotationBody::Pairs(pairs) => {
             let pair = |(key, value): &(ir::Name, AnnotationValue)| KeyValuePair {
                 key: key.to_string(),

@@ -9,7 +9,9 @@ use base_diag::{Diagnostic, Span, codes::elaborate as codes};
 use ir::{Control, Entry, Expr, Keyset, MatchKind, Name, Program, Table};
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{
-    Action, Entity, FieldMatch, TableAction, TableEntry, Update, WriteRequest, action::Param, entity,
+    Action, Entity, FieldMatch, TableAction, TableEntry, Update, WriteRequest,
+    action::Param,
+    entity,
     field_match::{Exact, FieldMatchType, Lpm, Optional, Range, Ternary},
     table_action, update,
 };
@@ -53,10 +55,16 @@ impl Ids<'_> {
 }
 
 /// `from_last` is 1 for the last entry of its table: the priority where the source's order decides.
-fn table_entry(ids: &Ids<'_>, table: &Table, entry: &Entry, from_last: usize) -> Result<TableEntry, Diagnostic> {
-    let ranked = table.keys.iter().any(|key| {
-        matches!(key.match_kind, MatchKind::Ternary | MatchKind::Range | MatchKind::Optional)
-    });
+fn table_entry(
+    ids: &Ids<'_>,
+    table: &Table,
+    entry: &Entry,
+    from_last: usize,
+) -> Result<TableEntry, Diagnostic> {
+    let ranked = table
+        .keys
+        .iter()
+        .any(|key| matches!(key.match_kind, MatchKind::Ternary | MatchKind::Range | MatchKind::Optional));
     let priority = match (ranked, table.const_entries) {
         (false, _) => 0,
         (true, true) => i32::try_from(from_last).unwrap_or(i32::MAX),

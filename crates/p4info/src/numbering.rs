@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 
 /// One id for each element: its `@id`, else the smallest free number from its place (counted from 1) on.
 pub(crate) fn field_ids(annotations: &[&Annotations]) -> Vec<u32> {
-    let explicit = |a: &&Annotations| explicit_id(a).and_then(|id| u32::try_from(id).ok()).filter(|id| *id > 0);
+    let explicit =
+        |a: &&Annotations| explicit_id(a).and_then(|id| u32::try_from(id).ok()).filter(|id| *id > 0);
     let given: Vec<Option<u32>> = annotations.iter().map(explicit).collect();
     let mut taken: BTreeSet<u32> = given.iter().flatten().copied().collect();
     let mut index = 1u32;

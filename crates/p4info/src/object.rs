@@ -7,7 +7,9 @@ use crate::table::enumerator;
 use crate::used;
 use ir::{Call, Callee, Const, Instance, InstanceId, Name, Type};
 use p4runtime_proto::p4::config::v1::action_profile::{SelectorSizeSemantics, SumOfMembers, SumOfWeights};
-use p4runtime_proto::p4::config::v1::{self, CounterSpec, MeterSpec, P4NamedType, Preamble, counter_spec, meter_spec};
+use p4runtime_proto::p4::config::v1::{
+    self, CounterSpec, MeterSpec, P4NamedType, Preamble, counter_spec, meter_spec,
+};
 
 /// The extern objects that control planes know, by what they are in any architecture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -124,7 +126,9 @@ impl Describer<'_> {
         let table_ids = tables.into_iter().map(|name| self.symbols.id(Kind::Table, name)).collect();
         let annotations = &instance.annotations;
         let semantics = match string(annotations, "selector_size_semantics").map(str::to_ascii_lowercase) {
-            Some(text) if text == "sum_of_weights" => Some(SelectorSizeSemantics::SumOfWeights(SumOfWeights {})),
+            Some(text) if text == "sum_of_weights" => {
+                Some(SelectorSizeSemantics::SumOfWeights(SumOfWeights {}))
+            }
             Some(text) if text == "sum_of_members" => {
                 let max_member_weight = number(annotations, "max_member_weight").unwrap_or(0);
                 Some(SelectorSizeSemantics::SumOfMembers(SumOfMembers { max_member_weight }))
@@ -151,15 +155,16 @@ impl Describer<'_> {
     fn argument<'i>(&self, instance: &'i Instance, names: &[&str]) -> Option<&'i (Type, Const)> {
         let object = self.program.extern_object(instance.object);
         let enough = |params: &&Vec<ir::SignatureParam>| params.len() >= instance.args.len();
-        let position = |params: &Vec<ir::SignatureParam>| {
-            params.iter().position(|p| names.contains(&p.name.as_str()))
-        };
+        let position =
+            |params: &Vec<ir::SignatureParam>| params.iter().position(|p| names.contains(&p.name.as_str()));
         instance.args.get(object.constructors.iter().filter(enough).find_map(position)?)
     }
 
     fn size(&self, instance: &Instance) -> i64 {
         match self.argument(instance, &["size", "n_counters", "n_meters"]) {
-            Some((_, Const::Bits(bits))) => bits.to_u64().and_then(|n| i64::try_from(n).ok()).unwrap_or(i64::MAX),
+            Some((_, Const::Bits(bits))) => {
+                bits.to_u64().and_then(|n| i64::try_from(n).ok()).unwrap_or(i64::MAX)
+            }
             _ => 0,
         }
     }
@@ -202,7 +207,8 @@ impl Describer<'_> {
         let mut note = |call: &Call| {
             let Callee::ExternFunction(id) = call.callee else { return };
             let function = &self.program.extern_functions[id.index()];
-            let ([ty], "digest", false) = (call.type_args.as_slice(), function.name.as_str(), function.user) else {
+            let ([ty], "digest", false) = (call.type_args.as_slice(), function.name.as_str(), function.user)
+            else {
                 return;
             };
             let name = match ty {

@@ -55,7 +55,10 @@ fn platform(annotations: &Annotations) -> PlatformProperties {
     properties
 }
 
-fn pairs<'a>(annotations: &'a Annotations, name: &'a str) -> impl Iterator<Item = &'a (Name, AnnotationValue)> {
+fn pairs<'a>(
+    annotations: &'a Annotations,
+    name: &'a str,
+) -> impl Iterator<Item = &'a (Name, AnnotationValue)> {
     let of = |annotation: &'a Annotation| match &annotation.body {
         AnnotationBody::Pairs(pairs) => pairs.as_slice(),
         _ => &[],
@@ -63,14 +66,11 @@ fn pairs<'a>(annotations: &'a Annotations, name: &'a str) -> impl Iterator<Item 
     annotations.iter().filter(move |a| a.name == name).flat_map(of)
 }
 
-/// The architecture's name as P4Info has it: by the package type that `main` is of.
+/// The architecture's name; of one that the program declares itself, that of the package.
 fn architecture(arch: &Arch) -> String {
-    match arch {
-        Arch::V1Model(_) => "v1model".to_string(),
-        Arch::Other(package) => match package.as_str() {
-            "PSA_Switch" => "psa".to_string(),
-            "PNA_NIC" => "pna".to_string(),
-            other => other.to_string(),
-        },
+    match (arch.name(), arch) {
+        (Some(name), _) => name.to_string(),
+        (None, Arch::Other(package)) => package.to_string(),
+        (None, _) => String::new(),
     }
 }

@@ -12,7 +12,8 @@ impl<'p> Describer<'p> {
     /// The header types with `@controller_header`.
     pub(crate) fn controller_header_types(&self) -> Vec<&'p TypeDecl> {
         let is_one = |decl: &&TypeDecl| {
-            matches!(decl.kind, TypeKind::Header(_)) && string(&decl.annotations, "controller_header").is_some()
+            matches!(decl.kind, TypeKind::Header(_))
+                && string(&decl.annotations, "controller_header").is_some()
         };
         self.program.types.iter().filter(is_one).collect()
     }

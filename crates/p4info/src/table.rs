@@ -43,13 +43,20 @@ impl Describer<'_> {
             let default = self.default_action(control, table);
             let described = v1::Table {
                 preamble: Some(preamble),
-                match_fields: match_keys(table).into_iter().map(|(id, key)| self.match_field(id, key)).collect(),
+                match_fields: match_keys(table)
+                    .into_iter()
+                    .map(|(id, key)| self.match_field(id, key))
+                    .collect(),
                 action_refs: table.actions.iter().map(|a| self.action_ref(control, a)).collect(),
                 const_default_action_id: if table.default_action.is_const { default.action_id } else { 0 },
                 initial_default_action: Some(default),
                 implementation_id: self.instance_id(Kind::ActionProfile, table.implementation),
                 direct_resource_ids: self.direct_resources(table),
-                size: table.size.and_then(|n| i64::try_from(n).ok()).filter(|n| *n > 0).unwrap_or(DEFAULT_SIZE),
+                size: table
+                    .size
+                    .and_then(|n| i64::try_from(n).ok())
+                    .filter(|n| *n > 0)
+                    .unwrap_or(DEFAULT_SIZE),
                 idle_timeout_behavior: idle_timeout(self.program, table) as i32,
                 is_const_table: table.const_entries,
                 has_initial_entries: !table.entries.is_empty(),
@@ -110,9 +117,8 @@ impl Describer<'_> {
             return TableActionCall::default();
         };
         let ids = control.actions.get(from.action.index()).map_or(vec![], |a| param_ids(control, a));
-        let argument = |(param_id, value): (u32, &Expr)| {
-            Some(Argument { param_id, value: padded(&constant(value)?) })
-        };
+        let argument =
+            |(param_id, value): (u32, &Expr)| Some(Argument { param_id, value: padded(&constant(value)?) });
         TableActionCall {
             action_id: self.action_of(control, from),
             arguments: ids.into_iter().zip(&table.default_action.args).filter_map(argument).collect(),

@@ -2,7 +2,10 @@
 
 use crate::annotation::{self, control_name};
 use crate::bytes::padded;
-use ir::{AnnotationBody, AnnotationValue, Annotations, Const, Field, Name, Program, Type, TypeDecl, TypeId, TypeKind};
+use ir::{
+    AnnotationBody, AnnotationValue, Annotations, Const, Field, Name, Program, Type, TypeDecl, TypeId,
+    TypeKind,
+};
 use p4runtime_proto::p4::config::v1::p4_bitstring_like_type_spec::TypeSpec as Bitstring;
 use p4runtime_proto::p4::config::v1::p4_data_type_spec::TypeSpec;
 use p4runtime_proto::p4::config::v1::p4_new_type_spec::Representation;
@@ -54,9 +57,10 @@ impl<'p> Types<'p> {
             TypeSpec::Header(header) => {
                 Some(TypeSpec::HeaderStack(P4HeaderStackTypeSpec { header: Some(header), size }))
             }
-            TypeSpec::HeaderUnion(union) => {
-                Some(TypeSpec::HeaderUnionStack(P4HeaderUnionStackTypeSpec { header_union: Some(union), size }))
-            }
+            TypeSpec::HeaderUnion(union) => Some(TypeSpec::HeaderUnionStack(P4HeaderUnionStackTypeSpec {
+                header_union: Some(union),
+                size,
+            })),
             _ => None,
         }
     }

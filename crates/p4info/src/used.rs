@@ -1,8 +1,8 @@
 //! What can run.
 
 use ir::{
-    ActionId, Block, Call, Callee, Const, Control, ControlId, Expr, ExprKind, ParserId, Program, StageKind, Stmt,
-    StmtKind, SwitchOn, TableId, visit,
+    ActionId, Block, Call, Callee, Const, Control, ControlId, Expr, ExprKind, ParserId, Program, StageKind,
+    Stmt, StmtKind, SwitchOn, TableId, visit,
 };
 use std::collections::BTreeSet;
 
