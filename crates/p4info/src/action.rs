@@ -1,7 +1,7 @@
 //! Actions (P4Runtime 1.5, section 6.4.4).
 
 use crate::annotation::{control_name, documentation, structured, unstructured};
-use crate::describe::Describer;
+use crate::describe::{Describer, UsedAction};
 use crate::numbering::field_ids;
 use crate::symbol::Kind;
 use ir::{Action, Control, Direction, Var, VarKind};
@@ -20,12 +20,13 @@ pub(crate) fn param_ids(control: &Control, action: &Action) -> Vec<u32> {
 
 impl Describer<'_> {
     pub(crate) fn actions(&mut self) {
-        for (control, action) in self.used_actions() {
+        for UsedAction { control, action, has_data } in self.used_actions() {
             let name = &action.control_plane_name;
             let Some(preamble) = self.preamble(Kind::Action, name, &action.annotations, &[]) else {
                 continue;
             };
-            let params = data_params(control, action).into_iter().zip(param_ids(control, action));
+            let params =
+                data_params(control, action).into_iter().filter(|_| has_data).zip(param_ids(control, action));
             let params = params.map(|(var, id)| self.param(var, id)).collect();
             self.info.actions.push(v1::Action { preamble: Some(preamble), params });
         }
@@ -36,7 +37,7 @@ impl Describer<'_> {
             id,
             name: control_name(&var.annotations, &var.name).to_string(),
             bitwidth: self.types.bits(&var.ty),
-            type_name: self.types.type_name(&var.ty),
+            type_name: self.types.type_name(&var.ty).or_else(|| self.types.enum_name(&var.ty)),
             doc: documentation(&var.annotations),
             annotations: unstructured(&var.annotations, &[]),
             structured_annotations: structured(&var.annotations),

@@ -10,6 +10,15 @@ use ir::{Action, Annotations, Control, ControlId, Instance, InstanceId, Name, Pa
 use p4runtime_proto::p4::config::v1::{P4Info, Preamble};
 use std::collections::BTreeSet;
 
+/// An action that can run.
+#[derive(Clone, Copy)]
+pub(crate) struct UsedAction<'p> {
+    pub(crate) control: &'p Control,
+    pub(crate) action: &'p Action,
+    /// A table can run it: its parameters without direction come from the control plane.
+    pub(crate) has_data: bool,
+}
+
 /// A description in the making.
 pub(crate) struct Describer<'p> {
     pub(crate) program: &'p Program,
@@ -57,7 +66,7 @@ impl<'p> Describer<'p> {
 
     /// Notes everything that gets an id, hidden things too: an alias tells from them as well.
     fn collect(&mut self) {
-        for (_, action) in self.used_actions() {
+        for UsedAction { action, .. } in self.used_actions() {
             self.symbols.add(Kind::Action, &action.control_plane_name, &action.annotations, action.span);
         }
         for (_, table) in self.used_tables() {
@@ -84,14 +93,19 @@ impl<'p> Describer<'p> {
     }
 
     /// The actions that can run, one of each name: top-level ones stand in every control that uses them.
-    pub(crate) fn used_actions(&self) -> Vec<(&'p Control, &'p Action)> {
+    pub(crate) fn used_actions(&self) -> Vec<UsedAction<'p>> {
         let mut names = BTreeSet::new();
         let mut found = vec![];
         for (id, within) in &self.controls {
             let control = self.program.control(*id);
-            let used = within.actions.iter().filter_map(|id| control.actions.get(id.index()));
-            let new = used.filter(|action| names.insert(&action.control_plane_name));
-            found.extend(new.map(|action| (control, action)));
+            let mut used: Vec<UsedAction<'p>> = vec![];
+            for id in within.listed.union(&within.called) {
+                if let Some(action) = control.actions.get(id.index()) {
+                    used.push(UsedAction { control, action, has_data: within.has_data(*id) });
+                }
+            }
+            used.sort_by_key(|used| !used.action.top_level);
+            found.extend(used.into_iter().filter(|used| names.insert(&used.action.control_plane_name)));
         }
         found
     }

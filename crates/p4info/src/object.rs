@@ -1,7 +1,7 @@
 //! Extern instances: counters, meters, registers, action profiles, digests (P4Runtime 1.5, sections 6.4.2 to 6.4.9).
 
 use crate::annotation::{number, string};
-use crate::describe::Describer;
+use crate::describe::{Describer, UsedAction};
 use crate::symbol::Kind;
 use crate::table::enumerator;
 use crate::used;
@@ -224,7 +224,8 @@ impl Describer<'_> {
         };
         let actions = self.used_actions();
         for control in self.used_controls() {
-            for (_, action) in actions.iter().filter(|(of, _)| std::ptr::eq(*of, control)) {
+            for UsedAction { action, .. } in actions.iter().filter(|used| std::ptr::eq(used.control, control))
+            {
                 used::reachable(&action.body, &mut |stmt| used::each_call(stmt, &mut note));
             }
             used::reachable(&control.body, &mut |stmt| used::each_call(stmt, &mut note));

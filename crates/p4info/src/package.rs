@@ -15,7 +15,10 @@ impl Describer<'_> {
             arch: architecture(&self.program.arch),
             doc: documentation(annotations),
             annotations: unstructured(annotations, &ELSEWHERE),
-            structured_annotations: structured(annotations),
+            structured_annotations: structured(annotations)
+                .into_iter()
+                .filter(|a| !ELSEWHERE.contains(&a.name.as_str()))
+                .collect(),
             ..Default::default()
         };
         for (key, value) in pairs(annotations, "pkginfo") {

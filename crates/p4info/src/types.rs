@@ -164,6 +164,13 @@ impl<'p> Types<'p> {
         }
     }
 
+    /// The name of an enum without a representation: its values go by name.
+    pub(crate) fn enum_name(&self, ty: &Type) -> Option<P4NamedType> {
+        let Type::Named(id) = ty else { return None };
+        let decl = self.program.type_decl(*id);
+        matches!(decl.kind, TypeKind::Enum(_)).then(|| P4NamedType { name: type_name(decl) })
+    }
+
     /// Bits of a value on the control plane's side: those of the translation; 0 for strings and what has no bits.
     pub(crate) fn bits(&self, ty: &Type) -> i32 {
         if let Type::Named(id) = ty

@@ -17,8 +17,17 @@ pub(crate) struct Used {
 #[derive(Default)]
 pub(crate) struct Within {
     pub(crate) tables: BTreeSet<TableId>,
-    /// In table's lists, or called by the control's body. What only other actions call is part of them.
-    pub(crate) actions: BTreeSet<ActionId>,
+    /// In the lists of tables.
+    pub(crate) listed: BTreeSet<ActionId>,
+    /// Called by the control's body. What only other actions call is part of them.
+    pub(crate) called: BTreeSet<ActionId>,
+}
+
+impl Within {
+    /// True if the control plane can give the parameters without direction of this action.
+    pub(crate) fn has_data(&self, action: ActionId) -> bool {
+        self.listed.contains(&action)
+    }
 }
 
 /// The blocks that can run; all of them in a program without stages.
@@ -77,25 +86,30 @@ pub(crate) fn within(control: &Control) -> Within {
             }
             _ => {}
         }
-        visit::exprs(stmt, &mut |expr| {
-            visit::subexprs(expr, &mut |e| {
-                if let ExprKind::ApplyHit(table) | ExprKind::ApplyMiss(table) = e.kind {
-                    found.tables.insert(table);
-                }
-            });
-        });
+        visit::exprs(stmt, &mut |expr| tables_in(expr, &mut found.tables));
         each_call(stmt, &mut |call| {
             if let Callee::Action(action) = call.callee {
-                found.actions.insert(action);
+                found.called.insert(action);
             }
         });
     });
-    for table in &found.tables {
-        if let Some(table) = control.tables.get(table.index()) {
-            found.actions.extend(table.actions.iter().map(|a| a.action));
-        }
+    let mut open: Vec<TableId> = found.tables.iter().copied().collect();
+    while let Some(table) = open.pop().and_then(|id| control.tables.get(id.index())) {
+        found.listed.extend(table.actions.iter().map(|a| a.action));
+        let mut inner = BTreeSet::new();
+        table.keys.iter().for_each(|key| tables_in(&key.expr, &mut inner));
+        open.extend(inner.into_iter().filter(|id| found.tables.insert(*id)));
     }
     found
+}
+
+/// The tables whose hit or miss an expression asks for.
+fn tables_in(expr: &Expr, found: &mut BTreeSet<TableId>) {
+    visit::subexprs(expr, &mut |e| {
+        if let ExprKind::ApplyHit(table) | ExprKind::ApplyMiss(table) = e.kind {
+            found.insert(table);
+        }
+    });
 }
 
 /// Calls `f` with the calls of a statement itself, not with those of nested blocks.
@@ -128,9 +142,6 @@ pub(crate) fn reachable(block: &Block, f: &mut dyn FnMut(&Stmt)) {
                 }
             }
             _ => visit::blocks(stmt, &mut |inner| reachable(inner, f)),
-        }
-        if matches!(stmt.kind, StmtKind::Exit | StmtKind::Return(_) | StmtKind::Break | StmtKind::Continue) {
-            return;
         }
     }
 }

@@ -9,6 +9,9 @@ use crate::cx::Checker;
 use crate::scope::Def;
 use crate::typed::{Annotation, AnnotationBody, Annotations, Expr, ExprKind, Type};
 
+/// Annotations of P4Runtime's that are pairs, be they written `@pkginfo[...]` or `@pkginfo(...)`.
+const PAIRS: [&str; 2] = ["pkginfo", "platform_property"];
+
 impl Checker {
     pub(crate) fn annotations(&mut self, list: &[ast::Annotation]) -> Annotations {
         if list.is_empty() {
@@ -68,6 +71,13 @@ impl Checker {
     fn annotation(&mut self, a: &ast::Annotation) -> Annotation {
         let body = match &a.body {
             ast::AnnotationBody::Empty => AnnotationBody::Empty,
+            ast::AnnotationBody::Tokens(_) if PAIRS.contains(&a.name.text.as_str()) => match a.pairs() {
+                Ok(pairs) => self.pairs(&pairs),
+                Err(problem) => {
+                    self.report(problem);
+                    AnnotationBody::Empty
+                }
+            },
             ast::AnnotationBody::Tokens(tokens) if a.pragma && !is_string(tokens) => raw(tokens),
             ast::AnnotationBody::Tokens(tokens) => match self.token_values(tokens) {
                 Some(values) => AnnotationBody::Values(values),
@@ -76,22 +86,24 @@ impl Checker {
             ast::AnnotationBody::List(items) => {
                 AnnotationBody::List(items.iter().filter_map(|i| self.structured(i)).collect())
             }
-            ast::AnnotationBody::Record(pairs) => {
-                let mut out: Vec<(smol_str::SmolStr, Expr)> = Vec::with_capacity(pairs.len());
-                for pair in pairs {
-                    if out.iter().any(|(key, _)| *key == pair.name.text) {
-                        let title = format!("`{}` is given twice", pair.name.text);
-                        self.error(codes::BAD_ANNOTATION, pair.name.span, title, "");
-                        continue;
-                    }
-                    if let Some(value) = self.structured(&pair.value) {
-                        out.push((pair.name.text.clone(), value));
-                    }
-                }
-                AnnotationBody::Pairs(out)
-            }
+            ast::AnnotationBody::Record(pairs) => self.pairs(pairs),
         };
         Annotation { name: a.name.text.clone(), body, span: a.span }
+    }
+
+    fn pairs(&mut self, pairs: &[ast::NamedExpr]) -> AnnotationBody {
+        let mut out: Vec<(smol_str::SmolStr, Expr)> = Vec::with_capacity(pairs.len());
+        for pair in pairs {
+            if out.iter().any(|(key, _)| *key == pair.name.text) {
+                let title = format!("`{}` is given twice", pair.name.text);
+                self.error(codes::BAD_ANNOTATION, pair.name.span, title, "");
+                continue;
+            }
+            if let Some(value) = self.structured(&pair.value) {
+                out.push((pair.name.text.clone(), value));
+            }
+        }
+        AnnotationBody::Pairs(out)
     }
 
     /// A value of a structured annotation: a known number, string or truth value.

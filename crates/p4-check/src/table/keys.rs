@@ -24,7 +24,7 @@ impl Checker {
             self.error(codes::BAD_TABLE, expr.span, format!("a key cannot be {what}"), label);
             return None;
         }
-        let source_name = key_name(&expr, &self.program);
+        let source_name = key_name(&expr, &k.value, &self.program);
         if source_name.is_none() && annotations.control_name().is_none() {
             self.report(
                 Diagnostic::error(codes::BAD_TABLE, "this key needs a name")
