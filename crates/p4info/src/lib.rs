@@ -34,7 +34,6 @@ pub use bytes::{canonical, padded};
 
 use base_diag::Diagnostic;
 use ir::Program;
-use p4runtime_proto::FormError;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::WriteRequest;
 
@@ -42,14 +41,6 @@ use p4runtime_proto::p4::v1::WriteRequest;
 /// annotations with wrong values.
 pub fn p4info(program: &Program) -> Result<P4Info, Vec<Diagnostic>> {
     describe::Describer::new(program).run()
-}
-
-/// What to say where a message has no form: a type is nested too deeply.
-pub fn too_deep(program: &Program, error: &FormError) -> Diagnostic {
-    let spans = program.types.iter().map(|decl| decl.span);
-    Diagnostic::error(base_diag::codes::elaborate::TOO_DEEP, "types are nested too deeply for P4Info")
-        .at(spans.last().unwrap_or_default(), "")
-        .note(error.to_string())
 }
 
 /// The entries that stand in the source, as the updates that would make them.

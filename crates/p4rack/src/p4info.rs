@@ -1,8 +1,18 @@
 //! P4Info and the source's own entries as files.
 
-use base_diag::Diagnostic;
+use base_diag::{Diagnostic, codes};
 use ir::Program;
 use p4runtime_proto::{FormError, Message, to_binary, to_json, to_text};
+use std::path::Path;
+
+/// What can be written of a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    /// What its control plane can see.
+    P4Info,
+    /// The entries that stand in the source, as a P4Runtime `WriteRequest`.
+    Entries,
+}
 
 /// How a message is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,7 +27,7 @@ pub enum Form {
 
 impl Form {
     /// By a file's extension: `.txtpb`, `.textproto`, `.txt`; `.json`; `.bin`, `.pb`, `.binpb`.
-    pub fn of_path(path: &std::path::Path) -> Option<Form> {
+    pub fn of_path(path: &Path) -> Option<Form> {
         Some(match path.extension()?.to_str()? {
             "txtpb" | "textproto" | "txt" => Form::Text,
             "json" => Form::Json,
@@ -27,31 +37,26 @@ impl Form {
     }
 }
 
-/// What the control plane of `program` can see.
-pub fn p4info(program: &Program, form: Form) -> Result<Vec<u8>, Vec<Diagnostic>> {
-    written(program, &p4info::p4info(program)?, "p4/config/v1/p4info.proto", form)
-}
-
-/// The entries that stand in the source, as a `WriteRequest`.
-pub fn entries(program: &Program, form: Form) -> Result<Vec<u8>, Vec<Diagnostic>> {
-    written(program, &p4info::entries(program)?, "p4/v1/p4runtime.proto", form)
-}
-
-fn written<M: Message>(
-    program: &Program,
-    message: &M,
-    file: &str,
-    form: Form,
-) -> Result<Vec<u8>, Vec<Diagnostic>> {
-    let text = |text: Result<String, FormError>| {
-        text.map(String::into_bytes).map_err(|error| vec![p4info::too_deep(program, &error)])
-    };
-    match form {
-        Form::Text => {
-            let head = format!("# proto-file: {file}\n# proto-message: {}\n\n", M::full_name());
-            text(to_text(message).map(|body| head + &body))
-        }
-        Form::Json => text(to_json(message)),
-        Form::Binary => Ok(to_binary(message)),
+/// The bytes of a file that says `what` of `program`.
+pub fn file(program: &Program, what: What, form: Form) -> Result<Vec<u8>, Vec<Diagnostic>> {
+    match what {
+        What::P4Info => written(&p4info::p4info(program)?, "p4/config/v1/p4info.proto", form),
+        What::Entries => written(&p4info::entries(program)?, "p4/v1/p4runtime.proto", form),
     }
+}
+
+fn written<M: Message>(message: &M, file: &str, form: Form) -> Result<Vec<u8>, Vec<Diagnostic>> {
+    let text = match form {
+        Form::Text => to_text(message)
+            .map(|text| format!("# proto-file: {file}\n# proto-message: {}\n\n{text}", M::full_name())),
+        Form::Json => to_json(message),
+        Form::Binary => return Ok(to_binary(message)),
+    };
+    text.map(String::into_bytes).map_err(|error| vec![no_form(&error)])
+}
+
+/// The types of a program can be nested deeper than a message.
+fn no_form(error: &FormError) -> Diagnostic {
+    Diagnostic::error(codes::elaborate::TOO_DEEP, "types are nested too deeply for P4Info")
+        .note(error.to_string())
 }

@@ -2,8 +2,8 @@
 
 use super::Preprocessor;
 use crate::output;
-use base_diag::{Diagnostic, SourceMap};
-use p4rack::p4info::Form;
+use base_diag::SourceMap;
+use p4rack::p4info::{Form, What, file};
 use p4rack::{Disk, Until, compile};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,13 +15,13 @@ pub struct Args {
     program: String,
     #[command(flatten)]
     preprocessor: Preprocessor,
-    /// Where to write P4Info; `-`, as without this, is standard output
+    /// Where to write P4Info; standard output if neither this nor `--entries` is given, or for `-`
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Where to write the entries that stand in the source, as a P4Runtime WriteRequest
     #[arg(long, value_name = "FILE")]
     entries: Option<PathBuf>,
-    /// In which form; without this by the file's extension: .txtpb or .txt, .json, .bin or .pb
+    /// In which form; without this by a file's extension (.txtpb or .txt, .json, .bin or .pb), else as text
     #[arg(long, value_enum)]
     format: Option<Format>,
 }
@@ -39,32 +39,21 @@ enum Format {
 
 /// Exit status 1 if the program has an error or a file cannot be written, 2 if a file's extension says no form.
 pub fn run(args: &Args) -> ExitCode {
-    let to_stdout = Path::new("-");
-    let wanted_output = args.output.as_deref().unwrap_or(to_stdout);
-    let is_wanted = args.output.is_some() || args.entries.is_none();
-    let wanted =
-        [(wanted_output, is_wanted), (args.entries.as_deref().unwrap_or(to_stdout), args.entries.is_some())];
-    let mut forms = vec![];
-    for (path, _) in wanted {
-        match form(args.format, path) {
-            Some(form) => forms.push(form),
-            None => {
-                eprintln!("p4rack: the extension of `{}` says no form: give `--format`", path.display());
-                return ExitCode::from(2);
-            }
-        }
+    let to_stdout = (args.output.is_none() && args.entries.is_none()).then(|| PathBuf::from("-"));
+    let info = args.output.iter().chain(&to_stdout).map(|path| (What::P4Info, path));
+    let wanted: Vec<(What, &PathBuf)> =
+        info.chain(args.entries.iter().map(|path| (What::Entries, path))).collect();
+    if let Some((_, path)) = wanted.iter().find(|(_, path)| form(args.format, path).is_none()) {
+        eprintln!("p4rack: the extension of `{}` says no form: give `--format`", path.display());
+        return ExitCode::from(2);
     }
     let mut map = SourceMap::new();
     let compiled = compile(&args.program, &Disk, &args.preprocessor.options(), Until::Elaborated, &mut map);
     output::diagnostics_text(&compiled.diagnostics, &map);
     let Some(program) = compiled.program else { return ExitCode::FAILURE };
-    let made: [fn(&ir::Program, Form) -> Result<Vec<u8>, Vec<Diagnostic>>; 2] =
-        [p4rack::p4info::p4info, p4rack::p4info::entries];
-    for (((path, is_wanted), form), make) in wanted.into_iter().zip(forms).zip(made) {
-        if !is_wanted {
-            continue;
-        }
-        match make(&program, form) {
+    for (what, path) in wanted {
+        let Some(form) = form(args.format, path) else { continue };
+        match file(&program, what, form) {
             Ok(bytes) => {
                 if let Err(error) = output::write(path, &bytes) {
                     eprintln!("p4rack: `{}` cannot be written: {error}", path.display());
