@@ -17,6 +17,9 @@ use std::collections::BTreeSet;
 /// `error.StackOutOfBounds`, which core.p4 declares in this position.
 const STACK_OUT_OF_BOUNDS: ErrorId = ErrorId(3);
 
+/// What a kept index is called: no identifier of P4, and assigned only where it is kept.
+const INDEX: &str = "index$";
+
 /// What is called.
 pub(crate) struct Target<'a> {
     pub(crate) params: &'a [VarId],
@@ -80,6 +83,8 @@ pub(crate) struct Caller<'a> {
     pub(crate) locals: Option<&'a mut Vec<Stmt>>,
     /// Every parameter is a copy.
     pub(crate) copy_all: bool,
+    /// Indices in arguments are variables that nothing else writes.
+    pub(crate) settled: bool,
 }
 
 impl Caller<'_> {
@@ -140,7 +145,7 @@ impl Caller<'_> {
         let reached =
             callee.writes.touches(&place) || is_back && callee.reads.iter().any(|read| read.overlaps(&place));
         let hides = callee.shown.contains(&param) && in_header(self.program, arg);
-        is_fixed(arg) && !others && !reached && !hides && !self.copy_all
+        (is_fixed(arg) || self.settled && is_settled(arg)) && !others && !reached && !hides && !self.copy_all
     }
 
     /// A variable for `param`, starting with `init` or zero.
@@ -185,7 +190,7 @@ impl Caller<'_> {
             ExprKind::Field(base, _) | ExprKind::Slice { base, .. } => self.settle(base, before),
             ExprKind::Index(base, index) | ExprKind::SlicePlus { base, start: index, .. } => {
                 self.settle(base, before);
-                if constant_index(index).is_none() {
+                if constant_index(index).is_none() && !self.is_kept_index(index) {
                     **index = self.keep(index.as_ref().clone(), before);
                 }
             }
@@ -206,11 +211,31 @@ impl Caller<'_> {
         }
     }
 
+    /// True for what [`settle`](Caller::settle) made.
+    fn is_kept_index(&self, index: &Expr) -> bool {
+        match index.kind {
+            ExprKind::Var(var) => self.vars.get(var.index()).is_some_and(|var| var.name == INDEX),
+            _ => false,
+        }
+    }
+
     fn keep(&mut self, value: Expr, before: &mut Vec<Stmt>) -> Expr {
         let span = value.span;
-        let kept = make::local(self.vars, "index", value.ty.clone(), span);
+        let kept = make::local(self.vars, INDEX, value.ty.clone(), span);
         before.push(make::declare(kept, Some(value), span));
         make::var(self.vars, kept, span)
+    }
+}
+
+/// True for a place whose indices are constants and variables.
+fn is_settled(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Var(_) => true,
+        ExprKind::Field(base, _) => is_settled(base),
+        ExprKind::Index(base, index) => {
+            matches!(index.kind, ExprKind::Const(_) | ExprKind::Var(_)) && is_settled(base)
+        }
+        _ => false,
     }
 }
 

@@ -70,7 +70,7 @@ fn replace(
     let target =
         Target { params: &action.params, vars: &own, reads: mentioned(&body), writes, shown: shown(&body) };
     let mut subst = Substitution::default();
-    let mut caller = Caller { program, vars, locals: None, copy_all: false };
+    let mut caller = Caller { program, vars, locals: None, copy_all: false, settled: false };
     let bound = caller.bind(&target, &call.args, &mut subst);
     for var in declared_in(&body) {
         subst.renew(var, &own, vars);

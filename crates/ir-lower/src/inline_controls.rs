@@ -117,7 +117,8 @@ impl Part {
             .collect();
         let target = Target::apart(&inner.params, &inner.vars, &code);
         let locals = Some(&mut self.locals);
-        let mut caller = Caller { program, vars: &mut control.vars, locals, copy_all: self.copies };
+        let mut caller =
+            Caller { program, vars: &mut control.vars, locals, copy_all: self.copies, settled: false };
         caller.bind(&target, args, &mut self.subst)
     }
 

@@ -85,7 +85,7 @@ fn replace(program: &Program, function: &Function, vars: &mut Vec<Var>, mut stmt
     let target = Target::apart(&function.params, &function.vars, &[&body]);
     let args = call_of(&stmt).map(|call| call.args.clone()).unwrap_or_default();
     let mut subst = Substitution::default();
-    let mut caller = Caller { program, vars, locals: None, copy_all: false };
+    let mut caller = Caller { program, vars, locals: None, copy_all: false, settled: false };
     let bound = caller.bind(&target, &args, &mut subst);
     for var in declared_in(&body) {
         subst.renew(var, &function.vars, vars);
@@ -325,17 +325,17 @@ mod tests {
               vars {
                 inout headers_t hdr;
                 inout bit<8> x;
-                local bit<8> index;
+                local bit<8> `index$`;
                 local bit<8> a;
                 local bit<8> t;
               }
               apply {
-                var index = x;
-                var a = hdr.s[index].a;
+                var `index$` = x;
+                var a = hdr.s[`index$`].a;
                 var t = a;
                 a = x;
                 x = t;
-                hdr.s[index].a = a;
+                hdr.s[`index$`].a = a;
               }
             }
         "#]]

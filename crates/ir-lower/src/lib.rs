@@ -7,32 +7,52 @@
 //! The splitter uses some of them alone, on programs that people read afterwards.
 
 mod bind;
+mod bind_action_arguments;
 mod check_inlining;
 mod eliminate_exits;
 mod eliminate_returns;
+mod expand_emits;
+mod expand_loops;
+mod expand_stack_ends;
+mod expand_structs;
+mod flatten_blocks;
 mod hoist_effects;
+mod hoist_keys;
+mod hoist_locals;
 mod inline_actions;
 mod inline_controls;
 mod inline_functions;
+mod inline_parsers;
 mod jumps;
 mod make;
 mod order;
 pub mod pipeline;
 mod places;
+mod split_structs;
 mod substitute;
 #[cfg(test)]
 mod testing;
 mod units;
 mod walk;
 
+pub use bind_action_arguments::bind_action_arguments;
 pub use check_inlining::check_inlining;
 pub use eliminate_exits::eliminate_exits;
 pub use eliminate_returns::eliminate_returns;
+pub use expand_emits::{expand_emits, headers_of};
+pub use expand_loops::expand_loops;
+pub use expand_stack_ends::expand_stack_ends;
+pub use expand_structs::expand_structs;
+pub use flatten_blocks::flatten_blocks;
 pub use hoist_effects::hoist_effects;
+pub use hoist_keys::hoist_keys;
+pub use hoist_locals::hoist_locals;
 pub use inline_actions::inline_actions;
 pub use inline_controls::inline_controls;
 pub use inline_functions::inline_functions;
+pub use inline_parsers::inline_parsers;
 pub use pipeline::{PASSES, Pass, lower, lower_until};
+pub use split_structs::split_structs;
 
 /// Whether a pass changed anything.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -35,9 +35,20 @@ pub const PASSES: &[Pass] = &[
     pass("hoist-effects", "side effects become statements", &[], "expressions only read", crate::hoist_effects),
     pass("eliminate-exits", "exit becomes structure or a flag", &["hoist-effects"], "no exit", crate::eliminate_exits),
     pass("eliminate-returns", "return becomes structure or a flag", &[], "no return but the last of a function", crate::eliminate_returns),
+    pass("bind-action-arguments", "tables run actions with data only", &["eliminate-exits", "eliminate-returns"], "no arguments in action lists", crate::bind_action_arguments),
     pass("inline-functions", "calls of functions become their bodies", &["hoist-effects", "eliminate-returns"], "no call of a function", crate::inline_functions),
     pass("inline-actions", "direct calls of actions become their bodies", &["eliminate-exits", "eliminate-returns"], "no call of an action", crate::inline_actions),
     pass("inline-controls", "applied controls become parts of their callers", &["hoist-effects", "eliminate-exits", "eliminate-returns"], "no call of a control", crate::inline_controls),
+    pass("expand-loops", "loops test one condition and are left by nothing else", &["hoist-effects"], "only for (; cond; ) without break and continue", crate::expand_loops),
+    pass("hoist-locals", "variables are declared beside bodies", &[], "no declaration in a body", crate::hoist_locals),
+    pass("inline-parsers", "states of applied parsers become states of their callers", &["expand-loops", "hoist-locals"], "no call of a parser", crate::inline_parsers),
+    pass("expand-structs", "structs and tuples are copied, compared and passed by fields", &["hoist-effects", "hoist-locals"], "assigned are scalars, headers, stacks", crate::expand_structs),
+    pass("expand-stack-ends", "last and next become elements with a checked index", &["hoist-effects", "inline-functions"], "indices are constants or variables", crate::expand_stack_ends),
+    pass("hoist-keys", "what a table, select or switch looks at is a place", &["hoist-effects", "expand-structs", "expand-stack-ends"], "lookups only read", crate::hoist_keys),
+    pass("expand-emits", "the deparser emits headers one by one", &[], "emitted are headers", crate::expand_emits),
+    pass("hoist-locals", "variables are declared beside bodies", &[], "no declaration in a body", crate::hoist_locals),
+    pass("split-structs", "local structs become variables for their parts", &["expand-structs", "hoist-locals"], "locals are scalars, headers, stacks", crate::split_structs),
+    pass("flatten-blocks", "blocks that say nothing are taken apart", &["hoist-locals", "hoist-keys"], "nested blocks have annotations", crate::flatten_blocks),
 ];
 
 /// The lowered form of an elaborated program; what is refused is too large when everything is inlined, or has one

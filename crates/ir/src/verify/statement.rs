@@ -271,7 +271,7 @@ impl<'p> Verifier<'p> {
                 );
                 written && !matches!(var.ty, Type::Extern(..))
             }),
-            ExprKind::Field(base, _) => !matches!(base.ty, Type::Tuple(_)) && self.is_place(base),
+            ExprKind::Field(base, _) => self.is_place(base),
             ExprKind::Index(base, _) | ExprKind::Next(base) | ExprKind::Last(base) => self.is_place(base),
             ExprKind::Slice { base, .. } | ExprKind::SlicePlus { base, .. } => self.is_place(base),
             _ => false,
