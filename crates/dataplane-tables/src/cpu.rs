@@ -29,13 +29,29 @@ pub(crate) fn fast<R>(f: impl FnOnce() -> R) -> R {
         fn newer<R>(f: impl FnOnce() -> R) -> R {
             f()
         }
-        use std::arch::is_x86_feature_detected as has;
-        if has!("avx2") && has!("popcnt") && has!("bmi1") && has!("bmi2") && has!("lzcnt") {
+        if is_newer() {
             // SAFETY: the processor has all that `newer` is compiled for.
             return unsafe { newer(f) };
         }
     }
     f()
+}
+
+/// Whether the processor has what [`fast`] wants: asked once, for the answer is needed at each lookup.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+fn is_newer() -> bool {
+    use std::arch::is_x86_feature_detected as has;
+    use std::sync::atomic::{AtomicU8, Ordering};
+    static KNOWN: AtomicU8 = AtomicU8::new(0);
+    match KNOWN.load(Ordering::Relaxed) {
+        0 => {
+            let newer = has!("avx2") && has!("popcnt") && has!("bmi1") && has!("bmi2") && has!("lzcnt");
+            KNOWN.store(1 + u8::from(newer), Ordering::Relaxed);
+            newer
+        }
+        known => known == 2,
+    }
 }
 
 /// Which of eight tags are equal to `tag`: bit i for `tags[i]`.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! EntryKey ──> Control (one)                          key words ──> Table (a copy or two)
-//!              every entry, once      publish                       direct, hash, lpm, linear or tuples
+//!              every entry, once      publish                       direct, hash, lpm, vectors or tuples
 //!              checks, reads       ────────────>                    ──> entry number ──> record: action, data
 //! ```
 //!
@@ -18,8 +18,8 @@
 //! |---|---|---|
 //! | exact, up to 16 bits | direct array | 1 line |
 //! | exact | bucketed cuckoo hash | 1 or 2 buckets, the record |
-//! | exact fields and one lpm | hash, tree bitmap with an array for the first 12 or 18 bits | about 1 node for 6 bits |
-//! | with ternary, range, optional | scan with vector compares; tuple space search | all; 1 chain for a tuple |
+//! | exact fields and one lpm | hash, or arrays for the first 24 bits; tree bitmap | 2 slots, then a node for 6 bits |
+//! | with ternary, range, optional | bit vectors; tuple space search | a row for 4 bits and 256 rules; a chain for a tuple |
 //!
 //! Without threads, clock and randomness of its own. Semantics are those of the reference interpreter.
 //!

@@ -80,6 +80,13 @@ impl Records {
         &self.words()[at..at + self.key_words]
     }
 
+    /// [`key`](Records::key) for a known number of words.
+    #[inline(always)]
+    pub(crate) fn key_of<const W: usize>(&self, entry: u32) -> &[u64; W] {
+        let at = entry as usize * self.stride;
+        self.words()[at..].first_chunk().unwrap_or(&[0; W])
+    }
+
     /// Asks for the first cache line of a record.
     #[inline(always)]
     pub(crate) fn prefetch(&self, entry: u32) {

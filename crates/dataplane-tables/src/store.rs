@@ -79,8 +79,8 @@ impl Store {
     pub(crate) fn new(layout: KeyLayout, size: u32, data_words: usize, seed: u64) -> Store {
         let mut store = Store {
             layout,
-            // Numbers go up to twice the size.
-            size: size.min(1 << 30),
+            // Numbers go up to twice the size and have 31 bits.
+            size: size.min((1 << 30) - 1),
             data_words,
             seed: Seed::new(seed),
             len: 0,

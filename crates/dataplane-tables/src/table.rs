@@ -1,7 +1,7 @@
 //! One copy of a table, as the data plane reads it.
 
 use crate::cpu::fast;
-use crate::exact::{Cuckoo, Direct, Probe};
+use crate::exact::{Cuckoo, Direct};
 use crate::layout::{MatchKind, Order};
 use crate::lpm::Lpm;
 use crate::records::Records;
@@ -11,7 +11,7 @@ use crate::ternary::Ternary;
 /// The entry number of a miss. Its record holds the default action.
 pub const MISS: u32 = 0;
 
-/// Keys that a batch looks up at once: enough to hide memory behind work, few enough for the first-level cache.
+/// Keys of a batch that are looked up at once: enough to hide memory behind work.
 const AT_ONCE: usize = 16;
 
 /// One copy of a table.
@@ -70,7 +70,7 @@ impl Table {
     #[inline]
     pub fn prefetch(&self, key: &[u64]) {
         match &self.index {
-            Index::Hash(hash) => hash.prefetch(hash.probe(key)),
+            Index::Hash(hash) => hash.prefetch(key),
             Index::Lpm(lpm) => lpm.prefetch(key),
             _ => {}
         }
@@ -83,10 +83,7 @@ impl Table {
         match &self.index {
             Index::Nothing => MISS,
             Index::Direct(direct) => direct.find(key),
-            Index::Hash(hash) => fast(
-                #[inline(always)]
-                || self.find_hashed(hash, hash.probe(key), key),
-            ),
+            Index::Hash(hash) => hash.find(key, &self.records),
             Index::Lpm(lpm) => fast(
                 #[inline(always)]
                 || lpm.lookup(key),
@@ -100,58 +97,27 @@ impl Table {
 
     /// [`lookup`](Table::lookup) of several keys, which follow each other in `keys`, one for each element of `found`.
     pub fn lookup_batch(&self, keys: &[u64], found: &mut [u32]) {
-        if self.words == 0 {
-            found.fill(MISS);
-            return;
-        }
-        fast(
-            #[inline(always)]
-            || {
-                for (keys, found) in keys.chunks(AT_ONCE * self.words).zip(found.chunks_mut(AT_ONCE)) {
-                    self.lookup_few(keys, found);
-                }
-            },
-        );
-    }
-
-    #[inline(always)]
-    fn lookup_few(&self, keys: &[u64], found: &mut [u32]) {
-        let keys = keys.chunks_exact(self.words);
+        let keys_of = || keys.chunks_exact(self.words.max(1));
         match &self.index {
-            Index::Hash(hash) => {
-                let mut probes = [Probe::default(); AT_ONCE];
-                for (probe, key) in probes.iter_mut().zip(keys.clone()) {
-                    *probe = hash.probe(key);
-                    hash.prefetch(*probe);
-                }
-                for probe in &probes[..found.len()] {
-                    hash.prefetch_record(*probe, &self.records);
-                }
-                for ((found, probe), key) in found.iter_mut().zip(probes).zip(keys) {
-                    *found = self.find_hashed(hash, probe, key);
-                }
-            }
-            Index::Lpm(lpm) => {
-                keys.clone().for_each(|key| lpm.prefetch(key));
-                found.iter_mut().zip(keys).for_each(|(found, key)| *found = lpm.lookup(key));
-            }
-            Index::Ternary(ternary) => {
-                found.iter_mut().zip(keys).for_each(|(found, key)| *found = ternary.lookup(key));
-            }
-            Index::Direct(direct) => {
-                found.iter_mut().zip(keys).for_each(|(found, key)| *found = direct.find(key));
-            }
             Index::Nothing => found.fill(MISS),
-        }
-    }
-
-    #[inline(always)]
-    fn find_hashed(&self, hash: &Cuckoo, probe: Probe, key: &[u64]) -> u32 {
-        match key {
-            [a] => hash.find(probe, &[*a], &self.records),
-            [a, b] => hash.find(probe, &[*a, *b], &self.records),
-            [a, b, c, d] => hash.find(probe, &[*a, *b, *c, *d], &self.records),
-            _ => hash.find_by(probe, |entry| self.records.key(entry) == key),
+            Index::Direct(direct) => {
+                found.iter_mut().zip(keys).for_each(|(found, key)| *found = direct.find(&[*key]))
+            }
+            Index::Hash(hash) => hash.find_batch(keys, self.words, &self.records, found),
+            Index::Lpm(lpm) => fast(
+                #[inline(always)]
+                || {
+                    for (keys, found) in keys.chunks(AT_ONCE * self.words).zip(found.chunks_mut(AT_ONCE)) {
+                        let keys = keys.chunks_exact(self.words);
+                        keys.clone().for_each(|key| lpm.prefetch(key));
+                        keys.clone().for_each(|key| lpm.prefetch_next(key));
+                        found.iter_mut().zip(keys).for_each(|(found, key)| *found = lpm.lookup(key));
+                    }
+                },
+            ),
+            Index::Ternary(_) => {
+                found.iter_mut().zip(keys_of()).for_each(|(found, key)| *found = self.lookup(key));
+            }
         }
     }
 
@@ -210,7 +176,7 @@ impl Table {
         }
     }
 
-    /// The structure in use: `none`, `direct`, `hash`, `lpm`, `linear` or `tuples`.
+    /// The structure in use: `none`, `direct`, `hash`, `lpm`, `vectors` or `tuples`.
     pub fn structure(&self) -> &'static str {
         match &self.index {
             Index::Nothing => "none",

@@ -189,12 +189,14 @@ fn sizes_pass_through_all_structures() {
         field(RANGE, 16),
         field(MatchKind::Optional, 8),
     ];
-    let mut used = churn(&tuple, 700, 1);
+    let mut used = churn(&tuple, 1400, 1);
     used.extend(churn(&[field(MatchKind::Exact, 8), field(MatchKind::Exact, 4)], 600, 2));
     used.extend(churn(&[field(MatchKind::Exact, 48)], 900, 3));
     used.extend(churn(&[field(MatchKind::Lpm, 32)], 900, 4));
+    used.extend(churn(&[field(MatchKind::Lpm, 128)], 900, 8));
+    used.extend(churn(&[field(MatchKind::Lpm, 200)], 300, 9));
     used.extend(churn(&[field(MatchKind::Exact, 12), field(MatchKind::Lpm, 128)], 900, 5));
     used.extend(churn(&[field(MatchKind::Lpm, 20), field(MatchKind::Lpm, 20)], 200, 6));
-    used.extend(churn(&[field(MatchKind::Optional, 32), field(MatchKind::Optional, 32)], 500, 7));
-    assert_eq!(used.into_iter().collect::<Vec<_>>(), ["direct", "hash", "linear", "lpm", "tuples"]);
+    used.extend(churn(&[field(MatchKind::Optional, 32), field(MatchKind::Optional, 32)], 5000, 7));
+    assert_eq!(used.into_iter().collect::<Vec<_>>(), ["direct", "hash", "lpm", "tuples", "vectors"]);
 }

@@ -18,7 +18,7 @@ pub fn rules(rng: &mut Rng, n: usize) -> (KeyLayout, Vec<EntryKey>) {
     let mut rules: Vec<EntryKey> = vec![];
     while rules.len() < n {
         let (value, mask) = (vec![0; layout.words()], vec![0; layout.words()]);
-        let mut rule = EntryKey { value, mask, priority: (2 * n - rules.len()) as i64 };
+        let mut rule = EntryKey { value, mask, priority: 0 };
         let parts = [
             address(rng, &sites, &[0, 0, 16, 24, 32]),
             address(rng, &sites, &[0, 16, 24, 28, 32, 32, 32]),
@@ -31,6 +31,12 @@ pub fn rules(rng: &mut Rng, n: usize) -> (KeyLayout, Vec<EntryKey>) {
             place.put(&mut rule.mask, &[mask]);
         }
         rules.push(rule);
+    }
+    // Who writes such lists puts the special rules before the general ones, more or less.
+    let special = |rule: &EntryKey| rule.mask.iter().map(|word| word.count_ones()).sum::<u32>();
+    rules.sort_by_cached_key(|rule| u64::from(200 - special(rule)) + rng.below(16));
+    for (i, rule) in rules.iter_mut().enumerate() {
+        rule.priority = (n - i) as i64;
     }
     (layout, rules)
 }

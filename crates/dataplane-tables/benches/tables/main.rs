@@ -1,7 +1,7 @@
 //! Nanoseconds per lookup and entries per second, with peers in the same run.
 //!
-//! `cargo bench -p dataplane-tables [-- FILTER]`: rows whose name contains the filter. The best of five runs is shown; on
-//! a machine that others use, only ratios mean something.
+//! `cargo bench -p dataplane-tables [-- FILTER]`: rows whose name contains the filter. On a machine that
+//! others use, only ratios mean something.
 
 mod acl;
 mod draw;
@@ -62,7 +62,7 @@ fn exact_keys(layout: &KeyLayout, entries: usize) -> Vec<EntryKey> {
 }
 
 fn exact(bench: &mut Bench, entries: usize, widths: &[u32]) {
-    let name = format!("exact {} bits, {entries}", widths.iter().sum::<u32>());
+    let name = format!("exact {} bits, {entries},", widths.iter().sum::<u32>());
     if !bench.wants(&name) {
         return;
     }
@@ -73,16 +73,16 @@ fn exact(bench: &mut Bench, entries: usize, widths: &[u32]) {
     for popularity in [Popularity::Uniform, Popularity::Zipf(0.99)] {
         let traffic: Vec<Vec<u64>> =
             popularity.draw(&mut rng, keys.len()).map(|i| keys[i].value.clone()).collect();
-        bench.lookups(&format!("{name}, {popularity}"), tables.table(0), &traffic);
+        bench.lookups(&format!("{name} {popularity}"), tables.table(0), &traffic);
         peers::maps(bench, &keys, &traffic);
     }
     let misses: Vec<_> = (0..draw::LOOKUPS).map(|_| random_key(&mut rng, &layout)).collect();
-    bench.lookups(&format!("{name}, misses"), tables.table(0), &misses);
+    bench.lookups(&format!("{name} misses"), tables.table(0), &misses);
     peers::maps(bench, &keys, &misses);
 }
 
 fn lpm(bench: &mut Bench, entries: usize, width: u32) {
-    let name = format!("lpm {width} bits, {entries}");
+    let name = format!("lpm {width} bits, {entries},");
     if !bench.wants(&name) {
         return;
     }
@@ -93,7 +93,7 @@ fn lpm(bench: &mut Bench, entries: usize, width: u32) {
     for popularity in [Popularity::Uniform, Popularity::Zipf(0.99)] {
         let drawn: Vec<usize> = popularity.draw(&mut rng, prefixes.len()).collect();
         let traffic: Vec<_> = drawn.iter().map(|i| draw::inside(&mut rng, &prefixes[*i])).collect();
-        bench.lookups(&format!("{name}, {popularity}"), tables.table(0), &traffic);
+        bench.lookups(&format!("{name} {popularity}"), tables.table(0), &traffic);
         peers::map_for_each_length(bench, &prefixes, &traffic);
         if width == 32 {
             peers::dir24(bench, &prefixes, &traffic);
@@ -102,7 +102,7 @@ fn lpm(bench: &mut Bench, entries: usize, width: u32) {
 }
 
 fn acl(bench: &mut Bench, entries: usize) {
-    let name = format!("acl 5-tuple, {entries}");
+    let name = format!("acl 5-tuple, {entries},");
     if !bench.wants(&name) {
         return;
     }
@@ -112,11 +112,11 @@ fn acl(bench: &mut Bench, entries: usize) {
     for popularity in [Popularity::Uniform, Popularity::Zipf(0.99)] {
         let drawn: Vec<usize> = popularity.draw(&mut rng, rules.len()).collect();
         let traffic: Vec<_> = drawn.iter().map(|i| acl::packet(&mut rng, &layout, &rules[*i])).collect();
-        bench.lookups(&format!("{name}, {popularity}"), tables.table(0), &traffic);
+        bench.lookups(&format!("{name} {popularity}"), tables.table(0), &traffic);
         peers::scan(bench, &layout, &rules, &traffic);
     }
     let misses: Vec<_> = (0..draw::LOOKUPS).map(|_| random_key(&mut rng, &layout)).collect();
-    bench.lookups(&format!("{name}, random"), tables.table(0), &misses);
+    bench.lookups(&format!("{name} random"), tables.table(0), &misses);
     peers::scan(bench, &layout, &rules, &misses);
 }
 

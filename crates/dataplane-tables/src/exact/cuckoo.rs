@@ -22,6 +22,12 @@ const KICKS: usize = 256;
 /// Seeds tried before the buckets are doubled.
 const SEEDS: usize = 3;
 
+/// So many buckets stay in the caches of a core, so that nothing need be asked for.
+const NEAR: usize = 512;
+
+/// Keys of a batch that are looked up at once: enough to hide memory behind work.
+const AT_ONCE: usize = 16;
+
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(C, align(64))]
 struct Bucket {
@@ -41,7 +47,7 @@ pub(crate) struct Cuckoo {
 
 /// Where a key may be.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Probe {
+struct Probe {
     first: usize,
     tag: u32,
 }
@@ -53,7 +59,7 @@ impl Cuckoo {
 
     /// Where `key` may be.
     #[inline(always)]
-    pub(crate) fn probe(&self, key: &[u64]) -> Probe {
+    fn probe(&self, key: &[u64]) -> Probe {
         let hash = self.seed.hash(key);
         Probe { first: hash as usize & (self.buckets.len() - 1), tag: (hash >> 32) as u32 | 1 }
     }
@@ -61,21 +67,70 @@ impl Cuckoo {
     /// The other bucket of a tag.
     #[inline(always)]
     fn other(&self, bucket: usize, tag: u32) -> usize {
-        (bucket ^ (u64::from(tag).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize)
-            & (self.buckets.len() - 1)
+        let jump = (u64::from(tag).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;
+        (bucket ^ jump) & (self.buckets.len() - 1)
     }
 
-    /// Asks for the first bucket of a probe.
+    /// Asks for the first bucket of a key.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, probe: Probe) {
-        if let Some(bucket) = self.buckets.get(probe.first) {
-            cpu::prefetch(bucket);
+    pub(crate) fn prefetch(&self, key: &[u64]) {
+        cpu::prefetch(&self.buckets[self.probe(key).first]);
+    }
+
+    /// The entry with this key, or [`MISS`].
+    #[inline(always)]
+    pub(crate) fn find(&self, key: &[u64], records: &Records) -> u32 {
+        match key {
+            [a] => self.find_words(&[*a], records),
+            [a, b] => self.find_words(&[*a, *b], records),
+            [a, b, c, d] => self.find_words(&[*a, *b, *c, *d], records),
+            _ => self.find_at(self.probe(key), |entry| records.key(entry) == key),
         }
     }
 
-    /// Asks for the records of the first bucket whose tag is the probe's, and for the other bucket if there are none.
     #[inline(always)]
-    pub(crate) fn prefetch_record(&self, probe: Probe, records: &Records) {
+    fn find_words<const W: usize>(&self, key: &[u64; W], records: &Records) -> u32 {
+        self.find_at(self.probe(key), |entry| records.key_of(entry) == key)
+    }
+
+    /// The entries with these keys of `words` words each.
+    pub(crate) fn find_batch(&self, keys: &[u64], words: usize, records: &Records, found: &mut [u32]) {
+        match words {
+            1 if self.is_far() => self.find_batch_words::<1>(keys, records, found),
+            2 if self.is_far() => self.find_batch_words::<2>(keys, records, found),
+            4 if self.is_far() => self.find_batch_words::<4>(keys, records, found),
+            _ => {
+                let keys = keys.chunks_exact(words);
+                found.iter_mut().zip(keys).for_each(|(found, key)| *found = self.find(key, records));
+            }
+        }
+    }
+
+    fn is_far(&self) -> bool {
+        self.buckets.len() > NEAR
+    }
+
+    /// In three rounds, so that memory is asked for long before it is read: buckets, then records, then the comparison.
+    fn find_batch_words<const W: usize>(&self, keys: &[u64], records: &Records, found: &mut [u32]) {
+        let (keys, _) = keys.as_chunks::<W>();
+        for (keys, found) in keys.chunks(AT_ONCE).zip(found.chunks_mut(AT_ONCE)) {
+            let mut probes = [Probe::default(); AT_ONCE];
+            for (probe, key) in probes.iter_mut().zip(keys) {
+                *probe = self.probe(key);
+                cpu::prefetch(&self.buckets[probe.first]);
+            }
+            for probe in &probes[..keys.len()] {
+                self.prefetch_next(*probe, records);
+            }
+            for ((found, probe), key) in found.iter_mut().zip(probes).zip(keys) {
+                *found = self.find_at(probe, |entry| records.key_of(entry) == key);
+            }
+        }
+    }
+
+    /// Asks for the record whose tag is the probe's in the first bucket, and for the other bucket if there is none.
+    #[inline(always)]
+    fn prefetch_next(&self, probe: Probe, records: &Records) {
         let bucket = &self.buckets[probe.first];
         match cpu::equal8(&bucket.tags, probe.tag) {
             0 => cpu::prefetch(&self.buckets[self.other(probe.first, probe.tag)]),
@@ -83,27 +138,26 @@ impl Cuckoo {
         }
     }
 
-    /// The entry with this key, or [`MISS`].
     #[inline(always)]
-    pub(crate) fn find<const W: usize>(&self, probe: Probe, key: &[u64; W], records: &Records) -> u32 {
-        self.find_by(probe, |entry| records.key(entry) == key)
+    fn find_at(&self, probe: Probe, is_it: impl Fn(u32) -> bool) -> u32 {
+        let first = self.find_in(probe.first, probe.tag, &is_it);
+        if first != MISS {
+            first
+        } else {
+            self.find_in(self.other(probe.first, probe.tag), probe.tag, &is_it)
+        }
     }
 
-    /// See [`find`](Cuckoo::find).
     #[inline(always)]
-    pub(crate) fn find_by(&self, probe: Probe, is_it: impl Fn(u32) -> bool) -> u32 {
-        let mut at = probe.first;
-        for _ in 0..2 {
-            let bucket = &self.buckets[at];
-            let mut found = cpu::equal8(&bucket.tags, probe.tag);
-            while found != 0 {
-                let entry = bucket.entries[found.trailing_zeros() as usize & 7];
-                if is_it(entry) {
-                    return entry;
-                }
-                found &= found - 1;
+    fn find_in(&self, bucket: usize, tag: u32, is_it: impl Fn(u32) -> bool) -> u32 {
+        let bucket = &self.buckets[bucket];
+        let mut equal = cpu::equal8(&bucket.tags, tag);
+        while equal != 0 {
+            let entry = bucket.entries[equal.trailing_zeros() as usize & 7];
+            if is_it(entry) {
+                return entry;
             }
-            at = self.other(at, probe.tag);
+            equal &= equal - 1;
         }
         MISS
     }

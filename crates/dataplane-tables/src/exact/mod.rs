@@ -3,5 +3,5 @@
 mod cuckoo;
 mod direct;
 
-pub(crate) use cuckoo::{Cuckoo, Probe};
+pub(crate) use cuckoo::Cuckoo;
 pub(crate) use direct::Direct;

@@ -54,8 +54,8 @@ impl<T: Copy + Default> Arena<T> {
         run
     }
 
-    /// A run with room for `len` items.
-    fn take(&mut self, len: u32) -> u32 {
+    /// A run with room for `len` items, of which there is one at least.
+    pub(crate) fn take(&mut self, len: u32) -> u32 {
         let class = class(len);
         if let Some(run) = self.free[class].pop() {
             self.waste -= 1 << class;
@@ -66,7 +66,8 @@ impl<T: Copy + Default> Arena<T> {
         run as u32
     }
 
-    fn give(&mut self, run: u32, len: u32) {
+    /// Takes a run of `len` items back.
+    pub(crate) fn give(&mut self, run: u32, len: u32) {
         if len > 0 {
             self.waste += 1 << class(len);
             self.free[class(len)].push(run);

@@ -9,6 +9,9 @@ pub(crate) const STRIDE: u32 = 6;
 pub(crate) trait BitString: Copy {
     /// The six bits from `depth` on; behind the end there are zeros.
     fn piece(self, depth: u32) -> u32;
+
+    /// The 1 to 10 pieces from `depth` on, the first in the highest bits of `6 * count`.
+    fn pieces(self, depth: u32, count: u32) -> u64;
 }
 
 /// Up to 64 bits, left-aligned.
@@ -16,6 +19,11 @@ impl BitString for u64 {
     #[inline(always)]
     fn piece(self, depth: u32) -> u32 {
         (self << depth >> (64 - STRIDE)) as u32
+    }
+
+    #[inline(always)]
+    fn pieces(self, depth: u32, count: u32) -> u64 {
+        self << depth >> (64 - STRIDE * count)
     }
 }
 
@@ -25,6 +33,11 @@ impl BitString for u128 {
     fn piece(self, depth: u32) -> u32 {
         (self << depth >> (128 - STRIDE)) as u32
     }
+
+    #[inline(always)]
+    fn pieces(self, depth: u32, count: u32) -> u64 {
+        (self << depth >> (128 - STRIDE * count)) as u64
+    }
 }
 
 /// A field of any width inside of a key.
@@ -33,6 +46,10 @@ impl BitString for (&Place, &[u64]) {
         let (place, key) = self;
         let bit = |i: u32| place.width.checked_sub(depth + i + 1).is_some_and(|at| place.bit(key, at));
         (0..STRIDE).fold(0, |piece, i| piece << 1 | u32::from(bit(i)))
+    }
+
+    fn pieces(self, depth: u32, count: u32) -> u64 {
+        (0..count).fold(0, |pieces, i| pieces << STRIDE | u64::from(self.piece(depth + i * STRIDE)))
     }
 }
 

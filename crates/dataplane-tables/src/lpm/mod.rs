@@ -3,7 +3,7 @@
 //! ```text
 //! key ── exact fields ──> hash ──> root ─┐
 //!     └─ lpm field ──────────────────────┴─> trie
-//! key ── lpm field, alone ──> shortcut ──> trie below the first 12 or 18 bits
+//! key ── lpm field, alone ──> shortcut ──> trie below the first 24 bits
 //! ```
 //!
 //! Each combination of exact values has a trie of its own; all tries share their arrays. State and cost: those of
@@ -14,7 +14,7 @@ mod bits;
 mod shortcut;
 mod trie;
 
-use crate::exact::{Cuckoo, Probe};
+use crate::exact::Cuckoo;
 use crate::key::EntryKey;
 use crate::layout::{KeyLayout, MatchKind, Place};
 use crate::masked::with_masked;
@@ -92,9 +92,17 @@ impl Lpm {
     #[inline(always)]
     pub(crate) fn prefetch(&self, key: &[u64]) {
         if let Some(shortcut) = &self.shortcut {
-            with_field!(&self.field, key, field => crate::cpu::prefetch(shortcut.slot(field)));
+            with_field!(&self.field, key, field => shortcut.prefetch(field));
         } else if let Some(exact) = &self.exact {
-            exact.index.prefetch(exact.probe(key));
+            with_masked(key, &exact.mask, |key| exact.index.prefetch(key));
+        }
+    }
+
+    /// Asks for the second cache line, once the first is there.
+    #[inline(always)]
+    pub(crate) fn prefetch_next(&self, key: &[u64]) {
+        if let Some(shortcut) = &self.shortcut {
+            with_field!(&self.field, key, field => shortcut.prefetch_next(field));
         }
     }
 
@@ -107,7 +115,7 @@ impl Lpm {
     #[inline(always)]
     fn lookup_field(&self, key: &[u64], field: impl BitString) -> u32 {
         if let Some(shortcut) = &self.shortcut {
-            return self.tries.resume(*shortcut.slot(field), field, shortcut.bits());
+            return self.tries.resume(shortcut.find(field), field, shortcut::DEPTH);
         }
         match &self.exact {
             None => self.tries.lookup(&self.roots[0], field),
@@ -150,11 +158,10 @@ impl Lpm {
 
     /// What is done once for all updates of a batch.
     pub(crate) fn settle(&mut self) {
-        let now = self.shortcut.as_ref().map_or(0, Shortcut::bits);
-        let wanted =
-            if self.exact.is_some() { 0 } else { Shortcut::bits_for(self.prefixes, self.field.width, now) };
-        if wanted != now {
-            self.shortcut = (wanted > 0).then(|| Shortcut::new(wanted));
+        let is_there = self.shortcut.is_some();
+        let is_wanted = self.exact.is_none() && Shortcut::is_worth(self.prefixes, self.field.width, is_there);
+        if is_wanted != is_there {
+            self.shortcut = is_wanted.then(Shortcut::new);
         }
         if let Some(shortcut) = &mut self.shortcut {
             shortcut.refresh(&self.tries, &self.roots[0]);
@@ -169,9 +176,7 @@ impl Lpm {
         if let Some(exact) = &mut self.exact {
             exact.clear();
         }
-        if let Some(shortcut) = &self.shortcut {
-            self.shortcut = Some(Shortcut::new(shortcut.bits()));
-        }
+        self.shortcut = None;
         self.prefixes = 0;
     }
 
@@ -190,17 +195,10 @@ impl Lpm {
 }
 
 impl Exact {
-    #[inline(always)]
-    fn probe(&self, key: &[u64]) -> Probe {
-        with_masked(key, &self.mask, |key| self.index.probe(key))
-    }
-
     /// The number of the root for the exact fields of `key`, or [`MISS`].
     #[inline(always)]
     fn find(&self, key: &[u64]) -> u32 {
-        with_masked(key, &self.mask, |key| {
-            self.index.find_by(self.index.probe(key), |root| self.keys.key(root) == key)
-        })
+        with_masked(key, &self.mask, |key| self.index.find(key, &self.keys))
     }
 
     fn find_or_add(&mut self, key: &[u64], roots: &mut Vec<Root>) -> u32 {

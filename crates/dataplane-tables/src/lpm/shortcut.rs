@@ -1,91 +1,168 @@
-//! The first levels of a trie as one array.
+//! The first 24 bits of a trie as arrays.
 //!
 //! ```text
-//! slots[first 12 or 18 bits of the key] = (best entry so far, node to go on from)
+//! top[first 18 bits]  = entry   or   chunk of 64 slots
+//! chunk[next 6 bits]  = entry   or   way: best entry so far, node to go on from
 //! ```
 //!
-//! State: 8 bytes a slot: 32 KiB from 256 prefixes on, 2 MiB from 32,768 on (and back at half of that), and a bit for
-//! each 64 slots that says whether they must be computed anew. Cost: one read instead of two or three nodes. An update
-//! computes 64 slots anew, or all that a prefix shorter than the array covers, once for all updates of a batch.
+//! All that the trie says of the first 24 bits, computed in advance, so that most lookups of IPv4 are two reads and no
+//! bit is counted. The trie stays the truth: an update marks slots of `top`, and [`refresh`](Shortcut::refresh) computes them
+//! anew, once for all updates of a batch. State: 1 MiB, 256 bytes for each of the first 18 bits that has longer prefixes (64 MiB
+//! if all have) and 8 bytes for each of 24 bits that has; from `FROM` prefixes on, and until there are half as many. Cost: two
+//! reads, then a node for each six bits. An update computes 64 slots, or all that a prefix shorter than 18 bits covers.
+//! DIR-24-8 (Gupta, Lin, McKeown, INFOCOM 1998) takes 64 MiB always and one read.
 
+use super::arena::Arena;
 use super::bits::{BitString, STRIDE};
 use super::trie::{Descent, Root, Tries};
+
+/// Bits that choose a slot of `top`.
+const TOP: u32 = 3 * STRIDE;
+
+/// Bits that slots of chunks have behind them.
+pub(crate) const DEPTH: u32 = TOP + STRIDE;
+
+/// So many prefixes make it worth its memory.
+const FROM: usize = 64;
+
+/// In a slot: the rest is the number of a chunk or of a way, and else the slot is an entry number.
+const FURTHER: u32 = 1 << 31;
+
+/// Slots of a chunk.
+const SLOTS: usize = 1 << STRIDE;
+
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Chunk([u32; SLOTS]);
 
 /// See the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Shortcut {
-    /// The bits that choose a slot: a multiple of the stride, at least two of them.
-    bits: u32,
-    slots: Vec<Descent>,
-    /// A bit for each group of 64 slots.
+    top: Vec<u32>,
+    chunks: Vec<Chunk>,
+    free: Vec<u32>,
+    /// For each chunk a run of them.
+    ways: Arena<Descent>,
+    /// A bit for each slot of `top` that is to be computed.
     stale: Vec<u64>,
+    /// The words of `stale` that are not zero.
+    touched: Vec<u32>,
 }
 
 impl Shortcut {
-    /// How many bits an array should have, if any, now that there are `prefixes` of a field of `width` bits.
-    pub(crate) fn bits_for(prefixes: usize, width: u32, now: u32) -> u32 {
-        let reaches = |bits: u32, from: usize| {
-            width >= bits + 2 * STRIDE && prefixes >= if now >= bits { from / 2 } else { from }
-        };
-        match () {
-            () if reaches(18, 32768) => 18,
-            () if reaches(12, 256) => 12,
-            () => 0,
-        }
+    /// Whether to have one for so many prefixes of a field of so many bits.
+    pub(crate) fn is_worth(prefixes: usize, width: u32, is_there: bool) -> bool {
+        width >= DEPTH && prefixes >= if is_there { FROM / 2 } else { FROM }
     }
 
     /// All slots are stale.
-    pub(crate) fn new(bits: u32) -> Shortcut {
-        let groups = 1usize << (bits - STRIDE);
+    pub(crate) fn new() -> Shortcut {
         Shortcut {
-            bits,
-            slots: vec![Descent::default(); 1 << bits],
-            stale: vec![u64::MAX; groups.div_ceil(64)],
+            top: vec![0; 1 << TOP],
+            chunks: vec![],
+            free: vec![],
+            ways: Arena::new(),
+            stale: vec![u64::MAX; (1 << TOP) / 64],
+            touched: (0..(1 << TOP) / 64).collect(),
         }
     }
 
-    pub(crate) fn bits(&self) -> u32 {
-        self.bits
-    }
-
-    /// The slot of a key.
     #[inline(always)]
-    pub(crate) fn slot(&self, key: impl BitString) -> &Descent {
-        let mut index = 0;
-        for depth in (0..self.bits).step_by(STRIDE as usize) {
-            index = index << STRIDE | key.piece(depth) as usize;
+    fn index(key: impl BitString) -> usize {
+        (key.piece(0) << (2 * STRIDE) | key.piece(STRIDE) << STRIDE | key.piece(2 * STRIDE)) as usize
+    }
+
+    /// Asks for the first line that [`find`](Shortcut::find) reads.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, key: impl BitString) {
+        crate::cpu::prefetch(&self.top[Shortcut::index(key)]);
+    }
+
+    /// Asks for the second line.
+    #[inline(always)]
+    pub(crate) fn prefetch_next(&self, key: impl BitString) {
+        let slot = self.top[Shortcut::index(key)];
+        if let Some(chunk) = self.chunks.get((slot & !FURTHER) as usize) {
+            crate::cpu::prefetch(&chunk.0[key.piece(TOP) as usize]);
         }
-        &self.slots[index]
+    }
+
+    /// What the first [`DEPTH`] bits of a key lead to.
+    #[inline(always)]
+    pub(crate) fn find(&self, key: impl BitString) -> Descent {
+        let mut slot = self.top[Shortcut::index(key)];
+        if slot & FURTHER != 0 {
+            slot = self.chunks[(slot & !FURTHER) as usize].0[key.piece(TOP) as usize % SLOTS];
+        }
+        if slot & FURTHER != 0 { *self.ways.get(slot & !FURTHER) } else { Descent { best: slot, node: 0 } }
     }
 
     /// The slots of keys that begin with the first `length` bits of `key` are stale.
     pub(crate) fn touch(&mut self, key: impl BitString, length: u32) {
-        let group_bits = self.bits - STRIDE;
-        let path = (0..group_bits).step_by(STRIDE as usize);
-        let first = path.fold(0, |index, depth| index << STRIDE | key.piece(depth) as usize);
-        let covered = 1usize << group_bits.saturating_sub(length);
-        for group in first..first + covered {
-            self.stale[group / 64] |= 1 << (group % 64);
+        let first = Shortcut::index(key);
+        let last = first + (1 << TOP.saturating_sub(length)) - 1;
+        for word in first / 64..=last / 64 {
+            let (from, to) = (first.max(word * 64) % 64, last.min(word * 64 + 63) % 64);
+            if self.stale[word] == 0 {
+                self.touched.push(word as u32);
+            }
+            self.stale[word] |= u64::MAX >> (63 - (to - from)) << from;
         }
     }
 
     /// Computes what is stale.
     pub(crate) fn refresh(&mut self, tries: &Tries, root: &Root) {
-        let depth = self.bits - STRIDE;
-        for (word, stale) in self.stale.iter_mut().enumerate() {
-            while *stale != 0 {
-                let group = word * 64 + stale.trailing_zeros() as usize;
-                *stale &= *stale - 1;
-                let found = tries.walk(root, (group as u64) << (64 - depth), depth);
-                for piece in 0..64 {
-                    self.slots[group * 64 + piece] = tries.next(root, found, depth, piece as u32);
-                }
+        for word in std::mem::take(&mut self.touched) {
+            let mut stale = std::mem::take(&mut self.stale[word as usize]);
+            let above = TOP - STRIDE;
+            let found = tries.walk(root, u64::from(word) << (64 - above), above);
+            while stale != 0 {
+                let piece = stale.trailing_zeros();
+                stale &= stale - 1;
+                let found = tries.next(root, found, above, piece);
+                self.fill((word << STRIDE | piece) as usize, tries, root, found);
             }
         }
     }
 
+    /// Computes one slot of `top` and its chunk.
+    fn fill(&mut self, slot: usize, tries: &Tries, root: &Root, found: Descent) {
+        let old = self.top[slot];
+        let chunk = (old & FURTHER != 0).then_some(old & !FURTHER);
+        if let Some(chunk) = chunk {
+            let ways = self.chunks[chunk as usize].0.iter().filter(|slot| **slot & FURTHER != 0);
+            let first = ways.clone().min().map_or(0, |way| way & !FURTHER);
+            self.ways.give(first, ways.count() as u32);
+        }
+        if found.node == 0 {
+            self.free.extend(chunk);
+            self.top[slot] = found.best;
+            return;
+        }
+        let next: [Descent; SLOTS] = std::array::from_fn(|piece| tries.next(root, found, TOP, piece as u32));
+        let further = next.iter().filter(|way| way.node != 0).count() as u32;
+        let mut way = if further > 0 { self.ways.take(further) } else { 0 };
+        let chunk = chunk.or_else(|| self.free.pop()).unwrap_or(self.chunks.len() as u32);
+        if chunk as usize == self.chunks.len() {
+            self.chunks.push(Chunk([0; SLOTS]));
+        }
+        for (slot, next) in self.chunks[chunk as usize].0.iter_mut().zip(next) {
+            *slot = next.best;
+            if next.node != 0 {
+                *self.ways.get_mut(way) = next;
+                *slot = FURTHER | way;
+                way += 1;
+            }
+        }
+        self.top[slot] = FURTHER | chunk;
+    }
+
     /// Memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.slots.capacity() * size_of::<Descent>() + self.stale.capacity() * 8
+        let words = self.top.capacity() + self.free.capacity() + self.touched.capacity();
+        words * 4
+            + self.chunks.capacity() * size_of::<Chunk>()
+            + self.ways.bytes()
+            + self.stale.capacity() * 8
     }
 }

@@ -8,6 +8,9 @@
 //!   child, value        where the runs of children and of entry numbers begin: full ones first, then short
 //! ```
 //!
+//! Below the first 24 bits, a way that goes on without a branch or a prefix is one node too, a jump: `full` has up to ten
+//! pieces of six bits, `short` says how many, `child` where they lead to. It has no children, which tells it from others.
+//!
 //! A prefix is in exactly one node, so that the trie needs no second structure to be updated from: insert and remove
 //! touch one path. State: 32 bytes a node, two nodes in a cache line, and 4 bytes a prefix, up to twice that for room
 //! to grow. Cost: a lookup reads one node for each six bits until no longer prefix can be there, then one entry number;
@@ -43,6 +46,15 @@ pub(crate) struct Tries {
     nodes: Arena<Node>,
     values: Arena<u32>,
 }
+
+/// Jumps begin at this depth or below: above it, [`Shortcut`](super::shortcut::Shortcut) has what they would save.
+const FIRST_JUMP: u32 = super::shortcut::DEPTH;
+
+/// In pieces. Over one, a node is as good.
+const SHORTEST_JUMP: u32 = 2;
+
+/// In pieces.
+const LONGEST_JUMP: u32 = 10;
 
 /// The prefixes of length 1 to 5 that six bits begin with, as positions in `short`.
 const SHORTER: [u64; 64] = {
@@ -123,6 +135,22 @@ impl Node {
     fn is_empty(&self) -> bool {
         self.children | self.full | self.short == 0
     }
+
+    /// A jump over `count` pieces to the node at `target`.
+    fn jump(pieces: u64, count: u32, target: u32) -> Node {
+        Node { full: pieces, short: u64::from(count), child: target + 1, ..Node::default() }
+    }
+
+    #[inline(always)]
+    fn is_jump(&self) -> bool {
+        self.children == 0 && self.child != 0
+    }
+
+    /// The pieces of a jump, how many they are, and its target.
+    #[inline(always)]
+    fn as_jump(&self) -> (u64, u32, u32) {
+        (self.full, self.short as u32, self.child - 1)
+    }
 }
 
 /// What was found above a node, and the node.
@@ -164,6 +192,14 @@ impl Tries {
     fn descend<'t>(&'t self, mut node: &'t Node, best: u32, key: impl BitString, mut depth: u32) -> u32 {
         let mut hit = None;
         loop {
+            if node.is_jump() {
+                let (pieces, count, target) = node.as_jump();
+                if key.pieces(depth, count) != pieces {
+                    break;
+                }
+                depth += STRIDE * count;
+                node = self.nodes.get(target);
+            }
             let piece = key.piece(depth);
             if node.matches(piece) {
                 hit = Some((node, piece));
@@ -214,21 +250,70 @@ impl Tries {
         }
         let (last, prefix) = ending(key, length);
         // The node in hand is a copy; `home` is where it belongs.
-        let (mut node, mut home) = (root.node, None);
-        for depth in (0..last).step_by(STRIDE as usize) {
+        let (mut node, mut home, mut depth) = (root.node, None, 0);
+        while depth < last {
             let piece = key.piece(depth);
             if !node.has_child(piece) {
                 let (len, at) = (node.children.count_ones(), below(node.children, piece));
-                node.child = self.nodes.insert(node.child, len, at, Node::default());
+                let child = self.way_to(key, depth + STRIDE, last);
+                node.child = self.nodes.insert(node.child, len, at, child);
                 node.children |= 1 << piece;
                 self.store(root, home, node);
             }
-            home = Some(node.child_at(piece));
-            node = *self.nodes.get(node.child_at(piece));
+            depth += STRIDE;
+            let mut at = node.child_at(piece);
+            if self.nodes.get(at).is_jump() {
+                (at, depth) = self.follow(at, key, depth, last);
+            }
+            (home, node) = (Some(at), *self.nodes.get(at));
         }
         node.value = self.values.insert(node.value, node.values(), node.rank(prefix), entry);
         node.flip(prefix);
         self.store(root, home, node);
+    }
+
+    /// What a new child at `depth` is on the way to a new node at `last`: a jump if there is room for one, else empty.
+    fn way_to(&mut self, key: impl BitString, depth: u32, last: u32) -> Node {
+        let count = ((last - depth) / STRIDE).min(LONGEST_JUMP);
+        if count < SHORTEST_JUMP || depth < FIRST_JUMP {
+            return Node::default();
+        }
+        let target = self.nodes.take(1);
+        *self.nodes.get_mut(target) = Node::default();
+        Node::jump(key.pieces(depth, count), count, target)
+    }
+
+    /// The node and its depth that the jump at `at` leads to, made to lead to one on the way to `last`: where the
+    /// ways part there is a node then.
+    fn follow(&mut self, at: u32, key: impl BitString, depth: u32, last: u32) -> (u32, u32) {
+        let (pieces, count, target) = self.nodes.get(at).as_jump();
+        let differs = key.pieces(depth, count) ^ pieces;
+        let same = (differs << (64 - STRIDE * count)).leading_zeros() / STRIDE;
+        let same = same.min(count).min((last - depth) / STRIDE);
+        if same == count {
+            return (target, depth + STRIDE * count);
+        }
+        // same pieces, one that the parting decides, the rest
+        let rest = count - same - 1;
+        let piece = pieces >> (STRIDE * rest) & 63;
+        let onward = match rest {
+            0 => {
+                let node = *self.nodes.get(target);
+                self.nodes.give(target, 1);
+                node
+            }
+            _ => Node::jump(pieces & ((1 << (STRIDE * rest)) - 1), rest, target),
+        };
+        let child = self.nodes.insert(0, 0, 0, onward);
+        let parting = Node { children: 1 << piece, child, ..Node::default() };
+        if same == 0 {
+            *self.nodes.get_mut(at) = parting;
+            return (at, depth);
+        }
+        let place = self.nodes.take(1);
+        *self.nodes.get_mut(place) = parting;
+        *self.nodes.get_mut(at) = Node::jump(pieces >> (STRIDE * (rest + 1)), same, place);
+        (place, depth + STRIDE * same)
     }
 
     /// Removes the first `length` bits of `key`, a prefix that is there.
@@ -238,15 +323,23 @@ impl Tries {
             return;
         }
         let (last, prefix) = ending(key, length);
-        let (mut node, mut home, mut path) = (root.node, None, vec![]);
-        for depth in (0..last).step_by(STRIDE as usize) {
+        let (mut node, mut home, mut depth, mut path) = (root.node, None, 0, vec![]);
+        while depth < last {
+            if node.is_jump() {
+                let (_, count, target) = node.as_jump();
+                depth += STRIDE * count;
+                path.push((home, None));
+                (home, node) = (Some(target), *self.nodes.get(target));
+                continue;
+            }
             let piece = key.piece(depth);
             if !node.has_child(piece) {
                 return;
             }
-            path.push((home, piece));
-            home = Some(node.child_at(piece));
-            node = *self.nodes.get(node.child_at(piece));
+            depth += STRIDE;
+            path.push((home, Some(piece)));
+            let at = node.child_at(piece);
+            (home, node) = (Some(at), *self.nodes.get(at));
         }
         node.value = self.values.remove(node.value, node.values(), node.rank(prefix));
         node.flip(prefix);
@@ -254,14 +347,22 @@ impl Tries {
         while node.is_empty()
             && let Some((parent, piece)) = path.pop()
         {
-            node = match parent {
-                Some(parent) => *self.nodes.get(parent),
-                None => root.node,
-            };
-            let (len, at) = (node.children.count_ones(), below(node.children, piece));
-            node.child = self.nodes.remove(node.child, len, at);
-            node.children ^= 1 << piece;
-            self.store(root, parent, node);
+            let gone = home;
+            home = parent;
+            node = parent.map_or(root.node, |at| *self.nodes.get(at));
+            match (piece, gone) {
+                (Some(piece), _) => {
+                    let (len, at) = (node.children.count_ones(), below(node.children, piece));
+                    node.child = self.nodes.remove(node.child, len, at);
+                    node.children ^= 1 << piece;
+                }
+                (None, Some(target)) => {
+                    self.nodes.give(target, 1);
+                    node = Node::default();
+                }
+                (None, None) => {}
+            }
+            self.store(root, home, node);
         }
     }
 

@@ -1,25 +1,25 @@
 //! Ternary, range and optional match: the best of several entries that fit.
 //!
-//! Two structures, and the entries decide which: [`linear`] and [`tuples`]. A scan costs about a cycle for each rule
-//! and word, a tuple about as much as `RULES_PER_TUPLE` rules; both are counted when the entries have doubled or halved since
-//! the last time, so that the work of looking is paid by the updates in between.
+//! Two structures, and the entries decide which: [`vectors`], whose cost follows the number of rules and the width of the
+//! key, and [`tuples`], whose cost follows the number of different masks. Both are built and compared when the entries
+//! have doubled or halved since the last time, so that the updates in between pay for it.
 
-mod linear;
 mod rules;
 mod tuples;
+mod vectors;
 
 use crate::key::EntryKey;
 use crate::layout::KeyLayout;
-use linear::Linear;
 pub(crate) use rules::Rank;
 use rules::Rules;
 use tuples::Tuples;
+use vectors::Vectors;
 
-/// Up to so many rules are always scanned.
-const FEW: usize = 32;
+/// Up to so many rules always make vectors: a block or two of them.
+const FEW: usize = 512;
 
-/// A tuple costs as much as a scan of so many rules.
-const RULES_PER_TUPLE: usize = 16;
+/// A tuple costs as much as so many rows of the vectors.
+const ROWS_PER_TUPLE: usize = 40;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -34,26 +34,22 @@ pub(crate) struct Ternary {
 
 #[derive(Clone, Debug)]
 enum Structure {
-    Linear(Linear),
+    Vectors(Vectors),
     Tuples(Tuples),
 }
 
 impl Ternary {
     pub(crate) fn new(layout: &KeyLayout, seed: u64) -> Ternary {
-        Ternary {
-            layout: layout.clone(),
-            seed,
-            rules: Rules::new(layout),
-            structure: Structure::Linear(Linear::default()),
-            chosen_at: FEW,
-        }
+        let mut rules = Rules::new(layout);
+        let structure = Structure::Vectors(Vectors::build(&mut rules, vec![]));
+        Ternary { layout: layout.clone(), seed, rules, structure, chosen_at: FEW }
     }
 
     /// The best entry that fits, or [`MISS`](crate::MISS).
     #[inline(always)]
     pub(crate) fn lookup(&self, key: &[u64]) -> u32 {
         match &self.structure {
-            Structure::Linear(linear) => linear.lookup(&self.rules, key),
+            Structure::Vectors(vectors) => vectors.lookup(&self.rules, key),
             Structure::Tuples(tuples) => tuples.lookup(&self.rules, key),
         }
     }
@@ -66,11 +62,17 @@ impl Ternary {
     /// Takes entries out and others, whose rules are set, in. `len` is how many there are then.
     pub(crate) fn update(&mut self, removed: &[u32], added: &[u32], len: usize) {
         match &mut self.structure {
-            Structure::Linear(linear) => {
-                let mut gone = removed.to_vec();
-                gone.sort_unstable();
-                let kept = |entry: u32| gone.binary_search(&entry).is_err();
-                linear.update(&self.rules, self.layout.words(), added, kept);
+            Structure::Vectors(vectors) => {
+                removed.iter().for_each(|entry| vectors.remove(&self.rules, *entry));
+                let is_little = added.len() <= len / 8 + 16;
+                let fits = |entry: &&u32| is_little && vectors.insert(&mut self.rules, **entry);
+                let done = added.iter().take_while(fits).count();
+                if done < added.len() {
+                    let all = [&vectors.entries(), &added[done..]].concat();
+                    *vectors = Vectors::build(&mut self.rules, all);
+                } else if vectors.is_unsorted() {
+                    *vectors = Vectors::build(&mut self.rules, vectors.entries());
+                }
             }
             Structure::Tuples(tuples) => {
                 removed.iter().for_each(|entry| tuples.remove(&mut self.rules, *entry));
@@ -88,27 +90,28 @@ impl Ternary {
     fn choose(&mut self, len: usize) {
         self.chosen_at = len.max(FEW);
         let entries = match &self.structure {
-            Structure::Linear(linear) => linear.entries().to_vec(),
+            Structure::Vectors(vectors) => vectors.entries(),
             Structure::Tuples(tuples) => tuples.entries(&self.rules),
         };
+        let vectors = Vectors::build(&mut self.rules, entries.clone());
         if len > FEW {
             let mut tuples = Tuples::new(self.seed);
+            let homes: Vec<usize> = entries.iter().map(|entry| self.rules.home(*entry)).collect();
             entries.iter().for_each(|entry| tuples.insert(&mut self.rules, &self.layout, *entry));
             tuples.settle(&self.rules);
-            if tuples.len() * RULES_PER_TUPLE <= len {
+            if tuples.len() * ROWS_PER_TUPLE < vectors.cost() {
                 self.structure = Structure::Tuples(tuples);
                 return;
             }
+            entries.iter().zip(homes).for_each(|(entry, home)| self.rules.set_home(*entry, home));
         }
-        let mut linear = Linear::default();
-        linear.update(&self.rules, self.layout.words(), &entries, |_| true);
-        self.structure = Structure::Linear(linear);
+        self.structure = Structure::Vectors(vectors);
     }
 
-    /// `linear` or `tuples`.
+    /// `vectors` or `tuples`.
     pub(crate) fn structure(&self) -> &'static str {
         match &self.structure {
-            Structure::Linear(_) => "linear",
+            Structure::Vectors(_) => "vectors",
             Structure::Tuples(_) => "tuples",
         }
     }
@@ -116,7 +119,7 @@ impl Ternary {
     /// Memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let structure = match &self.structure {
-            Structure::Linear(linear) => linear.bytes(),
+            Structure::Vectors(vectors) => vectors.bytes(),
             Structure::Tuples(tuples) => tuples.bytes(),
         };
         structure + self.rules.bytes()

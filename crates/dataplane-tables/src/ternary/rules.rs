@@ -1,7 +1,7 @@
 //! What ternary, range and optional entries want, by entry number.
 //!
 //! ```text
-//! rule = | rank : 2 | next, tag | tuple | value ... | mask ... | least ..., greatest ... of each range |
+//! rule = | rank : 2 | next, tag | home | value ... | mask ... | least ..., greatest ... of each range |
 //! ```
 //!
 //! For ranges, `value` and `mask` have the leading bits that all numbers of the range share, so that a rule is first
@@ -17,7 +17,7 @@ pub(crate) type Rank = u128;
 
 const RANK: usize = 0;
 const LINK: usize = 2;
-const TUPLE: usize = 3;
+const HOME: usize = 3;
 const VALUE: usize = 4;
 
 /// See the module.
@@ -102,13 +102,63 @@ impl Rules {
         cpu::words_mut(&mut self.lines)[at] = u64::from(tag) << 32 | u64::from(next);
     }
 
-    pub(crate) fn tuple(&self, entry: u32) -> usize {
-        self.rule(entry)[TUPLE] as usize
+    /// Where the structure in use has put the entry.
+    pub(crate) fn home(&self, entry: u32) -> usize {
+        self.rule(entry)[HOME] as usize
     }
 
-    pub(crate) fn set_tuple(&mut self, entry: u32, tuple: usize) {
-        let at = entry as usize * self.stride + TUPLE;
-        cpu::words_mut(&mut self.lines)[at] = tuple as u64;
+    pub(crate) fn set_home(&mut self, entry: u32, home: usize) {
+        let at = entry as usize * self.stride + HOME;
+        cpu::words_mut(&mut self.lines)[at] = home as u64;
+    }
+
+    /// The words of a key.
+    pub(crate) fn words(&self) -> usize {
+        self.words
+    }
+
+    /// The bits that the rule of an entry cares for; all bits of a range that is not everything.
+    pub(crate) fn cares(&self, entry: u32) -> Vec<u64> {
+        let mut cares = self.value_mask(entry).1.to_vec();
+        for (place, least, greatest) in self.short_ranges(entry) {
+            if greatest.wrapping_sub(least) & ones(place.width) != ones(place.width) {
+                place.put_ones(&mut cares, place.width);
+            }
+        }
+        cares
+    }
+
+    /// The values of the four bits at `shift` in a word that the rule of an entry does not rule out, as bits.
+    pub(crate) fn allowed(&self, entry: u32, word: usize, shift: u32) -> u16 {
+        let (value, mask) = self.value_mask(entry);
+        let (value, mask) = (value[word] >> shift & 15, mask[word] >> shift & 15);
+        let mut allowed = (0..16).filter(|four| four & mask == value).fold(0, |set, four| set | 1 << four);
+        for (place, least, greatest) in self.short_ranges(entry) {
+            let Some(below) = shift.checked_sub(place.shift).filter(|below| *below < place.width) else {
+                continue;
+            };
+            if place.word != word || place.shift % 4 != 0 || place.width % 4 != 0 {
+                continue;
+            }
+            // Signed ranges may go over the greatest number to the least.
+            let (first, last) = (least >> below, greatest >> below);
+            let steps = last.wrapping_sub(first) & ones(place.width - below);
+            if steps < 15 {
+                allowed &= (0..=steps).fold(0, |set, i| set | 1 << (first.wrapping_add(i) & 15));
+            }
+        }
+        allowed
+    }
+
+    /// The ranges of fields of up to 64 bits, with their bounds as they are in a key.
+    fn short_ranges(&self, entry: u32) -> impl Iterator<Item = (Place, u64, u64)> + '_ {
+        let mut bounds = &self.rule(entry)[VALUE + 2 * self.words..];
+        self.ranges.iter().filter_map(move |(place, signed)| {
+            let (these, others) = bounds.split_at(2 * place.word_range().len());
+            bounds = others;
+            let bias = |width: u32| u64::from(*signed) << (width - 1);
+            (place.width <= 64).then(|| (*place, these[0] ^ bias(place.width), these[1] ^ bias(place.width)))
+        })
     }
 
     /// True if the rule of `entry` wants `key`.
@@ -117,13 +167,8 @@ impl Rules {
         let (value, mask) = self.value_mask(entry);
         let differs =
             key.iter().zip(value).zip(mask).fold(0, |all, ((key, value), mask)| all | ((key & mask) ^ value));
-        differs == 0 && self.fits_ranges(entry, key)
-    }
-
-    /// True if the ranges of the rule of `entry` want `key`.
-    #[inline(always)]
-    pub(crate) fn fits_ranges(&self, entry: u32, key: &[u64]) -> bool {
-        self.ranges.is_empty() || self.in_bounds(&self.rule(entry)[VALUE + 2 * self.words..], key)
+        let bounds = || &self.rule(entry)[VALUE + 2 * self.words..];
+        differs == 0 && (self.ranges.is_empty() || self.in_bounds(bounds(), key))
     }
 
     fn in_bounds(&self, mut bounds: &[u64], key: &[u64]) -> bool {

@@ -91,7 +91,7 @@ impl Tuples {
         }
         tuple.len += 1;
         tuple.best = tuple.best.max(rules.rank(entry));
-        rules.set_tuple(entry, at);
+        rules.set_home(entry, at);
         tuple.chain(rules, entry, tag);
     }
 
@@ -119,7 +119,7 @@ impl Tuples {
 
     /// Removes an entry whose rule is still there.
     pub(crate) fn remove(&mut self, rules: &mut Rules, entry: u32) {
-        let tuple = &mut self.tuples[rules.tuple(entry)];
+        let tuple = &mut self.tuples[rules.home(entry)];
         tuple.unchain(rules, entry);
         tuple.len -= 1;
         tuple.stale |= tuple.best == rules.rank(entry);
