@@ -1,7 +1,9 @@
 //! The project's own checks: `cargo xtask COMMAND`.
 
+mod bench_check;
 mod build_time;
 mod conformance;
+mod process;
 mod tidy;
 
 use std::process::ExitCode;
@@ -10,6 +12,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
 
   tidy                 layers, purity, crate manifests, file sizes, paths
   build-time SECONDS   build the command from nothing and fail past the budget
+  bench-check          check a generated program of 7,000 lines and fail past 150 ms
   conformance --suite DIR
                        check the programs of a p4c checkout and compare with its reference outputs
 ";
@@ -23,6 +26,7 @@ fn main() -> ExitCode {
             Ok(budget) => build_time::run(budget),
             Err(_) => usage(),
         },
+        ["bench-check"] => bench_check::run(),
         ["conformance", "--suite", suite] => conformance::run(suite),
         _ => usage(),
     }

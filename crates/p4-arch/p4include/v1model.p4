@@ -14,6 +14,9 @@
 #ifndef V1MODEL_VERSION
 #define V1MODEL_VERSION 20180101
 #endif
+#if V1MODEL_VERSION < 20180101 || V1MODEL_VERSION > 20200408
+#error "V1MODEL_VERSION is unknown: the first is 20180101, the last 20200408"
+#endif
 
 match_kind {
     range,     // lowest..highest, both included

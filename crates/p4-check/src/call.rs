@@ -137,8 +137,9 @@ impl Checker {
                 self.infer.undo(mark);
             }
         }
-        let optional = |cx: &Checker, var: Id<TypeVar>| cx.only_absent(var, &params, &args);
-        let Some(type_args) = self.inferred(&name, &type_params, &type_args, &optional, span) else {
+        let otherwise =
+            |cx: &Checker, var: Id<TypeVar>| cx.only_absent(var, &params, &args).then_some(Type::Void);
+        let Some(type_args) = self.inferred(&name, &type_params, &type_args, &otherwise, span) else {
             return Expr::error(span);
         };
         self.check_builtin_arguments(id, &type_args, &args, span);
@@ -176,18 +177,20 @@ impl Checker {
         Some(self.resolve_type_args(args))
     }
 
-    /// The type arguments as inferred; what is still unknown is reported.
+    /// The type arguments as inferred. What is still unknown is what `otherwise` says, or is reported.
     pub(crate) fn inferred(
         &mut self,
         name: &str,
         params: &[Id<TypeVar>],
         args: &[Type],
-        optional: &dyn Fn(&Checker, Id<TypeVar>) -> bool,
+        otherwise: &dyn Fn(&Checker, Id<TypeVar>) -> Option<Type>,
         span: Span,
     ) -> Option<Vec<Type>> {
         for (param, arg) in params.iter().zip(args) {
-            if self.infer.is_open(arg) && optional(self, *param) {
-                self.unify(arg, &Type::Void);
+            if self.infer.is_open(arg)
+                && let Some(ty) = otherwise(self, *param)
+            {
+                self.infer.close(arg, &ty);
             }
             if self.infer.is_open(arg) {
                 let var = self.program.type_vars[*param].name.text.clone();

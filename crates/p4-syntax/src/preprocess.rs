@@ -57,6 +57,7 @@ pub(crate) fn preprocess(
         source: 0,
         expanded: 0,
         exhausted: false,
+        includes_ended: false,
     };
     preprocessor.run(main_file)
 }
@@ -84,6 +85,8 @@ struct Preprocessor<'a> {
     source: usize,
     expanded: usize,
     exhausted: bool,
+    /// A limit of includes was met: no further file is opened.
+    includes_ended: bool,
 }
 
 /// An open file.

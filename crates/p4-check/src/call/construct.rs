@@ -71,8 +71,11 @@ impl Checker {
             self.unify(&resolved, want);
         }
         let explicit = matches!(ty.kind, ast::TypeKind::Specialized { .. });
-        let optional = |cx: &Checker, var: Id<TypeVar>| explicit || cx.only_absent(var, &params, &args);
-        let type_args = self.inferred(&name, &type_vars, &type_args, &optional, span)?;
+        let otherwise = |cx: &Checker, var: Id<TypeVar>| match explicit {
+            true => Some(Type::Any),
+            false => cx.only_absent(var, &params, &args).then_some(Type::Void),
+        };
+        let type_args = self.inferred(&name, &type_vars, &type_args, &otherwise, span)?;
         let args = self.resolve_args(args);
         let ty = self.infer.resolve(&resolved);
         Some((Construct { of, type_args, args, span }, ty))

@@ -42,6 +42,7 @@ impl Checker {
     fn check_known_annotation(&mut self, a: &Annotation) {
         let wrong = match a.name.as_str() {
             "name" | "deprecated" => a.string().is_none(),
+            "pkginfo" => matches!(a.body, AnnotationBody::Empty),
             "match" => match &a.body {
                 AnnotationBody::Tokens(words) if words.len() == 1 => {
                     !self.program.match_kinds.iter().any(|(_, m)| m.name.text == words[0])
@@ -60,6 +61,7 @@ impl Checker {
         };
         if wrong {
             let takes = match a.name.as_str() {
+                "pkginfo" => "pairs `name = value`",
                 "match" => "a match kind",
                 "p4runtime_translation" => "a URI and `string`, `bit<W>` or a width",
                 _ => "one string",

@@ -5,7 +5,7 @@ use p4_syntax::ast;
 
 use super::convert::build;
 use crate::codes;
-use crate::cx::{Checker, count};
+use crate::cx::{Checker, Place, count};
 use crate::typed::{Expr, ExprKind, FieldValue, Id, Struct, StructKind, Type};
 
 impl Checker {
@@ -58,13 +58,14 @@ impl Checker {
         );
     }
 
-    /// A list whose type comes from its members.
+    /// A list whose type comes from its members. A table's property may list instances.
     fn tuple(&mut self, items: &[ast::Expr], span: Span) -> Expr {
         let parts: Vec<Expr> = items.iter().map(|i| self.expr(i, None)).collect();
         if parts.iter().any(|p| p.ty.is_error()) {
             return Expr::error(span);
         }
-        if let Some(object) = parts.iter().find(|p| self.is_object(&p.ty) || p.ty == Type::Void) {
+        let objects = self.place == Place::TableProperty;
+        if let Some(object) = parts.iter().find(|p| !objects && self.is_object(&p.ty) || p.ty == Type::Void) {
             let what = self.program.describe_type(&object.ty);
             self.error(codes::BAD_INITIALIZER, object.span, format!("{what} cannot stand in a list"), "");
             return Expr::error(span);

@@ -33,6 +33,20 @@ impl InferTable {
         }
     }
 
+    /// Makes what is unknown in `ty` the type `as_type`.
+    pub(crate) fn close(&mut self, ty: &Type, as_type: &Type) {
+        let mut open = vec![];
+        self.resolve(ty).any(&mut |t| {
+            if let Type::Infer(var) = t {
+                open.push(*var);
+            }
+            false
+        });
+        for var in open {
+            self.set(var, as_type.clone());
+        }
+    }
+
     /// A point to come back to with [`InferTable::undo`].
     pub(crate) fn mark(&self) -> Vec<Option<Type>> {
         self.known.clone()

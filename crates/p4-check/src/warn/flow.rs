@@ -1,7 +1,8 @@
 //! `uninitialized-use`, `uninitialized-out-param` and `invalid-header`, by following control flow through each body.
 //!
-//! A value counts as set once it is assigned on every path; a header is invalid here if it is on every path. What
-//! calls may do to variables outside the body is not known and never warned of.
+//! A value counts as set once it is assigned on every path. A header may be invalid here if a path leads here on which
+//! it was made or found invalid: headers of `in` and `inout` parameters are taken for valid, and so is what actions,
+//! tables and other calls may have changed.
 
 use base_diag::{Diagnostic, Diagnostics, Span};
 
@@ -40,7 +41,7 @@ struct State {
     unset: Vec<bool>,
     /// Headers that may be valid.
     valid: Vec<bool>,
-    /// Headers that may be invalid.
+    /// Headers that some path has made or found invalid.
     invalid: Vec<bool>,
 }
 
@@ -119,7 +120,7 @@ impl<'a> Flow<'a> {
     fn grow(&mut self) {
         self.state.unset.resize(self.places.values.len(), false);
         self.state.valid.resize(self.places.headers.len(), true);
-        self.state.invalid.resize(self.places.headers.len(), true);
+        self.state.invalid.resize(self.places.headers.len(), false);
     }
 
     fn declare(&mut self, var: Id<Var>, fresh: bool) {
@@ -129,7 +130,7 @@ impl<'a> Flow<'a> {
         let state = &mut self.state;
         place.each(&mut |v| state.unset[v] = fresh, &mut |h| {
             state.valid[h] = !fresh;
-            state.invalid[h] = true;
+            state.invalid[h] = fresh;
         });
     }
 
@@ -357,7 +358,7 @@ impl<'a> Flow<'a> {
         let state = &mut self.state;
         place.each(&mut |v| state.unset[v] = false, &mut |h| {
             state.valid[h] = true;
-            state.invalid[h] = true;
+            state.invalid[h] = false;
         });
     }
 
@@ -390,7 +391,7 @@ impl<'a> Flow<'a> {
                 let (valid, invalid) = match value.kind {
                     ExprKind::Struct(_) => (true, false),
                     ExprKind::Invalid => (false, true),
-                    _ => (true, true),
+                    _ => (true, false),
                 };
                 self.state.valid[*h] = valid;
                 self.state.invalid[*h] = invalid;
@@ -495,23 +496,29 @@ impl<'a> Flow<'a> {
 
     fn check_header(&mut self, expr: &Expr) {
         let Some(h) = self.places.header_of_field(expr) else { return };
-        if self.muted[1]
-            || self.silent > 0
-            || self.state.dead
-            || self.state.valid[h]
-            || !self.state.invalid[h]
-        {
+        if self.muted[1] || self.silent > 0 || self.state.dead || !self.state.invalid[h] {
             return;
         }
         let var = self.places.headers[h];
         if !silenced(&self.program.vars[var].annotations, "invalid-header") {
+            let (title, label) = match self.state.valid[h] {
+                true => {
+                    ("field of a header that may be invalid", "on some path the header is not valid here")
+                }
+                false => ("field of an invalid header", "the header is not valid here on any path"),
+            };
+            let help = match self.state.valid[h] {
+                true => "test `isValid()`, or call `setValid()` on it before",
+                false => "call `setValid()` on it before",
+            };
             self.diags.push(
-                Diagnostic::warning(codes::INVALID_HEADER, "invalid-header", "field of an invalid header")
-                    .at(expr.span, "the header is not valid here on any path")
-                    .help("call `setValid()` on it before"),
+                Diagnostic::warning(codes::INVALID_HEADER, "invalid-header", title)
+                    .at(expr.span, label)
+                    .help(help),
             );
             // Once is enough.
             self.state.valid[h] = true;
+            self.state.invalid[h] = false;
         }
     }
 
@@ -537,7 +544,7 @@ impl State {
     fn pad(&mut self, other: &State) {
         self.unset.resize(other.unset.len().max(self.unset.len()), false);
         self.valid.resize(other.valid.len().max(self.valid.len()), true);
-        self.invalid.resize(other.invalid.len().max(self.invalid.len()), true);
+        self.invalid.resize(other.invalid.len().max(self.invalid.len()), false);
     }
 }
 

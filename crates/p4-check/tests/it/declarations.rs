@@ -112,6 +112,7 @@ fn structured_annotations_have_values() {
            ^^^^^ error: an annotation's value is a known number, string or `bool`
         @a[1] @a[2] const bit<8> w = 1;
                ^ error: `@a` stands twice -- a structured annotation stands once
+        @pkginfo const bit<8> t = 1;
         @name(1) const bit<8> v = 1;
         ^^^^^^^^ error: `@name` takes one string
         @name("a", "b") const bit<8> u = 1;

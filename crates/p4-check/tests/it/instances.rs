@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::support::check;
+use crate::support::{check, ok};
 
 #[test]
 fn constructors_are_chosen_by_their_arguments() {
@@ -109,6 +109,28 @@ fn packages_take_matching_blocks() {
         K<hs>(p(), c()) l;
         ^^^^^ error: wrong number of type arguments for `K` -- 1 given, 2 wanted
     "#]]);
+}
+
+#[test]
+fn written_type_arguments_may_stay_open() {
+    ok("
+        extern R<T, I> { R(bit<32> n); T read(in I i); }
+        extern A<T, H, U> {
+            A(R<_, _> r);
+            U execute(@optional in H index);
+            abstract void apply(inout T value, out U result);
+        }
+        control c(inout bit<32> i, out bit<32> o) {
+            R<bit<32>, _>(8) r;
+            A<bit<32>, _, bit<32>>(r) a = {
+                void apply(inout bit<32> value, out bit<32> result) { result = value; }
+            };
+            action x() { o = a.execute(i[31:16]) + a.execute(0) + a.execute(); }
+            apply { x(); o = o + r.read(3); }
+        }
+        control C(inout bit<32> i, out bit<32> o);
+        package P(C c);
+        P(c()) main;");
 }
 
 #[test]

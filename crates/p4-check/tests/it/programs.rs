@@ -14,6 +14,19 @@ fn the_architectures_themselves_are_sound() {
 }
 
 #[test]
+fn v1model_knows_its_versions() {
+    use crate::support::syntax_errors;
+    for version in ["20180101", "20200408"] {
+        ok(&format!("#define V1MODEL_VERSION {version}\n#include <v1model.p4>"));
+    }
+    for version in ["20000101", "20300101", "-1"] {
+        let found = syntax_errors(&format!("#define V1MODEL_VERSION {version}\n#include <v1model.p4>"));
+        assert_eq!(found.len(), 1, "{version}: {found:?}");
+        assert!(found[0].contains("V1MODEL_VERSION"), "{version}: {found:?}");
+    }
+}
+
+#[test]
 fn a_v1model_program_checks() {
     ok(r#"
 #include <core.p4>

@@ -40,6 +40,13 @@ pub fn try_run(source: &str) -> Option<(Program, Vec<Diagnostic>)> {
     parsed.diagnostics.is_empty().then(|| p4_check::check(&parsed.program))
 }
 
+/// Titles of what is wrong with the syntax of a program.
+pub fn syntax_errors(source: &str) -> Vec<String> {
+    let mut map = SourceMap::new();
+    let parsed = parse("t.p4", &One(source.into()), &Options::default(), &mut map);
+    parsed.diagnostics.iter().map(|d| d.title.clone()).collect()
+}
+
 /// Draws the diagnostics of a program into it and compares.
 pub fn check(expect: Expect) {
     let source = plain(expect.data());

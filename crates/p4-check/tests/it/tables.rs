@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::support::check;
+use crate::support::{check, ok};
 
 #[test]
 fn keys_are_single_values_with_names() {
@@ -184,4 +184,20 @@ fn switch_on_the_action_that_ran() {
             }
         }
     "#]]);
+}
+
+#[test]
+fn properties_of_architectures_may_list_instances() {
+    ok("
+#include <core.p4>
+        extern Cell { Cell(); }
+        control c(inout bit<8> x) {
+            Cell() a;
+            Cell() b;
+            table t { key = { x: exact; } actions = { NoAction; } cells = { a, b }; cell = a; }
+            apply { t.apply(); }
+        }
+        control C(inout bit<8> x);
+        package P(C c);
+        P(c()) main;");
 }

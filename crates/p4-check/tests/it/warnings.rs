@@ -89,6 +89,41 @@ fn uninitialized_out_param() {
 }
 
 #[test]
+fn maybe_invalid_header() {
+    check(expect![[r#"
+        header h { bit<8> x; }
+        struct s { h a; h b; }
+        control c(inout s v, in bool k) {
+            action x() { v.a.setInvalid(); }
+            table t { actions = { x; } default_action = x; }
+            apply {
+                if (k) { v.a.setInvalid(); }
+                v.a.x = 1;
+                ^^^^^ invalid-header: field of a header that may be invalid -- on some path the header is not valid here
+                v.a.x = 2;
+                if (v.b.isValid()) { v.b.x = 1; }
+                v.b.x = v.b.x + 1;
+                        ^^^^^ invalid-header: field of a header that may be invalid -- on some path the header is not valid here
+                if (!v.a.isValid() || v.a.x == 1) { return; }
+                v.a.x = 3;
+                if (!v.a.isValid()) { v.a = v.b; }
+                v.a.x = 4;
+                v.a.setInvalid();
+                t.apply();
+                v.a.x = 5;
+            }
+        }
+        extern packet_in { void extract<T>(out T x); }
+        parser p(packet_in b, out s v) {
+            state start { b.extract(v.a); transition select(v.a.x) { 1: one; default: two; } }
+            state one { b.extract(v.b); transition two; }
+            state two { transition select(v.b.x, v.a.x) { (1, 2): accept; default: reject; } }
+                                          ^^^^^ invalid-header: field of a header that may be invalid -- on some path the header is not valid here
+        }
+    "#]]);
+}
+
+#[test]
 fn invalid_header() {
     check(expect![[r#"
         header h { bit<8> x; }

@@ -10,6 +10,9 @@ use crate::LoadError;
 use crate::lexer::Lexer;
 use crate::token::{Token, TokenKind};
 
+/// What a file counts for at least, in bytes: a small file that is included again and again ends too.
+const LEAST_COST: usize = 1 << 10;
+
 /// What an `#include` names.
 struct Wanted {
     name: String,
@@ -33,10 +36,14 @@ impl Preprocessor<'_> {
     }
 
     pub(super) fn push_file(&mut self, path: SmolStr, text: Arc<str>, from: Span) {
-        self.source += text.len();
+        if self.includes_ended {
+            return;
+        }
+        self.source += text.len().max(LEAST_COST);
         let too_large = self.source > MAX_SOURCE || self.frames.len() > MAX_INCLUDE_DEPTH;
         let file = if too_large { None } else { self.map.add_file(path.clone(), text.clone(), from).ok() };
         let Some(file) = file else {
+            self.includes_ended = true;
             let label = if self.frames.len() > MAX_INCLUDE_DEPTH {
                 format!("{MAX_INCLUDE_DEPTH} files are open already")
             } else {
@@ -45,7 +52,8 @@ impl Preprocessor<'_> {
             let error = Diagnostic::error(syntax::PREPROCESSOR_LIMIT, "too many or too large includes");
             let help =
                 "a file that includes itself needs a guard: `#ifndef F_P4`, `#define F_P4`, ..., `#endif`";
-            return self.diagnostics.push(error.at(from, label).help(help));
+            let note = "nothing is included from here on";
+            return self.diagnostics.push(error.at(from, label).note(note).help(help));
         };
         let base = self.map.file(file).map_or(0, |f| f.base());
         self.frames.push(Frame { lexer: Lexer::new(text, base), file, path, conditions: vec![] });

@@ -467,16 +467,29 @@ fn endless_includes_and_expansions_are_stopped() {
     check_error(
         "#include \"main.p4\"",
         expect![[r#"
-        error[P4R0116]: too many or too large includes
-         --> main.p4:1:10
-          |
-        1 | #include "main.p4"
-          |          ^^^^^^^^^ 200 files are open already
-          |
-          = note: included from main.p4:1
-          = help: a file that includes itself needs a guard: `#ifndef F_P4`, `#define F_P4`, ..., `#endif`
-    "#]],
+            error[P4R0116]: too many or too large includes
+             --> main.p4:1:10
+              |
+            1 | #include "main.p4"
+              |          ^^^^^^^^^ 200 files are open already
+              |
+              = note: included from main.p4:1
+              = note: nothing is included from here on
+              = help: a file that includes itself needs a guard: `#ifndef F_P4`, `#define F_P4`, ..., `#endif`
+        "#]],
     );
+    let (_, messages) = run(
+        &[("main.p4", "#include \"main.p4\"\n#include \"main.p4\"\n#include \"main.p4\"\n")],
+        &Options::default(),
+    );
+    assert_eq!(messages.matches("error[").count(), 1, "{messages}");
+    let pairs: Vec<(String, String)> = (1..60)
+        .map(|i| (format!("f{i}"), format!("#include \"f{0}\"\n#include \"f{0}\"\n", i + 1)))
+        .collect();
+    let pairs: Vec<(&str, &str)> =
+        pairs.iter().map(|(n, t)| (n.as_str(), t.as_str())).chain([("f60", "")]).collect();
+    let (_, messages) = run(&pairs, &Options::default());
+    assert_eq!(messages.matches("error[").count(), 1, "{messages}");
     let bomb: String = (1..40).map(|i| format!("#define A{i} A{} A{}\n", i - 1, i - 1)).collect();
     check_error(
         &format!("{bomb}A39"),
