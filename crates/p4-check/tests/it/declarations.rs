@@ -113,6 +113,7 @@ fn structured_annotations_have_values() {
         @a[1] @a[2] const bit<8> w = 1;
                ^ error: `@a` stands twice -- a structured annotation stands once
         @pkginfo const bit<8> t = 1;
+        ^^^^^^^^ error: `@pkginfo` takes pairs `name = value`
         @name(1) const bit<8> v = 1;
         ^^^^^^^^ error: `@name` takes one string
         @name("a", "b") const bit<8> u = 1;
