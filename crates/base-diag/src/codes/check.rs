@@ -83,7 +83,7 @@ codes! {
     UNSET_USE = 0261,
     /// An `out` parameter that may stay unset.
     UNSET_OUT = 0262,
-    /// A field of a header that is invalid here.
+    /// A field of a header that is or may be invalid here.
     INVALID_HEADER = 0263,
     /// A statement or state that nothing leads to.
     UNREACHABLE = 0264,
