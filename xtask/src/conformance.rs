@@ -71,6 +71,13 @@ impl Reasons {
     }
 }
 
+/// Runs p4rack's example `conformance`, which knows the interpreter.
+pub fn run_stf(suite: &str, name: &[&str]) -> ExitCode {
+    let example = ["run", "--release", "-q", "-p", "p4rack", "--example", "conformance", "--", suite];
+    let status = Command::new(env!("CARGO")).args(example).args(name).status();
+    if status.is_ok_and(|s| s.success()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
 struct Checker {
     binary: PathBuf,
     include: PathBuf,

@@ -15,6 +15,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench-check          check a generated program of 7,000 lines and fail past 150 ms
   conformance --suite DIR
                        check the programs of a p4c checkout and compare with its reference outputs
+  conformance-stf --suite DIR [NAME]
+                       elaborate, print and run the programs of a p4c checkout with its packet tests
 ";
 
 fn main() -> ExitCode {
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
         },
         ["bench-check"] => bench_check::run(),
         ["conformance", "--suite", suite] => conformance::run(suite),
+        ["conformance-stf", "--suite", suite, name @ ..] => conformance::run_stf(suite, name),
         _ => usage(),
     }
 }

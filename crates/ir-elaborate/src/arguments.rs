@@ -40,6 +40,26 @@ impl Body<'_, '_> {
         out
     }
 
+    /// Blocks of the program have no optional parameters of their own: what is left out is a variable that
+    /// nobody set.
+    pub(crate) fn filled(
+        &mut self,
+        args: Vec<Option<Expr>>,
+        params: &[Id<typed::Var>],
+        subst: &Substitution,
+        span: Span,
+    ) -> Vec<Option<Expr>> {
+        let given = args.into_iter().zip(params);
+        given.map(|(arg, param)| Some(arg.unwrap_or_else(|| self.unset(*param, subst, span)))).collect()
+    }
+
+    fn unset(&mut self, param: Id<typed::Var>, subst: &Substitution, span: Span) -> Expr {
+        let ty = subst.apply(&self.el.typed.vars[param].ty);
+        let ty = self.el.ty(&ty);
+        let var = self.temporary("unused", ty.clone(), None, span);
+        Expr { kind: ExprKind::Var(var), ty, span }
+    }
+
     /// The value of `expr` now, as a variable of our own.
     fn kept(&mut self, expr: Expr) -> Expr {
         let (ty, span) = (expr.ty.clone(), expr.span);
@@ -63,12 +83,7 @@ impl Body<'_, '_> {
             ArgValue::Given(expr) | ArgValue::Default(expr) if is_place(arg) => Some(self.place(expr)),
             ArgValue::Given(expr) | ArgValue::Default(expr) => Some(self.expr(expr)),
             ArgValue::Absent => None,
-            ArgValue::DontCare => {
-                let ty = subst.apply(&self.el.typed.vars[param].ty);
-                let ty = self.el.ty(&ty);
-                let var = self.temporary("unused", ty.clone(), None, span);
-                Some(Expr { kind: ExprKind::Var(var), ty, span })
-            }
+            ArgValue::DontCare => Some(self.unset(param, subst, span)),
         }
     }
 }

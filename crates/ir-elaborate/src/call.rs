@@ -117,6 +117,7 @@ impl<'p> Body<'_, 'p> {
             typed::Callee::TableApply(_) | typed::Callee::Builtin { .. } => return None,
         };
         let args = self.arguments(&call.args, params, &subst, is_statement, call.span);
+        let args = if keeps_types { args } else { self.filled(args, params, &subst, call.span) };
         let type_args = if keeps_types { type_args.iter().map(|t| self.el.ty(t)).collect() } else { vec![] };
         Some(ir::Call { callee, type_args, args, span: call.span })
     }
@@ -158,14 +159,7 @@ impl<'p> Body<'_, 'p> {
             return Some(Target::Param(*var));
         }
         match self.el.eval(&self.env, object) {
-            Some(Value::Object(Object::Extern(instance))) => {
-                let is_own = self.env.instances.contains(&instance) || self.env.this.is_some();
-                if !is_own && !self.el.is_global(instance) {
-                    self.el.refuse("an extern object of another block", object.span);
-                    return None;
-                }
-                Some(Target::Instance(instance))
-            }
+            Some(Value::Object(Object::Extern(instance))) => Some(Target::Instance(instance)),
             Some(Value::Object(Object::Broken)) => None,
             _ => {
                 self.el.refuse("an object chosen at run time", object.span);

@@ -30,8 +30,19 @@ impl Elaborator<'_> {
         })
     }
 
-    /// `value` of the closed type `ty` as an expression; `None` where the IR has none for it (instances).
+    /// An instance as an argument, with its type.
+    pub(crate) fn instance_value(&self, id: ir::InstanceId) -> (ExprKind, ir::Type) {
+        let instance = self.out.instance(id);
+        let ty = ir::Type::Extern(instance.object, instance.type_args.clone());
+        (ExprKind::Const(Const::Instance(id)), ty)
+    }
+
+    /// `value` of the closed type `ty` as an expression; `None` where the IR has none for it (blocks).
     pub(crate) fn constant(&mut self, value: &Value, ty: &Type, span: Span) -> Option<Expr> {
+        if let Value::Object(Object::Extern(id)) = value {
+            let (kind, ty) = self.instance_value(*id);
+            return Some(Expr { kind, ty, span });
+        }
         if let Some(scalar) = self.scalar(value, ty) {
             return Some(Expr { kind: ExprKind::Const(scalar), ty: self.ty(ty), span });
         }

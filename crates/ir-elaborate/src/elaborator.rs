@@ -195,11 +195,6 @@ impl<'p> Elaborator<'p> {
         }
     }
 
-    /// True for an extern object of the top level.
-    pub(crate) fn is_global(&self, id: ir::InstanceId) -> bool {
-        self.globals.values().any(|object| *object == Object::Extern(id))
-    }
-
     /// A top-level instance, made when first used.
     pub(crate) fn global(&mut self, id: Id<typed::Instance>) -> Object {
         if let Some(object) = self.globals.get(&id) {

@@ -163,6 +163,7 @@ impl Elaborator<'_> {
 fn part(record: Value, index: usize) -> Option<Value> {
     match record {
         Value::Record(parts) => parts.into_iter().nth(index),
+        Value::Object(Object::Array(objects)) => objects.into_iter().nth(index).map(Value::Object),
         _ => None,
     }
 }

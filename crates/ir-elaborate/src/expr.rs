@@ -7,6 +7,7 @@ use p4_check::typed::{self, Id, Type};
 use crate::arguments::calls_something;
 use crate::refuse;
 use crate::stmt::Body;
+use crate::value::{Object, Value};
 
 /// The operation, as the IR names it.
 pub(crate) fn binary_op(op: typed::BinaryOp) -> BinaryOp {
@@ -74,22 +75,6 @@ impl Body<'_, '_> {
 
     /// An expression that is written to.
     pub(crate) fn place(&mut self, expr: &typed::Expr) -> Expr {
-        let mut base = expr;
-        loop {
-            base = match &base.kind {
-                typed::ExprKind::TupleIndex { .. } => {
-                    self.el.refuse("assigning to a member of a tuple", base.span);
-                    break;
-                }
-                typed::ExprKind::Field { base, .. }
-                | typed::ExprKind::Index { base, .. }
-                | typed::ExprKind::Slice { base, .. }
-                | typed::ExprKind::SliceAt { base, .. }
-                | typed::ExprKind::StackNext(base)
-                | typed::ExprKind::StackLast(base) => base,
-                _ => break,
-            };
-        }
         self.expr(expr)
     }
 
@@ -193,8 +178,11 @@ impl Body<'_, '_> {
                 return None;
             }
             T::Instance(_) | T::This | T::New(_) => {
-                self.el.refuse("an instance as a value", span);
-                return None;
+                let Some(Value::Object(Object::Extern(id))) = self.el.eval(&self.env, expr) else {
+                    self.el.refuse("such an instance as a value", span);
+                    return None;
+                };
+                return Some(self.el.instance_value(id));
             }
             T::Mask(..) | T::Range(..) | T::ValueSet(_) | T::MatchKind(_) => {
                 self.el.refuse("a set as a value", span);
@@ -236,6 +224,10 @@ impl Body<'_, '_> {
             return self.expr(operand);
         }
         let lowered = self.expr(expr);
+        if let (ExprKind::Const(Const::Bits(_)), ir::Type::Int(width)) = (&lowered.kind, &lowered.ty) {
+            let ty = ir::Type::Bit(*width);
+            return Expr { ty, ..lowered };
+        }
         let ExprKind::Const(Const::Int(value)) = &lowered.kind else { return lowered };
         let value = u32::try_from(value).unwrap_or(u32::MAX);
         let kind = ExprKind::Const(Const::Bits(base_bits::Bits::new(32, value.into())));

@@ -20,6 +20,11 @@ pub(crate) fn direction(from: typed::Direction) -> Direction {
 }
 
 impl Elaborator<'_> {
+    /// True if the program includes core.p4, which declares errors.
+    fn has_core(&self) -> bool {
+        !self.out.errors.is_empty()
+    }
+
     /// The extern object type.
     pub(crate) fn extern_object(&mut self, id: Id<typed::Extern>) -> ExternId {
         if let Some(known) = self.extern_ids.get(&id) {
@@ -30,7 +35,8 @@ impl Elaborator<'_> {
         self.extern_ids.insert(id, made);
         self.out.externs.push(ExternObject {
             name: decl.name.text.clone(),
-            user: !self.declared.names.contains(decl.name.text.as_str()) && !is_core_object(&decl.name.text),
+            user: !self.declared.names.contains(decl.name.text.as_str())
+                && !(is_core_object(&decl.name.text) && self.has_core()),
             type_params: self.type_param_names(&decl.type_params),
             constructors: vec![],
             methods: vec![],

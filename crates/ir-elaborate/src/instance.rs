@@ -11,6 +11,9 @@ use crate::env::Env;
 use crate::names::qualify;
 use crate::value::{Made, Object, Value};
 
+/// Longest array of extern instances.
+const MAX_INSTANCES: u32 = 4096;
+
 /// Where a constructor call stands: what it makes is named and annotated by that.
 pub(crate) struct Site<'a> {
     /// The instance's name.
@@ -33,13 +36,21 @@ impl Elaborator<'_> {
     /// A declared instance, of the top level or of the block whose environment is `env`.
     pub(crate) fn instance(&mut self, env: &mut Env, id: Id<typed::Instance>, is_global: bool) -> Object {
         let decl = &self.typed.instances[id];
-        if matches!(decl.ty, Type::Array(..)) {
-            self.refuse("an array of extern instances", decl.span);
+        let Type::Array(_, size) = decl.ty else { return self.one_instance(env, id, "", is_global) };
+        if size > MAX_INSTANCES {
+            self.refuse(&format!("an array of more than {MAX_INSTANCES} extern instances"), decl.span);
             return Object::Broken;
         }
+        Object::Array((0..size).map(|at| self.one_instance(env, id, &format!("[{at}]"), is_global)).collect())
+    }
+
+    /// A declared instance, or the one at `[3]` of a declared array of them.
+    fn one_instance(&mut self, env: &mut Env, id: Id<typed::Instance>, at: &str, is_global: bool) -> Object {
+        let decl = &self.typed.instances[id];
+        let local = format!("{}{at}", local_name(&decl.annotations, &decl.name));
         let site = Site {
-            name: decl.name.text.clone(),
-            control_plane_name: qualify(&env.prefix, local_name(&decl.annotations, &decl.name)),
+            name: format!("{}{at}", decl.name.text).into(),
+            control_plane_name: qualify(&env.prefix, &local),
             is_global,
             package: SmolStr::default(),
             annotations: &decl.annotations,
@@ -62,29 +73,30 @@ impl Elaborator<'_> {
                 }
             }
             Constructed::Control(id) => {
-                let Some(values) =
-                    self.constructor_args(env, &typed.controls[id].constructor_params, call, None)
+                let decl = &typed.controls[id];
+                let subst = typed::Substitution::new(&decl.type_params, &type_args);
+                let Some(values) = self.constructor_args(env, &decl.constructor_params, call, None, &subst)
                 else {
                     return Object::Broken;
                 };
                 self.control(id, type_args, values, site)
             }
             Constructed::Parser(id) => {
-                let Some(values) =
-                    self.constructor_args(env, &typed.parsers[id].constructor_params, call, None)
+                let decl = &typed.parsers[id];
+                let subst = typed::Substitution::new(&decl.type_params, &type_args);
+                let Some(values) = self.constructor_args(env, &decl.constructor_params, call, None, &subst)
                 else {
                     return Object::Broken;
                 };
                 self.parser(id, type_args, values, site)
             }
             Constructed::Package(id) => {
-                let Some(values) =
-                    self.constructor_args(env, &typed.packages[id].params, call, Some(&site.name))
+                let decl = &typed.packages[id];
+                let subst = typed::Substitution::new(&decl.type_params, &type_args);
+                let Some(values) = self.constructor_args(env, &decl.params, call, Some(&site.name), &subst)
                 else {
                     return Object::Broken;
                 };
-                let decl = &typed.packages[id];
-                let subst = typed::Substitution::new(&decl.type_params, &type_args);
                 let named = |(param, value): (Id<Var>, Value)| {
                     let var = &typed.vars[param];
                     (var.name.text.clone(), subst.apply(&var.ty), value)
@@ -102,12 +114,17 @@ impl Elaborator<'_> {
         params: &[Id<Var>],
         call: &typed::Construct,
         package: Option<&SmolStr>,
+        subst: &typed::Substitution,
     ) -> Option<Vec<(Id<Var>, Value)>> {
         let mut values = vec![];
         let mut whole = true;
+        // A default may mention the type parameters of what is made.
+        let mut inside = Env { subst: subst.clone(), instances: vec![], ..env.clone() };
         for (param, arg) in params.iter().zip(&call.args) {
             match &arg.value {
                 ArgValue::Given(expr) | ArgValue::Default(expr) => {
+                    let is_given = matches!(arg.value, ArgValue::Given(_));
+                    let env = if is_given { &mut *env } else { &mut inside };
                     match self.constructor_arg(env, expr, *param, package) {
                         Some(Value::Object(Object::Broken)) | None => whole = false,
                         Some(value) => values.push((*param, value)),
@@ -116,6 +133,7 @@ impl Elaborator<'_> {
                 ArgValue::DontCare | ArgValue::Absent => {}
             }
         }
+        env.instances.append(&mut inside.instances);
         whole.then_some(values)
     }
 
@@ -195,9 +213,7 @@ impl Elaborator<'_> {
         }
         let value = self.known(env, expr, "a constructor argument")?;
         if let Value::Object(Object::Extern(given)) = value {
-            let instance = self.out.instance(given);
-            let ty = ir::Type::Extern(instance.object, instance.type_args.clone());
-            return Some((ty, ir::Const::Instance(given)));
+            return Some((self.instance_value(given).1, ir::Const::Instance(given)));
         }
         match self.scalar(&value, ty) {
             Some(scalar) => Some((self.ty(ty), scalar)),

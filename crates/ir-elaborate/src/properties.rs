@@ -1,7 +1,7 @@
 //! Table properties that architectures define, bound to what they name.
 
 use ir::InstanceId;
-use p4_arch::TableUse;
+use p4_arch::{TableObject, TableUse};
 use p4_check::typed::{self, Expr, ExprKind};
 use smol_str::SmolStr;
 
@@ -33,22 +33,23 @@ impl Body<'_, '_> {
         };
         for property in &decl.properties {
             let Some(value) = &property.value else { continue };
-            match property.name.text.as_str() {
-                "implementation" | "psa_implementation" | "pna_implementation" => {
-                    found.implementation = self.table_object(property, value, table)
+            let name = property.name.text.as_str();
+            if let Some(takes) = self.el.arch.and_then(|a| a.table_property(name)) {
+                let object = self.table_object(property, value, table);
+                match takes {
+                    TableObject::Implementation => found.implementation = object,
+                    TableObject::Counters => found.counters = object,
+                    TableObject::Meters => found.meters = object,
                 }
-                "counters" | "psa_direct_counter" | "pna_direct_counter" => {
-                    found.counters = self.table_object(property, value, table)
-                }
-                "meters" | "psa_direct_meter" | "pna_direct_meter" => {
-                    found.meters = self.table_object(property, value, table)
-                }
+                continue;
+            }
+            match name {
                 "largest_priority_wins" => {
                     found.counting.largest_wins = self.flag(property, value).unwrap_or(true);
                 }
                 "priority_delta" => found.counting.delta = self.delta(property, value).unwrap_or(1),
                 _ => {
-                    if let Some(constant) = self.property_constant(property, value) {
+                    if let Some(constant) = self.property_constant(property, value, table) {
                         found.others.push((property.name.text.clone(), constant));
                     }
                 }
@@ -74,8 +75,18 @@ impl Body<'_, '_> {
         delta
     }
 
-    fn property_constant(&mut self, property: &typed::Property, value: &Expr) -> Option<ir::Expr> {
+    fn property_constant(
+        &mut self,
+        property: &typed::Property,
+        value: &Expr,
+        table: &SmolStr,
+    ) -> Option<ir::Expr> {
         let name = &property.name.text;
+        if matches!(value.ty, typed::Type::Extern(..)) {
+            let id = self.table_object(property, value, table)?;
+            let (kind, ty) = self.el.instance_value(id);
+            return Some(ir::Expr { kind, ty, span: value.span });
+        }
         let known = match &value.kind {
             ExprKind::New(_) => None,
             _ => self.el.eval(&self.env, value),
@@ -142,14 +153,13 @@ impl Body<'_, '_> {
             }
             TableUse::Implementation(wanted) if wanted == property => true,
             _ => {
-                let wants = match property {
-                    "counters" => "a direct_counter",
-                    "meters" => "a direct_meter",
-                    "psa_direct_counter" | "pna_direct_counter" => "a DirectCounter",
-                    "psa_direct_meter" | "pna_direct_meter" => "a DirectMeter",
-                    "psa_implementation" | "pna_implementation" => "an ActionProfile or ActionSelector",
-                    _ => "an action_profile or action_selector",
-                };
+                let fitting = self.el.arch.into_iter().flat_map(|a| a.objects);
+                let fitting = fitting.filter(|o| match o.table {
+                    TableUse::Direct(wanted) | TableUse::Implementation(wanted) => wanted == property,
+                    TableUse::None => false,
+                });
+                let names: Vec<&str> = fitting.map(|o| o.name).collect();
+                let wants = &names.join(" or ");
                 self.el.report(refuse::table_property(property, wants, value.span));
                 false
             }

@@ -37,6 +37,8 @@ pub(crate) enum Object {
     Parser(ParserId),
     /// A control.
     Control(ControlId),
+    /// An array of extern objects.
+    Array(Vec<Object>),
     /// A package.
     Package(Box<Made>),
     /// What could not be made; already reported.

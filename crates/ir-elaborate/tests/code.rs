@@ -214,20 +214,66 @@ fn named_arguments_are_evaluated_as_written() {
 }
 
 #[test]
-fn what_the_ir_cannot_say_is_refused() {
-    let log = "extern logger { logger(); void write(in bit<8> x); }
-        control Inner(logger l) { apply { l.write(1); } }";
+fn extern_objects_pass_as_arguments() {
+    let log = "extern logger<T> { logger(); void write(in T x); }
+        control Inner(logger<bit<8>> l) { apply { l.write(1); } }";
+    let source = ingress(
+        log,
+        "logger<bit<8>>() a; logger<bit<8>>() b; Inner() inner;",
+        "inner.apply(a); inner.apply(b);",
+    );
     expect![[r#"
-        P4R0301: an instance as a value: not supported yet
-          `l`: used here
+        control Inner(l) "In.inner" {
+            vars {
+                param extern logger<bit<8>> l;
+            }
+            apply {
+                param l.write(8w0x1);
+            }
+        }
+        control In(hdr, meta, std) "In" {
+            vars {
+                inout headers_t hdr;
+                inout meta_t meta;
+                inout standard_metadata_t std;
+            }
+            instances a, b;
+            apply {
+                control Inner(($instance(a) : extern logger<bit<8>>));
+                control Inner(($instance(b) : extern logger<bit<8>>));
+            }
+        }
     "#]]
-    .assert_eq(&refusal(&ingress(log, "logger() l; Inner() inner;", "inner.apply(l);")));
+    .assert_eq(&excerpt(&source, &["control Inner", "control In("]));
+}
+
+#[test]
+fn members_of_a_tuple_are_places() {
     let apply = "tuple<bit<8>, bool> t = { 1, true }; t[0] = 2;";
     expect![[r#"
-        P4R0301: assigning to a member of a tuple: not supported yet
-          `t[0]`: used here
+        t.0 = 8w0x2;
     "#]]
-    .assert_eq(&refusal(&ingress("", "", apply)));
+    .assert_eq(&lines(&ingress("", "", apply), &["t.0"]));
+}
+
+#[test]
+fn an_optional_parameter_of_a_block_that_is_left_out_is_a_variable() {
+    let inner = "control Inner(inout bit<8> x, @optional inout bit<8> y) { apply { y = x; } }";
+    expect![[r#"
+        control In(hdr, meta, std) "In" {
+            vars {
+                inout headers_t hdr;
+                inout meta_t meta;
+                inout standard_metadata_t std;
+                local bit<8> unused;
+            }
+            apply {
+                var unused;
+                control Inner(meta.x, unused);
+            }
+        }
+    "#]]
+    .assert_eq(&excerpt(&ingress(inner, "Inner() inner;", "inner.apply(meta.x);"), &["control In("]));
 }
 
 #[test]

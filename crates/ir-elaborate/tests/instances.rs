@@ -231,15 +231,31 @@ fn two_things_of_one_name_are_refused() {
 }
 
 #[test]
-fn an_object_of_another_block_is_refused() {
+fn a_block_is_given_the_object_of_another() {
     let inner =
         "control Inner(inout headers_t hdr)(register<bit<8>> cells) { apply { cells.write(0, hdr.h.a); } }";
     let source = ingress(inner, "register<bit<8>>(4) cells; Inner(cells) inner;", "inner.apply(hdr);");
     expect![[r#"
-        P4R0301: an extern object of another block: not supported yet
-          `cells`: used here
+        bit<32> instance_type;
+        instance cells: register<bit<8>>(32w0x4) "In.cells" in control In;
+        method cells.write(32w0x0, hdr.h.a);
+        instances cells;
     "#]]
-    .assert_eq(&refusal(&source));
+    .assert_eq(&lines(&source, &["instance", "cells.write"]));
+}
+
+#[test]
+fn an_array_of_objects_is_its_objects() {
+    let source = ingress("", "register<bit<8>>(4)[2] cells;", "cells[1].write(0, hdr.h.a);");
+    let source = source.replace("register<bit<8>>(4)[2] cells;", "register<bit<8>>(4) cells[2];");
+    expect![[r#"
+        bit<32> instance_type;
+        instance `cells[0]`: register<bit<8>>(32w0x4) "In.cells[0]" in control In;
+        instance `cells[1]`: register<bit<8>>(32w0x4) "In.cells[1]" in control In;
+        instances `cells[0]`, `cells[1]`;
+        method `cells[1]`.write(32w0x0, hdr.h.a);
+    "#]]
+    .assert_eq(&lines(&source, &["instance", "cells[1]"]));
 }
 
 #[test]

@@ -156,9 +156,9 @@ fn properties_want_objects_of_their_kind() {
         table v { actions = { NoAction; } counters = hits; }
         table w { actions = { NoAction; } counters = hits; }";
     expect![[r#"
-        P4R0309: table property `implementation` wants an action_profile or action_selector
+        P4R0309: table property `implementation` wants action_profile or action_selector
           `hits`: this is something else
-        P4R0309: table property `counters` wants a direct_counter
+        P4R0309: table property `counters` wants direct_counter
           `cells`: this is something else
         P4R0309: `hits` belongs to another table already
           `hits`: `In.v` has it

@@ -1,9 +1,9 @@
 //! Table application: keys, lookup, the action (P4-16 §14.2.2).
 
 use crate::access::AccessKind;
-use crate::hash;
 use crate::machine::{Arch, Machine, Stop};
 use crate::objects::Object;
+use crate::state::State;
 use crate::table::{Run, Table};
 use crate::trace::table_event;
 use crate::value::Value;
@@ -32,7 +32,7 @@ impl<A: Arch> Machine<'_, A> {
         let table = self.state.tables.get(control_id, id).ok_or(Stop::Broken("an unknown table"))?;
         let cost = table.entries.len() as u64;
         let found = table.lookup(&key);
-        let (action, data) = choose(table, found, &chosen_by, &self.state.objects)?;
+        let (action, data) = choose(table, found, &chosen_by, self.state)?;
         self.state.trace.add(|| table_event(table, &declared.keys, &key, &chosen_by, found, action));
         self.spend(1 + cost / 64)?;
         A::looked_up(self, control_id, id, found);
@@ -55,12 +55,12 @@ fn choose(
     table: &Table,
     found: Option<usize>,
     chosen_by: &[Bits],
-    objects: &[Object],
+    state: &State,
 ) -> Result<(u32, Vec<Value>), Stop> {
     let Some((_, entry)) = found.and_then(|at| table.entries.get_index(at)) else {
         return Ok(table.default.clone());
     };
-    let profile = || match table.implementation.and_then(|i| objects.get(i.index())) {
+    let profile = || match table.implementation.and_then(|i| state.objects.get(i.index())) {
         Some(Object::Profile(profile)) => Ok(profile),
         _ => Err(Stop::Broken("a member without a profile")),
     };
@@ -71,7 +71,7 @@ fn choose(
             let mut bits = BitWriter::new();
             chosen_by.iter().for_each(|b| bits.push(b));
             let profile = profile()?;
-            profile.choose(*group, hash::compute(profile.algorithm, &bits.finish()))
+            profile.choose(*group, state.hash(profile.algorithm, &bits.finish()))
         }
     };
     let member = member.and_then(|m| {

@@ -5,8 +5,8 @@ use crate::machine::{Arch, Flow, Frame, Machine, Scope, Stop};
 use crate::place::Place;
 use crate::value::Value;
 use ir::{
-    Action, ActionId, Call, Callee, ControlId, Direction, Expr, FunctionId, ParserId, Type, Var, VarId,
-    VarKind,
+    Action, ActionId, Call, Callee, ControlId, Direction, Expr, ExprKind, FunctionId, ParserId, Type, Var,
+    VarId, VarKind,
 };
 
 /// The arguments of a call, ready to be handed over.
@@ -33,7 +33,10 @@ impl<'a, A: Arch> Machine<'a, A> {
                 self.trace_extern(call);
                 A::method(self, *instance, *method, call)
             }
-            Callee::ParamMethod(..) => Err(Stop::Broken("a method of an extern parameter")),
+            Callee::ParamMethod(param, method) => match self.frame.vars.get(param.index()) {
+                Some(Value::Instance(instance)) => A::method(self, *instance, *method, call),
+                _ => Err(Stop::Broken("a method of what is no instance")),
+            },
         }
     }
 
@@ -138,7 +141,7 @@ impl<'a, A: Arch> Machine<'a, A> {
         for (param, arg) in params.iter().zip(args) {
             let var = vars.get(param.index()).ok_or(Stop::Broken("an unknown variable"))?;
             let value = match (var.kind, arg) {
-                _ if matches!(var.ty, Type::Extern(..)) => Value::Void,
+                (_, Some(arg)) if matches!(var.ty, Type::Extern(..)) => self.extern_arg(arg),
                 (_, None) => Value::zero(self.program, &var.ty),
                 (VarKind::Param(Direction::Out), Some(arg)) => {
                     bound.back.push((*param, self.place(arg)?));
@@ -155,6 +158,15 @@ impl<'a, A: Arch> Machine<'a, A> {
             bound.values.push((*param, value));
         }
         Ok(bound)
+    }
+
+    /// An instance, or what stands for a packet.
+    fn extern_arg(&self, arg: &Expr) -> Value {
+        match &arg.kind {
+            ExprKind::Const(ir::Const::Instance(id)) => Value::Instance(*id),
+            ExprKind::Var(var) => self.frame.vars.get(var.index()).cloned().unwrap_or(Value::Void),
+            _ => Value::Void,
+        }
     }
 
     /// Runs `body` in a frame of its own. Gives how it ended, and the results with their places.

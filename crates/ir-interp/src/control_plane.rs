@@ -1,5 +1,6 @@
 //! What the control plane does to a switch, by control-plane names: tables, value sets, objects, replication.
 
+use crate::hash::Crc;
 use crate::names::refused;
 use crate::objects::Object;
 use crate::objects::counter::Count;
@@ -346,6 +347,16 @@ impl Switch {
         } else {
             Err(out_of_range(name, index, meters.size))
         }
+    }
+
+    /// Sets what `crc16_custom` computes, in every call and object.
+    pub fn set_crc16_custom(&mut self, crc: Crc) {
+        self.core.state.crcs.crc16 = crc;
+    }
+
+    /// Sets what `crc32_custom` computes, in every call and object.
+    pub fn set_crc32_custom(&mut self, crc: Crc) {
+        self.core.state.crcs.crc32 = crc;
     }
 
     /// Switches the trace on or off.

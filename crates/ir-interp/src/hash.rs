@@ -4,18 +4,24 @@
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Algorithm {
     Crc32,
+    /// As the control plane sets it up.
+    Crc32Custom,
     Crc16,
+    /// As the control plane sets it up.
+    Crc16Custom,
     Csum16,
     Xor16,
     Identity,
 }
 
 impl Algorithm {
-    /// By the name of the enum member. The custom ones begin as the plain ones and cannot be set yet.
+    /// By the name of the enum member, in v1model's and in PSA's spelling.
     pub(crate) fn by_name(name: &str) -> Option<Algorithm> {
         Some(match name.to_ascii_lowercase().as_str() {
-            "crc32" | "crc32_custom" => Algorithm::Crc32,
-            "crc16" | "crc16_custom" => Algorithm::Crc16,
+            "crc32" | "target_default" => Algorithm::Crc32,
+            "crc32_custom" => Algorithm::Crc32Custom,
+            "crc16" => Algorithm::Crc16,
+            "crc16_custom" => Algorithm::Crc16Custom,
             "csum16" | "ones_complement16" => Algorithm::Csum16,
             "xor16" => Algorithm::Xor16,
             "identity" => Algorithm::Identity,
@@ -24,31 +30,77 @@ impl Algorithm {
     }
 }
 
+/// A cyclic redundancy check of 16 or 32 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Crc {
+    /// Without the highest term, the bit for `x^0` lowest.
+    pub polynomial: u32,
+    /// What the remainder starts with.
+    pub initial: u32,
+    /// What the remainder is turned over by at the end.
+    pub final_xor: u32,
+    /// The lowest bit of each byte comes first.
+    pub reflect_data: bool,
+    /// The remainder's bits are turned around at the end.
+    pub reflect_remainder: bool,
+}
+
+/// The two checks that the control plane can set up. They begin as the plain ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct CustomCrcs {
+    pub(crate) crc16: Crc,
+    pub(crate) crc32: Crc,
+}
+
+impl Default for CustomCrcs {
+    fn default() -> CustomCrcs {
+        CustomCrcs { crc16: CRC16, crc32: CRC32 }
+    }
+}
+
+/// CRC-16/ARC.
+const CRC16: Crc =
+    Crc { polynomial: 0x8005, initial: 0, final_xor: 0, reflect_data: true, reflect_remainder: true };
+
+/// CRC-32/ISO-HDLC.
+const CRC32: Crc = Crc {
+    polynomial: 0x04c1_1db7,
+    initial: u32::MAX,
+    final_xor: u32::MAX,
+    reflect_data: true,
+    reflect_remainder: true,
+};
+
+impl Crc {
+    /// The check of `data` in `width` bits: 16 or 32.
+    fn of(self, width: u32, data: &[u8]) -> u32 {
+        let top = 1u32 << (width - 1);
+        let mask = top | (top - 1);
+        let step = |remainder: u32, byte: &u8| {
+            let byte = if self.reflect_data { byte.reverse_bits() } else { *byte };
+            (0..8).fold(remainder ^ u32::from(byte) << (width - 8), |r, _| {
+                let next = if r & top != 0 { r << 1 ^ self.polynomial } else { r << 1 };
+                next & mask
+            })
+        };
+        let remainder = data.iter().fold(self.initial & mask, step);
+        let remainder =
+            if self.reflect_remainder { remainder.reverse_bits() >> (32 - width) } else { remainder };
+        (remainder ^ self.final_xor) & mask
+    }
+}
+
 /// The hash of `data`.
-pub(crate) fn compute(algorithm: Algorithm, data: &[u8]) -> u64 {
+pub(crate) fn compute(algorithm: Algorithm, data: &[u8], custom: &CustomCrcs) -> u64 {
     match algorithm {
-        Algorithm::Crc32 => u64::from(crc32(data)),
-        Algorithm::Crc16 => u64::from(crc16(data)),
+        Algorithm::Crc32 => u64::from(CRC32.of(32, data)),
+        Algorithm::Crc32Custom => u64::from(custom.crc32.of(32, data)),
+        Algorithm::Crc16 => u64::from(CRC16.of(16, data)),
+        Algorithm::Crc16Custom => u64::from(custom.crc16.of(16, data)),
         Algorithm::Csum16 => u64::from(csum16(data)),
         Algorithm::Xor16 => u64::from(xor16(data)),
         Algorithm::Identity => data.iter().take(8).fold(0, |value, byte| value << 8 | u64::from(*byte)),
     }
-}
-
-/// CRC-32 (ISO-HDLC): polynomial 0x04c11db7 reflected, all ones before and after.
-fn crc32(data: &[u8]) -> u32 {
-    let step = |crc: u32, byte: &u8| {
-        (0..8).fold(crc ^ u32::from(*byte), |c, _| if c & 1 == 1 { c >> 1 ^ 0xedb8_8320 } else { c >> 1 })
-    };
-    !data.iter().fold(u32::MAX, step)
-}
-
-/// CRC-16/ARC: polynomial 0x8005 reflected, zero before and after.
-fn crc16(data: &[u8]) -> u16 {
-    let step = |crc: u16, byte: &u8| {
-        (0..8).fold(crc ^ u16::from(*byte), |c, _| if c & 1 == 1 { c >> 1 ^ 0xa001 } else { c >> 1 })
-    };
-    data.iter().fold(0, step)
 }
 
 /// The Internet checksum (RFC 1071); an odd last byte is the high one of its word.
@@ -74,14 +126,37 @@ mod tests {
     /// The check values of the catalogue of parametrised CRC algorithms, and of RFC 1071's example.
     #[test]
     fn known_answers() {
+        let compute = |a, data: &[u8]| compute(a, data, &CustomCrcs::default());
         let check = |a| compute(a, b"123456789");
         assert_eq!(check(Algorithm::Crc32), 0xcbf4_3926);
         assert_eq!(check(Algorithm::Crc16), 0xbb3d);
+        assert_eq!(check(Algorithm::Crc32Custom), 0xcbf4_3926);
+        assert_eq!(check(Algorithm::Crc16Custom), 0xbb3d);
         assert_eq!(check(Algorithm::Identity), 0x3132_3334_3536_3738);
         assert_eq!(check(Algorithm::Xor16), 0x3132 ^ 0x3334 ^ 0x3536 ^ 0x3738 ^ 0x3900);
         let rfc1071 = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
         assert_eq!(compute(Algorithm::Csum16, &rfc1071), !0xddf2 & 0xffff);
         assert_eq!(compute(Algorithm::Csum16, &[]), 0xffff);
         assert_eq!(compute(Algorithm::Csum16, &[0xff]), 0x00ff);
+    }
+
+    /// CRC-16/XMODEM and CRC-32/BZIP2 of the same catalogue: nothing reflected. CRC-32/XFER: another polynomial.
+    #[test]
+    fn custom_checks_are_as_they_are_set_up() {
+        let plain = Crc {
+            polynomial: 0x1021,
+            initial: 0,
+            final_xor: 0,
+            reflect_data: false,
+            reflect_remainder: false,
+        };
+        let bzip2 = Crc { reflect_data: false, reflect_remainder: false, ..CRC32 };
+        let xfer = Crc { polynomial: 0xaf, ..plain };
+        let of = |crc16: Crc, crc32: Crc, algorithm| {
+            compute(algorithm, b"123456789", &CustomCrcs { crc16, crc32 })
+        };
+        assert_eq!(of(plain, bzip2, Algorithm::Crc16Custom), 0x31c3);
+        assert_eq!(of(plain, bzip2, Algorithm::Crc32Custom), 0xfc89_1918);
+        assert_eq!(of(plain, xfer, Algorithm::Crc32Custom), 0xbd0b_e338);
     }
 }

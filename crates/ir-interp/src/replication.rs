@@ -31,11 +31,15 @@ impl Replication {
     }
 }
 
-/// Where the clones of a session go: to both if both are set.
+/// Where the clones of a session go, to both port and group if both are set, and how.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Session {
     /// To a port.
     pub port: Option<Port>,
     /// To a multicast group.
     pub group: Option<u32>,
+    /// Where the architecture has it: PSA.
+    pub class_of_service: u8,
+    /// Cut the clones to this many bytes, where the architecture does: PSA.
+    pub max_length: Option<u32>,
 }

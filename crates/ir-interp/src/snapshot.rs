@@ -52,7 +52,7 @@ fn object_bytes(object: &Object) -> Option<Vec<u8>> {
         }
         Object::Frame(object) => bytes = object.snapshot(),
         Object::DirectCounter | Object::DirectMeter(_) => {}
-        Object::Nothing | Object::Profile(_) => return None,
+        Object::Nothing | Object::Hash(_) | Object::Profile(_) => return None,
     }
     Some(bytes)
 }

@@ -2,6 +2,7 @@
 
 use crate::access::AccessLog;
 use crate::environment::{Environment, Source};
+use crate::hash::{self, Algorithm, CustomCrcs};
 use crate::names::{refused, resolve};
 use crate::objects::Object;
 use crate::table::Tables;
@@ -26,6 +27,7 @@ pub(crate) struct State {
     pub(crate) rng: Rng,
     pub(crate) accesses: AccessLog,
     pub(crate) trace: Trace,
+    pub(crate) crcs: CustomCrcs,
     log: Vec<String>,
     digests: VecDeque<Digest>,
 }
@@ -55,9 +57,15 @@ impl State {
             rng,
             accesses: AccessLog::default(),
             trace: Trace::default(),
+            crcs: CustomCrcs::default(),
             log: vec![],
             digests: VecDeque::new(),
         }
+    }
+
+    /// The hash of `data`.
+    pub(crate) fn hash(&self, algorithm: Algorithm, data: &[u8]) -> u64 {
+        hash::compute(algorithm, data, &self.crcs)
     }
 
     /// Reads a small number through the environment.

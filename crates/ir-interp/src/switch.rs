@@ -6,6 +6,7 @@ use crate::environment::{Environment, PassThrough};
 use crate::life::Life;
 use crate::machine::Stop;
 use crate::plan::Plan;
+use crate::psa::Psa;
 
 use crate::replication::Replication;
 use crate::state::State;
@@ -98,6 +99,11 @@ impl Switch {
                 check::check(&program, crate::v1model::check_call)?;
                 pipeline = Box::new(V1Model::new(&program, options.drop_port)?);
                 objects = crate::v1model::object;
+            }
+            Arch::Psa { .. } => {
+                check::check(&program, crate::psa::check_call)?;
+                pipeline = Box::new(Psa::new(&program)?);
+                objects = crate::psa::object;
             }
             _ => return Err(vec![not_run(&program)]),
         }

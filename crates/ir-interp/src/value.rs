@@ -6,13 +6,15 @@
 
 use base_bits::Bits;
 use base_bits::num_bigint::BigInt;
-use ir::{Const, ErrorId, Program, Type, TypeKind};
+use ir::{Const, ErrorId, InstanceId, Program, Type, TypeKind};
 
 /// A value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Value {
-    /// Of type `void`, or an extern object.
+    /// Of type `void`, and what stands for a packet.
     Void,
+    /// Of an extern type: the instance.
+    Instance(InstanceId),
     /// Of `bit<N>`, `int<N>`, and of what is represented by these.
     Bits(Bits),
     /// Of `varbit<N>`: its width is the current one.
@@ -187,7 +189,7 @@ impl From<&Const> for Value {
             Const::Enum(member) => Value::Enum(*member),
             Const::Str(text) => Value::Str(text.clone()),
             Const::Int(n) => Value::Int(n.clone()),
-            Const::Instance(_) => Value::Void,
+            Const::Instance(id) => Value::Instance(*id),
         }
     }
 }

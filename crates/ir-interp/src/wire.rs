@@ -54,7 +54,7 @@ pub(crate) fn encode(value: &Value, out: &mut BitWriter) {
         Value::Struct(values) | Value::Union(values) => values.iter().for_each(|v| encode(v, out)),
         Value::Header(header) if header.valid => header.fields.iter().for_each(|v| encode(v, out)),
         Value::Stack(stack) => stack.elems.iter().for_each(|v| encode(v, out)),
-        Value::Header(_) | Value::Void | Value::Str(_) | Value::Int(_) => {}
+        Value::Header(_) | Value::Void | Value::Instance(_) | Value::Str(_) | Value::Int(_) => {}
     }
 }
 

@@ -168,7 +168,7 @@ fn copies_that_multiply_end() {
         "apply { recirculate_preserving_field_list(1); clone_preserving_field_list(CloneType.E2E, 1, 1); }";
     let mut switch = switch(program(ingress, egress)).expect("a device");
     switch.multicast_group_set(1, vec![(1, 1), (2, 2), (3, 3)]);
-    switch.clone_session_set(1, Some(Session { port: Some(1), group: Some(1) }));
+    switch.clone_session_set(1, Some(Session { port: Some(1), group: Some(1), ..Session::default() }));
     assert_eq!(switch.process(0, &[0; 8], Time::ZERO), []);
     assert!(switch.counters().dropped[&DropReason::PassLimit] > 0);
     conserved(&switch);

@@ -52,7 +52,7 @@ fn fill(switch: &mut Switch, rng: &mut Rng) {
         }
     }
     switch.multicast_group_set(5, vec![(1, 1), (2, 2), (1, 3)]);
-    switch.clone_session_set(8, Some(Session { port: Some(3), group: Some(5) }));
+    switch.clone_session_set(8, Some(Session { port: Some(3), group: Some(5), ..Session::default() }));
 }
 
 fn run(name: &str, seed: u64) -> Vec<Vec<Output>> {

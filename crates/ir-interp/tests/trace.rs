@@ -27,7 +27,7 @@ fn test() -> (Test, Switch) {
     switch
         .table_add("routes", &[KeyMatch::Exact(Bits::new(8, 4))], "to", &[port(6)], None)
         .expect("an entry");
-    switch.clone_session_set(5, Some(Session { port: Some(7), group: None }));
+    switch.clone_session_set(5, Some(Session { port: Some(7), ..Session::default() }));
     switch.set_trace(true);
     (test, switch)
 }

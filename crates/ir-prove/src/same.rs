@@ -106,8 +106,10 @@ fn device(program: &Arc<Program>) -> Result<Switch, Box<Unlike>> {
     for group in 1..8u16 {
         let members = (0..group % 3 + 1).map(|rid| (u32::from(group + rid), rid)).collect();
         switch.multicast_group_set(u32::from(group), members);
-        switch
-            .clone_session_set(u32::from(group), Some(Session { port: Some(u32::from(group)), group: None }));
+        switch.clone_session_set(
+            u32::from(group),
+            Some(Session { port: Some(u32::from(group)), ..Session::default() }),
+        );
     }
     Ok(switch)
 }

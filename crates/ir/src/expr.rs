@@ -45,7 +45,7 @@ pub enum ExprKind {
     Const(Const),
     /// *Place*: a variable or parameter.
     Var(VarId),
-    /// *Place*: the n-th field of a struct, header or union; the n-th element of a tuple (assigned to by passes only).
+    /// *Place*: the n-th field of a struct, header or union; the n-th element of a tuple.
     Field(Box<Expr>, u32),
     /// *Place*: `stack[index]`. Out of range: reads give zero / invalid, writes do nothing.
     Index(Box<Expr>, Box<Expr>),

@@ -42,6 +42,27 @@ impl Architecture {
         self.functions.iter().find(|f| f.name == name)
     }
 
+    /// What a table property gives the table, if it is one that takes an extern object.
+    pub fn table_property(&self, property: &str) -> Option<TableObject> {
+        self.objects.iter().find_map(|object| match object.table {
+            TableUse::Implementation(name) if name == property => Some(TableObject::Implementation),
+            TableUse::Direct(name) if name == property => Some(match object.method("count") {
+                Some(_) => TableObject::Counters,
+                None => TableObject::Meters,
+            }),
+            _ => None,
+        })
+    }
+
+    /// The property that gives a table such an object.
+    pub fn property_for(&self, object: TableObject) -> Option<&'static str> {
+        let names = self.objects.iter().filter_map(|o| match o.table {
+            TableUse::Implementation(name) | TableUse::Direct(name) => Some(name),
+            TableUse::None => None,
+        });
+        names.into_iter().find(|name| self.table_property(name) == Some(object))
+    }
+
     /// The facts of an extern type.
     pub fn object(&self, name: &str) -> Option<&'static ObjectFacts> {
         self.objects.iter().find(|o| o.name == name)
@@ -240,6 +261,17 @@ pub enum TableUse {
     Direct(&'static str),
     /// It holds the table's action data, named by this property.
     Implementation(&'static str),
+}
+
+/// An object that a table property gives.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum TableObject {
+    /// Action data that entries share.
+    Implementation,
+    /// A counter for each entry.
+    Counters,
+    /// A meter for each entry.
+    Meters,
 }
 
 /// What a call of a method touches.

@@ -17,7 +17,7 @@ pub mod v1model;
 
 pub use architecture::{
     Access, Architecture, Carried, Effect, FieldMoment, FunctionFacts, MethodFacts, ObjectFacts,
-    PackageFacts, Role, StageFacts, StageKind, StandardField, TableUse,
+    PackageFacts, Role, StageFacts, StageKind, StandardField, TableObject, TableUse,
 };
 pub use declared::Declared;
 pub use include::{include, include_names};

@@ -1,13 +1,13 @@
 //! TNA and T2NA, the native architectures of Tofino 1 and 2. Their programs are checked and elaborated; nothing
 //! runs them yet.
 //!
-//! What externs touch is not told yet: of the objects there are only core.p4's.
+//! What externs touch is not told yet: of the objects there are only core.p4's and those of tables.
 
 use crate::Role::{self, Headers, Input, Metadata, Output, Packet};
 use crate::architecture::{
-    Architecture, Effect, FunctionFacts, ObjectFacts, PackageFacts, StageFacts, StageKind,
+    Access, Architecture, Effect, FunctionFacts, ObjectFacts, PackageFacts, StageFacts, StageKind, TableUse,
 };
-use crate::rows::{PACKET_IN, PACKET_OUT, function};
+use crate::rows::{PACKET_IN, PACKET_OUT, function, method, object};
 
 /// The facts of TNA.
 pub static TNA: Architecture = Architecture {
@@ -131,4 +131,11 @@ const EGRESS_DEPARSER: StageFacts =
 const FUNCTIONS: &[FunctionFacts] =
     &[function("verify", Effect::Verifies), function("static_assert", Effect::Pure)];
 
-const OBJECTS: &[ObjectFacts] = &[PACKET_IN, PACKET_OUT];
+const OBJECTS: &[ObjectFacts] = &[
+    PACKET_IN,
+    PACKET_OUT,
+    object("DirectCounter", TableUse::Direct("counters"), &[method("count", Access::Update, None)]),
+    object("DirectMeter", TableUse::Direct("meters"), &[method("execute", Access::Update, None)]),
+    object("ActionProfile", TableUse::Implementation("implementation"), &[]),
+    object("ActionSelector", TableUse::Implementation("implementation"), &[]),
+];

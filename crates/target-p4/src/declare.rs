@@ -2,7 +2,7 @@
 
 use crate::annotation::{annotation, inline};
 use crate::print::Printer;
-use ir::{Field, MatchKind, Type, TypeDecl, TypeId, TypeKind};
+use ir::{Arch, Field, MatchKind, Type, TypeDecl, TypeId, TypeKind};
 use std::collections::BTreeSet;
 
 /// How many errors core.p4 declares.
@@ -18,15 +18,19 @@ impl<'p> Printer<'p> {
         }
     }
 
-    /// Match kinds that neither core.p4 nor v1model.p4 declares.
+    /// Match kinds that neither core.p4 nor the architecture's file declares.
     pub(crate) fn match_kinds(&mut self) {
         let keys = self.program.controls.iter().flat_map(|c| &c.tables).flat_map(|t| &t.keys);
         let sets = self.program.parsers.iter().flat_map(|p| &p.value_sets).flat_map(|v| &v.match_kinds);
+        let is_own = matches!(self.program.arch, Arch::Other(_));
         let others: BTreeSet<&str> = keys
             .map(|key| &key.match_kind)
             .chain(sets)
             .filter_map(|kind| match kind {
                 MatchKind::Other(name) => Some(name.as_str()),
+                MatchKind::Range if is_own => Some("range"),
+                MatchKind::Optional if is_own => Some("optional"),
+                MatchKind::Selector if is_own => Some("selector"),
                 _ => None,
             })
             .collect();

@@ -2,9 +2,7 @@
 
 use crate::annotation::{annotation, inline, named};
 use crate::print::Printer;
-use ir::{
-    Direction, ExternMethod, ExternObject, Instance, InstanceId, Name, Owner, Signature, SignatureParam,
-};
+use ir::{Direction, ExternMethod, ExternObject, Instance, InstanceId, Name, Signature, SignatureParam};
 
 impl<'p> Printer<'p> {
     pub(crate) fn extern_declarations(&mut self) {
@@ -53,9 +51,11 @@ impl<'p> Printer<'p> {
 
     pub(crate) fn top_level_instances(&mut self) {
         let program = self.program;
-        let own = |(_, instance): &(usize, &Instance)| instance.owner == Owner::Program;
-        for (index, instance) in program.instances.iter().enumerate().filter(own) {
+        for (index, instance) in program.instances.iter().enumerate() {
             let name = self.globals.instances[index].clone();
+            if name.is_empty() {
+                continue;
+            }
             self.blank();
             self.instance(&name, "", instance);
         }

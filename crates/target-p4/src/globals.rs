@@ -2,14 +2,16 @@
 
 use crate::copies::same_action;
 use crate::names::Taken;
-use ir::{Action, Control, Owner, Program};
-use p4_arch::{Architecture, Declared};
+use ir::{Action, Const, Control, ExprKind, InstanceId, Owner, Program, Table};
+use p4_arch::{Architecture, Declared, TableObject};
+use std::collections::BTreeSet;
 
 /// Names that core.p4 declares.
 const CORE: [&str; 5] = ["packet_in", "packet_out", "verify", "NoAction", "static_assert"];
 
 /// What everything at the top level is called in the source, by its index in the program.
 pub(crate) struct Globals {
+    arch: Option<&'static Architecture>,
     /// What the architecture's file declares.
     pub declared: Declared,
     pub types: Vec<String>,
@@ -52,15 +54,21 @@ impl Globals {
             .collect();
         let extern_functions = extern_functions(program, &mut taken);
         let functions = program.functions.iter().map(|f| taken.pick(&f.name)).collect();
+        let shared = shared_instances(program);
         let instances = program
             .instances
             .iter()
-            .map(|i| if i.owner == Owner::Program { taken.pick(&i.name) } else { String::new() })
+            .zip(0..)
+            .map(|(i, at)| {
+                let is_global = i.owner == Owner::Program || shared.contains(&InstanceId(at));
+                if is_global { taken.pick(&i.name) } else { String::new() }
+            })
             .collect();
         let parsers = program.parsers.iter().map(|p| taken.pick(&p.name)).collect();
         let controls = program.controls.iter().map(|c| taken.pick(&c.name)).collect();
-        let actions = top_level_actions(program, &mut taken);
+        let actions = top_level_actions(program, &declared, &mut taken);
         Globals {
+            arch,
             declared,
             types,
             externs,
@@ -73,16 +81,57 @@ impl Globals {
         }
     }
 
+    /// The objects that a table's properties name, with the properties' names.
+    pub(crate) fn object_properties(&self, table: &Table) -> Vec<(&'static str, InstanceId)> {
+        let objects = [
+            (TableObject::Implementation, table.implementation),
+            (TableObject::Counters, table.counters),
+            (TableObject::Meters, table.meters),
+        ];
+        let property =
+            |(object, id): (TableObject, Option<InstanceId>)| Some((self.arch?.property_for(object)?, id?));
+        objects.into_iter().filter_map(property).collect()
+    }
+
     /// The name of the top-level action that `action` is a copy of; none if it is no such copy.
-    pub(crate) fn action(&self, program: &Program, control: &Control, action: &Action) -> Option<&str> {
-        if is_no_action(action) {
-            return Some("NoAction");
+    pub(crate) fn action<'a>(
+        &'a self,
+        program: &Program,
+        control: &Control,
+        action: &'a Action,
+    ) -> Option<&'a str> {
+        if self.is_declared(action) {
+            return Some(&action.control_plane_name);
         }
         let found = self.actions.iter().find(|top| top.control_plane_name == action.control_plane_name)?;
         let first = program.controls.get(found.copy.0)?;
         let copy = first.actions.get(found.copy.1)?;
         let same = action.top_level && same_action((first, copy), (control, action));
         same.then_some(found.name.as_str())
+    }
+}
+
+impl Globals {
+    /// All names at the top level.
+    pub(crate) fn taken(&self) -> Taken {
+        let mut taken = Taken::default();
+        CORE.iter().chain(&["main"]).for_each(|name| taken.take(name));
+        let own = [&self.types, &self.externs, &self.extern_functions, &self.functions, &self.instances];
+        let blocks = [&self.parsers, &self.controls];
+        own.into_iter().chain(blocks).flatten().for_each(|name| taken.take(name));
+        self.actions.iter().for_each(|action| taken.take(&action.name));
+        taken
+    }
+
+    /// The parameters of a package type of the architecture.
+    pub(crate) fn package_params(&self, package: &str) -> Option<&'static [&'static str]> {
+        Some(self.arch?.package(package)?.params)
+    }
+
+    /// True for an action that core.p4 or the architecture's file declares.
+    fn is_declared(&self, action: &Action) -> bool {
+        is_no_action(action)
+            || action.top_level && self.declared.names.contains(action.control_plane_name.as_str())
     }
 }
 
@@ -102,12 +151,14 @@ fn extern_functions(program: &Program, taken: &mut Taken) -> Vec<String> {
 }
 
 /// One for each control-plane name.
-fn top_level_actions(program: &Program, taken: &mut Taken) -> Vec<TopLevelAction> {
+fn top_level_actions(program: &Program, declared: &Declared, taken: &mut Taken) -> Vec<TopLevelAction> {
     let mut found: Vec<TopLevelAction> = vec![];
     for (c, control) in program.controls.iter().enumerate() {
         for (a, action) in control.actions.iter().enumerate() {
             let known = found.iter().any(|top| top.control_plane_name == action.control_plane_name);
-            if action.top_level && !is_no_action(action) && !known {
+            let is_declared =
+                is_no_action(action) || declared.names.contains(action.control_plane_name.as_str());
+            if action.top_level && !is_declared && !known {
                 let is_renamed = action.annotations.iter().any(|a| a.name == "name");
                 let name = if is_renamed { &action.name } else { &action.control_plane_name };
                 found.push(TopLevelAction {
@@ -127,4 +178,51 @@ fn is_no_action(action: &Action) -> bool {
         && action.control_plane_name == "NoAction"
         && action.params.is_empty()
         && action.body.stmts.is_empty()
+}
+
+/// Instances that other blocks use than the one that declares them: they came as constructor arguments, and are
+/// printed at the top level.
+fn shared_instances(program: &Program) -> BTreeSet<InstanceId> {
+    let mut shared = BTreeSet::new();
+    let mut note = |owner: Owner, id: InstanceId| {
+        if program.instances.get(id.index()).is_some_and(|i| i.owner != owner) {
+            shared.insert(id);
+        }
+    };
+    for (index, control) in program.controls.iter().enumerate() {
+        let owner = Owner::Control(index.into());
+        let bodies = control.actions.iter().map(|a| &a.body).chain([&control.body]);
+        bodies.for_each(|body| note_instances(&body.stmts, &mut |id| note(owner, id)));
+        for table in &control.tables {
+            let objects = [table.implementation, table.counters, table.meters];
+            objects.into_iter().flatten().for_each(|id| note(owner, id));
+        }
+    }
+    for (index, parser) in program.parsers.iter().enumerate() {
+        let owner = Owner::Parser(index.into());
+        parser.states.iter().for_each(|s| note_instances(&s.stmts, &mut |id| note(owner, id)));
+    }
+    // What a global one is made with is global too.
+    for (at, instance) in program.instances.iter().enumerate().rev() {
+        let is_global = instance.owner == Owner::Program || shared.contains(&InstanceId::from(at));
+        for (_, arg) in instance.args.iter().filter(|_| is_global) {
+            if let Const::Instance(id) = arg {
+                shared.insert(*id);
+            }
+        }
+    }
+    shared
+}
+
+fn note_instances(stmts: &[ir::Stmt], f: &mut dyn FnMut(InstanceId)) {
+    crate::local::note_calls(stmts, &mut |callee| {
+        if let ir::Callee::Method(id, _) = callee {
+            f(*id);
+        }
+    });
+    crate::local::note_exprs(stmts, &mut |expr| {
+        if let ExprKind::Const(Const::Instance(id)) = expr.kind {
+            f(id);
+        }
+    });
 }

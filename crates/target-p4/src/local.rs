@@ -141,7 +141,9 @@ impl<'p> Printer<'p> {
         taken: &mut Taken,
     ) -> BTreeMap<InstanceId, String> {
         let mut names = BTreeMap::new();
-        for id in instances.iter().filter(|id| !inline.contains(id)) {
+        let is_global =
+            |id: &InstanceId| self.globals.instances.get(id.index()).is_some_and(|name| !name.is_empty());
+        for id in instances.iter().filter(|id| !inline.contains(id) && !is_global(id)) {
             if let Some(instance) = self.program.instances.get(id.index()) {
                 names.insert(*id, taken.pick(&instance.name));
             }
@@ -154,13 +156,7 @@ impl<'p> Printer<'p> {
         let mut used: BTreeMap<InstanceId, u32> = BTreeMap::new();
         let mut candidates = BTreeSet::new();
         for table in &control.tables {
-            let properties = [
-                ("implementation", table.implementation),
-                ("counters", table.counters),
-                ("meters", table.meters),
-            ];
-            for (property, id) in properties {
-                let Some(id) = id else { continue };
+            for (property, id) in self.globals.object_properties(table) {
                 *used.entry(id).or_default() += 1;
                 let made_here = self.program.instances.get(id.index()).is_some_and(|i| {
                     i.name == property && i.methods.is_empty() && control.instances.contains(&id)
@@ -229,6 +225,24 @@ pub(crate) fn note_calls(stmts: &[Stmt], f: &mut dyn FnMut(&Callee)) {
             });
         });
         ir::visit::blocks(stmt, &mut |block| note_calls(&block.stmts, f));
+    }
+}
+
+/// Calls `f` with every expression in `stmts`.
+pub(crate) fn note_exprs(stmts: &[Stmt], f: &mut dyn FnMut(&ir::Expr)) {
+    for stmt in stmts {
+        match &stmt.kind {
+            StmtKind::Call(call) => {
+                call.args.iter().flatten().for_each(|arg| ir::visit::subexprs(arg, f));
+            }
+            StmtKind::For { init, update, .. } => {
+                note_exprs(init, f);
+                note_exprs(update, f);
+            }
+            _ => {}
+        }
+        ir::visit::exprs(stmt, &mut |expr| ir::visit::subexprs(expr, f));
+        ir::visit::blocks(stmt, &mut |block| note_exprs(&block.stmts, f));
     }
 }
 

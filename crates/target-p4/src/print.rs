@@ -16,6 +16,7 @@ pub fn print(program: &Program) -> String {
         globals: Globals::new(program),
         local: Local::default(),
         out: String::new(),
+        packages: vec![],
         indent: 0,
     };
     printer.program();
@@ -28,6 +29,8 @@ pub(crate) struct Printer<'p> {
     /// Names in the block that is being printed.
     pub local: Local<'p>,
     pub out: String,
+    /// The package types declared for `main`, inner ones first.
+    pub packages: Vec<String>,
     indent: usize,
 }
 
@@ -41,6 +44,7 @@ impl<'p> Printer<'p> {
             self.type_decl(index, decl);
         }
         self.extern_declarations();
+        self.package_declarations();
         self.top_level_instances();
         self.functions();
         self.top_level_actions();
@@ -54,12 +58,26 @@ impl<'p> Printer<'p> {
     }
 
     fn includes(&mut self) {
-        self.line("#include <core.p4>");
-        if let Arch::V1Model(version) = self.program.arch {
-            if version != DEFAULT_VERSION {
+        if !self.program.errors.is_empty() {
+            self.line("#include <core.p4>");
+        }
+        match &self.program.arch {
+            Arch::V1Model(DEFAULT_VERSION) => self.line("#include <v1model.p4>"),
+            Arch::V1Model(version) => {
                 self.line(&format!("#define V1MODEL_VERSION {version}"));
+                self.line("#include <v1model.p4>");
             }
-            self.line("#include <v1model.p4>");
+            Arch::Psa { dpdk: false } => self.line("#include <psa.p4>"),
+            Arch::Psa { dpdk: true } => self.line("#include <dpdk/psa.p4>"),
+            Arch::Pna { dpdk: false } => self.line("#include <pna.p4>"),
+            Arch::Pna { dpdk: true } => self.line("#include <dpdk/pna.p4>"),
+            Arch::Tna(1) => self.line("#include <tna.p4>"),
+            Arch::Tna(generation) => {
+                self.line(&format!("#define __TARGET_TOFINO__ {generation}"));
+                self.line("#include <tna.p4>");
+            }
+            Arch::T2na => self.line("#include <t2na.p4>"),
+            Arch::Other(_) => {}
         }
     }
 

@@ -118,17 +118,16 @@ impl<'p> Printer<'p> {
         if let Some(size) = table.size {
             self.line(&format!("size = {size};"));
         }
-        self.object_property(table, "implementation", table.implementation);
-        self.object_property(table, "counters", table.counters);
-        self.object_property(table, "meters", table.meters);
+        for (property, id) in self.globals.object_properties(table) {
+            self.object_property(table, property, id);
+        }
         for (name, value) in &table.properties {
             let value = self.free(value);
             self.line(&format!("{name} = {value};"));
         }
     }
 
-    fn object_property(&mut self, table: &Table, property: &str, id: Option<InstanceId>) {
-        let Some(id) = id else { return };
+    fn object_property(&mut self, table: &Table, property: &str, id: InstanceId) {
         let instance = self.program.instances.get(id.index());
         match instance.filter(|_| self.local.inline.contains(&id)) {
             Some(instance) => {

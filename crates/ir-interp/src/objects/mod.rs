@@ -7,6 +7,7 @@ pub(crate) mod meter;
 pub(crate) mod profile;
 pub(crate) mod register;
 
+use crate::hash::Algorithm;
 use counter::Counter;
 use dataplane_api::FrameExtern;
 use meter::MeterArray;
@@ -17,6 +18,8 @@ use register::Register;
 pub(crate) enum Object {
     /// Without memory.
     Nothing,
+    /// An algorithm, without memory from packet to packet.
+    Hash(Algorithm),
     /// `register`
     Register(Register),
     /// `counter`

@@ -96,6 +96,7 @@ pub(crate) fn value_text(value: &crate::Value) -> String {
     let list = |values: &[Value]| values.iter().map(value_text).collect::<Vec<_>>().join(", ");
     match value {
         Value::Void => "void".to_string(),
+        Value::Instance(id) => format!("instance {}", id.0),
         Value::Bits(bits) | Value::Varbit(bits) => bits.to_literal(),
         Value::Bool(b) => b.to_string(),
         Value::Error(id) => format!("error {}", id.0),

@@ -54,6 +54,9 @@ fn typed_text(program: &Program, ty: &Type, value: &Value) -> String {
         }
         (Value::Enum(member), _) => member.to_string(),
         (Value::Void, _) => "void".to_string(),
+        (Value::Instance(id), _) => {
+            program.instances.get(id.index()).map(|i| i.control_plane_name.to_string()).unwrap_or_default()
+        }
         (Value::Str(text), _) => format!("{text:?}"),
         (Value::Int(n), _) => n.to_string(),
         (Value::Header(header), _) if !header.valid => "invalid".to_string(),

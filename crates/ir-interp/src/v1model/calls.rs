@@ -4,7 +4,7 @@ use super::externs::{FrameCall, V1};
 use super::packet::CloneOrder;
 use crate::access::AccessKind;
 use crate::externs::arg;
-use crate::hash::{self, Algorithm};
+use crate::hash::Algorithm;
 use crate::machine::{Machine, Stop};
 use crate::objects::meter::GREEN;
 use crate::state::Digest;
@@ -41,7 +41,7 @@ impl Machine<'_, V1<'_>> {
         let base = self.eval_number(arg(args, 2)?)?;
         let data = self.packed(arg(args, 3)?)?;
         let max = self.eval_number(arg(args, 4)?)?.max(1);
-        let value = (hash::compute(algorithm, &data) % max).wrapping_add(base);
+        let value = (self.state.hash(algorithm, &data) % max).wrapping_add(base);
         self.give(arg(args, 0)?, u128::from(value))
     }
 
@@ -67,7 +67,7 @@ impl Machine<'_, V1<'_>> {
         }
         let data = self.with_payload(data, payload)?;
         let want = self.eval_number(checksum)?;
-        if hash::compute(algorithm, &data) != want {
+        if self.state.hash(algorithm, &data) != want {
             self.arch.checksum_error = true;
         }
         Ok(())
@@ -90,13 +90,13 @@ impl Machine<'_, V1<'_>> {
             return Ok(());
         }
         let data = self.with_payload(data, payload)?;
-        self.give(checksum, u128::from(hash::compute(algorithm, &data)))
+        self.give(checksum, u128::from(self.state.hash(algorithm, &data)))
     }
 
     /// `Checksum16.get`: the Internet checksum of the data.
     pub(super) fn checksum16(&mut self, data: &Expr) -> Result<Value, Stop> {
         let data = self.packed(data)?;
-        Ok(Value::Bits(Bits::new(16, u128::from(hash::compute(Algorithm::Csum16, &data)))))
+        Ok(Value::Bits(Bits::new(16, u128::from(self.state.hash(Algorithm::Csum16, &data)))))
     }
 
     pub(super) fn clone_packet(&mut self, session: &Expr, field_list: Option<&Expr>) -> Result<(), Stop> {

@@ -97,7 +97,10 @@ impl Filler<'_> {
                 Ok(())
             }
             Statement::Clone { session, port, group, .. } => {
-                self.switch.clone_session_set(*session, Some(Session { port: *port, group: *group }));
+                self.switch.clone_session_set(
+                    *session,
+                    Some(Session { port: *port, group: *group, ..Session::default() }),
+                );
                 Ok(())
             }
             _ => self.object(statement),

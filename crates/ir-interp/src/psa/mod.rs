@@ -1,0 +1,85 @@
+//! PSA by its specification (P4.org PSA 1.2): two pipelines of parser, control and deparser, around the packet
+//! replication engine and before the queues.
+//!
+//! What BMv2's `psa_switch` does otherwise, and the specification is followed here: the ingress deparser runs for
+//! every packet, dropped and resubmitted ones included (§6.2), a resubmitted packet keeps its ingress port, what
+//! the deparsers give along reaches the parsers (resubmit, recirculate and clone metadata), sessions have a class
+//! of service and can truncate, a direct counter counts where `count` is called, meters are colour-aware. What
+//! the specification leaves undefined is zero.
+
+mod check;
+mod externs;
+mod layout;
+mod object;
+mod packet;
+mod pipeline;
+mod stages;
+
+pub(crate) use check::{check_call, check_instances};
+pub(crate) use object::object;
+
+use crate::switch::{Core, Pipeline};
+use crate::trace::{Cause, PacketId};
+use base_diag::Diagnostic;
+use base_time::Time;
+use dataplane_api::{EgressResult, Port, QueueRecord, Queued, QueuedPacket};
+use ir::Program;
+use layout::Layout;
+use p4_arch::psa::packet_path;
+use packet::{Packet, Waiting};
+use pipeline::PsaSwitch;
+
+/// What is worked out once for a program for PSA.
+pub(crate) struct Psa {
+    layout: Layout,
+}
+
+impl Psa {
+    pub(crate) fn new(program: &Program) -> Result<Psa, Vec<Diagnostic>> {
+        check_instances(program)?;
+        Ok(Psa { layout: Layout::new(program)? })
+    }
+
+    fn on<'c>(&'c self, core: &'c mut Core, now: Time) -> PsaSwitch<'c> {
+        PsaSwitch { core, layout: &self.layout, now }
+    }
+}
+
+impl Pipeline for Psa {
+    fn ingress(&self, core: &mut Core, port: Port, frame: &[u8], now: Time) -> Vec<Queued> {
+        let packet = Packet {
+            frame: frame.to_vec(),
+            path: packet_path::NORMAL,
+            ingress_port: port,
+            egress_port: 0,
+            class_of_service: 0,
+            instance: 0,
+            carried: None,
+            life: core.new_life(),
+            trace: core.begin(PacketId::default(), Cause::Received, Some(port), frame.len() as u64),
+        };
+        self.on(core, now).run_ingress(packet)
+    }
+
+    fn egress(&self, core: &mut Core, packet: Queued, _: QueueRecord, now: Time) -> EgressResult {
+        match packet.packet.downcast::<Waiting>() {
+            Ok(waiting) => self.on(core, now).run_egress(waiting.packet),
+            Err(_) => EgressResult::default(),
+        }
+    }
+
+    fn resume(&self, core: &mut Core, packet: QueuedPacket, now: Time) -> Vec<Queued> {
+        match packet.downcast::<Waiting>() {
+            Ok(waiting) => self.on(core, now).run_ingress(waiting.packet),
+            Err(_) => vec![],
+        }
+    }
+
+    fn deadline(&self, _: &Core) -> Option<Time> {
+        None
+    }
+
+    fn tick(&self, _: &mut Core, _: Time) -> Vec<Queued> {
+        vec![]
+    }
+}

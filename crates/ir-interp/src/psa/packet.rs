@@ -1,0 +1,54 @@
+//! A packet on its way through the device.
+
+use crate::life::Life;
+use crate::trace::PacketId;
+use crate::value::Value;
+use dataplane_api::Port;
+use ir::Carried;
+
+/// A packet between the halves: bytes, and what the switch knows of it. Nothing else crosses.
+#[derive(Clone)]
+pub(super) struct Packet {
+    pub(super) frame: Vec<u8>,
+    /// How it came here: a member of `PSA_PacketPath_t`.
+    pub(super) path: u32,
+    /// By which port it is, or was, received.
+    pub(super) ingress_port: Port,
+    pub(super) egress_port: Port,
+    pub(super) class_of_service: u64,
+    /// Which copy it is.
+    pub(super) instance: u16,
+    /// What a deparser gave it along, and for which way.
+    pub(super) carried: Option<(Carried, Value)>,
+    pub(super) life: Life,
+    /// Its number in the trace.
+    pub(super) trace: PacketId,
+}
+
+/// A packet that waits: for egress, or to start again.
+pub(super) struct Waiting {
+    pub(super) packet: Packet,
+}
+
+/// What a packet is while it is in ingress or in egress.
+pub(super) struct Pass {
+    pub(super) headers: Value,
+    pub(super) metadata: Value,
+    /// What the program asks for.
+    pub(super) output: Value,
+    /// The bytes that the parser left.
+    pub(super) payload: Vec<u8>,
+    /// The length as it entered, in bytes: what counters and meters see.
+    pub(super) length: u64,
+    /// For the blocks' input metadata: fields by name.
+    pub(super) facts: Vec<(&'static str, u128)>,
+    /// What the deparser gave along, for each way.
+    pub(super) carried: Vec<(Carried, Value)>,
+}
+
+impl Pass {
+    /// What the deparser gave along for this way.
+    pub(super) fn carried(&self, by: Carried) -> Option<(Carried, Value)> {
+        self.carried.iter().find(|(way, _)| *way == by).cloned()
+    }
+}

@@ -1,0 +1,215 @@
+//! Ingress, the packet replication engine, and egress (PSA 1.2 §6).
+
+use super::layout::Layout;
+use super::packet::{Packet, Pass, Waiting};
+use super::stages::Stages;
+use crate::environment::Source;
+use crate::fields;
+use crate::replication::Session;
+use crate::switch::Core;
+use crate::trace::{Cause, EventKind};
+use base_time::Time;
+use dataplane_api::{DropReason, EgressResult, Output, Port, Queued, Replica};
+use ir::{Carried, Role};
+use p4_arch::psa::{PORT_RECIRCULATE, packet_path};
+
+/// Queues behind a port.
+const HIGHEST_PRIORITY: u64 = 7;
+
+/// A device at work.
+pub(super) struct PsaSwitch<'c> {
+    pub(super) core: &'c mut Core,
+    pub(super) layout: &'c Layout,
+    pub(super) now: Time,
+}
+
+impl PsaSwitch<'_> {
+    /// Runs a packet through ingress, as often as it is resubmitted, and the replication engine.
+    pub(super) fn run_ingress(&mut self, packet: Packet) -> Vec<Queued> {
+        let mut queued = vec![];
+        let mut next = Some(packet);
+        while let Some(packet) = next {
+            next = self.pass_ingress(packet, &mut queued);
+        }
+        queued
+    }
+
+    /// One pass; gives the packet if it is resubmitted.
+    fn pass_ingress(&mut self, packet: Packet, queued: &mut Vec<Queued>) -> Option<Packet> {
+        self.core.state.trace.turn_to(packet.trace);
+        let timestamp = self.core.state.read_environment(&Source::IngressTimestamp, self.now.as_us());
+        let facts = vec![
+            ("ingress_port", u128::from(packet.ingress_port)),
+            ("packet_path", u128::from(packet.path)),
+            ("ingress_timestamp", u128::from(timestamp)),
+        ];
+        let layout = self.layout;
+        let mut stages = Stages { core: self.core, half: &layout.ingress, now: self.now, life: &packet.life };
+        let (pass, frame) = match stages.run(&packet, facts, &[("drop", 1)]) {
+            Ok(done) => done,
+            Err(stop) => {
+                self.core.stopped(&stop);
+                return None;
+            }
+        };
+        let asked = |name: &str| self.asked(&pass, name);
+        let [clone, drop, resubmit, group] = ["clone", "drop", "resubmit", "multicast_group"].map(asked);
+        let [session, port, class] = ["clone_session_id", "egress_port", "class_of_service"].map(asked);
+        if clone != 0 {
+            let cause = Cause::IngressClone { session: session as u32 };
+            let carried = pass.carried(Carried::CloneI2e);
+            let copy = Packet { path: packet_path::CLONE_I2E, carried, ..packet.clone() };
+            queued.extend(self.clone(copy, cause, session as u32));
+        }
+        if drop != 0 {
+            self.core.dropped(DropReason::Ingress);
+            return None;
+        }
+        if resubmit != 0 {
+            return self.resubmit(packet, &pass);
+        }
+        let carried = pass.carried(Carried::Normal);
+        let packet = Packet { frame, carried, class_of_service: class, instance: 0, ..packet };
+        if group != 0 {
+            self.core.effect("multicast", group);
+            let copy = Packet { path: packet_path::NORMAL_MULTICAST, ..packet };
+            queued.extend(self.replicate(copy, group as u32, true));
+        } else {
+            self.core.effect("unicast", port);
+            let packet = Packet { path: packet_path::NORMAL_UNICAST, ..packet };
+            queued.push(enqueue(packet, port as Port));
+        }
+        None
+    }
+
+    /// A field of what ingress asks for.
+    fn asked(&self, pass: &Pass, name: &str) -> u64 {
+        fields::get(&self.core.program, &self.layout.ingress.control.ty(Role::Output), &pass.output, name)
+    }
+
+    fn resubmit(&mut self, packet: Packet, pass: &Pass) -> Option<Packet> {
+        self.core.effect("resubmit", "");
+        if !packet.life.take() {
+            self.core.dropped(DropReason::PassLimit);
+            return None;
+        }
+        let bytes = packet.frame.len() as u64;
+        let trace = self.core.begin(packet.trace, Cause::Resubmitted, None, bytes);
+        let carried = pass.carried(Carried::Resubmit);
+        Some(Packet { path: packet_path::RESUBMIT, carried, trace, ..packet })
+    }
+
+    /// The copies that a session says; none if it is not set up.
+    fn clone(&mut self, mut copy: Packet, cause: Cause, session: u32) -> Vec<Queued> {
+        let Some(Session { port, group, class_of_service, max_length }) =
+            self.core.replication.sessions.get(&session).copied()
+        else {
+            return vec![];
+        };
+        self.core.effect("clone", session);
+        if let Some(length) = max_length {
+            copy.frame.truncate(length as usize);
+        }
+        copy.class_of_service = u64::from(class_of_service);
+        copy.instance = 0;
+        copy.trace = self.core.begin(copy.trace, cause, port, copy.frame.len() as u64);
+        let mut queued = vec![];
+        if let Some(group) = group {
+            queued.extend(self.replicate(copy.clone(), group, false));
+        }
+        if let Some(port) = port
+            && self.core.created(&copy.life)
+        {
+            queued.push(enqueue(copy, port));
+        }
+        queued
+    }
+
+    /// A copy for each member of a group. `is_packet` says that the packet itself ends here: then one of the
+    /// copies is not new, and without a member it is dropped.
+    fn replicate(&mut self, packet: Packet, group: u32, is_packet: bool) -> Vec<Queued> {
+        let members = self.core.replication.members(group);
+        if members.is_empty() && is_packet {
+            self.core.dropped(DropReason::NoReplica);
+        }
+        let mut queued = vec![];
+        for (position, (port, instance)) in members.into_iter().enumerate() {
+            if (position > 0 || !is_packet) && !self.core.created(&packet.life) {
+                continue;
+            }
+            let cause = Cause::Replica { rid: instance };
+            let trace = self.core.begin(packet.trace, cause, Some(port), packet.frame.len() as u64);
+            queued.push(enqueue(Packet { instance, trace, ..packet.clone() }, port));
+        }
+        queued
+    }
+
+    /// Egress, then: clone, drop, recirculate, send.
+    pub(super) fn run_egress(&mut self, packet: Packet) -> EgressResult {
+        self.core.state.trace.turn_to(packet.trace);
+        let mut result = EgressResult::default();
+        let timestamp = self.core.state.read_environment(&Source::EgressTimestamp, self.now.as_us());
+        let facts = vec![
+            ("egress_port", u128::from(packet.egress_port)),
+            ("packet_path", u128::from(packet.path)),
+            ("class_of_service", u128::from(packet.class_of_service)),
+            ("instance", u128::from(packet.instance)),
+            ("egress_timestamp", u128::from(timestamp)),
+        ];
+        let layout = self.layout;
+        let mut stages = Stages { core: self.core, half: &layout.egress, now: self.now, life: &packet.life };
+        let (pass, frame) = match stages.run(&packet, facts, &[]) {
+            Ok(done) => done,
+            Err(stop) => {
+                self.core.stopped(&stop);
+                return result;
+            }
+        };
+        let output = layout.egress.control.ty(Role::Output);
+        let asked = |name: &str| fields::get(&self.core.program, &output, &pass.output, name);
+        let [clone, session, drop] = ["clone", "clone_session_id", "drop"].map(asked);
+        if clone != 0 {
+            let cause = Cause::EgressClone { session: session as u32 };
+            let carried = pass.carried(Carried::CloneE2e);
+            let frame = frame.clone();
+            let copy = Packet { path: packet_path::CLONE_E2E, carried, frame, ..packet.clone() };
+            result.requeued = self.clone(copy, cause, session as u32);
+        }
+        if drop != 0 {
+            self.core.dropped(DropReason::Egress);
+        } else if packet.egress_port == PORT_RECIRCULATE {
+            self.recirculate(packet, &pass, frame, &mut result);
+        } else {
+            let port = packet.egress_port;
+            self.core.state.trace.add(|| EventKind::Transmit { port, frame: frame.clone() });
+            self.core.counters.sent += 1;
+            result.output = Some(Output { port, frame });
+        }
+        result
+    }
+
+    fn recirculate(&mut self, packet: Packet, pass: &Pass, frame: Vec<u8>, result: &mut EgressResult) {
+        self.core.effect("recirculate", "");
+        if !packet.life.take() {
+            self.core.dropped(DropReason::PassLimit);
+            return;
+        }
+        let trace = self.core.begin(packet.trace, Cause::Recirculated, None, frame.len() as u64);
+        let packet = Packet {
+            frame,
+            path: packet_path::RECIRCULATE,
+            ingress_port: PORT_RECIRCULATE,
+            carried: pass.carried(Carried::Recirculate),
+            trace,
+            ..packet
+        };
+        result.again.push(Box::new(Waiting { packet }));
+    }
+}
+
+fn enqueue(mut packet: Packet, port: Port) -> Queued {
+    packet.egress_port = port;
+    let priority = packet.class_of_service.min(HIGHEST_PRIORITY) as u8;
+    let bytes = u32::try_from(packet.frame.len()).unwrap_or(u32::MAX);
+    Queued { replica: Replica { port, priority }, bytes, packet: Box::new(Waiting { packet }) }
+}

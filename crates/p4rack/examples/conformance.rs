@@ -1,0 +1,194 @@
+//! `conformance DIR [NAME]`: elaboration, printing and packet tests beside p4c's public test data.
+//!
+//! `DIR` is a checkout of p4lang/p4c; nothing of it is kept. Every program of its samples with a `main` must elaborate,
+//! hold the verifier's rules, survive the IR's text form and be printed as source that means the same; every STF
+//! test for v1model and PSA must pass, on the program as it is and as it is printed. With `NAME` only the programs
+//! whose path contains it. Run by `cargo xtask conformance-stf --suite DIR`.
+
+use base_diag::{Diagnostic, Severity, SourceMap};
+use ir::{Arch, Program};
+use ir_interp::{Options, Switch, run_stf};
+use p4_syntax::{LoadError, Loader};
+use p4rack::{Disk, Until, compile};
+use std::collections::BTreeMap;
+use std::panic::catch_unwind;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Files on disk, but never the suite's form of an architecture file that is built in.
+struct Suite {
+    include: PathBuf,
+}
+
+impl Loader for Suite {
+    fn read(&self, path: &str) -> Result<Arc<str>, LoadError> {
+        let ours = |name: &Path| p4_arch::include(&name.to_string_lossy()).is_some();
+        match Path::new(path).strip_prefix(&self.include) {
+            Ok(name) if ours(name) => Err(LoadError::NotFound),
+            _ => Disk.read(path),
+        }
+    }
+
+    fn builtin(&self, name: &str) -> Option<Arc<str>> {
+        Disk.builtin(name)
+    }
+}
+
+/// How many of how many.
+#[derive(Default)]
+struct Score {
+    good: u32,
+    all: u32,
+}
+
+impl Score {
+    fn add(&mut self, what: &str, program: &Path, result: Result<(), String>) {
+        self.all += 1;
+        match result {
+            Ok(()) => self.good += 1,
+            Err(why) => println!("{what:10} {}: {why}", program.display()),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let Some(dir) = args.first() else { return ExitCode::from(2) };
+    let suite = Path::new(dir);
+    let samples = suite.join("testdata/p4_16_samples");
+    let mut programs = programs(&samples);
+    for folder in ["dash", "pins", "parser-inline"] {
+        programs.extend(self::programs(&samples.join(folder)));
+    }
+    programs.extend([samples.join("fabric_20190420/fabric.p4"), samples.join("omec/up4.p4")]);
+    programs.retain(|p| p.is_file() && args.get(1).is_none_or(|n| p.to_string_lossy().contains(n.as_str())));
+    let loader = Suite { include: suite.join("p4include") };
+    let (mut elaborated, mut printed) = (BTreeMap::<String, Score>::new(), BTreeMap::<String, Score>::new());
+    let (mut tested, mut tested_printed) = (Score::default(), Score::default());
+    let mut without_main = 0;
+    for path in &programs {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let arch = architecture(&text, &samples);
+        let program = match caught(|| elaborate(path, &loader)) {
+            Err(why) if why.contains("P4R0302") => {
+                without_main += 1;
+                continue;
+            }
+            result => {
+                let program = result.as_ref().ok().cloned();
+                elaborated.entry(arch.clone()).or_default().add("elaborate", path, result.map(drop));
+                program
+            }
+        };
+        let Some(program) = program else { continue };
+        let reprinted = caught(|| print_back(&program));
+        let again = reprinted.as_ref().ok().cloned();
+        printed.entry(arch).or_default().add("print", path, reprinted.map(drop));
+        let stf = path.with_extension("stf");
+        if !stf.is_file() || !matches!(program.arch, Arch::V1Model(_) | Arch::Psa { .. }) {
+            continue;
+        }
+        tested.add("packets", path, caught(|| test(&program, &stf)));
+        if let Some(again) = again {
+            tested_printed.add("reprinted", path, caught(|| test(&again, &stf)));
+        }
+    }
+    let show = |name: &str, scores: &BTreeMap<String, Score>| {
+        for (arch, score) in scores {
+            println!("{name}  {:20} {} of {}", arch, score.good, score.all);
+        }
+    };
+    show("elaborated", &elaborated);
+    show("printed   ", &printed);
+    println!("without a `main`: {without_main}");
+    println!("STF tests passed: {} of {}", tested.good, tested.all);
+    println!("as printed      : {} of {}", tested_printed.good, tested_printed.all);
+    ExitCode::SUCCESS
+}
+
+/// A panic is a result too.
+fn caught<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| Err("panic".to_string()))
+}
+
+fn elaborate(path: &Path, loader: &Suite) -> Result<Arc<Program>, String> {
+    let mut map = SourceMap::new();
+    let options = p4_syntax::Options {
+        include_dirs: vec![loader.include.to_string_lossy().into_owned()],
+        ..Default::default()
+    };
+    let compiled = compile(&path.to_string_lossy(), loader, &options, Until::Elaborated, &mut map);
+    let program = compiled.program.ok_or_else(|| first(&compiled.diagnostics, &map))?;
+    ir::verify::verify(&program).map_err(|e| format!("verify: {}", e[0]))?;
+    let mut plain = (*program).clone();
+    ir::text::erase_spans(&mut plain);
+    match ir::text::read(&ir::text::write(&program)) {
+        Ok(read) if read == plain => Ok(program),
+        Ok(_) => Err("the text form loses something".to_string()),
+        Err(error) => Err(format!("the text form cannot be read: {error}")),
+    }
+}
+
+fn print_back(program: &Program) -> Result<Arc<Program>, String> {
+    let mut map = SourceMap::new();
+    if let Some(refused) = target_p4::check(program).first() {
+        return Err(first(std::slice::from_ref(refused), &map));
+    }
+    let text = target_p4::print(program);
+    let again = p4rack::reparse::reparse("printed.p4", &text, &mut map).map_err(|d| first(&d, &map))?;
+    let names = |p: &Program| {
+        let tables = p.controls.iter().flat_map(|c| &c.tables).map(|t| t.control_plane_name.clone());
+        let objects = p.instances.iter().map(|i| i.control_plane_name.clone());
+        tables.chain(objects).collect::<std::collections::BTreeSet<_>>()
+    };
+    match names(program) == names(&again) {
+        true => Ok(again),
+        false => Err("control-plane names differ".to_string()),
+    }
+}
+
+fn test(program: &Arc<Program>, stf: &Path) -> Result<(), String> {
+    let text = std::fs::read_to_string(stf).map_err(|e| e.to_string())?;
+    let mut map = SourceMap::new();
+    let Ok(file) = map.add_file(stf.to_string_lossy(), text.as_str(), base_diag::Span::NONE) else {
+        return Err("too large".to_string());
+    };
+    let (test, problems) = p4_stf::parse(&text, map.file(file).map_or(0, |f| f.base()));
+    if !problems.is_empty() {
+        return Err(first(&problems, &map));
+    }
+    let mut switch = Switch::new(Arc::clone(program), Options::default()).map_err(|d| first(&d, &map))?;
+    let report = run_stf(&mut switch, &test);
+    if report.passed() { Ok(()) } else { Err(first(&report.problems, &map)) }
+}
+
+fn first(diagnostics: &[Diagnostic], map: &SourceMap) -> String {
+    let error = diagnostics.iter().find(|d| d.severity == Severity::Error);
+    let Some(error) = error.or(diagnostics.first()) else { return "nothing said".to_string() };
+    let label = error.labels.first().map(|l| {
+        let text = map.text(l.span).lines().next().unwrap_or("").to_string();
+        format!(" ({}: `{text}`)", l.text)
+    });
+    format!("{} {}{}", error.code, error.title, label.unwrap_or_default())
+}
+
+/// By the files that are included.
+fn architecture(text: &str, _: &Path) -> String {
+    let included = |name: &str| text.contains(&format!("<{name}>")) || text.contains(&format!("\"{name}\""));
+    for name in
+        ["dpdk/psa.p4", "dpdk/pna.p4", "v1model.p4", "psa.p4", "pna.p4", "ebpf_model.p4", "ubpf_model.p4"]
+    {
+        if included(name) || included(&format!("bmv2/{name}")) {
+            return name.trim_end_matches(".p4").to_string();
+        }
+    }
+    if text.contains("V1Switch") { "v1model".to_string() } else { "own".to_string() }
+}
+
+fn programs(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path());
+    let mut list: Vec<_> = entries.filter(|p| p.extension().is_some_and(|e| e == "p4")).collect();
+    list.sort();
+    list
+}
