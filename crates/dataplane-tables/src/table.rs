@@ -11,9 +11,6 @@ use crate::ternary::Ternary;
 /// The entry number of a miss. Its record holds the default action.
 pub const MISS: u32 = 0;
 
-/// Keys of a batch that are looked up at once: enough to hide memory behind work.
-const AT_ONCE: usize = 16;
-
 /// One copy of a table.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -106,14 +103,7 @@ impl Table {
             Index::Hash(hash) => hash.find_batch(keys, self.words, &self.records, found),
             Index::Lpm(lpm) => fast(
                 #[inline(always)]
-                || {
-                    for (keys, found) in keys.chunks(AT_ONCE * self.words).zip(found.chunks_mut(AT_ONCE)) {
-                        let keys = keys.chunks_exact(self.words);
-                        keys.clone().for_each(|key| lpm.prefetch(key));
-                        keys.clone().for_each(|key| lpm.prefetch_next(key));
-                        found.iter_mut().zip(keys).for_each(|(found, key)| *found = lpm.lookup(key));
-                    }
-                },
+                || lpm.lookup_batch(keys, self.words, found),
             ),
             Index::Ternary(_) => {
                 found.iter_mut().zip(keys_of()).for_each(|(found, key)| *found = self.lookup(key));

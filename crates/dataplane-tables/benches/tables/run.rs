@@ -4,7 +4,6 @@ use crate::draw::LOOKUPS;
 use dataplane_tables::*;
 use std::hint::black_box;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 const RUNS: usize = 7;
@@ -81,7 +80,7 @@ impl Bench {
         println!("{name:<40} {nanoseconds:>9.1} ns");
     }
 
-    /// Into both copies of shared tables, published at the end or after each.
+    /// Into both copies of shared tables, published at the end or after each; in CPU time.
     pub fn inserts(
         &mut self,
         name: &str,
@@ -100,38 +99,33 @@ impl Bench {
         let mut control = Control::new(vec![spec], &[], 7);
         let shared = Shared::new(&control);
         let run = Run::Action(1, vec![5]);
-        let took = seconds(|| {
-            for key in &keys {
-                let _ = control.insert(0, key, &run);
-                if one_by_one {
-                    shared.publish(&mut control);
-                }
+        let started = cpu_seconds();
+        for key in &keys {
+            let _ = control.insert(0, key, &run);
+            if one_by_one {
+                shared.publish(&mut control);
             }
-            shared.publish(&mut control);
-            0
-        });
+        }
+        shared.publish(&mut control);
+        let took = cpu_seconds() - started;
         let memory = (control.bytes() + shared.bytes()) / 1024;
         let rate = n as f64 / took / 1e3;
-        println!("{name:<40} {rate:>9.0} thousand/s, {n} in {:.3} s, {memory} KiB in all", took);
+        println!("{name:<40} {rate:>9.0} thousand/s, {n} in {took:.3} s, {memory} KiB in all");
     }
 
-    /// Pins by several threads at once.
+    /// Pins by several threads at once; in CPU time.
     pub fn pins(&mut self, name: &str, shared: &Shared, workers: usize) {
-        const PINS: usize = 200_000;
-        let total = AtomicU64::new(0);
-        let took = seconds(|| {
-            std::thread::scope(|scope| {
-                for _ in 0..workers {
-                    scope.spawn(|| {
-                        for _ in 0..PINS {
-                            total.fetch_add(shared.pin().bytes() as u64 & 1, Ordering::Relaxed);
-                        }
-                    });
-                }
-            });
-            total.load(Ordering::Relaxed)
+        const PINS: usize = 1_000_000;
+        let worker = || {
+            let started = cpu_seconds();
+            (0..PINS).for_each(|_| drop(black_box(shared.pin())));
+            cpu_seconds() - started
+        };
+        let took: f64 = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..workers).map(|_| scope.spawn(worker)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap_or(f64::NAN)).sum()
         });
-        println!("{name:<40} {:>9.1} ns", took * 1e9 / PINS as f64);
+        println!("{name:<40} {:>9.1} ns", took * 1e9 / (PINS * workers) as f64);
     }
 }
 
@@ -140,4 +134,10 @@ fn seconds(run: impl FnOnce() -> u64) -> f64 {
     let start = Instant::now();
     black_box(run());
     start.elapsed().as_secs_f64()
+}
+
+/// CPU time of this thread, by Linux's scheduler; 0 elsewhere.
+fn cpu_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(0.0) / 1e9
 }

@@ -256,3 +256,46 @@ impl Cuckoo {
         self.buckets.capacity() * size_of::<Bucket>()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(seed: u64, keys: &[u64]) -> (Cuckoo, Records) {
+        let (mut cuckoo, mut records) = (Cuckoo::new(seed), Records::new(1, 0));
+        for (entry, key) in (1..).zip(keys) {
+            records.reach(entry);
+            records.set_key(entry, &[*key]);
+            cuckoo.insert(entry, &records);
+        }
+        (cuckoo, records)
+    }
+
+    /// Keys that were chosen to meet in one bucket cost no more memory or reads than others, and under another seed
+    /// they do not even meet.
+    #[test]
+    fn crafted_keys_find_room() {
+        let seed = Seed::new(7);
+        let crafted: Vec<u64> = (0..).filter(|key| seed.hash(&[*key]) % 1024 == 5).take(3000).collect();
+        for secret in [7, 8] {
+            let (mut cuckoo, records) = filled(secret, &crafted);
+            assert!(cuckoo.buckets.len() <= 1024);
+            for (entry, key) in (1..).zip(&crafted) {
+                assert_eq!(cuckoo.find(&[*key], &records), entry);
+            }
+            for (entry, key) in (1..).zip(&crafted) {
+                cuckoo.remove(entry, &records);
+                assert_eq!(cuckoo.find(&[*key], &records), MISS);
+            }
+            assert_eq!((cuckoo.len, cuckoo.buckets.len()), (0, 1));
+        }
+        let first_buckets = |secret| {
+            let seed = Seed::new(secret);
+            let buckets: std::collections::BTreeSet<_> =
+                crafted.iter().map(|key| seed.hash(&[*key]) % 1024).collect();
+            buckets.len()
+        };
+        assert_eq!(first_buckets(7), 1);
+        assert!(first_buckets(8) > 900);
+    }
+}

@@ -22,7 +22,7 @@ use crate::records::Records;
 use crate::table::MISS;
 use bits::{BitString, narrow, wide};
 use shortcut::Shortcut;
-use trie::{Root, Tries};
+use trie::{AT_ONCE, Descent, Root, Tries};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -98,18 +98,45 @@ impl Lpm {
         }
     }
 
-    /// Asks for the second cache line, once the first is there.
-    #[inline(always)]
-    pub(crate) fn prefetch_next(&self, key: &[u64]) {
-        if let Some(shortcut) = &self.shortcut {
-            with_field!(&self.field, key, field => shortcut.prefetch_next(field));
-        }
-    }
-
     /// The entry with the longest prefix, or [`MISS`].
     #[inline(always)]
     pub(crate) fn lookup(&self, key: &[u64]) -> u32 {
         with_field!(&self.field, key, field => self.lookup_field(key, field))
+    }
+
+    /// [`lookup`](Lpm::lookup) of several keys of `words` words each.
+    #[inline(always)]
+    pub(crate) fn lookup_batch(&self, keys: &[u64], words: usize, found: &mut [u32]) {
+        for (keys, found) in keys.chunks(AT_ONCE * words).zip(found.chunks_mut(AT_ONCE)) {
+            let keys = keys.chunks_exact(words);
+            match (&self.shortcut, self.field.width) {
+                (Some(shortcut), ..=64) => {
+                    self.lookup_few(shortcut, keys.map(|k| narrow(&self.field, k)), found)
+                }
+                (Some(shortcut), ..=128) => {
+                    self.lookup_few(shortcut, keys.map(|k| wide(&self.field, k)), found)
+                }
+                _ => found.iter_mut().zip(keys).for_each(|(found, key)| *found = self.lookup(key)),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn lookup_few<K: BitString + Default>(
+        &self,
+        shortcut: &Shortcut,
+        keys: impl Iterator<Item = K>,
+        found: &mut [u32],
+    ) {
+        let (mut fields, mut starts) = ([K::default(); AT_ONCE], [Descent::default(); AT_ONCE]);
+        for (field, key) in fields.iter_mut().zip(keys) {
+            *field = key;
+            shortcut.prefetch(key);
+        }
+        let fields = &fields[..found.len()];
+        fields.iter().for_each(|field| shortcut.prefetch_next(*field));
+        starts.iter_mut().zip(fields).for_each(|(start, field)| *start = shortcut.find(*field));
+        self.tries.resume_all(&starts[..found.len()], fields, shortcut::DEPTH, found);
     }
 
     #[inline(always)]

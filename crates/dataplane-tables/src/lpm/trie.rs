@@ -19,6 +19,7 @@
 
 use super::arena::Arena;
 use super::bits::{BitString, STRIDE};
+use crate::cpu;
 use crate::table::MISS;
 
 /// See the module.
@@ -153,6 +154,18 @@ impl Node {
     }
 }
 
+/// Keys that [`Tries::resume_all`] takes at once.
+pub(crate) const AT_ONCE: usize = 16;
+
+/// Where the lookup of a key is.
+#[derive(Clone, Copy, Default)]
+struct Cursor {
+    node: u32,
+    depth: u32,
+    /// Where the value of the longest prefix so far is.
+    value: Option<u32>,
+}
+
 /// What was found above a node, and the node.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Descent {
@@ -211,6 +224,69 @@ impl Tries {
             depth += STRIDE;
         }
         hit.map_or(best, |(node, piece)| *self.values.get(node.longest(piece)))
+    }
+
+    /// [`resume`](Tries::resume) for several keys, up to [`AT_ONCE`], a step of each in turn: their memory is waited for
+    /// together.
+    #[inline(always)]
+    pub(crate) fn resume_all<K: BitString>(
+        &self,
+        from: &[Descent],
+        keys: &[K],
+        depth: u32,
+        found: &mut [u32],
+    ) {
+        let mut cursors = [Cursor::default(); AT_ONCE];
+        let mut active = [0u8; AT_ONCE];
+        let mut left = 0;
+        for (i, (cursor, from)) in cursors.iter_mut().zip(from).enumerate() {
+            if let Some(node) = from.node.checked_sub(1) {
+                *cursor = Cursor { node, depth, value: None };
+                cpu::prefetch(self.nodes.get(node));
+                active[left] = i as u8;
+                left += 1;
+            }
+        }
+        while left > 0 {
+            let mut stay = 0;
+            for i in 0..left {
+                let at = active[i];
+                if self.advance(&mut cursors[at as usize], keys[at as usize]) {
+                    active[stay] = at;
+                    stay += 1;
+                }
+            }
+            left = stay;
+        }
+        for ((found, from), cursor) in found.iter_mut().zip(from).zip(cursors) {
+            *found = cursor.value.map_or(from.best, |value| *self.values.get(value));
+        }
+    }
+
+    /// One step; false at the end.
+    #[inline(always)]
+    fn advance(&self, cursor: &mut Cursor, key: impl BitString) -> bool {
+        let node = self.nodes.get(cursor.node);
+        if node.is_jump() {
+            let (pieces, count, target) = node.as_jump();
+            if key.pieces(cursor.depth, count) != pieces {
+                return false;
+            }
+            (cursor.depth, cursor.node) = (cursor.depth + STRIDE * count, target);
+        } else {
+            let piece = key.piece(cursor.depth);
+            if node.matches(piece) {
+                let value = node.longest(piece);
+                cpu::prefetch(self.values.get(value));
+                cursor.value = Some(value);
+            }
+            if !node.has_child(piece) {
+                return false;
+            }
+            (cursor.depth, cursor.node) = (cursor.depth + STRIDE, node.child_at(piece));
+        }
+        cpu::prefetch(self.nodes.get(cursor.node));
+        true
     }
 
     /// The descent along a key of `depth` bits, a multiple of the stride.
