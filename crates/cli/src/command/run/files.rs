@@ -8,7 +8,7 @@ use p4rack::run::step::Sent;
 use p4runtime_proto::p4::bm;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 type Capture = Writer<BufWriter<File>>;
@@ -82,13 +82,42 @@ impl Captures {
     }
 }
 
-/// Writes all traces: as text if the name says so, else binary.
-pub fn write_traces(path: &Path, traces: &bm::PacketTraces) -> Result<(), Vec<Diagnostic>> {
-    let is_text = path.extension().is_some_and(|e| e == "txtpb" || e == "pbtxt" || e == "textproto");
-    let bytes = if is_text {
-        p4runtime_proto::to_text(traces).map_err(|e| unwritable(path, &e))?.into_bytes()
-    } else {
-        p4runtime_proto::to_binary(traces)
-    };
-    std::fs::write(path, bytes).map_err(|e| unwritable(path, &e))
+/// The file of traces that is being written. Messages one behind the other are one message with all their fields,
+/// in both forms: nothing is kept.
+pub struct Traces {
+    path: PathBuf,
+    is_text: bool,
+    to: Option<BufWriter<File>>,
+}
+
+impl Traces {
+    /// Text if the name says so, else binary.
+    pub fn new(path: &Path) -> Traces {
+        let is_text = path.extension().is_some_and(|e| e == "txtpb" || e == "pbtxt" || e == "textproto");
+        Traces { path: path.to_path_buf(), is_text, to: None }
+    }
+
+    /// Appends traces.
+    pub fn write(&mut self, traces: &bm::PacketTraces) -> Result<(), Vec<Diagnostic>> {
+        let bytes = if self.is_text {
+            p4runtime_proto::to_text(traces).map_err(|e| unwritable(&self.path, &e))?.into_bytes()
+        } else {
+            p4runtime_proto::to_binary(traces)
+        };
+        let file = match self.to.take() {
+            Some(file) => Ok(file),
+            None => File::create(&self.path).map(BufWriter::new),
+        };
+        let mut file = file.map_err(|e| unwritable(&self.path, &e))?;
+        file.write_all(&bytes).map_err(|e| unwritable(&self.path, &e))?;
+        self.to = Some(file);
+        Ok(())
+    }
+
+    /// Ends the file, which is there without traces too.
+    pub fn finish(&mut self) -> Result<(), Vec<Diagnostic>> {
+        self.write(&bm::PacketTraces::default())?;
+        let flushed = self.to.as_mut().map_or(Ok(()), |file| file.flush());
+        flushed.map_err(|e| unwritable(&self.path, &e))
+    }
 }

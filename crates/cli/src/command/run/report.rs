@@ -1,7 +1,7 @@
 //! What a run prints, as it goes and at its end.
 
 use super::Args;
-use super::files::{Captures, write_traces};
+use super::files::{Captures, Traces};
 use crate::output::{self, Format};
 use base_diag::{Diagnostic, SourceMap};
 use ir_interp::StfReport;
@@ -18,10 +18,10 @@ use std::time::{Duration, Instant};
 pub struct Report<'a> {
     args: &'a Args,
     captures: Captures,
-    traces: bm::PacketTraces,
+    traces: Option<Traces>,
     /// Steps of the run at hand, as JSON.
     steps: Vec<Value>,
-    /// Steps of the run at hand, as text, until it is known whether the test passed.
+    /// Runs that are done, as JSON.
     runs: Vec<Value>,
     program: String,
     passed: usize,
@@ -36,7 +36,7 @@ impl<'a> Report<'a> {
         Report {
             args,
             captures: Captures::new(args),
-            traces: bm::PacketTraces::default(),
+            traces: args.trace_file.as_deref().map(Traces::new),
             steps: vec![],
             runs: vec![],
             program: String::new(),
@@ -65,8 +65,8 @@ impl<'a> Report<'a> {
         for sent in &step.sent {
             self.captures.write(sent, step.epoch_nanos)?;
         }
-        if self.args.trace_file.is_some() {
-            self.traces.traces.extend(trace::proto::traces(&step.trace, step.at, map));
+        if let Some(file) = &mut self.traces {
+            file.write(&bm::PacketTraces { traces: trace::proto::traces(&step.trace, step.at, map) })?;
         }
         let args = self.args;
         if !self.as_text() {
@@ -166,8 +166,8 @@ impl<'a> Report<'a> {
     /// Ends files, prints the tally, gives the exit status.
     pub fn finish(mut self) -> ExitCode {
         let mut written = self.captures.finish();
-        if let Some(path) = &self.args.trace_file {
-            written = written.and(write_traces(path, &self.traces));
+        if let Some(file) = &mut self.traces {
+            written = written.and(file.finish());
         }
         if let Err(found) = written {
             let program = self.program.clone();
