@@ -10,6 +10,7 @@ mod deprecated;
 mod flow;
 mod missing_case;
 mod places;
+mod state;
 mod transition;
 mod unreachable;
 mod unused;

@@ -87,9 +87,6 @@ impl Checker {
         {
             let value = match p {
                 Pending::Done(value) => value,
-                Pending::Number(e) if substitution.apply(&self.program.vars[param].ty) == Type::Any => {
-                    ArgValue::Given(self.convert(e, &Type::Bit(32)))
-                }
                 Pending::Number(e) => ArgValue::Given(self.number_argument(e, want)),
                 Pending::Hint(_) => ArgValue::Absent,
             };

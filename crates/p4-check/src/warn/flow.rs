@@ -8,11 +8,12 @@ use base_diag::{Diagnostic, Diagnostics, Span};
 
 use super::places::{Place, Places};
 use super::silenced;
+use super::state::State;
 use crate::codes;
 use crate::late::targets;
 use crate::typed::{
     Annotations, Arg, ArgValue, BinaryOp, Block, Builtin, Call, Callee, Direction, Expr, ExprKind, Id, Local,
-    Parser, Program, Stmt, StmtKind, SwitchLabel, Target, Transition, UnaryOp, Var, VarKind,
+    Parser, Program, Stmt, StmtKind, SwitchLabel, Target, Transition, Type, UnaryOp, Var, VarKind,
 };
 
 pub(crate) fn warn_flow(program: &Program, diags: &mut Diagnostics) {
@@ -29,35 +30,6 @@ pub(crate) fn warn_flow(program: &Program, diags: &mut Diagnostics) {
     }
     for (_, p) in program.parsers.iter() {
         Flow::new(program, diags, &p.params, &p.locals).parser(p);
-    }
-}
-
-/// What is known where a statement stands.
-#[derive(Clone, PartialEq, Eq)]
-struct State {
-    /// No path leads here.
-    dead: bool,
-    /// Values that some path has not set.
-    unset: Vec<bool>,
-    /// Headers that may be valid.
-    valid: Vec<bool>,
-    /// Headers that some path has made or found invalid.
-    invalid: Vec<bool>,
-}
-
-impl State {
-    fn join(&mut self, other: &State) {
-        if other.dead {
-            return;
-        }
-        if self.dead {
-            *self = other.clone();
-            return;
-        }
-        let or = |a: &mut Vec<bool>, b: &Vec<bool>| a.iter_mut().zip(b).for_each(|(a, b)| *a |= b);
-        or(&mut self.unset, &other.unset);
-        or(&mut self.valid, &other.valid);
-        or(&mut self.invalid, &other.invalid);
     }
 }
 
@@ -331,8 +303,7 @@ impl<'a> Flow<'a> {
                 if let Callee::Builtin { object, method: Builtin::IsValid } = &call.callee
                     && let Some(&Place::Header(h)) = self.places.of(object)
                 {
-                    self.state.valid[h] = holds;
-                    self.state.invalid[h] = !holds;
+                    self.set_valid(h, holds);
                 }
             }
             _ => {}
@@ -367,10 +338,27 @@ impl<'a> Flow<'a> {
         if let ExprKind::Index { index, .. } = &target.kind {
             self.read(index);
         }
-        if let Some(place) = self.places.of(target).cloned() {
-            match value {
-                Some(value) => self.copy(&place, value),
-                None => self.forget(&place),
+        match (self.places.of(target).cloned(), value) {
+            (Some(place), Some(value)) => self.copy(&place, value),
+            (Some(place), None) => self.forget(&place),
+            // An element of a stack, it is not known which.
+            (None, _) if matches!(target.ty, Type::Struct(..) | Type::Array(..)) => {
+                if let Some(place) = self.places.around(target).cloned() {
+                    self.forget(&place);
+                }
+            }
+            (None, _) => {}
+        }
+    }
+
+    /// The header is valid or not on every path to here; in a union only one is valid.
+    fn set_valid(&mut self, header: usize, valid: bool) {
+        self.state.valid[header] = valid;
+        self.state.invalid[header] = !valid;
+        if valid {
+            for rival in self.places.rivals(header) {
+                self.state.valid[rival] = false;
+                self.state.invalid[rival] = true;
             }
         }
     }
@@ -393,8 +381,10 @@ impl<'a> Flow<'a> {
                     ExprKind::Invalid => (false, true),
                     _ => (true, false),
                 };
-                self.state.valid[*h] = valid;
-                self.state.invalid[*h] = invalid;
+                match valid != invalid {
+                    true => self.set_valid(*h, valid),
+                    false => (self.state.valid[*h], self.state.invalid[*h]) = (valid, invalid),
+                }
             }
             (Place::Fields(to), Some(Place::Fields(from))) => {
                 for (to, from) in to.iter().zip(from) {
@@ -471,11 +461,13 @@ impl<'a> Flow<'a> {
 
     fn call(&mut self, call: &Call) {
         if let Callee::Builtin { object, method } = &call.callee
-            && let Some(Place::Header(h)) = self.places.of(object).cloned()
-            && matches!(method, Builtin::SetValid | Builtin::SetInvalid)
+            && *method != Builtin::IsValid
         {
-            self.state.valid[h] = *method == Builtin::SetValid;
-            self.state.invalid[h] = *method == Builtin::SetInvalid;
+            match self.places.around(object).cloned() {
+                Some(Place::Header(h)) => self.set_valid(h, *method == Builtin::SetValid),
+                Some(place) => self.forget(&place),
+                None => {}
+            }
         }
         for arg in &call.args {
             match arg.direction {
@@ -536,15 +528,6 @@ impl<'a> Flow<'a> {
                     .at(decl.name.span, "declared without a value"),
             );
         }
-    }
-}
-
-impl State {
-    /// Makes room for places that another state has.
-    fn pad(&mut self, other: &State) {
-        self.unset.resize(other.unset.len().max(self.unset.len()), false);
-        self.valid.resize(other.valid.len().max(self.valid.len()), true);
-        self.invalid.resize(other.invalid.len().max(self.invalid.len()), false);
     }
 }
 

@@ -1,11 +1,15 @@
 //! The places that the flow analysis follows: single values, and headers as a whole, in the variables of one body.
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 
 use crate::typed::{Expr, ExprKind, Id, Program, StructKind, Substitution, Type, Var};
 
 /// No body is followed in more places.
 const MAX_PLACES: usize = 1024;
+/// The elements of a longer header stack are not followed.
+const MAX_STACK: u32 = 64;
 
 /// A variable or a part of one.
 #[derive(Clone, Debug)]
@@ -14,9 +18,9 @@ pub(super) enum Place {
     Value(usize),
     /// A header, by its number.
     Header(usize),
-    /// The fields of a struct.
+    /// The fields of a struct, the headers of a union or the elements of a header stack.
     Fields(Vec<Place>),
-    /// Something that is not followed: header stacks, unions.
+    /// Something that is not followed.
     Other,
 }
 
@@ -28,6 +32,8 @@ pub(super) struct Places {
     pub(super) values: Vec<Id<Var>>,
     /// The variable of each header.
     pub(super) headers: Vec<Id<Var>>,
+    /// The headers of each union: at most one of them is valid.
+    unions: Vec<Range<usize>>,
 }
 
 impl Places {
@@ -52,19 +58,24 @@ impl Places {
                         self.headers.push(id);
                         Place::Header(self.headers.len() - 1)
                     }
-                    StructKind::Union => Place::Other,
-                    StructKind::Struct => {
+                    StructKind::Union | StructKind::Struct => {
+                        let first = self.headers.len();
                         let substitution = Substitution::new(&decl.type_params, args);
                         let fields = decl.fields.iter();
-                        Place::Fields(
-                            fields
-                                .map(|f| self.place(program, id, &substitution.apply(&f.ty), depth + 1))
-                                .collect(),
-                        )
+                        let fields = fields
+                            .map(|f| self.place(program, id, &substitution.apply(&f.ty), depth + 1))
+                            .collect();
+                        if decl.kind == StructKind::Union {
+                            self.unions.push(first..self.headers.len());
+                        }
+                        Place::Fields(fields)
                     }
                 }
             }
-            Type::Array(element, _) => match **element {
+            Type::Array(element, n) => match &**element {
+                Type::Struct(s, _) if program.structs[*s].kind != StructKind::Struct && *n <= MAX_STACK => {
+                    Place::Fields((0..*n).map(|_| self.place(program, id, element, depth + 1)).collect())
+                }
                 Type::Struct(..) | Type::Var(_) | Type::Extern(..) => Place::Other,
                 _ => self.value(id),
             },
@@ -91,14 +102,36 @@ impl Places {
                 Place::Fields(fields) => fields.get(*index as usize),
                 _ => None,
             },
-            ExprKind::Slice { base, .. } | ExprKind::SliceAt { base, .. } | ExprKind::Index { base, .. } => {
-                match self.of(base)? {
-                    place @ Place::Value(_) => Some(place),
-                    _ => None,
-                }
-            }
+            ExprKind::Index { base, index } => match (self.of(base)?, &index.kind) {
+                (place @ Place::Value(_), _) => Some(place),
+                (Place::Fields(elements), ExprKind::Int(i)) => elements.get(usize::try_from(i).ok()?),
+                _ => None,
+            },
+            ExprKind::Slice { base, .. } | ExprKind::SliceAt { base, .. } => match self.of(base)? {
+                place @ Place::Value(_) => Some(place),
+                _ => None,
+            },
             _ => None,
         }
+    }
+
+    /// The smallest place that is sure to hold what an expression names.
+    pub(super) fn around(&self, expr: &Expr) -> Option<&Place> {
+        self.of(expr).or_else(|| match &expr.kind {
+            ExprKind::Field { base, .. }
+            | ExprKind::Index { base, .. }
+            | ExprKind::Slice { base, .. }
+            | ExprKind::SliceAt { base, .. }
+            | ExprKind::StackNext(base)
+            | ExprKind::StackLast(base) => self.around(base),
+            _ => None,
+        })
+    }
+
+    /// The headers that are invalid where this one is valid: the others of its union.
+    pub(super) fn rivals(&self, header: usize) -> impl Iterator<Item = usize> + use<> {
+        let union = self.unions.iter().find(|u| u.contains(&header)).cloned().unwrap_or_default();
+        union.filter(move |&other| other != header)
     }
 
     /// The header of which an expression names a field.

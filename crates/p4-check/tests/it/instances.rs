@@ -125,12 +125,21 @@ fn written_type_arguments_may_stay_open() {
             A<bit<32>, _, bit<32>>(r) a = {
                 void apply(inout bit<32> value, out bit<32> result) { result = value; }
             };
-            action x() { o = a.execute(i[31:16]) + a.execute(0) + a.execute(); }
-            apply { x(); o = o + r.read(3); }
+            action x() { o = a.execute(i[31:16]) + a.execute(32w0) + a.execute(); }
+            apply { x(); o = o + r.read(8w3); }
         }
         control C(inout bit<32> i, out bit<32> o);
         package P(C c);
         P(c()) main;");
+}
+
+#[test]
+fn an_open_type_argument_gives_numbers_no_width() {
+    check(expect![[r#"
+        extern E<T> { E(); void f(in T x); }
+        control c(in bit<8> x) { E<_>() e; apply { e.f(x); e.f(4w1); e.f(0); } }
+                                                                         ^ error: the width of this number is not known -- the parameter's type does not tell
+    "#]]);
 }
 
 #[test]

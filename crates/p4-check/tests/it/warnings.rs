@@ -124,6 +124,46 @@ fn maybe_invalid_header() {
 }
 
 #[test]
+fn invalid_headers_of_stacks_and_unions() {
+    check(expect![[r#"
+        header h { bit<8> x; }
+        header_union u { h a; h b; }
+        struct s { h[3] many; u one; }
+        control c(inout s v, in bit<2> i, out s w) {
+            apply {
+                v.many[1].setInvalid();
+                v.many[0].x = 1;
+                v.many[1].x = 2;
+                ^^^^^^^^^^^ invalid-header: field of an invalid header -- the header is not valid here on any path
+                v.many[2].setInvalid();
+                v.many[i].setValid();
+                v.many[2].x = 2;
+                v.many[0].setInvalid();
+                v.many.push_front(1);
+                v.many[0].x = 3;
+                v.one.a.setValid();
+                v.one.a.x = 1;
+                v.one.b.x = 2;
+                ^^^^^^^^^ invalid-header: field of an invalid header -- the header is not valid here on any path
+                if (v.one.b.isValid()) { v.one.a.x = 1; }
+                                         ^^^^^^^^^ invalid-header: field of an invalid header -- the header is not valid here on any path
+                w.many[i].x = 1;
+                w.many[0].x = 1;
+                ^^^^^^^^^^^ invalid-header: field of an invalid header -- the header is not valid here on any path
+            }
+        }
+        extern packet_in { void extract<T>(out T x); }
+        parser p(packet_in b, out s v) {
+            state start { b.extract(v.many.next); transition select(v.many[0].x) { 1: one; default: two; } }
+            state one { b.extract(v.one.a); transition two; }
+            state two { transition select(v.one.a.x, v.one.b.x) { (1, 2): accept; default: reject; } }
+                                          ^^^^^^^^^ invalid-header: field of a header that may be invalid -- on some path the header is not valid here
+                                                     ^^^^^^^^^ invalid-header: field of an invalid header -- the header is not valid here on any path
+        }
+    "#]]);
+}
+
+#[test]
 fn invalid_header() {
     check(expect![[r#"
         header h { bit<8> x; }
