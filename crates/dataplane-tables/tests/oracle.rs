@@ -200,3 +200,30 @@ fn sizes_pass_through_all_structures() {
     used.extend(churn(&[field(MatchKind::Optional, 32), field(MatchKind::Optional, 32)], 5000, 7));
     assert_eq!(used.into_iter().collect::<Vec<_>>(), ["direct", "hash", "lpm", "tuples", "vectors"]);
 }
+
+/// Many rules fit each packet, they come one by one and in any order of priority, so that blocks are unsorted and a late
+/// rule may be better than all before it.
+#[test]
+fn overlapping_rules_one_by_one() {
+    let fields = [field(MatchKind::Ternary, 12), field(RANGE, 8)];
+    let mut pair = Pair::new(&fields, 700, 11);
+    for round in 0..700i64 {
+        let mask = Bits::new(12, 1 << pair.rng.below(12));
+        let value = Bits::new(12, pair.rng.next_u128()).and(&mask);
+        let lo = pair.rng.below(200);
+        let bounds = [lo, lo + pair.rng.below(50)].map(|bound| Bits::new(8, u128::from(bound)));
+        let [lo, hi] = bounds;
+        let matches = vec![FieldMatch::Ternary { value, mask }, FieldMatch::Range { lo, hi }];
+        // Mostly better than before, and now and then worse.
+        let priority = if round % 5 == 0 { -round } else { round };
+        let key = pair.layout.entry_key(&matches, priority).unwrap();
+        let run = pair.run();
+        let number = pair.control.insert(0, &key, &run).unwrap();
+        pair.oracle.entries.push((matches, priority, number));
+        if round % 50 == 49 {
+            (0..20).for_each(|i| pair.delete(i));
+        }
+        if round % 5 == 0 { pair.check(20) } else { pair.shared.publish(&mut pair.control) }
+    }
+    assert_eq!(pair.structures.into_iter().collect::<Vec<_>>(), ["vectors"]);
+}
