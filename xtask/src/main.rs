@@ -3,6 +3,7 @@
 mod bench_check;
 mod build_time;
 mod conformance;
+mod generate;
 mod process;
 mod tidy;
 
@@ -17,6 +18,9 @@ const USAGE: &str = "usage: cargo xtask COMMAND
                        check the programs of a p4c checkout and compare with its reference outputs
   conformance-stf --suite DIR [NAME]
                        elaborate, print and run the programs of a p4c checkout with its packet tests
+  generate [--programs N] [--seed S] [--jobs J] [--check compile|reparse|print|all] [--packets N] [--size N]
+           [--portable] [--coverage] [--print] [--no-shrink]
+                       random programs: each compiles, prints, is read again, and does the same
 ";
 
 fn main() -> ExitCode {
@@ -31,6 +35,10 @@ fn main() -> ExitCode {
         ["bench-check"] => bench_check::run(),
         ["conformance", "--suite", suite] => conformance::run(suite),
         ["conformance-stf", "--suite", suite, name @ ..] => conformance::run_stf(suite, name),
+        ["generate", options @ ..] => match generate::Options::parse(options) {
+            Some(options) => generate::run(&options),
+            None => usage(),
+        },
         _ => usage(),
     }
 }

@@ -21,7 +21,7 @@ pub(crate) struct Local<'p> {
     pub states: Vec<String>,
     pub value_sets: Vec<String>,
     pub instances: BTreeMap<InstanceId, String>,
-    /// Instances of other controls and parsers that the block applies.
+    /// Instances of other controls and parsers that stand in the block.
     pub controls: BTreeMap<ControlId, String>,
     pub parsers: BTreeMap<ParserId, String>,
     /// Table properties that make their own instance, and are printed so.
@@ -54,6 +54,8 @@ impl<'p> Printer<'p> {
         };
         parser.states.iter().for_each(|s| note_calls(&s.stmts, &mut note));
         let path = |id: ParserId| self.program.parsers.get(id.index()).map(|p| p.control_plane_name.as_str());
+        applied
+            .extend(idle_parsers(self.program).filter(|id| stands_in(path(*id), &parser.control_plane_name)));
         let parsers = sub_block_names(&applied, &prefix, path, &mut taken);
         names.stmts(&parser.locals, &mut taken);
         for state in &parser.states {
@@ -100,6 +102,9 @@ impl<'p> Printer<'p> {
         });
         let path =
             |id: ControlId| self.program.controls.get(id.index()).map(|c| c.control_plane_name.as_str());
+        applied.extend(
+            idle_controls(self.program).filter(|id| stands_in(path(*id), &control.control_plane_name)),
+        );
         let controls = sub_block_names(&applied, &prefix, path, &mut taken);
         names.stmts(&control.locals, &mut taken);
         for action in &control.actions {
@@ -191,6 +196,38 @@ fn sub_block_names<'a, I: Ord + Copy>(
         (*id, taken.pick(below.unwrap_or(path)))
     };
     applied.iter().map(name).collect()
+}
+
+/// Instances of controls that nothing applies: what is in them still shows to the control plane.
+fn idle_controls(program: &Program) -> impl Iterator<Item = ControlId> {
+    let mut applied = BTreeSet::new();
+    for control in &program.controls {
+        note_calls(&control.body.stmts, &mut |callee| {
+            if let Callee::Control(id) = callee {
+                applied.insert(*id);
+            }
+        });
+    }
+    (0..program.controls.len()).map(ControlId::from).filter(move |id| !applied.contains(id))
+}
+
+/// Like [`idle_controls`].
+fn idle_parsers(program: &Program) -> impl Iterator<Item = ParserId> {
+    let mut applied = BTreeSet::new();
+    for state in program.parsers.iter().flat_map(|p| &p.states) {
+        note_calls(&state.stmts, &mut |callee| {
+            if let Callee::Parser(id) = callee {
+                applied.insert(*id);
+            }
+        });
+    }
+    (0..program.parsers.len()).map(ParserId::from).filter(move |id| !applied.contains(id))
+}
+
+/// True if the path names something in the block with that path, and not deeper.
+fn stands_in(path: Option<&str>, block: &str) -> bool {
+    let below = path.and_then(|path| path.strip_prefix(block)?.strip_prefix('.'));
+    !block.is_empty() && below.is_some_and(|name| !name.is_empty() && !name.contains('.'))
 }
 
 /// The states that a transition names.

@@ -58,7 +58,8 @@ fn places(line: &str, indent: usize) -> Vec<(usize, usize)> {
             ')' | ']' | '}' if !in_string => depth = depth.saturating_sub(1),
             _ => {}
         }
-        let operator = line[at..].starts_with("&& ") || line[at..].starts_with("|| ");
+        let rest = &line[at..];
+        let operator = previous == ' ' && (rest.starts_with("&& ") || rest.starts_with("|| "));
         if !in_string && at > indent && (previous == ',' && c == ' ' || operator) {
             places.push((at, depth));
         }
@@ -81,6 +82,12 @@ mod tests {
         assert!(lines[1].starts_with("            "));
         let joined = lines.iter().map(|l| l.trim()).collect::<Vec<_>>().join(" ");
         assert_eq!(joined, long.trim());
+    }
+
+    #[test]
+    fn a_mask_stays_whole() {
+        let long = format!("        ({} &&& {}, 4): f();\n", "1".repeat(50), "2".repeat(50));
+        assert_eq!(wrap(&long), long.replace(", 4", ",\n                4"));
     }
 
     #[test]

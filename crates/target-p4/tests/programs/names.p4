@@ -54,7 +54,7 @@ control I(inout headers hdr, inout meta_t meta, inout standard_metadata_t std) {
         meta.x = bound(ipv4);
     }
 }
-control E(inout headers hdr, inout meta_t meta, inout standard_metadata_t std) { apply { } }
+control E(inout headers hdr, inout meta_t meta, inout standard_metadata_t std) { Inner() idle; apply { } }
 control C(inout headers hdr, inout meta_t meta) { apply { } }
 control D(packet_out packet, in headers hdr) { apply { packet.emit(hdr); } }
 V1Switch(P(), V(), I(), E(), C(), D()) main;

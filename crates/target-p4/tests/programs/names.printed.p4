@@ -126,7 +126,32 @@ control I(inout headers hdr, inout meta_t meta, inout standard_metadata_t std) {
     }
 }
 
+control Inner_idle(inout headers hdr) {
+    action shared() {
+        hdr.ip.ttl = 1;
+    }
+
+    table ttl {
+        key = {
+            hdr.ip.ttl: exact;
+        }
+        actions = {
+            shared;
+            .shared;
+            NoAction;
+        }
+        default_action = NoAction();
+        implementation = action_profile(8);
+    }
+
+    apply {
+        ttl.apply();
+    }
+}
+
 control E(inout headers hdr, inout meta_t meta, inout standard_metadata_t std) {
+    Inner_idle() idle;
+
     apply { }
 }
 

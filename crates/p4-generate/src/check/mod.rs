@@ -1,0 +1,204 @@
+//! What every program has to satisfy.
+//!
+//! It compiles, and the verifier finds nothing. Its tree, printed, is the same program. Its IR, written as text and
+//! read, is the same. It can be printed as P4-16; what is printed shows the control plane the same and does the same
+//! with the same packets.
+
+mod compile;
+mod run;
+mod surface;
+
+pub(crate) use compile::{FILE, Memory, compile};
+pub use run::{Outcome, run};
+
+use crate::inputs::{Inputs, inputs};
+use ir::Program;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// Which steps are taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Steps {
+    /// Print the tree, parse it, compare.
+    pub syntax: bool,
+    /// Write the IR, read it, compare.
+    pub text: bool,
+    /// Print as P4-16, compile, compare, run both.
+    pub print: bool,
+}
+
+impl Steps {
+    /// All of them.
+    pub const ALL: Steps = Steps { syntax: true, text: true, print: true };
+}
+
+/// What is wrong with a program: a bug of ours.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// Which step found it.
+    pub step: Step,
+    /// In one line: two findings with equal step and summary are taken for one.
+    pub summary: String,
+    /// For a person.
+    pub details: String,
+}
+
+/// A step that found something.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Step {
+    /// The program is refused.
+    Compile,
+    /// The verifier finds something.
+    Verify,
+    /// The printed tree is refused or another program.
+    Syntax,
+    /// The IR's text is refused or another program.
+    Text,
+    /// The interpreter refuses the program or finds it broken.
+    Run,
+    /// The printed program is refused or another one.
+    Print,
+    /// The printed program does something else.
+    PrintedRun,
+    /// Something panicked.
+    Panic,
+}
+
+/// How a program that has nothing wrong ran.
+#[derive(Clone, Debug)]
+pub struct Passed {
+    /// What it did.
+    pub outcome: Outcome,
+}
+
+/// Takes the steps with `source`. Inputs are drawn from the program with `seed`, or are those `given`.
+pub fn check(
+    source: &str,
+    steps: Steps,
+    packets: usize,
+    seed: u64,
+    given: Option<&Inputs>,
+) -> Result<Passed, Finding> {
+    let work = AssertUnwindSafe(|| check_steps(source, steps, packets, seed, given));
+    catch_unwind(work).unwrap_or_else(|panic| {
+        let message = panic.downcast_ref::<String>().cloned();
+        let message = message.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()));
+        let message = message.unwrap_or_else(|| "a panic".to_string());
+        let first = message.lines().next().unwrap_or_default().to_string();
+        Err(Finding { step: Step::Panic, summary: first, details: message })
+    })
+}
+
+fn check_steps(
+    source: &str,
+    steps: Steps,
+    packets: usize,
+    seed: u64,
+    given: Option<&Inputs>,
+) -> Result<Passed, Finding> {
+    let program = whole(source, Step::Compile)?;
+    ir::verify::verify(&program).map_err(|errors| {
+        let first = errors.first().map(|e| e.message.clone()).unwrap_or_default();
+        finding(Step::Verify, first, format!("{errors:#?}"))
+    })?;
+    let mut bare = program.clone();
+    ir::text::erase_spans(&mut bare);
+    if steps.syntax {
+        check_syntax(source, &bare)?;
+    }
+    if steps.text {
+        check_text(&bare)?;
+    }
+    let program = Arc::new(program);
+    let drawn = given.is_none().then(|| inputs(&program, packets, seed));
+    let inputs = given.or(drawn.as_ref()).ok_or_else(|| finding(Step::Run, "no inputs", ""))?;
+    let outcome = run(&program, inputs).map_err(|why| finding(Step::Run, first_line(&why), why.clone()))?;
+    if outcome.broken() {
+        return Err(finding(Step::Run, "the interpreter finds the program broken", ""));
+    }
+    if steps.print {
+        check_print(&bare, inputs, &outcome)?;
+    }
+    Ok(Passed { outcome })
+}
+
+/// The inputs that [`check`] draws for `source`; none if it does not compile.
+pub fn inputs_of(source: &str, packets: usize, seed: u64) -> Option<Inputs> {
+    let work = || compile(source).ok().map(|program| inputs(&program, packets, seed));
+    catch_unwind(work).ok().flatten()
+}
+
+fn finding(step: Step, summary: impl Into<String>, details: impl Into<String>) -> Finding {
+    Finding { step, summary: summary.into(), details: details.into() }
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_string()
+}
+
+fn whole(source: &str, step: Step) -> Result<Program, Finding> {
+    compile(source).map_err(|refusal| finding(step, refusal.title, refusal.text))
+}
+
+fn check_syntax(source: &str, bare: &Program) -> Result<(), Finding> {
+    let printed = crate::tree::reprint(source);
+    let mut again = whole(&printed, Step::Syntax)?;
+    ir::text::erase_spans(&mut again);
+    same(bare, &again, Step::Syntax, &printed)
+}
+
+fn check_text(bare: &Program) -> Result<(), Finding> {
+    let text = ir::text::write(bare);
+    match ir::text::read(&text) {
+        Err(error) => {
+            let error = error.to_string();
+            Err(finding(Step::Text, first_line(&error), error))
+        }
+        Ok(again) if again == *bare => Ok(()),
+        Ok(again) => same(bare, &again, Step::Text, &text).and(Err(finding(
+            Step::Text,
+            "equal as text, but not as data",
+            text,
+        ))),
+    }
+}
+
+fn check_print(bare: &Program, inputs: &Inputs, outcome: &Outcome) -> Result<(), Finding> {
+    if let Some(problem) = target_p4::check(bare).first() {
+        return Err(finding(Step::Print, problem.title.clone(), format!("{problem:?}")));
+    }
+    let printed = target_p4::print(bare);
+    let again = whole(&printed, Step::Print).map_err(|mut f| {
+        f.details.push_str(&format!("\nprinted:\n{printed}"));
+        f
+    })?;
+    let (before, after) = (surface::surface(bare), surface::surface(&again));
+    if let Some(line) = before.symmetric_difference(&after).next() {
+        let summary = "the control plane sees another program";
+        return Err(finding(Step::Print, summary, format!("in one only: {line}\nprinted:\n{printed}")));
+    }
+    let other =
+        run(&Arc::new(again), inputs).map_err(|why| finding(Step::Print, first_line(&why), why.clone()))?;
+    if outcome.ran_out() || other.ran_out() {
+        return Ok(());
+    }
+    match outcome.difference(&other) {
+        None => Ok(()),
+        Some(difference) => {
+            Err(finding(Step::PrintedRun, "the printed program does something else", difference))
+        }
+    }
+}
+
+/// Both programs have the same IR.
+fn same(one: &Program, other: &Program, step: Step, printed: &str) -> Result<(), Finding> {
+    let (one, other) = (ir::text::write(one), ir::text::write(other));
+    if one == other {
+        return Ok(());
+    }
+    let lines = one.lines().zip(other.lines()).find(|(a, b)| a != b);
+    let (a, b) = lines.unwrap_or(("another length", ""));
+    let details = format!("before: {}\nafter:  {}\nprinted:\n{printed}", a.trim(), b.trim());
+    let word = |line: &str| line.trim().split([' ', '(', '.', '<']).next().unwrap_or_default().to_string();
+    Err(finding(step, format!("the IR is another one: `{}` and `{}`", word(a), word(b)), details))
+}

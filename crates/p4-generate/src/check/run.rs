@@ -1,0 +1,91 @@
+//! What a program does with its inputs.
+
+use crate::inputs::Inputs;
+use dataplane_api::{Counters, Device, DropReason, Output};
+use ir::Program;
+use ir_interp::{Options, Switch, Value};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Everything that shows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// The frames each packet gave.
+    pub outputs: Vec<Vec<Output>>,
+    /// The digests each packet sent.
+    pub digests: Vec<Vec<Value>>,
+    /// The lines each packet logged.
+    pub logs: Vec<Vec<String>>,
+    /// What the program keeps, at the end.
+    pub state: BTreeMap<String, Vec<u8>>,
+    /// Packets received, sent, made and dropped.
+    pub counters: Counters,
+    /// Writes that the device refused, by position.
+    pub refused: Vec<(usize, String)>,
+}
+
+impl Outcome {
+    /// True if a packet took more steps than it may: then the number of steps shows, which is nobody's promise.
+    pub fn ran_out(&self) -> bool {
+        let limits = [DropReason::StepLimit, DropReason::PassLimit, DropReason::ParserLimit];
+        limits.iter().any(|l| self.counters.dropped.contains_key(l))
+    }
+
+    /// True if the interpreter found the program broken.
+    pub fn broken(&self) -> bool {
+        self.counters.dropped.contains_key(&DropReason::Internal)
+    }
+
+    /// The first difference in words; none if they are equal.
+    pub fn difference(&self, other: &Outcome) -> Option<String> {
+        if self.refused != other.refused {
+            return Some(format!("control plane: {:?} against {:?}", self.refused, other.refused));
+        }
+        for at in 0..self.outputs.len() {
+            let here = |o: &Outcome| (o.outputs[at].clone(), o.digests[at].clone(), o.logs[at].clone());
+            let (one, two) = (here(self), here(other));
+            if one != two {
+                return Some(format!("packet {at}:\n  {}\n  {}", describe(&one), describe(&two)));
+            }
+        }
+        for (name, bytes) in &self.state {
+            if other.state.get(name) != Some(bytes) {
+                return Some(format!("state of `{name}`: {bytes:?} against {:?}", other.state.get(name)));
+            }
+        }
+        let same = self.state.len() == other.state.len() && self.counters == other.counters;
+        (!same).then(|| format!("counters: {:?} against {:?}", self.counters, other.counters))
+    }
+}
+
+fn describe((outputs, digests, logs): &(Vec<Output>, Vec<Value>, Vec<String>)) -> String {
+    let hex = |frame: &[u8]| frame.iter().map(|b| format!("{b:02x}")).collect::<String>();
+    let frames: Vec<String> = outputs.iter().map(|o| format!("port {} {}", o.port, hex(&o.frame))).collect();
+    format!("frames [{}], digests {digests:?}, log {logs:?}", frames.join(", "))
+}
+
+/// Runs the program; an error is why the interpreter refuses it.
+pub fn run(program: &Arc<Program>, inputs: &Inputs) -> Result<Outcome, String> {
+    let made = Switch::new(Arc::clone(program), Options::default());
+    let mut switch = made.map_err(|problems| {
+        let text = |d: &base_diag::Diagnostic| {
+            let labels: Vec<&str> = d.labels.iter().map(|l| l.text.as_str()).collect();
+            format!("{}: {}", d.title, labels.join(", "))
+        };
+        problems.iter().map(text).collect::<Vec<_>>().join("\n")
+    })?;
+    let mut refused = vec![];
+    for (at, write) in inputs.writes.iter().enumerate() {
+        if let Err(error) = write.apply(&mut switch) {
+            refused.push((at, error.message));
+        }
+    }
+    let (mut outputs, mut digests, mut logs) = (vec![], vec![], vec![]);
+    for packet in &inputs.packets {
+        outputs.push(switch.process(packet.port, &packet.frame, packet.at));
+        digests.push(switch.take_digests().into_iter().map(|d| d.data).collect());
+        logs.push(switch.take_log());
+    }
+    let (state, counters) = (switch.state(), switch.counters().clone());
+    Ok(Outcome { outputs, digests, logs, state, counters, refused })
+}

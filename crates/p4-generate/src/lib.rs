@@ -1,0 +1,19 @@
+//! Random programs, and what every program has to satisfy.
+//!
+//! [`generate`] makes a well-typed, terminating v1model program from a seed; [`inputs`] fills its tables and draws
+//! packets for it; [`check`] compiles it, prints it, runs both, and tells the first difference; [`shrink`] makes a
+//! program with a difference small. The same seed gives the same program, packets and verdict on every machine.
+
+pub mod check;
+mod config;
+mod feature;
+pub mod inputs;
+mod program;
+mod shrink;
+mod text;
+mod tree;
+
+pub use config::Config;
+pub use feature::{Coverage, Feature};
+pub use program::{Generated, generate};
+pub use shrink::{Shrunk, shrink};

@@ -1,0 +1,162 @@
+//! What code can name.
+
+use super::types::Ty;
+use super::{Gen, Where};
+use crate::feature::Feature as F;
+
+/// Something that can be read, and perhaps written.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) text: String,
+    pub(crate) ty: Ty,
+    pub(crate) write: bool,
+    /// The header it is a field of.
+    pub(crate) header: Option<String>,
+    /// A field of the architecture's metadata.
+    pub(crate) standard: bool,
+}
+
+/// All places, those declared last at the end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scope {
+    pub(crate) places: Vec<Place>,
+}
+
+/// Fields of `standard_metadata` that may be read everywhere, and their types.
+const STEADY: &[(&str, u32)] = &[
+    ("ingress_port", 9),
+    ("egress_spec", 9),
+    ("instance_type", 32),
+    ("checksum_error", 1),
+    ("mcast_grp", 16),
+];
+
+const QUEUE: &[(&str, u32)] =
+    &[("enq_timestamp", 32), ("enq_qdepth", 19), ("deq_timedelta", 32), ("deq_qdepth", 19)];
+
+impl Gen {
+    /// Adds a variable and all its parts.
+    pub(super) fn add(&mut self, text: &str, ty: &Ty, write: bool) {
+        self.add_part(text, ty, write, None);
+    }
+
+    fn add_part(&mut self, text: &str, ty: &Ty, write: bool, header: Option<&str>) {
+        self.scope.places.push(Place {
+            text: text.to_string(),
+            ty: ty.clone(),
+            write,
+            header: header.map(str::to_string),
+            standard: false,
+        });
+        let header = if self.types.is_header(ty) { Some(text) } else { header };
+        match ty {
+            Ty::Named(_) => {
+                for field in self.types.fields(ty).to_vec() {
+                    self.add_part(&format!("{text}.{}", field.name), &field.ty, write, header);
+                }
+            }
+            Ty::Stack(elem, size) => {
+                for at in 0..*size {
+                    self.add_part(&format!("{text}[{at}]"), elem, write, header);
+                }
+            }
+            Ty::Tuple(types) => {
+                for (at, ty) in types.iter().enumerate() {
+                    self.add_part(&format!("{text}[{at}]"), ty, false, header);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds headers, metadata and standard metadata as the parameters of v1model's blocks name them.
+    pub(super) fn add_stage(&mut self) {
+        let (headers, metadata) = (self.headers.clone(), self.metadata.clone());
+        for (name, ty) in self.consts.clone() {
+            self.add(&name, &ty, false);
+        }
+        self.add("hdr", &headers, true);
+        self.add("meta", &metadata, true);
+        self.scope.places.retain(|p| p.text != "meta.round");
+        if matches!(self.cx.place, Where::Ingress | Where::Egress) {
+            self.add_standard(STEADY);
+            if !self.config.portable {
+                self.add_standard(&[("packet_length", 32)]);
+            }
+            self.standard_error();
+        }
+        if self.config.portable {
+            return;
+        }
+        if self.cx.place == Where::Egress && self.on(F::QueueMetadata) {
+            self.add_standard(QUEUE);
+        }
+        if matches!(self.cx.place, Where::Ingress | Where::Egress) && self.on(F::Timestamp) {
+            self.add_standard(&[("ingress_global_timestamp", 48)]);
+        }
+        if self.cx.place == Where::Egress {
+            self.add_standard(&[("egress_rid", 16), ("egress_port", 9)]);
+        }
+    }
+
+    fn add_standard(&mut self, fields: &[(&str, u32)]) {
+        for (name, width) in fields {
+            let text = format!("standard_metadata.{name}");
+            self.scope.places.push(Place {
+                text,
+                ty: Ty::Bit(*width),
+                write: false,
+                header: None,
+                standard: true,
+            });
+        }
+    }
+
+    fn standard_error(&mut self) {
+        let text = "standard_metadata.parser_error".to_string();
+        self.scope.places.push(Place { text, ty: Ty::Error, write: false, header: None, standard: true });
+    }
+
+    /// Notes what reading the place means.
+    pub(super) fn note_read(&mut self, place: &Place) {
+        if !place.standard {
+            return;
+        }
+        if QUEUE.iter().any(|(name, _)| place.text.ends_with(name)) {
+            self.note(F::QueueMetadata);
+        }
+        if place.text.ends_with("timestamp") {
+            self.note(F::Timestamp);
+        }
+    }
+
+    /// A place that `want` accepts, rather a young one.
+    pub(super) fn some_place(&mut self, want: impl Fn(&Gen, &Place) -> bool) -> Option<Place> {
+        let fit: Vec<usize> =
+            (0..self.scope.places.len()).filter(|at| want(self, &self.scope.places[*at])).collect();
+        if fit.is_empty() {
+            return None;
+        }
+        let from = if self.chance(35) { fit.len().saturating_sub(5) } else { 0 };
+        let at = from + self.below((fit.len() - from) as u64) as usize;
+        let place = self.scope.places[fit[at]].clone();
+        self.note_read(&place);
+        if place.text.contains('[') && place.text.ends_with(|c| c != ']') {
+            self.note(F::ConstIndex);
+        }
+        Some(place)
+    }
+
+    /// Its text as a value: in portable programs a field of an invalid header counts as a literal.
+    pub(super) fn read_text(&mut self, place: &Place) -> String {
+        match (&place.header, self.config.portable) {
+            (Some(header), true) => {
+                let other = self.plain_literal(&place.ty);
+                self.note(F::Conditional);
+                self.note(F::IsValid);
+                format!("({header}.isValid() ? {} : {other})", place.text)
+            }
+            _ => place.text.clone(),
+        }
+    }
+}
