@@ -66,11 +66,11 @@ impl Options {
 }
 
 fn steps(name: &str) -> Option<Steps> {
-    let none = Steps { syntax: false, text: false, print: false };
     match name {
-        "compile" => Some(none),
-        "reparse" => Some(Steps { syntax: true, text: true, ..none }),
-        "print" => Some(Steps { print: true, ..none }),
+        "compile" => Some(Steps::NONE),
+        "reparse" => Some(Steps { syntax: true, text: true, ..Steps::NONE }),
+        "print" => Some(Steps { print: true, ..Steps::NONE }),
+        "passes" => Some(Steps { passes: true, ..Steps::NONE }),
         "all" => Some(Steps::ALL),
         _ => None,
     }

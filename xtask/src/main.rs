@@ -18,7 +18,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
                        check the programs of a p4c checkout and compare with its reference outputs
   conformance-stf --suite DIR [NAME]
                        elaborate, print and run the programs of a p4c checkout with its packet tests
-  generate [--programs N] [--seed S] [--jobs J] [--check compile|reparse|print|all] [--packets N] [--size N]
+  generate [--programs N] [--seed S] [--jobs J] [--check compile|reparse|print|passes|all] [--packets N] [--size N]
            [--portable] [--coverage] [--print] [--no-shrink]
                        random programs: each compiles, prints, is read again, and does the same
 ";

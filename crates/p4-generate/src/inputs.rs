@@ -119,7 +119,7 @@ fn other_writes(program: &Program, pool: &mut Pool, rng: &mut Rng) -> Vec<Write>
     for session in 1..=3 {
         let port = rng.chance(3, 4).then(|| rng.below(8) as u32);
         let group = rng.chance(1, 4).then(|| 1 + rng.below(3) as u32);
-        writes.push(Write::Session(session, Session { port, group }));
+        writes.push(Write::Session(session, Session { port, group, ..Session::default() }));
     }
     for instance in &program.instances {
         let name = instance.control_plane_name.to_string();

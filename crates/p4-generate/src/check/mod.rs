@@ -2,9 +2,10 @@
 //!
 //! It compiles, and the verifier finds nothing. Its tree, printed, is the same program. Its IR, written as text and
 //! read, is the same. It can be printed as P4-16; what is printed shows the control plane the same and does the same
-//! with the same packets.
+//! with the same packets. Behind every lowering pass it still does.
 
 mod compile;
+mod passes;
 mod run;
 mod surface;
 
@@ -25,11 +26,15 @@ pub struct Steps {
     pub text: bool,
     /// Print as P4-16, compile, compare, run both.
     pub print: bool,
+    /// Lower, run both.
+    pub passes: bool,
 }
 
 impl Steps {
     /// All of them.
-    pub const ALL: Steps = Steps { syntax: true, text: true, print: true };
+    pub const ALL: Steps = Steps { syntax: true, text: true, print: true, passes: true };
+    /// Compile, verify and run only.
+    pub const NONE: Steps = Steps { syntax: false, text: false, print: false, passes: false };
 }
 
 /// What is wrong with a program: a bug of ours.
@@ -60,6 +65,8 @@ pub enum Step {
     Print,
     /// The printed program does something else.
     PrintedRun,
+    /// A lowering pass changes what the program does.
+    Pass,
     /// Something panicked.
     Panic,
 }
@@ -118,6 +125,9 @@ fn check_steps(
     }
     if steps.print {
         check_print(&bare, inputs, &outcome)?;
+    }
+    if steps.passes {
+        passes::check_passes(&bare, inputs, &outcome)?;
     }
     Ok(Passed { outcome })
 }

@@ -1,0 +1,41 @@
+//! Every lowering pass keeps the meaning of a program.
+
+use super::{Finding, Outcome, Step, finding, first_line, run};
+use crate::inputs::Inputs;
+use ir::Program;
+use std::sync::Arc;
+
+/// Lowers `program` and runs it as `outcome` tells that the program ran. Only where that differs, the result of
+/// each pass is run, to name the one that breaks it. A program that is refused as too large is let go.
+pub(super) fn check_passes(program: &Program, inputs: &Inputs, outcome: &Outcome) -> Result<(), Finding> {
+    let Ok(lowered) = ir_lower::lower(program) else { return Ok(()) };
+    if same(lowered, inputs, outcome).is_ok() {
+        return Ok(());
+    }
+    let mut broken = None;
+    let _ = ir_lower::lower_until(program, &mut |pass, _, made| {
+        if broken.is_none()
+            && let Err((summary, details)) = same(made.clone(), inputs, outcome)
+        {
+            let before = format!("{}: {summary}", pass.name);
+            broken = Some(finding(Step::Pass, before, format!("{details}\n{}", ir::text::write(made))));
+        }
+    });
+    Err(broken.unwrap_or_else(|| finding(Step::Pass, "differs at the end, but behind no pass", "")))
+}
+
+/// Well formed, and does what `outcome` tells; else a summary and details.
+fn same(program: Program, inputs: &Inputs, outcome: &Outcome) -> Result<(), (String, String)> {
+    if let Err(errors) = ir::verify::verify(&program) {
+        let first = errors.first().map(|e| e.message.clone()).unwrap_or_default();
+        return Err((format!("the verifier: {first}"), format!("{errors:#?}")));
+    }
+    let other = run(&Arc::new(program), inputs).map_err(|why| (first_line(&why), why.clone()))?;
+    if outcome.ran_out() || other.ran_out() {
+        return Ok(());
+    }
+    match outcome.difference(&other) {
+        None => Ok(()),
+        Some(difference) => Err(("does something else".to_string(), difference)),
+    }
+}
