@@ -19,6 +19,7 @@ enum Command {
     Check(command::check::Args),
     Analyze(command::analyze::Args),
     Run(command::run::Args),
+    Ir(command::ir::Args),
     P4info(command::p4info::Args),
     Split(command::split::Args),
     ProveSplit(command::prove_split::Args),
@@ -30,6 +31,7 @@ enum Command {
 fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Check(args) => command::check::run(&args),
+        Command::Ir(args) => command::ir::run(&args),
         Command::P4info(args) => command::p4info::run(&args),
         Command::Analyze(args) => command::analyze::run(&args),
         Command::Run(args) => command::run::run(&args),

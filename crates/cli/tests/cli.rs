@@ -170,3 +170,20 @@ fn explain_knows_its_codes() {
     let unknown = p4rack(&["explain", "P4R9999"]);
     assert_eq!(unknown.status.code(), Some(1));
 }
+
+#[test]
+fn ir_prints_a_program_behind_a_pass_and_lowered() {
+    let passes = stdout(&p4rack(&["ir", "--list-passes"]));
+    assert!(passes.lines().next().is_some_and(|line| line.starts_with("hoist-effects ")), "{passes}");
+    let slice = "examples/slice/slice.p4";
+    let after = stdout(&p4rack(&["ir", slice, "--print-after", "expand-emits"]));
+    assert!(
+        after.starts_with("# behind expand-emits") && after.contains("$emit(packet, hdr.ipv4);"),
+        "{after}"
+    );
+    let lowered = p4rack(&["ir", slice, "--lowered"]);
+    assert!(lowered.status.success() && stdout(&lowered).starts_with("arch v1model"));
+    let unknown = p4rack(&["ir", slice, "--print-after", "lower-everything"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(stderr(&unknown).contains("no pass is named `lower-everything`"));
+}

@@ -16,6 +16,7 @@ mod expand_loops;
 mod expand_stack_ends;
 mod expand_structs;
 mod flatten_blocks;
+mod fold_constants;
 mod hoist_effects;
 mod hoist_keys;
 mod hoist_locals;
@@ -28,11 +29,13 @@ mod make;
 mod order;
 pub mod pipeline;
 mod places;
+mod remove_unused;
 mod split_structs;
 mod substitute;
 #[cfg(test)]
 mod testing;
 mod units;
+mod verify_lowered;
 mod walk;
 
 pub use bind_action_arguments::bind_action_arguments;
@@ -44,6 +47,7 @@ pub use expand_loops::expand_loops;
 pub use expand_stack_ends::expand_stack_ends;
 pub use expand_structs::expand_structs;
 pub use flatten_blocks::flatten_blocks;
+pub use fold_constants::fold_constants;
 pub use hoist_effects::hoist_effects;
 pub use hoist_keys::hoist_keys;
 pub use hoist_locals::hoist_locals;
@@ -52,7 +56,9 @@ pub use inline_controls::inline_controls;
 pub use inline_functions::inline_functions;
 pub use inline_parsers::inline_parsers;
 pub use pipeline::{PASSES, Pass, lower, lower_until};
+pub use remove_unused::remove_unused;
 pub use split_structs::split_structs;
+pub use verify_lowered::verify_lowered;
 
 /// Whether a pass changed anything.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

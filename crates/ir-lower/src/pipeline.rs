@@ -48,7 +48,9 @@ pub const PASSES: &[Pass] = &[
     pass("expand-emits", "the deparser emits headers one by one", &[], "emitted are headers", crate::expand_emits),
     pass("hoist-locals", "variables are declared beside bodies", &[], "no declaration in a body", crate::hoist_locals),
     pass("split-structs", "local structs become variables for their parts", &["expand-structs", "hoist-locals"], "locals are scalars, headers, stacks", crate::split_structs),
+    pass("fold-constants", "what is known is computed, branches never taken go", &["hoist-effects"], "no operator on constants alone", crate::fold_constants),
     pass("flatten-blocks", "blocks that say nothing are taken apart", &["hoist-locals", "hoist-keys"], "nested blocks have annotations", crate::flatten_blocks),
+    pass("remove-unused", "what nothing mentions goes", &["inline-actions", "bind-action-arguments"], "every action is in a table's list", crate::remove_unused),
 ];
 
 /// The lowered form of an elaborated program; what is refused is too large when everything is inlined, or has one
@@ -68,6 +70,11 @@ pub fn lower_until(
         let changed = (pass.run)(&mut program);
         verify(pass, &program);
         after(pass, changed, &program);
+    }
+    if cfg!(debug_assertions)
+        && let Err(errors) = crate::verify_lowered(&program)
+    {
+        panic!("the lowered program is not lowered: {errors:#?}");
     }
     Ok(program)
 }

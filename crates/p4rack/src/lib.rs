@@ -10,6 +10,7 @@ pub mod entries;
 pub mod files;
 pub mod functions;
 pub mod idle;
+pub mod lowering;
 pub mod p4info;
 pub mod proof;
 pub mod rack;

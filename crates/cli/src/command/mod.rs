@@ -3,6 +3,7 @@
 pub mod analyze;
 pub mod check;
 pub mod explain;
+pub mod ir;
 pub mod p4info;
 pub mod prove_split;
 pub mod run;

@@ -1,0 +1,59 @@
+//! `p4rack ir`
+
+use super::Preprocessor;
+use crate::output;
+use base_diag::SourceMap;
+use p4rack::lowering::{Form, NoText, passes, text};
+use p4rack::{Disk, Until, compile};
+use std::process::ExitCode;
+
+/// Print a program's intermediate form: elaborated, behind a pass, or lowered
+#[derive(clap::Args)]
+pub struct Args {
+    /// A P4-16 program
+    #[arg(required_unless_present = "list_passes")]
+    program: Option<String>,
+    #[command(flatten)]
+    preprocessor: Preprocessor,
+    /// Behind this pass; may be given several times
+    #[arg(long, value_name = "PASS", conflicts_with = "lowered")]
+    print_after: Vec<String>,
+    /// Behind all passes
+    #[arg(long)]
+    lowered: bool,
+    /// Name all passes in their order
+    #[arg(long)]
+    list_passes: bool,
+}
+
+/// Exit status 1 if the program has an error, 2 if a pass is not known.
+pub fn run(args: &Args) -> ExitCode {
+    if args.list_passes {
+        print!("{}", passes());
+        return ExitCode::SUCCESS;
+    }
+    let Some(program) = &args.program else { return ExitCode::from(2) };
+    let mut map = SourceMap::new();
+    let compiled = compile(program, &Disk, &args.preprocessor.options(), Until::Elaborated, &mut map);
+    output::diagnostics_text(&compiled.diagnostics, &map);
+    let Some(program) = compiled.program else { return ExitCode::FAILURE };
+    let form = match (&args.print_after, args.lowered) {
+        (names, _) if !names.is_empty() => Form::After(names.clone()),
+        (_, true) => Form::Lowered,
+        _ => Form::Elaborated,
+    };
+    match text(&program, &form) {
+        Ok(text) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(NoText::UnknownPass(name)) => {
+            eprintln!("p4rack: no pass is named `{name}`; the passes are:\n{}", passes());
+            ExitCode::from(2)
+        }
+        Err(NoText::Refused(found)) => {
+            output::diagnostics_text(&found, &map);
+            ExitCode::FAILURE
+        }
+    }
+}
