@@ -217,6 +217,28 @@ mod tests {
     fn values_and_branches() {
         let body = "if (8w1 + 8w2 == 8w3 && c) { x = 8w1; } else { x = 8w2; } x = x & 8w255; x = x << 8w0;
             if (c || true) { x = x + 8w3; } for { } while (!true) step { } do { x = 8w4; }";
-        expect![[""]].assert_eq(&after(&control("local bool c;", "locals { var c; }", body), fold_constants));
+        expect![[r#"
+            control C(hdr, x) "C" {
+              vars {
+                inout headers_t hdr;
+                inout bit<8> x;
+                local bool c;
+              }
+              locals {
+                var c;
+              }
+              apply {
+                if (c) {
+                  x = 8w0x1;
+                } else {
+                  x = 8w0x2;
+                }
+                x = x;
+                x = x;
+                x = x + 8w0x3;
+              }
+            }
+        "#]]
+        .assert_eq(&after(&control("local bool c;", "locals { var c; }", body), fold_constants));
     }
 }

@@ -275,7 +275,7 @@ fn each_use_of_hit(program: &mut Program) -> bool {
 
 fn retarget(program: &mut Program, to: StateRef) -> bool {
     let mut any = false;
-    for state in program.parsers.iter_mut().flat_map(|p| &mut p.states).filter(|s| s.name.contains("one_")) {
+    for state in program.parsers.iter_mut().flat_map(|p| &mut p.states).filter(|s| s.name == "items_done") {
         state.transition = Transition::Goto(to);
         any = true;
     }
