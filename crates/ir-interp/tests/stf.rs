@@ -22,6 +22,8 @@ tests! {
     multicast
     objects
     parser
+    psa_externs
+    psa_paths
     recirculate
     resubmit
     tables
