@@ -3,41 +3,53 @@
 //! Before: `packet.emit(hdr);`
 //! After:  `packet.emit(hdr.ethernet); packet.emit(hdr.tags[0]); packet.emit(hdr.tags[1]); packet.emit(hdr.u.v4);`
 //!
-//! Ensures: what is emitted is a header.
+//! Ensures: what is emitted is a header in its place.
 //! Why: each emit is one test of validity and one piece of bytes.
 
 use crate::expand_structs::{is_split, parts_of};
+use crate::places::is_place;
 use crate::units::each_unit;
 use crate::{Changed, make};
-use ir::{Expr, ExprKind, Program, Stmt, StmtKind, Type, visit};
+use ir::{Expr, ExprKind, Program, Stmt, StmtKind, Type, Var, visit};
 
 /// See the head of this file.
 pub fn expand_emits(program: &mut Program) -> Changed {
     let mut changed = false;
     each_unit(program, &mut |program, unit| {
-        for list in unit.lists_mut().1 {
-            changed |= expand(program, list);
+        let (vars, lists) = unit.lists_mut();
+        for list in lists {
+            changed |= expand(program, vars, list);
         }
     });
     Changed(changed)
 }
 
-fn expand(program: &Program, stmts: &mut Vec<Stmt>) -> bool {
+fn expand(program: &Program, vars: &mut Vec<Var>, stmts: &mut Vec<Stmt>) -> bool {
     let mut changed = false;
     for mut stmt in std::mem::take(stmts) {
-        visit::blocks_mut(&mut stmt, &mut |inner| changed |= expand(program, &mut inner.stmts));
+        visit::blocks_mut(&mut stmt, &mut |inner| changed |= expand(program, vars, &mut inner.stmts));
         match &stmt.kind {
-            StmtKind::Emit(packet, value) if !program.is_header(&value.ty) => {
+            StmtKind::Emit(packet, value) if !program.is_header(&value.ty) || !is_place(value) => {
                 changed = true;
                 let mut headers = vec![];
                 headers_of(program, value, &mut headers);
-                let emit = |header| Stmt { kind: StmtKind::Emit(*packet, header), span: stmt.span };
-                stmts.extend(headers.into_iter().map(emit));
+                for header in headers {
+                    let header = if is_place(&header) { header } else { keep(vars, header, stmts) };
+                    stmts.push(Stmt { kind: StmtKind::Emit(*packet, header), span: stmt.span });
+                }
             }
             _ => stmts.push(stmt),
         }
     }
     changed
+}
+
+/// A header that is made for the emit.
+fn keep(vars: &mut Vec<Var>, header: Expr, out: &mut Vec<Stmt>) -> Expr {
+    let span = header.span;
+    let var = make::local(vars, "emitted", header.ty.clone(), span);
+    out.push(make::declare(var, Some(header), span));
+    make::var(vars, var, span)
 }
 
 /// The headers of a value, in the order in which they are emitted.

@@ -3,7 +3,7 @@
 //! Before: `x = hdr.s.last.a;`
 //! After:  `index = hdr.s.lastIndex; verify(index < 2, error.StackOutOfBounds); x = hdr.s[index].a;`
 //!
-//! Requires `hoist-effects`, `inline-functions`. Ensures: `next` stands only in `extract(stack.next)` and in
+//! Requires `hoist-effects`, `inline-functions`, `hoist-keys`. Ensures: `next` stands only in `extract(stack.next)` and in
 //! `extract(stack.next.member)`, which check and count themselves; no `last`. Indices are constants or variables.
 //! Why: a parser error is an effect, and expressions have none.
 

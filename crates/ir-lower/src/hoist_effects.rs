@@ -393,13 +393,9 @@ impl Hoist<'_> {
     /// The keys of a `select`; a lookahead may stay.
     fn transition(&mut self, transition: &mut Transition, out: &mut Vec<Stmt>) {
         let Transition::Select(select) = transition else { return };
-        let calls = |expr: &Expr| {
-            let mut found = false;
-            visit::subexprs(expr, &mut |e| {
-                found |= is_effect(&e.kind) && !matches!(e.kind, ExprKind::Lookahead(_))
-            });
-            found
-        };
+        let plain = |ty: &Type| matches!(ty, Type::Bit(_) | Type::Int(_) | Type::Bool);
+        let may_stay = |expr: &Expr| matches!(expr.kind, ExprKind::Lookahead(_)) && plain(&expr.ty);
+        let calls = |expr: &Expr| has_effect(expr) && !may_stay(expr);
         if select.exprs.iter().any(calls) {
             self.operands(select.exprs.iter_mut().collect(), out);
         }

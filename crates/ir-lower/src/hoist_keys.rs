@@ -4,7 +4,7 @@
 //! After:  `key = { key: exact; } ... key = hdr.h.a + 1; hit = t.apply().hit; if (hit) { ... }
 //!          ahead = packet.lookahead<bit<8>>(); transition select(ahead) { ... }`
 //!
-//! Requires `hoist-effects`, `expand-stack-ends`, `expand-structs`. Ensures: keys are scalar places with constant indices, or
+//! Requires `hoist-effects`, `expand-structs`. Ensures: keys are scalar places with constant indices, or
 //! constants; control-plane names stay. `hit` is the whole value of an assignment; there is no `miss`.
 //! Why: a lookup reads its key and does not compute it.
 

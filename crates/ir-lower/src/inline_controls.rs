@@ -10,12 +10,13 @@
 //! Why: a stage is one piece of code with one list of tables.
 
 use crate::bind::{Bound, Caller, Target};
+use crate::places::Place;
 use crate::substitute::{Substitution, declared_in};
 use crate::units::{free_name, hollow_control};
 use crate::{Changed, make, walk};
 use ir::{
     Action, ActionId, Callee, Control, ControlId, Expr, Owner, Program, StageKind, Stmt, StmtKind, TableId,
-    visit,
+    Var, VarId, visit,
 };
 use std::collections::BTreeSet;
 
@@ -63,10 +64,66 @@ fn flatten(program: &mut Program, root: ControlId, control: &mut Control) {
         let Some(next) = found.iter().map(|(id, _)| *id).max() else { return };
         let sites: Vec<_> = found.into_iter().filter(|(id, _)| *id == next).map(|(_, args)| args).collect();
         let Some(inner) = program.controls.get(next.index()).cloned() else { return };
+        if !inner.tables.is_empty() {
+            show_to_actions(program, control, &sites);
+        }
         let mut part = Part::new(program, control, &inner, next, &sites);
         part.take_over(program, root, control, &inner);
         let stmts = std::mem::take(&mut control.body.stmts);
         control.body.stmts = part.inline(program, control, &inner, next, stmts);
+    }
+}
+
+/// Variables of the body that are arguments are declared beside it: actions may come to use them.
+fn show_to_actions(program: &Program, control: &mut Control, sites: &[Vec<Option<Expr>>]) {
+    let roots = sites.iter().flatten().flatten().filter_map(Place::of).map(|place| place.var);
+    let inside: BTreeSet<VarId> = declared_in(&control.body.stmts).into_iter().collect();
+    let shown: BTreeSet<VarId> = roots.filter(|var| inside.contains(var)).collect();
+    if !shown.is_empty() {
+        let (vars, locals) = (&mut control.vars, &mut control.locals);
+        move_declarations(program, vars, locals, &shown, &mut control.body.stmts);
+    }
+}
+
+fn move_declarations(
+    program: &Program,
+    vars: &mut Vec<Var>,
+    locals: &mut Vec<Stmt>,
+    shown: &BTreeSet<VarId>,
+    stmts: &mut Vec<Stmt>,
+) {
+    for mut stmt in std::mem::take(stmts) {
+        visit::blocks_mut(&mut stmt, &mut |block| {
+            move_declarations(program, vars, locals, shown, &mut block.stmts);
+        });
+        if let StmtKind::For { init, .. } = &mut stmt.kind {
+            let declares = |s: &Stmt| matches!(s.kind, StmtKind::Declare(var, _) if shown.contains(&var));
+            if init.iter().any(declares) {
+                let mut first = std::mem::take(init);
+                move_declarations(program, vars, locals, shown, &mut first);
+                stmts.append(&mut first);
+            }
+        }
+        match stmt.kind {
+            StmtKind::Declare(var, init) if shown.contains(&var) => {
+                locals.push(make::declare(var, None, stmt.span));
+                let place = make::var(vars, var, stmt.span);
+                match init {
+                    Some(init) => stmts.push(make::assign(place, init, stmt.span)),
+                    None => make::zero_place(program, vars, &place, stmts),
+                }
+            }
+            StmtKind::ForIn { var, range, mut body } if shown.contains(&var) => {
+                // The loop has a variable of its own and gives its value on.
+                vars.push(vars[var.index()].clone());
+                let own = VarId::from(vars.len() - 1);
+                locals.push(make::declare(var, None, stmt.span));
+                let (to, from) = (make::var(vars, var, stmt.span), make::var(vars, own, stmt.span));
+                body.stmts.insert(0, make::assign(to, from, stmt.span));
+                stmts.push(Stmt { kind: StmtKind::ForIn { var: own, range, body }, span: stmt.span });
+            }
+            kind => stmts.push(Stmt { kind, span: stmt.span }),
+        }
     }
 }
 
@@ -443,5 +500,46 @@ mod tests {
             }
         "#]]
         .assert_eq(&after(&before, inline_controls));
+    }
+
+    #[test]
+    fn an_argument_that_the_body_declares() {
+        let body = "{ var y; control I(y); }";
+        let before = INNER.to_string() + &control("local bit<8> y;", "", body);
+        expect![[r#"
+            control C(hdr, x) "C" {
+              vars {
+                inout headers_t hdr;
+                inout bit<8> x;
+                local bit<8> y;
+                local bit<8> n;
+                param bit<8> d;
+              }
+              locals {
+                var y;
+                var n;
+              }
+              action i_a(d) "C.i.a" {
+                y = d;
+              }
+              table i_t "C.i.t" {
+                key {
+                  y: exact "v";
+                }
+                actions {
+                  i_a();
+                }
+                default i_a(8w0x1);
+              }
+              apply {
+                {
+                  y = 8w0x0;
+                  n = n + 8w0x1;
+                  apply i_t;
+                  y = n;
+                }
+              }
+            }
+        "#]].assert_eq(&after(&before, inline_controls));
     }
 }
