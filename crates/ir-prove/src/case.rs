@@ -84,7 +84,8 @@ impl Case {
             self.distribute(&mut devices, entry)?;
         }
         let origin = self.placement.origin.0 as usize;
-        Ok(Network::new(devices, self.links(), origin, recorder))
+        let prefix = self.parts.iter().flatten().map(|p| p.linkage.prefix.as_str()).max().unwrap_or_default();
+        Ok(Network::new(devices, self.links(), origin, recorder, prefix))
     }
 
     fn device(

@@ -18,6 +18,9 @@ pub struct Mutant {
     pub parts: Vec<Option<Part>>,
 }
 
+/// The runtime's name for something.
+type Own<'o> = &'o dyn Fn(&str) -> String;
+
 /// All mutants of a split.
 ///
 /// - *live value dropped*: a value is not put into the hand-over;
@@ -26,8 +29,6 @@ pub struct Mutant {
 /// - *header lost*: a header is not sent;
 /// - *effect done twice*: a state object is used twice;
 /// - *wrong port*: a hand-over leaves by another port.
-///
-/// The packet's length is left alone: it travels always, also where nothing reads it.
 pub fn mutants(parts: &[Option<Part>]) -> Vec<Mutant> {
     let mut all = vec![];
     for (device, part) in parts.iter().enumerate() {
@@ -36,7 +37,8 @@ pub fn mutants(parts: &[Option<Part>]) -> Vec<Mutant> {
             let broken = Part { program: Arc::new(program), linkage: part.linkage.clone() };
             all.push(with_part(parts, device, format!("device {device}: {name}"), broken));
         };
-        for (control, action, at) in saves(&part.program) {
+        let own = |name: &str| format!("{}_{name}", part.linkage.prefix);
+        for (control, action, at) in saves(&part.program, &own) {
             let name = describe(&part.program, control, action, at);
             add(
                 format!("live value dropped: {name}"),
@@ -46,11 +48,11 @@ pub fn mutants(parts: &[Option<Part>]) -> Vec<Mutant> {
             );
             add(format!("bit flipped: {name}"), edited(part, control, action, |stmts| flip(&mut stmts[at])));
         }
-        for (control, action, at) in regions_sent(&part.program) {
+        for (control, action, at) in regions_sent(&part.program, &own) {
             let name = describe(&part.program, control, action, at);
             add(format!("wrong region: {name}"), edited(part, control, action, |stmts| flip(&mut stmts[at])));
         }
-        for (control, action, at) in headers_sent(&part.program) {
+        for (control, action, at) in headers_sent(&part.program, &own) {
             let name = describe(&part.program, control, action, at);
             let without = edited(part, control, action, |stmts| {
                 stmts.remove(at);
@@ -58,14 +60,14 @@ pub fn mutants(parts: &[Option<Part>]) -> Vec<Mutant> {
             add(format!("header lost: {name}"), without);
         }
         for control in 0..part.program.controls.len() {
-            for n in 0..count_gotos(&part.program, control) {
+            for n in 0..count_gotos(&part.program, control, &own) {
                 let mut program = Program::clone(&part.program);
-                let target = misdirect(&mut program, control, n);
+                let target = misdirect(&mut program, control, n, &own);
                 add(format!("wrong region: control {control}, number {n}, was {target}"), program);
             }
-            for n in 0..count_effects(&part.program, control) {
+            for n in 0..count_effects(&part.program, control, &own) {
                 let mut program = Program::clone(&part.program);
-                double(&mut program, control, n);
+                double(&mut program, control, n, &own);
                 add(format!("effect done twice: control {control}, number {n}"), program);
             }
         }
@@ -93,21 +95,23 @@ fn edited(part: &Part, control: usize, action: usize, edit: impl FnOnce(&mut Vec
 }
 
 /// Assignments of live values in `p4rack_save_*` actions: control, action, position.
-fn saves(program: &Program) -> Vec<(usize, usize, usize)> {
+fn saves(program: &Program, own: Own) -> Vec<(usize, usize, usize)> {
+    let (save, leaving) = (own("save_"), own("leaving"));
     assignments(program, |action, field| {
-        action.name.starts_with("p4rack_save_")
-            && !["packet_length", "padding", "p4rack_leaving"].contains(&field)
+        action.name.starts_with(&save) && field != "padding" && field != leaving
     })
 }
 
 /// Where `p4rack_send` names the region.
-fn regions_sent(program: &Program) -> Vec<(usize, usize, usize)> {
-    assignments(program, |action, field| action.name == "p4rack_send" && field == "region")
+fn regions_sent(program: &Program, own: Own) -> Vec<(usize, usize, usize)> {
+    let send = own("send");
+    assignments(program, |action, field| action.name == send && field == "region")
 }
 
 /// Where `p4rack_send` copies the headers to send.
-fn headers_sent(program: &Program) -> Vec<(usize, usize, usize)> {
-    assignments(program, |action, field| action.name == "p4rack_send" && field.starts_with("p4rack_sent_"))
+fn headers_sent(program: &Program, own: Own) -> Vec<(usize, usize, usize)> {
+    let (send, sent) = (own("send"), own("sent_"));
+    assignments(program, |action, field| action.name == send && field.starts_with(&sent))
 }
 
 fn assignments(program: &Program, wanted: impl Fn(&Action, &str) -> bool) -> Vec<(usize, usize, usize)> {
@@ -157,14 +161,15 @@ fn zero(width: u32) -> Expr {
 }
 
 /// Assignments to the metadata field `p4rack_region` that name a section on another device.
-fn is_goto(program: &Program, leaving: &[Bits], stmt: &Stmt) -> bool {
+fn is_goto(program: &Program, leaving: &[Bits], stmt: &Stmt, own: Own) -> bool {
     let StmtKind::Assign(place, value) = &stmt.kind else { return false };
     let ExprKind::Const(Const::Bits(target)) = &value.kind else { return false };
-    field_name(program, place) == Some("p4rack_region") && leaving.contains(target)
+    field_name(program, place) == Some(&own("region")) && leaving.contains(target)
 }
 
 /// The sections that a control saves live values for: `if (region == k) { p4rack_save_..(); }`.
-fn leaving(control: &Control) -> Vec<Bits> {
+fn leaving(control: &Control, own: Own) -> Vec<Bits> {
+    let save = own("save_");
     let mut found = vec![];
     visit::stmts(&control.body, &mut |stmt| {
         let StmtKind::If(cond, yes, _) = &stmt.kind else { return };
@@ -172,7 +177,7 @@ fn leaving(control: &Control) -> Vec<Bits> {
         let ExprKind::Const(Const::Bits(region)) = &value.kind else { return };
         let saves = yes.stmts.iter().any(|s| match &s.kind {
             StmtKind::Call(Call { callee: Callee::Action(action), .. }) => {
-                control.actions[action.index()].name.starts_with("p4rack_save_")
+                control.actions[action.index()].name.starts_with(&save)
             }
             _ => false,
         });
@@ -181,22 +186,22 @@ fn leaving(control: &Control) -> Vec<Bits> {
     found
 }
 
-fn count_gotos(program: &Program, control: usize) -> usize {
+fn count_gotos(program: &Program, control: usize, own: Own) -> usize {
     let control = &program.controls[control];
-    let leaving = leaving(control);
+    let leaving = leaving(control, own);
     let mut count = 0;
-    visit::stmts(&control.body, &mut |stmt| count += usize::from(is_goto(program, &leaving, stmt)));
+    visit::stmts(&control.body, &mut |stmt| count += usize::from(is_goto(program, &leaving, stmt, own)));
     count
 }
 
 /// Makes the `n`-th `Goto` name section 0, which no cut leads to; gives what it named.
-fn misdirect(program: &mut Program, control: usize, n: usize) -> String {
+fn misdirect(program: &mut Program, control: usize, n: usize, own: Own) -> String {
     let source = program.clone();
-    let leaving = leaving(&source.controls[control]);
+    let leaving = leaving(&source.controls[control], own);
     let mut at = 0;
     let mut was = String::new();
     visit::stmts_mut(&mut program.controls[control].body, &mut |stmt| {
-        if !is_goto(&source, &leaving, stmt) {
+        if !is_goto(&source, &leaving, stmt, own) {
             return;
         }
         if at == n
@@ -236,7 +241,7 @@ fn is_effect(program: &Program, control: usize, stmt: &Stmt) -> bool {
     }
 }
 
-fn is_runtime(program: &Program, control: usize, stmt: &Stmt) -> bool {
+fn is_runtime(program: &Program, control: usize, stmt: &Stmt, own: Own) -> bool {
     let name = match &stmt.kind {
         StmtKind::Call(call) => match call.callee {
             Callee::Method(instance, _) => &program.instance(instance).name,
@@ -245,22 +250,22 @@ fn is_runtime(program: &Program, control: usize, stmt: &Stmt) -> bool {
         StmtKind::Apply(table) => &program.controls[control].tables[table.index()].name,
         _ => return false,
     };
-    name.starts_with("p4rack_")
+    name.starts_with(&own(""))
 }
 
-fn count_effects(program: &Program, control: usize) -> usize {
+fn count_effects(program: &Program, control: usize, own: Own) -> usize {
     let mut count = 0;
     visit::stmts(&program.controls[control].body, &mut |stmt| {
-        count += usize::from(is_effect(program, control, stmt) && !is_runtime(program, control, stmt));
+        count += usize::from(is_effect(program, control, stmt) && !is_runtime(program, control, stmt, own));
     });
     count
 }
 
-fn double(program: &mut Program, control: usize, n: usize) {
+fn double(program: &mut Program, control: usize, n: usize, own: Own) {
     let source = program.clone();
     let mut at = 0;
     visit::stmts_mut(&mut program.controls[control].body, &mut |stmt| {
-        if !is_effect(&source, control, stmt) || is_runtime(&source, control, stmt) {
+        if !is_effect(&source, control, stmt) || is_runtime(&source, control, stmt, own) {
             return;
         }
         if at == n {

@@ -63,13 +63,22 @@ pub struct Network {
     /// The last arrival at each end, and the last recirculation of each device: order is kept.
     last: BTreeMap<(usize, Option<Port>), Time>,
     records: Vec<Record>,
+    /// What the names of the runtime's own objects begin with.
+    prefix: String,
     /// For each state object, the transactions that touched it, in order.
     pub accesses: BTreeMap<Name, Vec<Transaction>>,
 }
 
 impl Network {
-    /// A network at rest. `recorder` is the one the devices were given.
-    pub fn new(devices: Vec<Option<Switch>>, links: Links, origin: usize, recorder: Recorder) -> Network {
+    /// A network at rest. `recorder` is the one the devices were given; names of the runtime's own objects begin with
+    /// `prefix`.
+    pub fn new(
+        devices: Vec<Option<Switch>>,
+        links: Links,
+        origin: usize,
+        recorder: Recorder,
+        prefix: &str,
+    ) -> Network {
         Network {
             devices,
             links,
@@ -80,6 +89,7 @@ impl Network {
             jitter: None,
             last: BTreeMap::new(),
             records: vec![],
+            prefix: format!("{prefix}_"),
             accesses: BTreeMap::new(),
         }
     }
@@ -207,7 +217,7 @@ impl Network {
     fn note(&mut self, device: usize, transaction: Transaction) {
         let Some(switch) = self.devices[device].as_mut() else { return };
         for access in switch.take_accesses() {
-            if is_runtime(&access.object) {
+            if self.is_runtime(&access.object) {
                 continue;
             }
             let users = self.accesses.entry(access.object).or_default();
@@ -215,6 +225,11 @@ impl Network {
                 users.push(transaction);
             }
         }
+    }
+
+    /// True for the objects that the splitter adds.
+    fn is_runtime(&self, name: &str) -> bool {
+        self.prefix.len() > 1 && name.rsplit('.').next().is_some_and(|last| last.starts_with(&self.prefix))
     }
 
     /// What ran since the last time.
@@ -229,7 +244,7 @@ impl Network {
         for (index, switch) in self.devices.iter().enumerate() {
             let Some(switch) = switch else { continue };
             for (name, value) in switch.state() {
-                if is_runtime(&name) {
+                if self.is_runtime(&name) {
                     continue;
                 }
                 let key = if all.contains_key(&name) { format!("{name}@{index}") } else { name };
@@ -246,10 +261,6 @@ fn is_read_at_egress(source: &Source) -> bool {
     matches!(source, EgressTimestamp | EnqueueTimestamp | EnqueueDepth | DequeueTimedelta | DequeueDepth)
 }
 
-/// True for the objects that the splitter adds.
-fn is_runtime(name: &str) -> bool {
-    name.rsplit('.').next().is_some_and(|last| last.starts_with("p4rack_"))
-}
 
 /// The network did not come to rest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

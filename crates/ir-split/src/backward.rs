@@ -2,7 +2,8 @@
 
 use crate::facts::Facts;
 use crate::flow::Flow;
-use crate::place::{Covered, Leaf, LeafSet, RoleKey};
+use crate::leaf_set::LeafSet;
+use crate::place::{Covered, Leaf, RoleKey};
 use crate::section::{Code, SectionId};
 use crate::v1model::{self, Effect};
 use ir::{
@@ -16,8 +17,8 @@ use std::collections::BTreeMap;
 pub struct Live {
     /// May be read before it is written.
     pub live: LeafSet,
-    /// Header fields that may be read before they are written *although their header may be invalid here*: a
-    /// hand-over sends valid headers only, so these would be lost.
+    /// Fields of the packet's headers that may be read before they are written *although their header may be
+    /// invalid here*: a hand-over sends valid headers only, so these travel as values.
     pub hidden: LeafSet,
 }
 
@@ -104,7 +105,12 @@ impl Flow<'_> {
             StmtKind::Call(call) => self.call_backward(control, call, facts, live),
             StmtKind::Apply(table) => self.table_backward(control, *table, facts, live),
             // A header that becomes valid has zero in its fields, on either side of a cut.
-            StmtKind::SetValid(..) => live,
+            StmtKind::SetValid(place, _) => {
+                if self.places.header_of(control, place).is_some() {
+                    self.validities(control, place).into_iter().for_each(|leaf| live.kill(leaf));
+                }
+                self.indices(control, place, facts, live)
+            }
             StmtKind::If(cond, yes, no) => {
                 let after = self.expr_forward(control, cond, facts.clone());
                 let taken = self.assume(control, cond, true, after.clone());
@@ -211,7 +217,7 @@ impl Flow<'_> {
                 }
             }
             Callee::Method(instance, _) if self.is_frame_extern(*instance) => {
-                live = self.frame_extern_backward(live);
+                live = self.frame_extern_backward(facts, live);
             }
             _ => {}
         }
@@ -242,11 +248,11 @@ impl Flow<'_> {
     }
 
     /// The packet is deparsed and parsed again: its headers come from its bytes, metadata stays.
-    fn frame_extern_backward(&self, mut live: Live) -> Live {
+    fn frame_extern_backward(&self, facts: &Facts, mut live: Live) -> Live {
         for leaf in self.places.all_of(RoleKey::Headers) {
             live.kill(leaf);
         }
-        live.live.union(&self.deparser_reads);
+        live.union(&self.deparser_reads(facts));
         live.live.union(&self.parser_reads);
         live
     }
@@ -282,8 +288,13 @@ impl Flow<'_> {
             | ExprKind::InvalidHeader
             | ExprKind::Lookahead(_)
             | ExprKind::PacketLength(_) => live,
-            ExprKind::IsValid(_) => live,
-            ExprKind::Var(_) | ExprKind::Field(..) => match self.places.covered(control, expr) {
+            ExprKind::IsValid(header) => {
+                self.validities(control, header).into_iter().for_each(|leaf| {
+                    live.live.insert(leaf);
+                });
+                self.indices(control, header, facts, live)
+            }
+            ExprKind::Var(_) | ExprKind::Field(..) | ExprKind::Index(..) => match self.places.covered(control, expr) {
                 Covered::Whole(leaves) | Covered::Part(leaves) => {
                     for leaf in leaves {
                         self.read_leaf(leaf, facts, &mut live);
@@ -292,10 +303,14 @@ impl Flow<'_> {
                 }
                 Covered::Nothing => match &expr.kind {
                     ExprKind::Field(base, _) => self.read(control, base, facts, live),
+                    ExprKind::Index(base, index) => {
+                        let live = self.read(control, base, facts, live);
+                        self.read(control, index, facts, live)
+                    }
                     _ => live,
                 },
             },
-            ExprKind::Index(base, index) | ExprKind::SlicePlus { base, start: index, .. } => {
+            ExprKind::SlicePlus { base, start: index, .. } => {
                 let live = self.read(control, base, facts, live);
                 self.read(control, index, facts, live)
             }
@@ -336,7 +351,7 @@ impl Flow<'_> {
 
     fn read_leaf(&self, leaf: Leaf, facts: &Facts, live: &mut Live) {
         live.live.insert(leaf);
-        if self.places.info(leaf).header.is_some_and(|h| !facts.is_valid(h)) {
+        if self.places.packet_header(leaf).is_some_and(|h| !facts.is_valid(h)) {
             live.hidden.insert(leaf);
         }
     }

@@ -1,8 +1,7 @@
 //! What cannot be cut exactly, refused with the place and the reason.
 
-use crate::backward::Live;
 use crate::check_shape::check_shape;
-use crate::flow::{AtSection, Flow, parser_of};
+use crate::flow::Flow;
 use crate::layout::{APP_BITS, NotCarried};
 use crate::mark::Mark;
 use crate::placement::{DeviceIndex, Placement};
@@ -11,7 +10,7 @@ use crate::state::Separated;
 use crate::v1model::{Effect, function_effect, is_table_object, object_effect};
 use base_diag::codes::split as codes;
 use base_diag::{Diagnostic, Span, did_you_mean};
-use ir::{Arch, Block, Callee, Expr, ExprKind, Program, Stmt, StmtKind, Type, TypeKind, visit};
+use ir::{Arch, Block, Callee, Expr, ExprKind, Program, Stmt, StmtKind, visit};
 
 /// What the splitter does not do yet, whatever the placement.
 pub fn check_program(program: &Program) -> Vec<Diagnostic> {
@@ -25,7 +24,6 @@ pub fn check_program(program: &Program) -> Vec<Diagnostic> {
             found.push(unsupported(Span::NONE, &format!("the program has no {stage}")));
         }
     }
-    check_headers(program, &mut found);
     found.extend(check_shape(program));
     for function in &program.functions {
         check_block(program, &function.body, false, &mut found);
@@ -48,73 +46,7 @@ pub fn check_program(program: &Program) -> Vec<Diagnostic> {
             }
         }
     }
-    for stage in ["verify_checksum", "compute_checksum"] {
-        let Some(id) = program.stage_control(stage) else { continue };
-        let control = program.control(id);
-        visit::stmts(&control.body, &mut |stmt| check_checksum_stmt(program, stmt, &mut found));
-        let locals = control.locals.iter().map(|l| l.span);
-        found.extend(locals.map(|span| unsupported(span, "a variable in a checksum block")));
-    }
-    if let Some((parser, _)) = parser_of(program) {
-        for state in &parser.states {
-            let block = Block { annotations: vec![], stmts: state.stmts.clone() };
-            visit::stmts(&block, &mut |stmt| {
-                if let StmtKind::Extract { varbit_bits: Some(_), .. } = stmt.kind {
-                    found.push(unsupported(stmt.span, "the header has a varbit field"));
-                }
-            });
-        }
-    }
     found
-}
-
-/// Checksum blocks run once, on entry and on exit: only calls that can be guarded may stand in them.
-fn check_checksum_stmt(program: &Program, stmt: &Stmt, found: &mut Vec<Diagnostic>) {
-    let guarded = match &stmt.kind {
-        StmtKind::Block(_) => true,
-        StmtKind::Call(call) => match call.callee {
-            Callee::ExternFunction(f) => {
-                function_effect(&program.extern_functions[f.index()]) == Effect::Conditional
-            }
-            _ => false,
-        },
-        _ => false,
-    };
-    if !guarded {
-        found.push(unsupported(stmt.span, "a checksum block does more than verify or update checksums"));
-    }
-}
-
-fn check_headers(program: &Program, found: &mut Vec<Diagnostic>) {
-    let role = |stage: &ir::Stage| stage.roles.iter().position(|r| *r == ir::Role::Headers);
-    let Some(id) = program.stage_control("ingress") else { return };
-    let Some(position) = program.stage("ingress").and_then(role) else { return };
-    let control = program.control(id);
-    let ty = control.vars[control.params[position].index()].ty.clone();
-    check_header_type(program, &ty, found);
-}
-
-fn check_header_type(program: &Program, ty: &Type, found: &mut Vec<Diagnostic>) {
-    for field in program.fields(ty) {
-        match &field.ty {
-            Type::Named(id) => {
-                let decl = program.type_decl(*id);
-                match &decl.kind {
-                    TypeKind::Struct(_) => check_header_type(program, &field.ty, found),
-                    TypeKind::Header(fields) if fields.iter().any(|f| matches!(f.ty, Type::Varbit(_))) => {
-                        found.push(unsupported(decl.span, "the header has a varbit field"));
-                    }
-                    TypeKind::Union(_) => found.push(unsupported(decl.span, "the packet has a header union")),
-                    _ => {}
-                }
-            }
-            Type::Stack(..) => {
-                let what = format!("`{}` is a header stack", field.name);
-                found.push(unsupported(Span::NONE, &what));
-            }
-            _ => {}
-        }
-    }
 }
 
 fn check_block(program: &Program, block: &Block, is_body: bool, found: &mut Vec<Diagnostic>) {
@@ -134,8 +66,10 @@ fn check_stmt(program: &Program, stmt: &Stmt, is_body: bool, found: &mut Vec<Dia
 }
 
 fn check_expr(program: &Program, expr: &Expr, found: &mut Vec<Diagnostic>) {
-    if let ExprKind::Call(call) = &expr.kind {
-        check_call(program, call, found);
+    match &expr.kind {
+        ExprKind::Call(call) => check_call(program, call, found),
+        ExprKind::LastIndex(_) => found.push(unsupported(expr.span, "`lastIndex` is read outside of the parser")),
+        _ => {}
     }
 }
 
@@ -240,37 +174,6 @@ pub fn check_state(
     separated.iter().map(report).collect()
 }
 
-/// Header fields that a hand-over would lose because their header may be invalid.
-pub fn check_hidden(flow: &Flow<'_>, sections: &Sections, at: &[AtSection]) -> Vec<Diagnostic> {
-    let mut found: Vec<Diagnostic> = vec![];
-    let mut seen = vec![];
-    for id in sections.resume_points() {
-        let Live { hidden, .. } = &at[id.0 as usize].live;
-        for leaf in hidden.iter() {
-            let stale =
-                flow.places.info(leaf).header.is_some_and(|h| at[id.0 as usize].facts.may_be_stale(h));
-            if !stale || seen.contains(&leaf) {
-                continue;
-            }
-            seen.push(leaf);
-            let info = flow.places.info(leaf);
-            let title = format!("`{}` may be read while invalid", info.name);
-            found.push(
-                Diagnostic::error(codes::HIDDEN_FIELD, title)
-                    .at(
-                        first_span(&sections.get(id).code),
-                        format!("the cut before `{}`", sections.get(id).name),
-                    )
-                    .note(
-                        "a hand-over carries valid headers only: the field would read as zero behind the cut",
-                    )
-                    .help(format!("read it only where `{}.isValid()` holds", parent(&info.name))),
-            );
-        }
-    }
-    found
-}
-
 /// Live values without a form in a header.
 pub fn check_carried(flow: &Flow<'_>, sections: &Sections, refused: &[NotCarried]) -> Vec<Diagnostic> {
     let report = |r: &NotCarried| {
@@ -282,10 +185,6 @@ pub fn check_carried(flow: &Flow<'_>, sections: &Sections, refused: &[NotCarried
             .help("turn it into a bit or a number before the cut")
     };
     refused.iter().map(report).collect()
-}
-
-fn parent(name: &str) -> &str {
-    name.rsplit_once('.').map_or(name, |(parent, _)| parent)
 }
 
 /// The place of the first statement of some code.

@@ -1,6 +1,7 @@
 //! What is known when control reaches a point: which headers are surely valid, which leaves may differ from zero.
 
-use crate::place::{HeaderIndex, Leaf, LeafSet};
+use crate::leaf_set::LeafSet;
+use crate::place::{HeaderIndex, Leaf};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 

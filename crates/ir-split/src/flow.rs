@@ -5,11 +5,12 @@
 
 use crate::backward::Live;
 use crate::facts::Facts;
-use crate::place::{Covered, HeaderIndex, Leaf, LeafSet, Places, RoleKey, Root};
+use crate::leaf_set::LeafSet;
+use crate::place::{Covered, HeaderIndex, Leaf, Places, RoleKey, Root};
 use crate::section::{Half, SectionId, SectionKind, Sections};
 use crate::v1model;
 use ir::{
-    Call, Callee, ControlId, Direction, Expr, ExprKind, InstanceId, Parser, Program, Stage, StageKind,
+    Block, Call, Callee, ControlId, Direction, Expr, ExprKind, InstanceId, Parser, Program, Stage, StageKind,
     StateRef, Stmt, StmtKind, Transition, VarId, visit,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,8 +26,6 @@ pub struct Flow<'a> {
     pub parser_writes: LeafSet,
     /// Metadata that the parser may read.
     pub parser_reads: LeafSet,
-    /// Header fields that the deparser may emit.
-    pub deparser_reads: LeafSet,
     /// Headers that the parser may leave invalid with something in their fields.
     stale_after_parser: BTreeSet<HeaderIndex>,
     parsed_before: Rc<BTreeMap<HeaderIndex, BTreeSet<HeaderIndex>>>,
@@ -49,18 +48,12 @@ impl<'a> Flow<'a> {
             places,
             parser_writes: LeafSet::default(),
             parser_reads: LeafSet::default(),
-            deparser_reads: LeafSet::default(),
             stale_after_parser: BTreeSet::new(),
             parsed_before: Rc::default(),
         };
         if let Some((parser, stage)) = parser_of(program) {
             let by_var = shared_of(parser, stage);
             flow.read_parser(parser, &by_var);
-        }
-        if let Some(id) = program.stage_control("deparser") {
-            let body = &program.control(id).body;
-            let live = flow.block_backward(id, body, &flow.start_facts(), Live::default());
-            flow.deparser_reads = live.live;
         }
         flow
     }
@@ -79,7 +72,11 @@ impl<'a> Flow<'a> {
     pub fn analyze(&self, sections: &Sections, ingress: ControlId, egress: ControlId) -> Vec<AtSection> {
         let control = |half| if half == Half::Ingress { ingress } else { egress };
         let mut facts: BTreeMap<SectionId, Facts> = BTreeMap::new();
-        let start = self.locals_forward(ingress, self.start_facts());
+        let mut start = self.start_facts();
+        if let Some(id) = self.program.stage_control("verify_checksum") {
+            start = self.whole_forward(id, start);
+        }
+        let start = self.locals_forward(ingress, start);
         facts.insert(sections.first(Half::Ingress), start);
         for (id, section) in sections.iter() {
             let Some(here) = facts.get(&id).cloned() else { continue };
@@ -136,14 +133,37 @@ impl<'a> Flow<'a> {
         live
     }
 
+    /// The facts behind a control as a whole.
+    fn whole_forward(&self, id: ControlId, facts: Facts) -> Facts {
+        let facts = self.locals_forward(id, facts);
+        self.block_forward(id, &self.program.control(id).body, facts)
+    }
+
+    /// What is live before a control as a whole.
+    fn whole_backward(&self, id: ControlId, facts: &Facts, live: Live) -> Live {
+        let control = self.program.control(id);
+        let stmts = control.locals.iter().chain(&control.body.stmts).cloned().collect();
+        self.block_backward(id, &Block { annotations: vec![], stmts }, facts, live)
+    }
+
+    /// What the deparser may read.
+    pub fn deparser_reads(&self, facts: &Facts) -> Live {
+        match self.program.stage_control("deparser") {
+            Some(id) => self.whole_backward(id, facts, Live::default()),
+            None => Live::default(),
+        }
+    }
+
     /// Behind egress come checksums, the deparser, and the port.
     fn at_exit(&self, facts: Option<&Facts>) -> Live {
         let facts = facts.cloned().unwrap_or_else(|| self.start_facts());
-        let mut live = Live::default();
-        live.live.union(&self.deparser_reads);
-        if let Some(id) = self.program.stage_control("compute_checksum") {
-            live = self.block_backward(id, &self.program.control(id).body, &facts, live);
-        }
+        let mut live = match self.program.stage_control("compute_checksum") {
+            Some(id) => {
+                let live = self.deparser_reads(&self.whole_forward(id, facts.clone()));
+                self.whole_backward(id, &facts, live)
+            }
+            None => self.deparser_reads(&facts),
+        };
         for leaf in self.standard(&v1model::read_after_egress()) {
             live.live.insert(leaf);
         }
@@ -168,18 +188,33 @@ impl<'a> Flow<'a> {
     /// Headers whose validity a write to `place` (which covers `leaves`) may change: all but a write to a field.
     pub fn headers_written_whole(
         &self,
-        control: ControlId,
         place: &Expr,
         leaves: &[Leaf],
     ) -> BTreeSet<HeaderIndex> {
-        let into_header = match &place.kind {
-            ExprKind::Field(base, _) => self.places.header_of(control, base).is_some(),
-            ExprKind::Slice { .. } | ExprKind::SlicePlus { .. } => true,
-            _ => false,
-        };
-        match into_header {
+        match self.is_in_header(place) {
             true => BTreeSet::new(),
             false => leaves.iter().filter_map(|&leaf| self.places.info(leaf).header).collect(),
+        }
+    }
+
+    /// True for a field of a header, or a part of one.
+    fn is_in_header(&self, place: &Expr) -> bool {
+        match &place.kind {
+            ExprKind::Field(base, _)
+            | ExprKind::Index(base, _)
+            | ExprKind::Slice { base, .. }
+            | ExprKind::SlicePlus { base, .. } => self.program.is_header(&base.ty) || self.is_in_header(base),
+            _ => false,
+        }
+    }
+
+    /// The validity of every header in a place that is not the packet's.
+    pub fn validities(&self, control: ControlId, place: &Expr) -> Vec<Leaf> {
+        match self.places.covered(control, place) {
+            Covered::Whole(leaves) | Covered::Part(leaves) => {
+                leaves.into_iter().filter(|&leaf| self.places.info(leaf).is_validity).collect()
+            }
+            Covered::Nothing => vec![],
         }
     }
 
@@ -250,7 +285,7 @@ impl<'a> Flow<'a> {
     fn extracted_by(&self, stmt: &Stmt, by_var: &BTreeMap<VarId, RoleKey>) -> Option<HeaderIndex> {
         let StmtKind::Extract { header, .. } = &stmt.kind else { return None };
         let (RoleKey::Headers, path) = path_of(header, by_var)? else { return None };
-        self.places.headers.iter().position(|h| h.path == path).map(|i| HeaderIndex(i as u32))
+        self.places.of_packet().find(|(_, h)| h.path == path).map(|(index, _)| index)
     }
 
     fn read_parser_stmt(&mut self, stmt: &Stmt, by_var: &BTreeMap<VarId, RoleKey>) {
@@ -286,8 +321,8 @@ impl<'a> Flow<'a> {
     fn parser_touches(&mut self, place: &Expr, by_var: &BTreeMap<VarId, RoleKey>) {
         let Some((RoleKey::Headers, path)) = path_of(place, by_var) else { return };
         let related = |h: &crate::place::HeaderInfo| h.path.starts_with(&path) || path.starts_with(&h.path);
-        let touched = self.places.headers.iter().enumerate().filter(|(_, h)| related(h));
-        self.stale_after_parser.extend(touched.map(|(i, _)| HeaderIndex(i as u32)));
+        let touched = self.places.of_packet().filter(|(_, h)| related(h));
+        self.stale_after_parser.extend(touched.map(|(index, _)| index));
     }
 
     fn parser_reads_of(&mut self, expr: &Expr, by_var: &BTreeMap<VarId, RoleKey>) {

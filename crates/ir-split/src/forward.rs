@@ -2,7 +2,7 @@
 
 use crate::facts::{Facts, meet_all};
 use crate::flow::Flow;
-use crate::place::Covered;
+use crate::place::{Covered, HeaderIndex};
 use crate::section::{Code, SectionId};
 use crate::v1model::{self, Effect};
 use ir::{
@@ -76,7 +76,7 @@ impl Flow<'_> {
             StmtKind::Assign(place, value) => self.assign_forward(control, place, value, &mut facts),
             StmtKind::AssignOp(_, place, _) => self.write_forward(control, place, &mut facts),
             StmtKind::SetValid(place, valid) => match self.places.header_of(control, place) {
-                Some(header) if *valid => facts.make_valid(header),
+                Some(header) if *valid => self.make_valid(header, &mut facts),
                 Some(header) => facts.make_invalid(header),
                 None => self.write_forward(control, place, &mut facts),
             },
@@ -200,8 +200,16 @@ impl Flow<'_> {
         };
         self.write_forward(control, place, facts);
         if let (true, Some(header)) = (source_valid, self.places.header_of(control, place)) {
-            facts.make_valid(header);
+            self.make_valid(header, facts);
         }
+    }
+
+    /// A header becomes valid: the other members of its union do not stay so.
+    fn make_valid(&self, header: HeaderIndex, facts: &mut Facts) {
+        let info = self.places.header(header);
+        info.validity.into_iter().for_each(|leaf| facts.write(leaf));
+        info.rivals.iter().for_each(|&rival| facts.make_invalid(rival));
+        facts.make_valid(header);
     }
 
     /// A write to a place: its leaves are written; what headers it covers whole may have become valid or not.
@@ -215,8 +223,9 @@ impl Flow<'_> {
                 facts.write_into(header);
             }
         }
-        for index in self.headers_written_whole(control, place, &leaves) {
+        for index in self.headers_written_whole(place, &leaves) {
             facts.forget(index);
+            self.places.header(index).rivals.iter().for_each(|&rival| facts.forget(rival));
         }
     }
 

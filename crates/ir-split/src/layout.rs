@@ -5,7 +5,7 @@
 //! the payload.
 
 use crate::flow::AtSection;
-use crate::place::{Leaf, Places};
+use crate::place::{Leaf, Places, Root, identifier};
 use crate::placement::Placement;
 use crate::section::{SectionId, Sections};
 use ir::{Name, Program, Type, TypeKind};
@@ -56,6 +56,19 @@ pub struct LiveField {
     pub name: Name,
     /// Bits.
     pub width: u32,
+    /// How the value is written as bits.
+    pub form: Form,
+}
+
+/// How a value is written as bits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// By a cast.
+    Bits,
+    /// The validity of a header: 1 if it is valid.
+    Validity,
+    /// The number of a member of an enum or of `error`: these have so many members.
+    Member(u32),
 }
 
 /// A live value that has no form in a header.
@@ -81,9 +94,10 @@ impl Layout {
         for id in sections.resume_points() {
             let mut fields = vec![];
             for leaf in carried(places, &at[id.0 as usize]) {
-                match width(program, places, leaf) {
-                    Some(width) => {
-                        fields.push(LiveField { leaf, name: field_name(places, leaf, &fields), width })
+                match form(program, places, leaf) {
+                    Some((width, form)) => {
+                        let name = field_name(places, leaf, &fields);
+                        fields.push(LiveField { leaf, name, width, form });
                     }
                     None => refused.push(NotCarried { leaf, section: id }),
                 }
@@ -105,7 +119,12 @@ impl Layout {
             field("region", bits_for(unknown_region)),
             field("origin", bits_for(placement.devices.len() as u64 - 1)),
         ];
-        common.extend(places.headers.iter().map(|h| field(&format!("has_{}", h.name), 1)));
+        common.extend(places.of_packet().map(|(_, h)| field(&format!("has_{}", h.name), 1)));
+        for (_, header) in places.of_packet() {
+            if let Some(most) = varbit_bits(program, &header.ty) {
+                common.push(field(&format!("len_{}", header.name), bits_for(most)));
+            }
+        }
         pad(&mut common);
         Ok(Layout { common, sections: live, unknown_region })
     }
@@ -127,39 +146,55 @@ impl Layout {
     }
 }
 
-/// What must travel to a section: live, not a header field (those travel in their headers), and perhaps not zero.
-/// The packet's length always travels: it is what the packet had when it came in.
+/// What must travel to a section: live and perhaps not zero. Fields of the packet's headers travel in their headers,
+/// but where a header may be invalid with something in its fields.
 fn carried(places: &Places, at: &AtSection) -> Vec<Leaf> {
-    let length = places.standard("packet_length");
     let all = (0..places.leaves.len() as u32).map(Leaf);
-    all.filter(|&leaf| {
-        Some(leaf) == length
-            || at.live.live.contains(leaf)
-                && at.facts.may_be_written(leaf)
-                && places.info(leaf).header.is_none()
+    all.filter(|&leaf| match places.packet_header(leaf) {
+        Some(header) => at.live.hidden.contains(leaf) && at.facts.may_be_stale(header),
+        None => at.live.live.contains(leaf) && at.facts.may_be_written(leaf),
     })
     .collect()
 }
 
-/// Bits of a live value; `None` if it cannot travel.
-fn width(program: &Program, places: &Places, leaf: Leaf) -> Option<u32> {
-    if Some(leaf) == places.standard("packet_length") {
-        return Some(16);
+/// Bits of a live value and how it is written; `None` if it cannot travel.
+fn form(program: &Program, places: &Places, leaf: Leaf) -> Option<(u32, Form)> {
+    let info = places.info(leaf);
+    if info.is_validity {
+        return Some((1, Form::Validity));
     }
-    match program.representation(&places.info(leaf).ty) {
-        Type::Bit(n) | Type::Int(n) if *n > 0 => Some(*n),
-        Type::Bool => Some(1),
+    match program.representation(&info.ty) {
+        Type::Bit(n) | Type::Int(n) if *n > 0 => Some((*n, Form::Bits)),
+        Type::Bool => Some((1, Form::Bits)),
+        Type::Error => Some(member_form(program.errors.len())),
         Type::Named(id) => match &program.type_decl(*id).kind {
-            TypeKind::SerEnum { underlying: Type::Bit(n) | Type::Int(n), .. } => Some(*n),
+            TypeKind::SerEnum { underlying: Type::Bit(n) | Type::Int(n), .. } => Some((*n, Form::Bits)),
+            TypeKind::Enum(members) => Some(member_form(members.len())),
             _ => None,
         },
         _ => None,
     }
 }
 
+fn member_form(count: usize) -> (u32, Form) {
+    (bits_for(count.saturating_sub(1) as u64), Form::Member(count as u32))
+}
+
+/// The most bits that a header's varbit field holds; `None` if it has none.
+pub fn varbit_bits(program: &Program, header: &Type) -> Option<u64> {
+    program.fields(header).iter().find_map(|f| match f.ty {
+        Type::Varbit(most) => Some(u64::from(most)),
+        _ => None,
+    })
+}
+
 fn field_name(places: &Places, leaf: Leaf, taken: &[LiveField]) -> Name {
-    let name = &places.info(leaf).name;
-    let base = name.split_once('.').map_or(name.as_str(), |(_, rest)| rest).replace('.', "_");
+    let info = places.info(leaf);
+    let inner = match info.root {
+        Root::Shared(_) => info.name.split_once('.').map_or(info.name.as_str(), |(_, rest)| rest),
+        Root::Local(..) => &info.name,
+    };
+    let base = identifier(inner);
     let free = |candidate: &str| candidate != "padding" && !taken.iter().any(|f| f.name == candidate);
     let numbered = (2..).map(|n| format!("{base}_{n}"));
     std::iter::once(base.clone()).chain(numbered).find(|n| free(n)).unwrap_or(base).into()

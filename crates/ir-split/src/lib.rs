@@ -26,15 +26,18 @@ mod forward;
 mod generate;
 mod hoist;
 mod layout;
+mod leaf_set;
 mod mark;
+mod names;
 mod place;
 mod placement;
+mod prepare;
 mod section;
 mod state;
 mod v1model;
 
 pub use generate::{DeviceProgram, LinkEntry, Linkage};
-pub use layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, Layout, LayoutField, LiveField, VERSION};
+pub use layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, Form, Layout, LayoutField, LiveField, VERSION};
 pub use mark::{Mark, marks};
 pub use placement::{DeviceIndex, Placement};
 pub use section::{Half, SectionId, SectionKind};
@@ -103,7 +106,11 @@ pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diag
         return Ok(whole(program, placement));
     };
     let mut hoisted = program.clone();
+    let mut prefix = String::new();
+    let mut lengths = prepare::Lengths::new();
     if is_cut {
+        let prepared = prepare::prepare(program, names::prefix(program))?;
+        (hoisted, prefix, lengths) = (prepared.program, prepared.prefix, prepared.lengths);
         hoist::hoist_locals(&mut hoisted.controls[ingress.index()]);
         hoist::hoist_locals(&mut hoisted.controls[egress.index()]);
     }
@@ -121,7 +128,6 @@ pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diag
         .collect();
     wrong.extend(check::check_links(&sections, placement));
     wrong.extend(check::check_state(&hoisted, &sections, placement, &state::separated(&sections, &uses)));
-    wrong.extend(check::check_hidden(&flow, &sections, &at));
     let layout = match Layout::new(&hoisted, &places, &sections, &at, placement) {
         Ok(layout) => layout,
         Err(refused) => {
@@ -151,6 +157,8 @@ pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diag
         ingress,
         egress,
         parser,
+        prefix: &prefix,
+        lengths: &lengths,
     };
     let has_part = |device: DeviceIndex| sections.list.iter().any(|s| s.device == device);
     let devices = (0..placement.devices.len() as u32).map(DeviceIndex);

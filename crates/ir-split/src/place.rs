@@ -2,9 +2,9 @@
 //!
 //! Each stage's control has its own variables, but its headers, metadata and standard metadata are the same
 //! object from stage to stage. A [`Leaf`] is one scalar of such an object or of a control's local variable:
-//! `hdr.ipv4.ttl`, `meta.next_hop`, `ttl`. Sets of leaves are what the dataflow works on.
+//! `hdr.ipv4.ttl`, `meta.next_hop`, `ttl`. The validity of a header outside of the packet is one too.
 
-use ir::{ControlId, Expr, ExprKind, Name, Program, Role, StageKind, Type, VarId};
+use ir::{Const, ControlId, Expr, ExprKind, Name, Program, Role, StageKind, Type, VarId};
 use std::collections::BTreeMap;
 
 /// What a leaf belongs to.
@@ -46,28 +46,34 @@ pub struct LeafInfo {
     pub name: String,
     /// Its type.
     pub ty: Type,
-    /// The header instance it is a field of.
+    /// The header instance it is a field of, or whose validity it is.
     pub header: Option<HeaderIndex>,
+    /// It is that header's validity.
+    pub is_validity: bool,
 }
 
 /// One header instance.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HeaderInfo {
-    /// Field indices from the headers struct down to it.
+    /// The object.
+    pub root: Root,
+    /// Field and element indices from the object down to it.
     pub path: Vec<u32>,
-    /// `ipv4`; nested structs are joined by `_`.
+    /// `ipv4`; nested structs and elements of stacks are joined by `_`.
     pub name: String,
     /// Its type.
     pub ty: Type,
-    /// Its fields' leaves.
-    pub leaves: Vec<Leaf>,
+    /// Of a header outside of the packet: its validity. Those of the packet always travel.
+    pub validity: Option<Leaf>,
+    /// The other members of its union.
+    pub rivals: Vec<HeaderIndex>,
 }
 
 /// All leaves and header instances of a program.
 pub struct Places {
     /// By number.
     pub leaves: Vec<LeafInfo>,
-    /// In declaration order.
+    /// Those of the packet in declaration order, and those in metadata and variables.
     pub headers: Vec<HeaderInfo>,
     roots: BTreeMap<Root, Node>,
     shared: BTreeMap<(ControlId, VarId), RoleKey>,
@@ -76,56 +82,9 @@ pub struct Places {
 /// The tree of leaves below an object.
 enum Node {
     Leaf(Leaf),
-    Header(HeaderIndex, Vec<Node>),
-    Struct(Vec<Node>),
-}
-
-/// A set of leaves.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct LeafSet {
-    words: Vec<u64>,
-}
-
-impl LeafSet {
-    /// Adds a leaf; true if it was not there.
-    pub fn insert(&mut self, leaf: Leaf) -> bool {
-        let (word, bit) = (leaf.0 as usize / 64, 1u64 << (leaf.0 % 64));
-        if word >= self.words.len() {
-            self.words.resize(word + 1, 0);
-        }
-        let new = self.words[word] & bit == 0;
-        self.words[word] |= bit;
-        new
-    }
-
-    /// Removes a leaf.
-    pub fn remove(&mut self, leaf: Leaf) {
-        if let Some(word) = self.words.get_mut(leaf.0 as usize / 64) {
-            *word &= !(1u64 << (leaf.0 % 64));
-        }
-    }
-
-    /// True if the leaf is in it.
-    pub fn contains(&self, leaf: Leaf) -> bool {
-        self.words.get(leaf.0 as usize / 64).is_some_and(|w| w & (1u64 << (leaf.0 % 64)) != 0)
-    }
-
-    /// Adds all of `other`.
-    pub fn union(&mut self, other: &LeafSet) {
-        if other.words.len() > self.words.len() {
-            self.words.resize(other.words.len(), 0);
-        }
-        for (word, more) in self.words.iter_mut().zip(&other.words) {
-            *word |= more;
-        }
-    }
-
-    /// The leaves, by number.
-    pub fn iter(&self) -> impl Iterator<Item = Leaf> + '_ {
-        self.words.iter().enumerate().flat_map(|(i, &word)| {
-            (0..64).filter(move |bit| word & (1u64 << bit) != 0).map(move |bit| Leaf(i as u32 * 64 + bit))
-        })
-    }
+    Header(HeaderIndex, Option<Leaf>, Vec<Node>),
+    /// Structs, unions, stacks.
+    Group(Vec<Node>),
 }
 
 /// What a place expression covers.
@@ -171,50 +130,121 @@ impl Places {
     }
 
     fn add_root(&mut self, program: &Program, root: Root, name: &Name, ty: &Type) {
-        let node = self.node(program, root, &mut vec![], name.as_str(), ty, None);
+        let node = self.node(program, &mut Walk { root, path: vec![] }, name.as_str(), ty, None);
         self.roots.insert(root, node);
     }
 
     fn node(
         &mut self,
         program: &Program,
-        root: Root,
-        path: &mut Vec<u32>,
+        at: &mut Walk,
         name: &str,
         ty: &Type,
         header: Option<HeaderIndex>,
     ) -> Node {
-        let fields = program.fields(ty);
-        let is_header = program.is_header(ty);
-        if fields.is_empty() && !is_header && !is_struct(program, ty) {
-            let leaf = Leaf(self.leaves.len() as u32);
-            let info = LeafInfo { root, path: path.clone(), name: name.to_string(), ty: ty.clone(), header };
-            self.leaves.push(info);
-            return Node::Leaf(leaf);
+        if let Type::Stack(elem, size) = ty {
+            let elements = (0..*size).map(|n| (format!("{name}[{n}]"), elem.as_ref().clone())).collect();
+            return Node::Group(self.children(program, at, elements, header));
         }
-        let own_header = (is_header && root == Root::Shared(RoleKey::Headers)).then(|| {
-            let base = name.split_once('.').map_or(name, |(_, rest)| rest).replace('.', "_");
-            let numbered = (2..).map(|n| format!("{base}_{n}"));
-            let free = |candidate: &String| !self.headers.iter().any(|h| h.name == *candidate);
-            let short = std::iter::once(base.clone()).chain(numbered).find(free).unwrap_or(base.clone());
-            self.headers.push(HeaderInfo { path: path.clone(), name: short, ty: ty.clone(), leaves: vec![] });
-            HeaderIndex(self.headers.len() as u32 - 1)
-        });
-        let first = self.leaves.len() as u32;
-        let mut children = vec![];
-        for (index, field) in fields.iter().enumerate() {
-            path.push(index as u32);
-            let child = format!("{name}.{}", field.name);
-            children.push(self.node(program, root, path, &child, &field.ty, own_header.or(header)));
-            path.pop();
+        let fields = program.fields(ty).iter().map(|f| (format!("{name}.{}", f.name), f.ty.clone())).collect();
+        if program.is_header(ty) {
+            return self.header_node(program, at, name, ty, fields);
         }
-        match own_header {
-            Some(index) => {
-                self.headers[index.0 as usize].leaves = (first..self.leaves.len() as u32).map(Leaf).collect();
-                Node::Header(index, children)
+        let first = self.headers.len();
+        match is_group(program, ty) {
+            Some(is_union) => {
+                let children = self.children(program, at, fields, header);
+                if is_union {
+                    self.note_rivals(first);
+                }
+                Node::Group(children)
             }
-            None => Node::Struct(children),
+            None => Node::Leaf(self.leaf(at, name, ty, header, false)),
         }
+    }
+
+    fn header_node(
+        &mut self,
+        program: &Program,
+        at: &mut Walk,
+        name: &str,
+        ty: &Type,
+        fields: Vec<(String, Type)>,
+    ) -> Node {
+        let index = HeaderIndex(self.headers.len() as u32);
+        let short = self.short_name(name);
+        self.headers.push(HeaderInfo {
+            root: at.root,
+            path: at.path.clone(),
+            name: short,
+            ty: ty.clone(),
+            validity: None,
+            rivals: vec![],
+        });
+        let outside = at.root != Root::Shared(RoleKey::Headers);
+        let validity =
+            outside.then(|| self.leaf(at, &format!("{name}.isValid()"), &Type::Bool, Some(index), true));
+        self.headers[index.0 as usize].validity = validity;
+        Node::Header(index, validity, self.children(program, at, fields, Some(index)))
+    }
+
+    /// The header's name without its object, unique.
+    fn short_name(&self, name: &str) -> String {
+        let inner = name.split_once('.').map_or(name, |(_, rest)| rest);
+        let base = identifier(inner.strip_prefix("program.").unwrap_or(inner));
+        let numbered = (2..).map(|n| format!("{base}_{n}"));
+        let free = |candidate: &String| !self.headers.iter().any(|h| h.name == *candidate);
+        std::iter::once(base.clone()).chain(numbered).find(free).unwrap_or(base)
+    }
+
+    fn children(
+        &mut self,
+        program: &Program,
+        at: &mut Walk,
+        parts: Vec<(String, Type)>,
+        header: Option<HeaderIndex>,
+    ) -> Vec<Node> {
+        let mut children = vec![];
+        for (step, (name, ty)) in (0..).zip(parts) {
+            at.path.push(step);
+            children.push(self.node(program, at, &name, &ty, header));
+            at.path.pop();
+        }
+        children
+    }
+
+    fn leaf(
+        &mut self,
+        at: &Walk,
+        name: &str,
+        ty: &Type,
+        header: Option<HeaderIndex>,
+        is_validity: bool,
+    ) -> Leaf {
+        let (path, name, ty) = (at.path.clone(), name.to_string(), ty.clone());
+        self.leaves.push(LeafInfo { root: at.root, path, name, ty, header, is_validity });
+        Leaf(self.leaves.len() as u32 - 1)
+    }
+
+    /// The headers from number `first` on are members of one union.
+    fn note_rivals(&mut self, first: usize) {
+        let members: Vec<_> = (first..self.headers.len()).map(|i| HeaderIndex(i as u32)).collect();
+        for &member in &members {
+            self.headers[member.0 as usize].rivals =
+                members.iter().copied().filter(|m| *m != member).collect();
+        }
+    }
+
+    /// The packet's headers, in declaration order.
+    pub fn of_packet(&self) -> impl Iterator<Item = (HeaderIndex, &HeaderInfo)> {
+        let all = self.headers.iter().enumerate().map(|(i, h)| (HeaderIndex(i as u32), h));
+        all.filter(|(_, h)| h.root == Root::Shared(RoleKey::Headers))
+    }
+
+    /// The packet's header whose field the leaf is.
+    pub fn packet_header(&self, leaf: Leaf) -> Option<HeaderIndex> {
+        let info = self.info(leaf);
+        info.header.filter(|_| info.root == Root::Shared(RoleKey::Headers))
     }
 
     /// The object a variable of a control belongs to.
@@ -231,7 +261,7 @@ impl Places {
         for &index in path {
             node = match node {
                 Node::Leaf(_) => return None,
-                Node::Header(_, children) | Node::Struct(children) => children.get(index as usize)?,
+                Node::Header(_, _, children) | Node::Group(children) => children.get(index as usize)?,
             };
         }
         match node {
@@ -274,20 +304,18 @@ impl Places {
     /// The leaves a place expression covers.
     pub fn covered(&self, control: ControlId, place: &Expr) -> Covered {
         match &place.kind {
-            ExprKind::Var(_) | ExprKind::Field(..) => match self.resolve(control, place) {
+            ExprKind::Var(_) | ExprKind::Field(..) | ExprKind::Index(..) => match self.resolve(control, place) {
                 Some(node) => {
                     let mut out = vec![];
                     collect(node, &mut out);
                     Covered::Whole(out)
                 }
                 None => match &place.kind {
-                    ExprKind::Field(base, _) => self.part(control, base),
+                    ExprKind::Field(base, _) | ExprKind::Index(base, _) => self.part(control, base),
                     _ => Covered::Nothing,
                 },
             },
-            ExprKind::Index(base, _) | ExprKind::Next(base) | ExprKind::Last(base) => {
-                self.part(control, base)
-            }
+            ExprKind::Next(base) | ExprKind::Last(base) => self.part(control, base),
             ExprKind::Slice { base, .. } | ExprKind::SlicePlus { base, .. } => self.part(control, base),
             _ => Covered::Nothing,
         }
@@ -303,7 +331,7 @@ impl Places {
     /// The header instance a place expression names, if it names one.
     pub fn header_of(&self, control: ControlId, place: &Expr) -> Option<HeaderIndex> {
         match self.resolve(control, place)? {
-            Node::Header(index, _) => Some(*index),
+            Node::Header(index, ..) => Some(*index),
             _ => None,
         }
     }
@@ -311,12 +339,50 @@ impl Places {
     fn resolve(&self, control: ControlId, place: &Expr) -> Option<&Node> {
         match &place.kind {
             ExprKind::Var(var) => self.roots.get(&self.root(control, *var)),
-            ExprKind::Field(base, index) => match self.resolve(control, base)? {
-                Node::Leaf(_) => None,
-                Node::Header(_, children) | Node::Struct(children) => children.get(*index as usize),
-            },
+            ExprKind::Field(base, index) => self.resolve(control, base)?.child(*index),
+            ExprKind::Index(base, index) => self.resolve(control, base)?.child(constant(index)?),
             _ => None,
         }
+    }
+}
+
+impl Node {
+    fn child(&self, index: u32) -> Option<&Node> {
+        match self {
+            Node::Leaf(_) => None,
+            Node::Header(_, _, children) | Node::Group(children) => children.get(index as usize),
+        }
+    }
+}
+
+/// Where a walk over an object is.
+struct Walk {
+    root: Root,
+    path: Vec<u32>,
+}
+
+/// The value of a constant index.
+pub fn constant(index: &Expr) -> Option<u32> {
+    match &index.kind {
+        ExprKind::Const(Const::Bits(bits)) => bits.to_u32(),
+        ExprKind::Const(Const::Int(n)) => u32::try_from(n).ok(),
+        ExprKind::Cast(inner) => constant(inner),
+        _ => None,
+    }
+}
+
+/// A place's name as an identifier: `s[1].isValid()` is `s_1_isValid`.
+pub fn identifier(name: &str) -> String {
+    name.replace(['.', '['], "_").replace([']', '(', ')'], "")
+}
+
+/// For structs and unions: whether it is a union.
+fn is_group(program: &Program, ty: &Type) -> Option<bool> {
+    let Type::Named(id) = ty else { return None };
+    match program.type_decl(*id).kind {
+        ir::TypeKind::Struct(_) => Some(false),
+        ir::TypeKind::Union(_) => Some(true),
+        _ => None,
     }
 }
 
@@ -328,10 +394,10 @@ pub fn is_struct(program: &Program, ty: &Type) -> bool {
 fn collect(node: &Node, out: &mut Vec<Leaf>) {
     match node {
         Node::Leaf(leaf) => out.push(*leaf),
-        Node::Header(_, children) | Node::Struct(children) => {
-            for child in children {
-                collect(child, out);
-            }
+        Node::Header(_, validity, children) => {
+            out.extend(*validity);
+            children.iter().for_each(|child| collect(child, out));
         }
+        Node::Group(children) => children.iter().for_each(|child| collect(child, out)),
     }
 }

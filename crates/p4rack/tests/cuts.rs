@@ -8,8 +8,13 @@ use support::{case, compile_text, placement, small_program};
 
 /// Region `R` runs on `nic`; what comes out must be equal, and something must come out.
 fn check(declarations: &str, ingress: &str, egress: &str) {
+    check_source(&small_program(declarations, ingress, egress));
+}
+
+/// The same for a whole program.
+fn check_source(source: &str) {
     let mut map = SourceMap::new();
-    let whole = compile_text(&small_program(declarations, ingress, egress), &mut map);
+    let whole = compile_text(source, &mut map);
     let effort = Effort { packets: 300, ..Effort::default() };
     match prove(&case(whole, placement(&["R"])), &effort) {
         Ok(tried) => assert!(tried.outputs > 30, "{tried:?}"),
@@ -138,4 +143,157 @@ fn the_whole_body_is_the_region() {
 #[test]
 fn an_empty_region() {
     check("", "hdr.h.a = 1; @region(\"R\") { }", "");
+}
+
+// Headers of all kinds.
+
+#[test]
+fn a_field_of_an_invalid_header_is_read_behind_the_cut() {
+    check(
+        "",
+        "hdr.g.a = hdr.h.b; hdr.g.setInvalid(); @region(\"R\") { meta.y = hdr.g.a; } hdr.h.b = hdr.g.a + meta.y;",
+        "",
+    );
+}
+
+#[test]
+fn an_error_and_an_enum_travel() {
+    check(
+        "error e; HashAlgorithm k;",
+        "e = std.parser_error; if (hdr.h.a > 9) { k = HashAlgorithm.crc16; } @region(\"R\") { meta.y = 1; } if (e != error.NoError || k == HashAlgorithm.crc16) { hdr.h.b = 7; }",
+        "",
+    );
+}
+
+/// A program whose headers struct, metadata fields and parser states are given.
+fn with_headers(top: &str, headers: &str, parser: &str, ingress: &str, egress: &str, emits: &str) -> String {
+    small_program("", ingress, egress)
+        .replace("struct headers { h_t h; h_t g; }", &format!("{top} struct headers {{ h_t h; {headers} }}"))
+        .replace(
+            "transition select(hdr.h.a) { 1: second; default: accept; }\n    }\n    state second { packet.extract(hdr.g); transition accept; }",
+            &format!("transition next;\n    }}\n{parser}"),
+        )
+        .replace("packet.emit(hdr.g);", emits)
+}
+
+const STACK: &str = "state next { transition select(hdr.h.a[1:0]) { 0: accept; default: more; } }
+    state more { packet.extract(hdr.s.next); transition select(hdr.s.last.a[7:7]) { 1: accept; default: more; } }";
+
+#[test]
+fn a_stack_is_pushed_and_popped_around_a_cut() {
+    check_source(&with_headers(
+        "",
+        "h_t[3] s;",
+        STACK,
+        "hdr.s.push_front(1); hdr.s[0].setValid(); hdr.s[0].a = 5; @region(\"R\") { if (hdr.s[2].isValid()) { meta.x = hdr.s[2].b; hdr.s.pop_front(2); } else { hdr.s[1].setInvalid(); } } hdr.h.b = meta.x + hdr.s[0].b;",
+        "",
+        "packet.emit(hdr.s);",
+    ));
+}
+
+#[test]
+fn an_element_with_an_index_known_at_run_time() {
+    check_source(&with_headers(
+        "",
+        "h_t[3] s;",
+        STACK,
+        "@region(\"R\") { bit<32> i = (bit<32>)hdr.h.b[1:0]; hdr.s[i].a = 9; meta.x = hdr.s[i].b; } hdr.h.b = meta.x;",
+        "",
+        "packet.emit(hdr.s);",
+    ));
+}
+
+const UNION: &str = "state next { transition select(hdr.h.a[0:0]) { 0: one; default: two; } }
+    state one { packet.extract(hdr.u.one); transition accept; }
+    state two { packet.extract(hdr.u.two); transition accept; }";
+
+#[test]
+fn a_union_changes_its_member_in_the_region() {
+    check_source(&with_headers(
+        "header o_t { bit<16> c; } header_union u_t { h_t one; o_t two; }",
+        "u_t u;",
+        UNION,
+        "meta.x = hdr.h.b; @region(\"R\") { if (hdr.u.one.isValid()) { meta.y = hdr.u.one.b; hdr.u.two.setValid(); hdr.u.two.c = 300; } } if (hdr.u.two.isValid()) { hdr.h.b = hdr.u.two.c[7:0] + meta.y; } else { hdr.h.b = meta.x; }",
+        "",
+        "packet.emit(hdr.u);",
+    ));
+}
+
+const VARBIT: &str = "state next { packet.extract(hdr.v, (bit<32>)hdr.h.a[1:0] * 8); transition rest; }
+    state rest { packet.extract(hdr.g); transition accept; }";
+
+#[test]
+fn a_varbit_keeps_its_length() {
+    check_source(&with_headers(
+        "header v_t { bit<8> n; varbit<32> more; }",
+        "v_t v; h_t g;",
+        VARBIT,
+        "meta.x = hdr.h.b; @region(\"R\") { meta.y = meta.x; hdr.v.n = meta.x; } hdr.h.a = meta.y;",
+        "hdr.h.b = 3;",
+        "packet.emit(hdr.v); packet.emit(hdr.g);",
+    ));
+}
+
+#[test]
+fn a_varbit_is_copied_and_made_anew() {
+    check_source(&with_headers(
+        "header v_t { bit<8> n; varbit<32> more; }",
+        "v_t v; h_t g; v_t w;",
+        VARBIT,
+        "hdr.w = hdr.v; if (hdr.h.b > 100) { hdr.v.setInvalid(); hdr.v.setValid(); } @region(\"R\") { meta.y = 1; } hdr.h.a = meta.y;",
+        "",
+        "packet.emit(hdr.v); packet.emit(hdr.g); packet.emit(hdr.w);",
+    ));
+}
+
+// Headers outside of the packet, and whole structs.
+
+#[test]
+fn a_local_header_lives_across() {
+    check(
+        "h_t l; h_t[2] s;",
+        "if (hdr.h.a > 100) { l.setValid(); l.a = hdr.h.b; s[1] = l; } @region(\"R\") { if (l.isValid()) { meta.y = l.a; l.b = 8; } else { l.b = 9; } } if (s[1].isValid()) { hdr.h.a = s[1].a + l.b + meta.y; }",
+        "",
+    );
+}
+
+#[test]
+fn copies_of_the_metadata_and_the_headers() {
+    check(
+        "metadata saved; headers old;",
+        "meta.x = hdr.h.a; saved = meta; old = hdr; @region(\"R\") { meta.x = 3; hdr.h.a = 4; } meta = saved; if (hdr.h.b > 9) { hdr = old; } hdr.h.b = meta.x;",
+        "",
+    );
+}
+
+#[test]
+fn names_that_begin_like_the_runtimes() {
+    check(
+        "action p4rack_send() { meta.x = hdr.h.a + 3; }",
+        "@region(\"R\") { meta.y = hdr.h.b; } p4rack_send(); hdr.h.b = meta.x + meta.y;",
+        "",
+    );
+}
+
+#[test]
+fn checksum_blocks_with_other_statements() {
+    let source = small_program("", "meta.x = hdr.h.a; @region(\"R\") { meta.y = meta.x; } hdr.h.a = meta.y;", "")
+        .replace(
+            "control V(inout headers hdr, inout metadata meta) { apply { } }",
+            "control V(inout headers hdr, inout metadata meta) { apply { hdr.h.b = hdr.h.b + 1; } }",
+        )
+        .replace(
+            "control C(inout headers hdr, inout metadata meta) { apply { } }",
+            "control C(inout headers hdr, inout metadata meta) { apply { hdr.g.setValid(); hdr.g.a = meta.y; } }",
+        );
+    check_source(&source);
+}
+
+#[test]
+fn a_deparser_that_decides() {
+    let source = small_program("", "@region(\"R\") { meta.y = hdr.h.b; } hdr.h.a = meta.y;", "").replace(
+        "apply { packet.emit(hdr.h); packet.emit(hdr.g); }",
+        "h_t own; apply { if (hdr.h.a > 100) { packet.emit(hdr.h); } own.setValid(); own.a = hdr.h.b; packet.emit(own); packet.emit(hdr.g); }",
+    );
+    check_source(&source);
 }

@@ -1,25 +1,13 @@
 //! The controls of a device: its sections between resuming and leaving.
 
+use super::moved::Moved;
 use super::rename::Renumber;
 use super::runtime::Drop;
 use super::{Generator, build};
-use crate::layout::{EPOCH_BITS, ETHER_TYPE, VERSION};
-use crate::place::{Leaf, Root};
 use crate::section::{Code, Half, SectionId};
 use crate::v1model::PORT_BITS;
 use base_diag::Span;
-use ir::{ActionId, Block, Callee, ControlId, Expr, Owner, Stmt, StmtKind, SwitchCase, TableId, Type, VarId};
-
-/// `02:52:41:43:4b:00`: locally administered, "RACK".
-const ADDRESS: u64 = 0x0252_4143_4b00;
-
-/// How a variable or member of a whole program's control is numbered in the control under construction.
-#[derive(Clone, Copy, Default)]
-struct Moved {
-    vars: u32,
-    actions: u32,
-    tables: u32,
-}
+use ir::{ActionId, Block, Callee, ControlId, Stmt, StmtKind, SwitchCase, TableId, VarId};
 
 impl Generator<'_> {
     /// Writes the bodies of ingress and egress.
@@ -65,7 +53,8 @@ impl Generator<'_> {
         if self.is_origin() {
             stmts.extend(self.keep_off_links());
             for id in entered.into_iter().filter(|&id| self.cut.sections.get(id).half == Half::Egress) {
-                stmts.push(self.pass_to_egress(id));
+                let header = self.of_section.get(&id).copied();
+                stmts.extend(header.map(|header| self.pass_to_egress(id, header)));
             }
         }
         stmts.extend(self.leave_ingress(moved));
@@ -120,51 +109,9 @@ impl Generator<'_> {
         build::if_then(here, stmts)
     }
 
-    /// `if (hdr.p4rack_S.isValid()) { p4rack_restore_S(); }`, if the section is entered over a cut.
-    fn restore(&mut self, stage: &str, control: ControlId, id: SectionId, moved: Moved) -> Option<Stmt> {
-        if !self.entered_here().contains(&id) {
-            return None;
-        }
-        let header = self.header_field(stage, *self.of_section.get(&id)?);
-        let mut stmts = vec![];
-        for live in self.cut.layout.sections.get(&id)? {
-            let place = self.place(stage, live.leaf, moved);
-            let value = self.named_field(header.clone(), &live.name);
-            stmts.push(build::assign(place.clone(), build::cast(value, place.ty)));
-        }
-        stmts.push(build::set_valid(header.clone(), false));
-        let action =
-            self.add_action(control, &format!("p4rack_restore_{}", self.identifier(id)), vec![], stmts);
-        Some(build::if_then(build::is_valid(header), vec![build::run(action)]))
-    }
-
-    /// `if (region == S) { p4rack_save_S(); }`
-    fn save_section(&mut self, stage: &str, control: ControlId, id: SectionId, moved: Moved) -> Stmt {
-        let header = self.header_field(stage, self.of_section[&id]);
-        let mut stmts = vec![build::set_valid(header.clone(), true)];
-        for live in self.cut.layout.sections.get(&id).into_iter().flatten() {
-            let value = self.place(stage, live.leaf, moved);
-            let place = self.named_field(header.clone(), &live.name);
-            stmts.push(build::assign(place.clone(), build::cast(value, place.ty)));
-        }
-        if self.cut.layout.section_bits(id) > self.live_bits(id) {
-            let padding = self.named_field(header, "padding");
-            let width = self.cut.layout.section_bits(id) - self.live_bits(id);
-            stmts.push(build::assign(padding, build::bits(width, 0)));
-        }
-        stmts.push(build::assign(self.leaving_of(stage), build::bits(1, 1)));
-        let action = self.add_action(control, &format!("p4rack_save_{}", self.identifier(id)), vec![], stmts);
-        let there = build::equals(self.region_of(stage), self.region_value(u64::from(id.0)));
-        build::if_then(there, vec![build::run(action)])
-    }
-
-    fn live_bits(&self, id: SectionId) -> u32 {
-        self.cut.layout.sections.get(&id).into_iter().flatten().map(|f| f.width).sum()
-    }
-
     /// A resumed egress section: the traffic manager takes the packet to the port it was for.
-    fn pass_to_egress(&mut self, id: SectionId) -> Stmt {
-        let header = self.header_field("ingress", self.of_section[&id]);
+    fn pass_to_egress(&self, id: SectionId, header: usize) -> Stmt {
+        let header = self.header_field("ingress", header);
         let leaf = self.cut.places.standard("egress_port");
         let live = self.cut.layout.sections.get(&id).into_iter().flatten().find(|f| Some(f.leaf) == leaf);
         let port = self.named_field(header, live.map_or("", |f| &f.name));
@@ -222,73 +169,6 @@ impl Generator<'_> {
         stmts
     }
 
-    /// The call that packs headers into a hand-over.
-    fn send(&mut self, stage: &str, control: ControlId) -> Vec<Stmt> {
-        let common = self.header_field(stage, self.common);
-        let mut stmts = vec![build::set_valid(common.clone(), true)];
-        let placement = self.cut.placement;
-        let values = [
-            ("dst_addr", ADDRESS),
-            ("src_addr", ADDRESS + 1 + u64::from(self.device.0)),
-            ("ether_type", u64::from(ETHER_TYPE)),
-            ("version", VERSION),
-            ("app", placement.app),
-            ("epoch", placement.epoch % (1 << EPOCH_BITS)),
-            ("origin", 0),
-            ("padding", 0),
-        ];
-        for (name, value) in values {
-            let width = self.cut.layout.width_of(name);
-            if width > 0 {
-                stmts.push(build::assign(self.named_field(common.clone(), name), build::bits(width, value)));
-            }
-        }
-        stmts.push(build::assign(self.named_field(common.clone(), "region"), self.region_of(stage)));
-        for (&index, &copy) in &self.sent {
-            let name = &self.cut.places.header(index).name;
-            let own = self.program_header(stage, index);
-            let has = self.named_field(common.clone(), &format!("has_{name}"));
-            stmts.push(build::assign(has, build::cast(build::is_valid(own.clone()), Type::Bit(1))));
-            stmts.push(build::assign(self.header_field(stage, copy), own.clone()));
-            stmts.push(build::set_valid(own, false));
-        }
-        vec![build::run(self.add_action(control, "p4rack_send", vec![], stmts))]
-    }
-
-    pub fn add_action(
-        &mut self,
-        control: ControlId,
-        name: &str,
-        params: Vec<VarId>,
-        stmts: Vec<Stmt>,
-    ) -> ActionId {
-        let control = &mut self.out.controls[control.index()];
-        if let Some(found) = control.actions.iter().position(|a| a.name == name) {
-            return ActionId::from(found);
-        }
-        control.actions.push(build::action(name, &control.control_plane_name, params, stmts));
-        ActionId::from(control.actions.len() - 1)
-    }
-
-    /// A leaf as a place in a stage of this device.
-    fn place(&self, stage: &str, leaf: Leaf, moved: Moved) -> Expr {
-        let info = self.cut.places.info(leaf);
-        let base = match info.root {
-            Root::Shared(key) => {
-                let role = Self::role_of(key);
-                build::var(self.role_var(stage, role).unwrap_or(VarId(0)), &self.shared_type(stage, role))
-            }
-            Root::Local(control, var) => {
-                // A variable of egress stands in ingress on a helper, with this program's type numbers.
-                let is_moved = control == self.cut.egress && !self.is_origin();
-                let (owner, offset) = if is_moved { (self.cut.ingress, moved.vars) } else { (control, 0) };
-                let var = VarId(var.0 + offset);
-                build::var(var, &self.out.control(owner).vars[var.index()].ty)
-            }
-        };
-        self.descend(base, &info.path)
-    }
-
     /// Code of the whole program as statements of this device's control.
     fn stmts(&self, stage: &str, half: Half, code: &[Code], moved: Moved) -> Vec<Stmt> {
         let var = |v: VarId| self.moved_var(half, v, moved);
@@ -339,67 +219,5 @@ impl Generator<'_> {
         let mut stmt = stmt.clone();
         super::rename::shift_stmt_types(&mut stmt, self.types_at, self.types_added);
         stmt
-    }
-
-    fn moved_var(&self, half: Half, var: VarId, moved: Moved) -> VarId {
-        if self.is_origin() || half == Half::Ingress {
-            return var;
-        }
-        let egress = self.cut.program.control(self.cut.egress);
-        let stage = self.cut.program.stage("egress");
-        let position = egress.params.iter().position(|p| *p == var);
-        match (position, stage) {
-            (Some(position), Some(stage)) => self.role_var("ingress", stage.roles[position]).unwrap_or(var),
-            _ => VarId(var.0 + moved.vars),
-        }
-    }
-
-    /// Copies the members of egress into ingress: a helper runs all its sections before its traffic manager.
-    fn import_egress(&mut self) -> Moved {
-        let (ingress, egress) = (self.cut.ingress, self.cut.egress);
-        let source = self.out.control(egress).clone();
-        let target = self.out.control(ingress);
-        let moved = Moved {
-            vars: target.vars.len() as u32,
-            actions: target.actions.len() as u32,
-            tables: target.tables.len() as u32,
-        };
-        let var = |v: VarId| self.moved_var(Half::Egress, v, moved);
-        let action = |a: ActionId| ActionId(a.0 + moved.actions);
-        let table = |t: TableId| TableId(t.0 + moved.tables);
-        let renumber = Renumber { var: &var, action: &action, table: &table, instance: &|i| i };
-        let mut actions = source.actions;
-        let mut tables = source.tables;
-        let mut locals = source.locals;
-        for action in &mut actions {
-            renumber.block(&mut action.body);
-            action.params.iter_mut().for_each(|p| p.0 += moved.vars);
-        }
-        tables.iter_mut().for_each(|t| renumber.in_table(t));
-        locals.iter_mut().for_each(|l| renumber.stmt(l));
-        for instance in &source.instances {
-            self.out.instances[instance.index()].owner = Owner::Control(ingress);
-        }
-        let target = &mut self.out.controls[ingress.index()];
-        for action in &mut actions {
-            while target.actions.iter().any(|a| a.name == action.name) {
-                action.name = format!("egress_{}", action.name).into();
-            }
-        }
-        for table in &mut tables {
-            while target.tables.iter().any(|t| t.name == table.name) {
-                table.name = format!("egress_{}", table.name).into();
-            }
-        }
-        target.vars.extend(source.vars);
-        target.actions.extend(actions);
-        target.tables.extend(tables);
-        target.locals.extend(locals);
-        target.instances.extend(source.instances);
-        let emptied = &mut self.out.controls[egress.index()];
-        emptied.actions.clear();
-        emptied.tables.clear();
-        emptied.instances.clear();
-        moved
     }
 }

@@ -23,6 +23,10 @@ pub fn field(base: Expr, index: usize, ty: Type) -> Expr {
     expr(ExprKind::Field(Box::new(base), index as u32), ty)
 }
 
+pub fn element(base: Expr, index: u32, ty: Type) -> Expr {
+    expr(ExprKind::Index(Box::new(base), Box::new(bits(32, u64::from(index)))), ty)
+}
+
 pub fn is_valid(header: Expr) -> Expr {
     expr(ExprKind::IsValid(Box::new(header)), Type::Bool)
 }

@@ -2,7 +2,7 @@
 
 use super::{Generator, build};
 use crate::v1model::{Effect, function_effect};
-use ir::{Callee, Role, Stmt, StmtKind, VarId, visit};
+use ir::{Block, Callee, Role, Stmt, StmtKind, VarId, visit};
 
 impl Generator<'_> {
     /// Checksums are verified on packets that did not come as hand-overs, and computed on those that do not leave
@@ -12,6 +12,11 @@ impl Generator<'_> {
             let Some(id) = self.out.stage_control(stage) else { continue };
             let ordinary = build::not(build::is_valid(self.header_field(stage, self.common)));
             let mut body = std::mem::take(&mut self.out.controls[id.index()].body);
+            if !self.only_conditional(&body) {
+                let whole = build::if_then(ordinary, body.stmts);
+                self.out.controls[id.index()].body = build::block(vec![whole]);
+                continue;
+            }
             visit::stmts_mut(&mut body, &mut |stmt| {
                 let StmtKind::Call(call) = &mut stmt.kind else { return };
                 let Callee::ExternFunction(f) = call.callee else { return };
@@ -30,7 +35,26 @@ impl Generator<'_> {
         }
     }
 
-    /// Emits the hand-over in front of everything else.
+    /// Only calls that have a condition.
+    fn only_conditional(&self, body: &Block) -> bool {
+        let mut only = true;
+        visit::stmts(body, &mut |stmt| {
+            only &= match &stmt.kind {
+                StmtKind::Block(_) => true,
+                StmtKind::Call(call) => match call.callee {
+                    Callee::ExternFunction(f) => {
+                        function_effect(&self.out.extern_functions[f.index()]) == Effect::Conditional
+                    }
+                    _ => false,
+                },
+                _ => false,
+            };
+        });
+        only
+    }
+
+    /// Emits the hand-over in front of everything else. The program's own deparser finds no header then; one that does
+    /// more than emit the packet's headers is left out.
     pub fn write_deparser(&mut self) {
         let Some(id) = self.out.stage_control("deparser") else { return };
         if self.entered_from_here().is_empty() {
@@ -47,8 +71,26 @@ impl Generator<'_> {
             build::stmt(StmtKind::Emit(packet, header))
         });
         let mut stmts: Vec<Stmt> = emits.collect();
-        let body = &mut self.out.controls[id.index()].body.stmts;
-        stmts.append(body);
-        *body = stmts;
+        let ours = build::is_valid(self.header_field("deparser", self.common));
+        let control = &mut self.out.controls[id.index()];
+        let own = std::mem::take(&mut control.body.stmts);
+        if control.locals.is_empty() && own.iter().all(only_emits) {
+            stmts.extend(own);
+        } else {
+            stmts = vec![build::stmt(StmtKind::If(ours, build::block(stmts), build::block(own)))];
+        }
+        control.body.stmts = stmts;
     }
+}
+
+/// Emits something of the packet's.
+fn only_emits(stmt: &Stmt) -> bool {
+    fn is_part(place: &ir::Expr) -> bool {
+        match &place.kind {
+            ir::ExprKind::Field(base, _) => is_part(base) || matches!(base.kind, ir::ExprKind::Var(_)),
+            ir::ExprKind::Index(base, _) => is_part(base),
+            _ => false,
+        }
+    }
+    matches!(&stmt.kind, StmtKind::Emit(_, value) if is_part(value))
 }

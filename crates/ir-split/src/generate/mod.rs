@@ -15,8 +15,10 @@
 //! only on packets that do not leave as such.
 
 mod body;
-mod build;
+pub mod build;
 mod ends;
+mod hand_over;
+mod moved;
 mod parser;
 mod policy;
 mod prune;
@@ -26,9 +28,11 @@ mod types;
 
 use crate::layout::Layout;
 use crate::place::{HeaderIndex, Places, RoleKey};
+use crate::prepare::Lengths;
 use crate::placement::{DeviceIndex, Placement};
 use crate::section::{SectionId, Sections};
 use ir::{ControlId, Expr, Name, ParserId, Program, Role, Type, VarId};
+pub use rename::shift_types;
 use std::collections::BTreeMap;
 
 /// A cut program, ready to be generated.
@@ -49,6 +53,10 @@ pub struct Cut<'a> {
     pub egress: ControlId,
     /// The parser.
     pub parser: ParserId,
+    /// What the runtime's names begin with.
+    pub prefix: &'a str,
+    /// For each header with a varbit, by its path: the metadata field with that varbit's length in bits.
+    pub lengths: &'a Lengths,
 }
 
 /// What one device runs.
@@ -67,6 +75,8 @@ pub struct Linkage {
     pub value_sets: Vec<(Name, Vec<u64>)>,
     /// Table entries with one exact key.
     pub entries: Vec<LinkEntry>,
+    /// What the names of the runtime's own tables, actions, objects and fields begin with; empty where there are none.
+    pub prefix: String,
 }
 
 /// An entry `key -> action(port)`.
@@ -120,7 +130,7 @@ impl<'a> Generator<'a> {
             cut,
             device,
             out: cut.program.clone(),
-            linkage: Linkage::default(),
+            linkage: Linkage { prefix: cut.prefix.to_string(), ..Linkage::default() },
             headers_type: Type::Void,
             metadata_type: Type::Void,
             common: 0,
@@ -217,10 +227,24 @@ impl<'a> Generator<'a> {
     }
 
     fn descend(&self, base: Expr, path: &[u32]) -> Expr {
-        path.iter().fold(base, |base, &index| {
-            let ty = self.out.fields(&base.ty)[index as usize].ty.clone();
-            build::field(base, index as usize, ty)
+        path.iter().fold(base, |base, &index| match &base.ty {
+            Type::Stack(elem, _) => build::element(base.clone(), index, elem.as_ref().clone()),
+            _ => {
+                let ty = self.out.fields(&base.ty)[index as usize].ty.clone();
+                build::field(base, index as usize, ty)
+            }
         })
+    }
+
+    /// A name of the runtime: `p4rack_send`.
+    fn own(&self, name: &str) -> Name {
+        format!("{}_{name}", self.cut.prefix).into()
+    }
+
+    /// The current length of a header's varbit, in bits.
+    fn varbit_length(&self, stage: &str, header: HeaderIndex) -> Option<Expr> {
+        let field = self.cut.lengths.get(&self.cut.places.header(header).path)?;
+        Some(build::field(self.metadata(stage), *field, Type::Bit(32)))
     }
 
     /// `meta.p4rack_region` as seen in a stage.

@@ -35,13 +35,13 @@ impl Generator<'_> {
         let set = self.add_link_set(&links);
         let own_start = self.rename_start();
         let mut states = States { first: self.out.parser(parser_id).states.len() as u32, list: vec![] };
-        let headers = self.cut.places.headers.len() as u32;
+        let headers: Vec<_> = self.cut.places.of_packet().map(|(index, _)| index).collect();
         // Numbers are given out in this order below.
         let peek = states.reserve();
         let hand_over = states.reserve();
         let at: Vec<_> = entered.iter().map(|_| states.reserve()).collect();
-        let has: Vec<_> = (0..headers).map(|_| states.reserve()).collect();
-        let get: Vec<_> = (0..headers).map(|_| states.reserve()).collect();
+        let has: Vec<_> = headers.iter().map(|_| states.reserve()).collect();
+        let get: Vec<_> = headers.iter().map(|_| states.reserve()).collect();
         let done = states.reserve();
         states.list.push(self.peek_state(hand_over, own_start));
         states.list.push(self.hand_over_state(&entered, &at));
@@ -49,13 +49,14 @@ impl Generator<'_> {
         for &id in &entered {
             states.list.push(self.section_state(id, first_header));
         }
-        for index in 0..headers {
-            let next = has.get(index as usize + 1).copied().unwrap_or(done);
-            states.list.push(self.has_state(HeaderIndex(index), get[index as usize], next));
+        let next_of = |n: usize| has.get(n + 1).copied().unwrap_or(done);
+        for (n, &index) in headers.iter().enumerate() {
+            let state = self.has_state(index, get[n], next_of(n));
+            states.list.push(state);
         }
-        for index in 0..headers {
-            let next = has.get(index as usize + 1).copied().unwrap_or(done);
-            states.list.push(self.get_state(HeaderIndex(index), next));
+        for (n, &index) in headers.iter().enumerate() {
+            let state = self.get_state(index, next_of(n));
+            states.list.push(state);
         }
         states.list.push(self.done_state());
         let start = self.start_state(set, peek, own_start, &mut states);
@@ -102,9 +103,10 @@ impl Generator<'_> {
     fn add_link_set(&mut self, links: &[u64]) -> ValueSetId {
         let parser = &mut self.out.parsers[self.cut.parser.index()];
         let id = ValueSetId::from(parser.value_sets.len());
-        let name = format!("{}.p4rack_links", parser.control_plane_name);
+        let own: ir::Name = format!("{}_links", self.cut.prefix).into();
+        let name = format!("{}.{own}", parser.control_plane_name);
         parser.value_sets.push(ValueSet {
-            name: "p4rack_links".into(),
+            name: own,
             control_plane_name: name.as_str().into(),
             ty: Type::Bit(PORT_BITS),
             match_kinds: vec![MatchKind::Exact],
@@ -124,7 +126,7 @@ impl Generator<'_> {
             retarget(&mut state.transition, StateId(0), moved);
         }
         let mut start = parser.states[0].clone();
-        start.name = "p4rack_program_start".into();
+        start.name = format!("{}_program_start", self.cut.prefix).into();
         parser.states.push(start);
         StateRef::State(moved)
     }
@@ -142,14 +144,14 @@ impl Generator<'_> {
                 let instance_type = self.standard("parser", "instance_type");
                 let recirculated = build::bits(32, u64::from(RECIRCULATED));
                 let cases = vec![case(Keyset::Value(recirculated), peek), case(Keyset::DontCare, own)];
-                states.list.push(state("p4rack_own", vec![], select(vec![instance_type], cases)));
+                states.list.push(self.state("own", vec![], select(vec![instance_type], cases)));
                 again
             }
             false => own,
         };
         let port = self.standard("parser", "ingress_port");
         let cases = vec![case(Keyset::ValueSet(set), peek), case(Keyset::DontCare, otherwise)];
-        state("start", vec![], select(vec![port], cases))
+        ParserState { name: "start".into(), ..self.state("start", vec![], select(vec![port], cases)) }
     }
 
     fn peek_state(&self, hand_over: StateRef, own: StateRef) -> ParserState {
@@ -158,7 +160,7 @@ impl Generator<'_> {
             build::expr(ExprKind::Slice { base: Box::new(lookahead), hi: 15, lo: 0 }, Type::Bit(16));
         let ours = build::bits(16, u64::from(ETHER_TYPE));
         let cases = vec![case(Keyset::Value(ours), hand_over), case(Keyset::DontCare, own)];
-        state("p4rack_peek", vec![], select(vec![ether_type], cases))
+        self.state("peek", vec![], select(vec![ether_type], cases))
     }
 
     fn hand_over_state(&self, entered: &[SectionId], at: &[StateRef]) -> ParserState {
@@ -181,31 +183,46 @@ impl Generator<'_> {
             .map(|(id, &next)| SelectCase { keys: known(id), next, span: Span::NONE })
             .collect();
         cases.push(case(Keyset::DontCare, StateRef::Accept));
-        state("p4rack_hand_over", stmts, select(exprs, cases))
+        self.state("hand_over", stmts, select(exprs, cases))
     }
 
     fn section_state(&self, id: SectionId, next: StateRef) -> ParserState {
-        let extract = self.extract(self.header_field("parser", self.of_section[&id]));
-        state(&format!("p4rack_at_{}", self.identifier(id)), vec![extract], Transition::Goto(next))
+        let header = self.of_section.get(&id).map(|&number| self.header_field("parser", number));
+        let extract = header.map(|header| self.extract(header)).into_iter().collect();
+        self.state(&format!("at_{}", self.identifier(id)), extract, Transition::Goto(next))
     }
 
     fn has_state(&self, index: HeaderIndex, get: StateRef, next: StateRef) -> ParserState {
         let name = &self.cut.places.header(index).name;
         let has = self.named_field(self.header_field("parser", self.common), &format!("has_{name}"));
         let cases = vec![case(Keyset::Value(build::bits(1, 1)), get), case(Keyset::DontCare, next)];
-        state(&format!("p4rack_has_{name}"), vec![], select(vec![has], cases))
+        self.state(&format!("has_{name}"), vec![], select(vec![has], cases))
     }
 
     fn get_state(&self, index: HeaderIndex, next: StateRef) -> ParserState {
-        let extract = self.extract(self.program_header("parser", index));
-        let name = format!("p4rack_get_{}", self.cut.places.header(index).name);
-        state(&name, vec![extract], Transition::Goto(next))
+        let header = self.program_header("parser", index);
+        let of = &self.cut.places.header(index).name;
+        let stmts = match self.varbit_length("parser", index) {
+            None => vec![self.extract(header)],
+            Some(length) => {
+                let sent = self.named_field(self.header_field("parser", self.common), &format!("len_{of}"));
+                let sent = build::cast(sent, Type::Bit(32));
+                let varbit_bits = Some(sent.clone());
+                let extract = StmtKind::Extract { packet: self.packet(), header, varbit_bits };
+                vec![build::stmt(extract), build::assign(length, sent)]
+            }
+        };
+        self.state(&format!("get_{of}"), stmts, Transition::Goto(next))
     }
 
     fn done_state(&self) -> ParserState {
         let region = self.named_field(self.header_field("parser", self.common), "region");
         let assign = build::assign(self.region_of("parser"), region);
-        state("p4rack_done", vec![assign], Transition::Goto(StateRef::Accept))
+        self.state("done", vec![assign], Transition::Goto(StateRef::Accept))
+    }
+
+    fn state(&self, name: &str, stmts: Vec<Stmt>, transition: Transition) -> ParserState {
+        ParserState { name: self.own(name), stmts, transition, annotations: vec![], span: Span::NONE }
     }
 
     fn extract(&self, header: Expr) -> Stmt {
@@ -229,10 +246,6 @@ impl States {
         self.first += 1;
         id
     }
-}
-
-fn state(name: &str, stmts: Vec<Stmt>, transition: Transition) -> ParserState {
-    ParserState { name: name.into(), stmts, transition, annotations: vec![], span: Span::NONE }
 }
 
 fn select(exprs: Vec<Expr>, cases: Vec<SelectCase>) -> Transition {

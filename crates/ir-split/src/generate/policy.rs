@@ -18,12 +18,12 @@ impl Generator<'_> {
         let clear_group = build::assign(self.standard("ingress", "mcast_grp"), build::bits(16, 0));
         let forward = self.forward_action();
         let miss = self.drop("ingress", Drop::NoPort);
-        let miss = self.add_action(self.cut.ingress, "p4rack_no_port", vec![], miss);
+        let miss = self.add_own_action(self.cut.ingress, "no_port", vec![], miss);
         let mut stmts = vec![clear_group];
         let mut return_stmt = None;
         if !back.is_empty() {
             let origin = self.named_field(self.header_field("ingress", self.common), "origin");
-            let table = self.add_port_table("p4rack_return", origin, "p4rack.origin", [forward, miss]);
+            let table = self.add_port_table("return", origin, "origin", [forward, miss]);
             let port = self.cut.placement.ports.get(&(self.device, self.cut.placement.origin)).copied();
             self.link_entry(table, 0, port);
             return_stmt = Some(build::stmt(StmtKind::Apply(table)));
@@ -33,7 +33,7 @@ impl Generator<'_> {
             return stmts;
         }
         let table =
-            self.add_port_table("p4rack_direct", self.region_of("ingress"), "p4rack.region", [forward, miss]);
+            self.add_port_table("direct", self.region_of("ingress"), "region", [forward, miss]);
         for &id in &on {
             let port =
                 self.cut.placement.ports.get(&(self.device, self.cut.sections.get(id).device)).copied();
@@ -58,8 +58,9 @@ impl Generator<'_> {
     }
 
     fn add_port_table(&mut self, name: &str, key: Expr, key_name: &str, actions: [ActionId; 2]) -> TableId {
+        let (name, key_name) = (self.own(name), format!("{}.{key_name}", self.cut.prefix));
         let control = &mut self.out.controls[self.cut.ingress.index()];
-        let table = build::exact_table(name, &control.control_plane_name, key, key_name, actions, 16);
+        let table = build::exact_table(&name, &control.control_plane_name, key, &key_name, actions, 16);
         control.tables.push(table);
         TableId::from(control.tables.len() - 1)
     }
@@ -67,7 +68,7 @@ impl Generator<'_> {
     fn link_entry(&mut self, table: TableId, key: u64, port: Option<u64>) {
         let control = self.out.control(self.cut.ingress);
         let table = control.tables[table.index()].control_plane_name.clone();
-        let action = format!("{}.p4rack_forward", control.control_plane_name).into();
+        let action = format!("{}.{}", control.control_plane_name, self.own("forward")).into();
         self.linkage.entries.extend(port.map(|port| LinkEntry { table, key, action, port }));
     }
 
@@ -77,6 +78,6 @@ impl Generator<'_> {
         control.vars.push(build::data_param("port", Type::Bit(PORT_BITS)));
         let value = build::var(port, &Type::Bit(PORT_BITS));
         let assign = build::assign(self.standard("ingress", "egress_spec"), value);
-        self.add_action(self.cut.ingress, "p4rack_forward", vec![port], vec![assign])
+        self.add_own_action(self.cut.ingress, "forward", vec![port], vec![assign])
     }
 }

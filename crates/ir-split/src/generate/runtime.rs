@@ -38,7 +38,8 @@ impl Generator<'_> {
     }
 
     fn drop_counter(&mut self) -> InstanceId {
-        if let Some(found) = self.out.instances.iter().position(|i| i.name == "p4rack_drops") {
+        let name = self.own("drops");
+        if let Some(found) = self.out.instances.iter().position(|i| i.name == name) {
             return InstanceId::from(found);
         }
         let object = self.counter_object();
@@ -48,8 +49,8 @@ impl Generator<'_> {
         let id = InstanceId::from(self.out.instances.len());
         control.instances.push(id);
         self.out.instances.push(ir::Instance {
-            name: "p4rack_drops".into(),
-            control_plane_name: format!("{}.p4rack_drops", control.control_plane_name).into(),
+            control_plane_name: format!("{}.{name}", control.control_plane_name).into(),
+            name,
             object,
             type_args: index,
             args: vec![

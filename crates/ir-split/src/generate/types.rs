@@ -15,23 +15,25 @@ impl Generator<'_> {
         sections.extend(self.entered_from_here());
         sections.sort();
         sections.dedup();
+        // Nothing travels to some sections but headers.
+        sections.retain(|&id| self.cut.layout.section_bits(id) > 0);
         let first = self.insert_types(&sections);
         self.headers_type = self.shared_type("ingress", Role::Headers);
         self.metadata_type = self.shared_type("ingress", Role::Metadata);
-        let mut fields = vec![struct_field("p4rack", Type::Named(first))];
+        let mut fields = vec![struct_field(self.cut.prefix, Type::Named(first))];
         for (n, id) in (1..).zip(&sections) {
-            let name = format!("p4rack_{}", self.identifier(*id));
+            let name = self.own(&self.identifier(*id));
             fields.push(struct_field(&name, Type::Named(TypeId(first.0 + n))));
         }
         let sends = !self.entered_from_here().is_empty();
-        let copies: Vec<_> = match sends {
-            true => (0..self.cut.places.headers.len() as u32).map(HeaderIndex).collect(),
+        let copies: Vec<HeaderIndex> = match sends {
+            true => self.cut.places.of_packet().map(|(index, _)| index).collect(),
             false => vec![],
         };
         for &index in &copies {
             let header = self.program_header("ingress", index);
             fields.push(struct_field(
-                &format!("p4rack_sent_{}", self.cut.places.header(index).name),
+                &self.own(&format!("sent_{}", self.cut.places.header(index).name)),
                 header.ty,
             ));
         }
@@ -41,7 +43,7 @@ impl Generator<'_> {
         self.sent = copies.into_iter().zip(base + 1 + sections.len()..).collect();
         let region = Type::Bit(self.cut.layout.width_of("region"));
         let fields =
-            vec![struct_field("p4rack_region", region), struct_field("p4rack_leaving", Type::Bit(1))];
+            vec![struct_field(&self.own("region"), region), struct_field(&self.own("leaving"), Type::Bit(1))];
         self.region = self.append_fields(&self.metadata_type.clone(), fields);
         self.leaving = self.region + 1;
     }
@@ -60,7 +62,7 @@ impl Generator<'_> {
         let at = at.unwrap_or(TypeId(0));
         let layout = self.cut.layout;
         let common = layout.common.iter().map(|f| struct_field(&f.name, Type::Bit(f.width))).collect();
-        let mut decls = vec![header("p4rack_t", common)];
+        let mut decls = vec![header(&self.own("t"), common)];
         for &id in sections {
             let live = layout.sections.get(&id).into_iter().flatten();
             let mut fields: Vec<Field> = live.map(|f| struct_field(&f.name, Type::Bit(f.width))).collect();
@@ -68,7 +70,7 @@ impl Generator<'_> {
             if !used.is_multiple_of(8) {
                 fields.push(struct_field("padding", Type::Bit(8 - used % 8)));
             }
-            decls.push(header(&format!("p4rack_{}_t", self.identifier(id)), fields));
+            decls.push(header(&self.own(&format!("{}_t", self.identifier(id))), fields));
         }
         // A program without counters has no such type yet.
         if !self.out.types.iter().any(|t| t.name == "CounterType") {

@@ -36,14 +36,27 @@ pub fn placement(on_nic: &[&str]) -> Placement {
 /// A program and its split, the parts compiled from their printed sources.
 pub fn case(whole: Arc<Program>, placement: Placement) -> Case {
     let mut map = SourceMap::new();
-    let (_, parts, _) =
+    let (_, parts, texts) =
         make_parts(&whole, &placement, &mut map).unwrap_or_else(|found| panic!("{}", text(&found, &map)));
+    keep(&texts);
     for part in parts.iter().flatten() {
         if let Err(errors) = ir::verify::verify(&part.program) {
             panic!("{errors:#?}");
         }
     }
     Case { whole, parts, placement, registry: p4rack::functions::all() }
+}
+
+/// Keeps what was printed in the target directory, for other compilers to try: `TEST-N.p4` of the last split of a test.
+fn keep(texts: &[Option<String>]) {
+    let directory = format!("{}/parts", env!("CARGO_TARGET_TMPDIR"));
+    let test = std::thread::current().name().unwrap_or("test").to_string();
+    std::fs::create_dir_all(&directory).expect("the target directory can be written");
+    for (device, text) in texts.iter().enumerate() {
+        if let Some(text) = text {
+            std::fs::write(format!("{directory}/{test}-{device}.p4"), text).expect("a part can be written");
+        }
+    }
 }
 
 /// A v1model program with these declarations and bodies; `hdr.h` and `hdr.g` are headers of two bytes each.

@@ -1,0 +1,174 @@
+//! Hand-overs in the controls: what is packed before leaving, and unpacked where control goes on.
+
+use super::moved::Moved;
+use super::{Generator, build};
+use crate::layout::{EPOCH_BITS, ETHER_TYPE, Form, LiveField, VERSION};
+use crate::place::{Leaf, Root};
+use crate::section::SectionId;
+use ir::{ActionId, Const, ControlId, ErrorId, Expr, ExprKind, Stmt, Type, VarId};
+
+/// `02:52:41:43:4b:00`: locally administered, "RACK".
+const ADDRESS: u64 = 0x0252_4143_4b00;
+
+impl Generator<'_> {
+    /// `if (hdr.p4rack_S.isValid()) { p4rack_restore_S(); }`, if the section is entered over a cut. Validity and
+    /// members of enums need an `if` each and stand in front of the call.
+    pub fn restore(&mut self, stage: &str, control: ControlId, id: SectionId, moved: Moved) -> Option<Stmt> {
+        if !self.entered_here().contains(&id) {
+            return None;
+        }
+        let header = self.header_field(stage, *self.of_section.get(&id)?);
+        let (mut first, mut stmts) = (vec![], vec![]);
+        for live in self.cut.layout.sections.get(&id)? {
+            let value = self.named_field(header.clone(), &live.name);
+            match live.form {
+                Form::Bits => {
+                    let place = self.place(stage, live.leaf, moved);
+                    stmts.push(build::assign(place.clone(), build::cast(value, place.ty)));
+                }
+                Form::Validity => {
+                    let place = self.place(stage, live.leaf, moved);
+                    let one = build::equals(value, build::bits(1, 1));
+                    first.push(build::if_then(one, vec![build::set_valid(place, true)]));
+                }
+                Form::Member(count) => {
+                    let place = self.place(stage, live.leaf, moved);
+                    first.extend((1..count).map(|n| {
+                        let is_it = build::equals(value.clone(), build::bits(live.width, u64::from(n)));
+                        build::if_then(is_it, vec![build::assign(place.clone(), member(&place.ty, n))])
+                    }));
+                }
+            }
+        }
+        stmts.push(build::set_valid(header.clone(), false));
+        let name = format!("restore_{}", self.identifier(id));
+        first.push(build::run(self.add_own_action(control, &name, vec![], stmts)));
+        Some(build::if_then(build::is_valid(header), first))
+    }
+
+    /// `if (region == S) { p4rack_save_S(); }`
+    pub fn save_section(&mut self, stage: &str, control: ControlId, id: SectionId, moved: Moved) -> Stmt {
+        let mut stmts = vec![];
+        if let Some(&number) = self.of_section.get(&id) {
+            let header = self.header_field(stage, number);
+            stmts.push(build::set_valid(header.clone(), true));
+            for live in self.cut.layout.sections.get(&id).into_iter().flatten() {
+                let place = self.named_field(header.clone(), &live.name);
+                stmts.push(build::assign(place, self.packed(stage, live, moved)));
+            }
+            if self.cut.layout.section_bits(id) > self.live_bits(id) {
+                let padding = self.named_field(header, "padding");
+                let width = self.cut.layout.section_bits(id) - self.live_bits(id);
+                stmts.push(build::assign(padding, build::bits(width, 0)));
+            }
+        }
+        stmts.push(build::assign(self.leaving_of(stage), build::bits(1, 1)));
+        let name = format!("save_{}", self.identifier(id));
+        let action = self.add_own_action(control, &name, vec![], stmts);
+        let there = build::equals(self.region_of(stage), self.region_value(u64::from(id.0)));
+        build::if_then(there, vec![build::run(action)])
+    }
+
+    /// A live value as bits.
+    fn packed(&self, stage: &str, live: &LiveField, moved: Moved) -> Expr {
+        let place = self.place(stage, live.leaf, moved);
+        match live.form {
+            Form::Bits => build::cast(place, Type::Bit(live.width)),
+            Form::Validity => build::cast(build::is_valid(place), Type::Bit(1)),
+            Form::Member(count) => (1..count).fold(build::bits(live.width, 0), |otherwise, n| {
+                let is_it = build::equals(place.clone(), member(&place.ty, n));
+                let value = build::bits(live.width, u64::from(n));
+                let chosen = ExprKind::Ternary(Box::new(is_it), Box::new(value), Box::new(otherwise));
+                build::expr(chosen, Type::Bit(live.width))
+            }),
+        }
+    }
+
+    fn live_bits(&self, id: SectionId) -> u32 {
+        self.cut.layout.sections.get(&id).into_iter().flatten().map(|f| f.width).sum()
+    }
+
+    /// The call that packs headers into a hand-over.
+    pub fn send(&mut self, stage: &str, control: ControlId) -> Vec<Stmt> {
+        let common = self.header_field(stage, self.common);
+        let mut stmts = vec![build::set_valid(common.clone(), true)];
+        let placement = self.cut.placement;
+        let values = [
+            ("dst_addr", ADDRESS),
+            ("src_addr", ADDRESS + 1 + u64::from(self.device.0)),
+            ("ether_type", u64::from(ETHER_TYPE)),
+            ("version", VERSION),
+            ("app", placement.app),
+            ("epoch", placement.epoch % (1 << EPOCH_BITS)),
+            ("origin", 0),
+            ("padding", 0),
+        ];
+        for (name, value) in values {
+            let width = self.cut.layout.width_of(name);
+            if width > 0 {
+                stmts.push(build::assign(self.named_field(common.clone(), name), build::bits(width, value)));
+            }
+        }
+        stmts.push(build::assign(self.named_field(common.clone(), "region"), self.region_of(stage)));
+        for (&index, &copy) in &self.sent {
+            let name = &self.cut.places.header(index).name;
+            let own = self.program_header(stage, index);
+            let has = self.named_field(common.clone(), &format!("has_{name}"));
+            stmts.push(build::assign(has, build::cast(build::is_valid(own.clone()), Type::Bit(1))));
+            if let Some(length) = self.varbit_length(stage, index) {
+                let field = format!("len_{name}");
+                let width = self.cut.layout.width_of(&field);
+                let place = self.named_field(common.clone(), &field);
+                stmts.push(build::assign(place, build::cast(length, Type::Bit(width))));
+            }
+            stmts.push(build::assign(self.header_field(stage, copy), own.clone()));
+            stmts.push(build::set_valid(own, false));
+        }
+        vec![build::run(self.add_own_action(control, "send", vec![], stmts))]
+    }
+
+    /// An action of the runtime; the one that is there if it has been added before.
+    pub fn add_own_action(
+        &mut self,
+        control: ControlId,
+        name: &str,
+        params: Vec<VarId>,
+        stmts: Vec<Stmt>,
+    ) -> ActionId {
+        let name = self.own(name);
+        let control = &mut self.out.controls[control.index()];
+        if let Some(found) = control.actions.iter().position(|a| a.name == name) {
+            return ActionId::from(found);
+        }
+        control.actions.push(build::action(&name, &control.control_plane_name, params, stmts));
+        ActionId::from(control.actions.len() - 1)
+    }
+
+    /// A leaf as a place in a stage of this device; for a validity, the header.
+    pub fn place(&self, stage: &str, leaf: Leaf, moved: Moved) -> Expr {
+        let info = self.cut.places.info(leaf);
+        let base = match info.root {
+            Root::Shared(key) => {
+                let role = Self::role_of(key);
+                build::var(self.role_var(stage, role).unwrap_or(VarId(0)), &self.shared_type(stage, role))
+            }
+            Root::Local(control, var) => {
+                // A variable of egress stands in ingress on a helper, with this program's type numbers.
+                let is_moved = control == self.cut.egress && !self.is_origin();
+                let (owner, offset) = if is_moved { (self.cut.ingress, moved.vars) } else { (control, 0) };
+                let var = VarId(var.0 + offset);
+                build::var(var, &self.out.control(owner).vars[var.index()].ty)
+            }
+        };
+        self.descend(base, &info.path)
+    }
+}
+
+/// The `n`-th member of an enum or of `error`.
+fn member(ty: &Type, n: u32) -> Expr {
+    let value = match ty {
+        Type::Error => Const::Error(ErrorId(n)),
+        _ => Const::Enum(n),
+    };
+    build::expr(ExprKind::Const(value), ty.clone())
+}

@@ -1,0 +1,53 @@
+//! Bring a program that is cut into a form in which everything that has to travel is a value.
+//!
+//! ```text
+//! wrap      the headers and metadata structs inside structs of ours, where they are used as one value
+//! varbit    the length of each varbit in a metadata field
+//! ```
+
+mod varbit;
+mod wrap;
+
+pub use varbit::Lengths;
+
+use base_diag::Diagnostic;
+use ir::{Field, Program, Role, StageKind, Type, TypeKind};
+
+/// A program ready to be cut.
+pub struct Prepared {
+    /// The program.
+    pub program: Program,
+    /// What the runtime's names begin with.
+    pub prefix: String,
+    /// Where the lengths of varbits are.
+    pub lengths: Lengths,
+}
+
+/// Prepares `program`.
+pub fn prepare(program: &Program, prefix: String) -> Result<Prepared, Vec<Diagnostic>> {
+    let mut program = program.clone();
+    wrap::wrap_whole_structs(&mut program, &prefix);
+    let lengths = varbit::measure_varbits(&mut program, &prefix)?;
+    Ok(Prepared { program, prefix, lengths })
+}
+
+/// The type of the object that plays a role in ingress.
+pub fn role_type(program: &Program, role: Role) -> Option<Type> {
+    let stage = program.stage("ingress")?;
+    let StageKind::Control(id) = stage.kind else { return None };
+    let position = stage.roles.iter().position(|r| *r == role)?;
+    let control = program.control(id);
+    Some(control.vars[control.params.get(position)?.index()].ty.clone())
+}
+
+/// Adds a field to the metadata; gives its number.
+pub fn add_metadata(program: &mut Program, field: Field) -> Option<usize> {
+    let Some(Type::Named(id)) = role_type(program, Role::Metadata) else { return None };
+    match &mut program.types[id.index()].kind {
+        TypeKind::Struct(fields) => {
+            fields.push(field);
+            Some(fields.len() - 1)
+        }
+        _ => None,
+    }
+}
