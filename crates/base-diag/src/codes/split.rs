@@ -11,8 +11,6 @@ codes! {
     MISPLACED_REGION = 0504,
     /// A state object is used on both sides of a cut.
     SEPARATED_STATE = 0505,
-    /// A field of a header that may be invalid is live at a cut.
-    HIDDEN_FIELD = 0506,
     /// A hand-over cannot hold what it would have to.
     LAYOUT = 0507,
     /// Two devices that hand over to one another are not linked.
