@@ -7,21 +7,22 @@ use crate::table::{EntryKey, Table};
 use crate::value::Value;
 use crate::wire::encode;
 use base_bits::BitWriter;
-use ir::Program;
+use ir::{Const, Instance, Program};
 use std::collections::BTreeMap;
 
 /// By control-plane name: registers, counters and meters as index and content of every cell that is not as at
-/// the start; direct ones by the key of the entry; frame externs as their own snapshot.
+/// the start, a counter of packets without bytes; direct ones by the key of the entry; frame externs as their own snapshot.
 pub(crate) fn snapshot(program: &Program, state: &State) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     for (instance, object) in program.instances.iter().zip(&state.objects) {
         let name = instance.control_plane_name.to_string();
-        if let Some(bytes) = object_bytes(object) {
+        if let Some(bytes) = object_bytes(object, only_packets(instance)) {
             all.insert(name, bytes);
         }
     }
     for table in state.tables.iter() {
-        for (id, bytes) in [(table.counters, direct_counts(table)), (table.meters, direct_meters(table))] {
+        let plain = table.counters.and_then(|id| program.instances.get(id.index())).is_some_and(only_packets);
+        for (id, bytes) in [(table.counters, direct_counts(table, plain)), (table.meters, direct_meters(table))] {
             if let Some(instance) = id.and_then(|id| program.instances.get(id.index())) {
                 all.entry(instance.control_plane_name.to_string()).or_insert_with(Vec::new).extend(bytes);
             }
@@ -30,7 +31,7 @@ pub(crate) fn snapshot(program: &Program, state: &State) -> BTreeMap<String, Vec
     all
 }
 
-fn object_bytes(object: &Object) -> Option<Vec<u8>> {
+fn object_bytes(object: &Object, only_packets: bool) -> Option<Vec<u8>> {
     let mut bytes = vec![];
     match object {
         Object::Register(register) => {
@@ -41,7 +42,8 @@ fn object_bytes(object: &Object) -> Option<Vec<u8>> {
         }
         Object::Counter(counter) => {
             for (index, count) in counter.cells() {
-                bytes.extend([index, count.packets, count.bytes].map(u64::to_be_bytes).concat());
+                bytes.extend(index.to_be_bytes());
+                bytes.extend(count_bytes(&count, only_packets));
             }
         }
         Object::Meter(meters) => {
@@ -57,9 +59,19 @@ fn object_bytes(object: &Object) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-fn direct_counts(table: &Table) -> Vec<u8> {
+fn direct_counts(table: &Table, only_packets: bool) -> Vec<u8> {
     let counted = table.entries.iter().filter(|(_, e)| e.count != Count::default());
-    by_key(counted.map(|(k, e)| (k, [e.count.packets, e.count.bytes].map(u64::to_be_bytes).concat())))
+    by_key(counted.map(|(k, e)| (k, count_bytes(&e.count, only_packets))))
+}
+
+fn count_bytes(count: &Count, only_packets: bool) -> Vec<u8> {
+    let bytes = if only_packets { 0 } else { count.bytes };
+    [count.packets, bytes].map(u64::to_be_bytes).concat()
+}
+
+/// A counter of `CounterType.packets`, the enum's first member: what its bytes are nobody can ask for.
+fn only_packets(instance: &Instance) -> bool {
+    instance.args.last().is_some_and(|(_, kind)| *kind == Const::Enum(0))
 }
 
 fn direct_meters(table: &Table) -> Vec<u8> {

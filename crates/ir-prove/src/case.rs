@@ -1,6 +1,6 @@
 //! A program and a split of it, ready to be run side by side.
 
-use crate::generate::EntrySpec;
+use crate::generate::{EntrySpec, Setup};
 use crate::network::{Links, Network};
 use base_bits::Bits;
 use base_diag::Diagnostic;
@@ -56,18 +56,20 @@ impl Case {
     /// The whole program on one device, with these entries.
     pub fn whole(
         &self,
-        entries: &[EntrySpec],
+        setup: &Setup,
         environment: Box<dyn Environment>,
     ) -> Result<Switch, SetupError> {
         let mut switch = self.device(&self.whole, environment)?;
-        for entry in entries {
-            write(&mut switch, entry)?;
+        for entry in &setup.entries {
+            write(&mut switch, &self.whole, entry)?;
         }
+        prepare(&mut switch, &self.whole, setup)?;
+        replicate(&mut switch, setup);
         Ok(switch)
     }
 
     /// The split program on its devices, with these entries.
-    pub fn network(&self, entries: &[EntrySpec]) -> Result<Network, SetupError> {
+    pub fn network(&self, setup: &Setup) -> Result<Network, SetupError> {
         let recorder = Recorder::default();
         let mut devices = vec![];
         for part in &self.parts {
@@ -78,12 +80,16 @@ impl Case {
             let mut switch = self.device(&part.program, Box::new(recorder.clone()))?;
             switch.set_access_log(true);
             link(&mut switch, &part.linkage)?;
+            prepare(&mut switch, &part.program, setup)?;
             devices.push(Some(switch));
         }
-        for entry in entries {
+        for entry in &setup.entries {
             self.distribute(&mut devices, entry)?;
         }
         let origin = self.placement.origin.0 as usize;
+        if let Some(Some(switch)) = devices.get_mut(origin) {
+            replicate(switch, setup);
+        }
         let prefix = self.parts.iter().flatten().map(|p| p.linkage.prefix.as_str()).max().unwrap_or_default();
         Ok(Network::new(devices, self.links(), origin, recorder, prefix))
     }
@@ -111,8 +117,8 @@ impl Case {
             return Err(SetupError::Misplaced(entry.table.to_string()));
         }
         for owner in owners {
-            if let Some(switch) = &mut devices[owner] {
-                write(switch, entry)?;
+            if let (Some(switch), Some(part)) = (&mut devices[owner], &self.parts[owner]) {
+                write(switch, &part.program, entry)?;
             }
         }
         Ok(())
@@ -134,8 +140,47 @@ impl Case {
     }
 }
 
-fn write(switch: &mut Switch, entry: &EntrySpec) -> Result<(), EntryError> {
-    switch.table_add(&entry.table, &entry.keys, &entry.action, &entry.args, entry.priority).map(|_| ())
+/// An entry of a table with a profile names a member made for it, or a group of that member and the one before.
+fn write(switch: &mut Switch, program: &Program, entry: &EntrySpec) -> Result<(), EntryError> {
+    let mut tables = program.controls.iter().flat_map(|c| &c.tables);
+    let table = tables.find(|t| t.control_plane_name == entry.table);
+    let (name, keys, priority) = (&entry.table, &entry.keys, entry.priority);
+    let Some(profile) = table.and_then(|t| t.implementation) else {
+        return switch.table_add(name, keys, &entry.action, &entry.args, priority).map(|_| ());
+    };
+    let member = switch.member_add(name, &entry.action, &entry.args)?;
+    if program.extern_object(program.instance(profile).object).name == "action_selector" {
+        let mut members = vec![member];
+        members.extend(member.checked_sub(1));
+        let group = switch.group_add(name, &members)?;
+        return switch.table_add_group(name, keys, group, priority).map(|_| ());
+    }
+    switch.table_add_member(name, keys, member, priority).map(|_| ())
+}
+
+/// Default actions and value sets, where the program has them.
+fn prepare(switch: &mut Switch, program: &Program, setup: &Setup) -> Result<(), EntryError> {
+    for (table, action, args) in &setup.defaults {
+        if program.controls.iter().flat_map(|c| &c.tables).any(|t| t.control_plane_name == *table) {
+            switch.table_set_default(table, action, args)?;
+        }
+    }
+    for (set, member) in &setup.value_sets {
+        if program.parsers.iter().flat_map(|p| &p.value_sets).any(|s| s.control_plane_name == *set) {
+            switch.value_set_add(set, member)?;
+        }
+    }
+    Ok(())
+}
+
+/// Groups and sessions are the traffic manager's.
+fn replicate(switch: &mut Switch, setup: &Setup) {
+    for (group, members) in &setup.groups {
+        switch.multicast_group_set(*group, members.clone());
+    }
+    for (session, to) in &setup.sessions {
+        switch.clone_session_set(*session, Some(*to));
+    }
 }
 
 /// Writes the entries of the runtime's own tables.

@@ -9,7 +9,7 @@ impl Failure {
     /// Several lines: what differs, with the packet and the round that show it.
     pub fn describe(&self) -> String {
         let mut out =
-            format!("{} run, round {} with {} entries: ", self.proof, self.round, self.entries.len());
+            format!("{} run, round {} with {} entries: ", self.proof, self.round, self.setup.entries.len());
         match &self.difference {
             Difference::Outputs { cause, at, expected, found } => {
                 let _ = match cause {
@@ -24,6 +24,13 @@ impl Failure {
                 };
                 list(&mut out, "expected", expected);
                 list(&mut out, "found", found);
+            }
+            Difference::Digests { cause, expected, found } => {
+                let cause = match cause {
+                    Cause::Frame { port, frame } => format!("received by port {port}: {}", hex(frame)),
+                    Cause::Timer => "a timer".to_string(),
+                };
+                let _ = writeln!(out, "other digests, {cause}\n  expected  {expected:?}\n  found     {found:?}");
             }
             Difference::State { object, expected, found } => {
                 let show = |s: &Option<Vec<u8>>| s.as_ref().map_or("nothing".to_string(), |s| hex(s));

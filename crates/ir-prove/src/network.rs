@@ -35,12 +35,20 @@ pub struct Record {
     pub at: Time,
     /// What left the network because of it.
     pub outputs: Vec<Output>,
+    /// Messages to the control plane because of it, in order, as text.
+    pub digests: Vec<String>,
     /// What its devices read of clocks, queues and randomness.
     pub observations: Vec<Observation>,
 }
 
 /// A device's outgoing port and where its other end is.
 pub type Links = BTreeMap<(usize, Port), (usize, Port)>;
+
+/// The shortest frame of Ethernet, without its checksum: links fill up what is shorter.
+const SHORTEST: usize = 60;
+
+/// What they fill it up with: nothing that could pass for a payload of zeros.
+const PADDING: u8 = 0xee;
 
 /// What waits for its time.
 enum Event {
@@ -58,6 +66,8 @@ pub struct Network {
     /// Ordered by time, then by when it was scheduled.
     events: BTreeMap<(Time, u64), (Transaction, Event)>,
     scheduled: u64,
+    /// Queues are as deep as this says.
+    depths: Rng,
     /// Delays up to this, drawn for each hop; no delay at all without.
     jitter: Option<(Duration, Rng)>,
     /// The last arrival at each end, and the last recirculation of each device: order is kept.
@@ -86,6 +96,7 @@ impl Network {
             recorder,
             events: BTreeMap::new(),
             scheduled: 0,
+            depths: Rng::new(0).split("depths"),
             jitter: None,
             last: BTreeMap::new(),
             records: vec![],
@@ -108,7 +119,7 @@ impl Network {
     }
 
     fn begin(&mut self, cause: Cause, at: Time) -> Transaction {
-        self.records.push(Record { cause, at, outputs: vec![], observations: vec![] });
+        self.records.push(Record { cause, at, outputs: vec![], digests: vec![], observations: vec![] });
         Transaction(self.records.len() - 1)
     }
 
@@ -175,7 +186,11 @@ impl Network {
         let mut waiting = std::collections::VecDeque::from(queued);
         while let Some(packet) = waiting.pop_front() {
             let Some(switch) = self.devices[device].as_mut() else { return };
-            let record = QueueRecord { enqueued: at, ..QueueRecord::default() };
+            let record = QueueRecord {
+                enqueued: at,
+                depth_at_enqueue: self.depths.index(64) as u32,
+                depth_at_dequeue: self.depths.index(64) as u32,
+            };
             let result = switch.egress(packet, record, at);
             let leaves_by_link =
                 result.output.as_ref().is_some_and(|o| self.links.contains_key(&(device, o.port)));
@@ -198,7 +213,9 @@ impl Network {
         match self.links.get(&(device, output.port)).copied() {
             Some((to, port)) => {
                 let when = self.arrival((to, Some(port)), at);
-                self.schedule(when, transaction, Event::Arrive { device: to, port, frame: output.frame });
+                let mut frame = output.frame;
+                frame.resize(frame.len().max(SHORTEST), PADDING);
+                self.schedule(when, transaction, Event::Arrive { device: to, port, frame });
             }
             None => self.records[transaction.0].outputs.push(output),
         }
@@ -216,8 +233,11 @@ impl Network {
     /// Notes what a device has touched in this call.
     fn note(&mut self, device: usize, transaction: Transaction) {
         let Some(switch) = self.devices[device].as_mut() else { return };
-        for access in switch.take_accesses() {
-            if self.is_runtime(&access.object) {
+        let accesses = switch.take_accesses();
+        self.records[transaction.0].digests.extend(switch.take_digests().iter().map(|d| format!("{d:?}")));
+        for access in accesses {
+            // What was drawn is replayed: the order of draws does not matter.
+            if access.object == "random" || self.is_runtime(&access.object) {
                 continue;
             }
             let users = self.accesses.entry(access.object).or_default();

@@ -8,7 +8,7 @@
 //! split run, gives the same frames for every transaction and the same state at the end.
 
 use crate::case::{Case, SetupError};
-use crate::generate::{EntrySpec, PacketMaker, Pool, entries};
+use crate::generate::{PacketMaker, Pool, Setup, setup};
 use crate::network::{Cause, Network, Record, Transaction};
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, Output};
@@ -48,6 +48,8 @@ pub struct Tried {
     pub packets: usize,
     /// Frames that came out.
     pub outputs: usize,
+    /// Digests that came out.
+    pub digests: usize,
     /// Timers that ran out.
     pub timers: usize,
     /// Accesses to state objects.
@@ -67,6 +69,15 @@ pub enum Difference {
         expected: Vec<Output>,
         /// What the split one gave.
         found: Vec<Output>,
+    },
+    /// The control plane got other digests.
+    Digests {
+        /// What caused them.
+        cause: Cause,
+        /// What the whole program sends.
+        expected: Vec<String>,
+        /// What the split one sent.
+        found: Vec<String>,
     },
     /// A state object holds something else.
     State {
@@ -95,8 +106,8 @@ pub struct Failure {
     pub proof: &'static str,
     /// The round it was found in.
     pub round: usize,
-    /// The entries of that round.
-    pub entries: Vec<EntrySpec>,
+    /// What the control plane had written in that round.
+    pub setup: Setup,
     /// What differs.
     pub difference: Difference,
 }
@@ -108,28 +119,28 @@ pub fn prove(case: &Case, effort: &Effort) -> Result<Tried, Box<Failure>> {
     for round in 0..rounds {
         let packets = effort.packets_per_round.min(effort.packets - round * effort.packets_per_round);
         let rng = Rng::new(effort.seed).split_index(round as u64);
-        let Draw { entries, inputs } = best_draw(case, effort, packets, &rng).map_err(|error| {
+        let Draw { setup, inputs } = best_draw(case, effort, packets, &rng).map_err(|error| {
             Box::new(Failure {
                 proof: "drained",
                 round,
-                entries: vec![],
+                setup: Setup::default(),
                 difference: Difference::Setup(error),
             })
         })?;
         let fail =
-            |proof, difference| Box::new(Failure { proof, round, entries: entries.clone(), difference });
-        let here = drained(case, &entries, &inputs).map_err(|d| fail("drained", d))?;
+            |proof, difference| Box::new(Failure { proof, round, setup: setup.clone(), difference });
+        let here = drained(case, &setup, &inputs).map_err(|d| fail("drained", d))?;
         add(&mut tried, &here);
         let here =
-            pipelined(case, &entries, &inputs, rng.split("delays")).map_err(|d| fail("pipelined", d))?;
+            pipelined(case, &setup, &inputs, rng.split("delays")).map_err(|d| fail("pipelined", d))?;
         add(&mut tried, &here);
     }
     Ok(tried)
 }
 
-/// Entries and packets of a round.
+/// What the control plane writes, and the packets, of a round.
 struct Draw {
-    entries: Vec<EntrySpec>,
+    setup: Setup,
     inputs: Vec<Input>,
 }
 
@@ -139,18 +150,18 @@ fn best_draw(case: &Case, effort: &Effort, packets: usize, rng: &Rng) -> Result<
     for attempt in 0..effort.draws.max(1) {
         let rng = rng.split_index(attempt as u64);
         let mut pool = Pool::new(&case.whole, &case.reserved_ports(), &rng);
-        let entries = entries(&case.whole, &mut pool, effort.entries, &mut rng.split("entries"));
+        let setup = setup(&case.whole, &mut pool, effort.entries, &rng);
         let inputs = inputs(&case.whole, &mut pool, packets, &mut rng.split("packets"));
-        let sent = sent_by_whole(case, &entries, &inputs)?;
+        let sent = sent_by_whole(case, &setup, &inputs)?;
         if best.as_ref().is_none_or(|(most, _)| sent > *most) {
-            best = Some((sent, Draw { entries, inputs }));
+            best = Some((sent, Draw { setup, inputs }));
         }
     }
-    Ok(best.map_or(Draw { entries: vec![], inputs: vec![] }, |(_, draw)| draw))
+    Ok(best.map_or(Draw { setup: Setup::default(), inputs: vec![] }, |(_, draw)| draw))
 }
 
-fn sent_by_whole(case: &Case, entries: &[EntrySpec], inputs: &[Input]) -> Result<usize, SetupError> {
-    let mut whole = case.whole(entries, Box::new(PassThrough))?;
+fn sent_by_whole(case: &Case, setup: &Setup, inputs: &[Input]) -> Result<usize, SetupError> {
+    let mut whole = case.whole(setup, Box::new(PassThrough))?;
     let mut sent = 0;
     for input in inputs {
         let queued = whole.ingress(input.port, &input.frame, Time::ZERO);
@@ -162,6 +173,7 @@ fn sent_by_whole(case: &Case, entries: &[EntrySpec], inputs: &[Input]) -> Result
 fn add(sum: &mut Tried, more: &Tried) {
     sum.packets += more.packets;
     sum.outputs += more.outputs;
+    sum.digests += more.digests;
     sum.timers += more.timers;
     sum.accesses += more.accesses;
 }
@@ -216,9 +228,10 @@ fn mended(mender: &mut Switch, frame: Vec<u8>) -> Vec<u8> {
     mender.drain(queued, Time::ZERO).pop().map_or(frame, |output| output.frame)
 }
 
-fn drained(case: &Case, entries: &[EntrySpec], inputs: &[Input]) -> Result<Tried, Difference> {
-    let mut whole = case.whole(entries, Box::new(PassThrough)).map_err(Difference::Setup)?;
-    let mut network = case.network(entries).map_err(Difference::Setup)?;
+fn drained(case: &Case, setup: &Setup, inputs: &[Input]) -> Result<Tried, Difference> {
+    let replayer = Replayer::default();
+    let mut whole = case.whole(setup, Box::new(replayer.clone())).map_err(Difference::Setup)?;
+    let mut network = case.network(setup).map_err(Difference::Setup)?;
     let mut tried = Tried::default();
     let mut now = Time::ZERO;
     for input in inputs {
@@ -227,12 +240,15 @@ fn drained(case: &Case, entries: &[EntrySpec], inputs: &[Input]) -> Result<Tried
         check_timers(&mut whole, &mut network, now, &mut tried)?;
         network.inject(input.port, &input.frame, now);
         network.run_until(now, EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?;
-        let queued = whole.ingress(input.port, &input.frame, now);
-        let expected = whole.drain(queued, now);
         let mut records = network.take_records();
         if let Some(record) = records.pop() {
-            compare(record, expected, &mut tried)?;
+            replayer.clear();
+            replayer.load(record.observations.iter().cloned());
+            let queued = whole.ingress(input.port, &input.frame, now);
+            let expected = whole.drain(queued, now);
+            compare(record, expected, &mut whole, &mut tried)?;
         }
+        replayer.clear();
         tried.packets += 1;
     }
     network.settle(EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?;
@@ -254,7 +270,7 @@ fn check_timers(
         let queued = whole.tick(at);
         let expected = whole.drain(queued, at);
         tried.timers += 1;
-        compare(record, expected, tried)?;
+        compare(record, expected, whole, tried)?;
     }
     match whole.deadline().filter(|at| *at <= now) {
         None => Ok(()),
@@ -266,11 +282,21 @@ fn check_timers(
     }
 }
 
-fn compare(record: Record, mut expected: Vec<Output>, tried: &mut Tried) -> Result<(), Difference> {
+fn compare(
+    record: Record,
+    mut expected: Vec<Output>,
+    whole: &mut Switch,
+    tried: &mut Tried,
+) -> Result<(), Difference> {
     let mut found = record.outputs;
     found.sort();
     expected.sort();
     tried.outputs += found.len();
+    let digests: Vec<String> = whole.take_digests().iter().map(|d| format!("{d:?}")).collect();
+    tried.digests += digests.len();
+    if digests != record.digests {
+        return Err(Difference::Digests { cause: record.cause, expected: digests, found: record.digests });
+    }
     match found == expected {
         true => Ok(()),
         false => Err(Difference::Outputs { cause: record.cause, at: record.at, expected, found }),
@@ -290,8 +316,8 @@ fn compare_states(whole: &Switch, network: &Network) -> Result<(), Difference> {
     Ok(())
 }
 
-fn pipelined(case: &Case, entries: &[EntrySpec], inputs: &[Input], delays: Rng) -> Result<Tried, Difference> {
-    let network = case.network(entries).map_err(Difference::Setup)?;
+fn pipelined(case: &Case, setup: &Setup, inputs: &[Input], delays: Rng) -> Result<Tried, Difference> {
+    let network = case.network(setup).map_err(Difference::Setup)?;
     let mut network = network.with_jitter(Duration::from_us(4), delays);
     let mut now = Time::ZERO;
     for input in inputs {
@@ -303,7 +329,7 @@ fn pipelined(case: &Case, entries: &[EntrySpec], inputs: &[Input], delays: Rng) 
     let records = network.take_records();
     let order = serial_order(&network.accesses, records.len())?;
     let replayer = Replayer::default();
-    let mut whole = case.whole(entries, Box::new(replayer.clone())).map_err(Difference::Setup)?;
+    let mut whole = case.whole(setup, Box::new(replayer.clone())).map_err(Difference::Setup)?;
     let mut records: Vec<Option<Record>> = records.into_iter().map(Some).collect();
     let mut tried = Tried { packets: inputs.len(), ..Tried::default() };
     tried.accesses = network.accesses.values().map(Vec::len).sum();
@@ -319,7 +345,7 @@ fn pipelined(case: &Case, entries: &[EntrySpec], inputs: &[Input], delays: Rng) 
             }
         };
         let expected = whole.drain(queued, record.at);
-        compare(record, expected, &mut tried)?;
+        compare(record, expected, &mut whole, &mut tried)?;
     }
     compare_states(&whole, &network)?;
     Ok(tried)

@@ -3,12 +3,12 @@
 use crate::facts::Facts;
 use crate::flow::Flow;
 use crate::leaf_set::LeafSet;
-use crate::place::{Covered, Leaf, RoleKey};
+use crate::place::{Covered, Leaf, RoleKey, constant};
 use crate::section::{Code, SectionId};
 use crate::v1model::{self, Effect};
 use ir::{
     ActionId, BinaryOp, Block, Call, Callee, ControlId, Direction, Expr, ExprKind, Keyset, Stmt, StmtKind,
-    SwitchOn, TableId, visit,
+    SwitchOn, TableId, Type, visit,
 };
 use std::collections::BTreeMap;
 
@@ -213,6 +213,7 @@ impl Flow<'_> {
                         return live;
                     }
                     Effect::Conditional => return self.conditional_backward(control, call, facts, live),
+                    Effect::Order => self.order_backward(call, &mut live),
                     _ => {}
                 }
             }
@@ -236,6 +237,21 @@ impl Flow<'_> {
             }
         }
         live
+    }
+
+    /// A field list is read, and the headers that a clone of egress takes along.
+    fn order_backward(&self, call: &Call, live: &mut Live) {
+        if let Some(Some(list)) = call.args.last()
+            && list.ty == Type::Bit(8)
+        {
+            self.kept(constant(list)).into_iter().for_each(|leaf| {
+                live.live.insert(leaf);
+            });
+        }
+        if call.args.len() > 1 {
+            live.live.union(&self.cloned_hidden());
+            live.hidden.union(&self.cloned_hidden());
+        }
     }
 
     /// `update_checksum(condition, data, checksum, ..)`: the rest matters only where the condition holds.

@@ -7,7 +7,7 @@ use crate::mark::Mark;
 use crate::placement::{DeviceIndex, Placement};
 use crate::section::{Code, SectionId, Sections};
 use crate::state::Separated;
-use crate::v1model::{Effect, function_effect, is_table_object, object_effect};
+use crate::v1model::{Effect, function_effect, object_effect};
 use base_diag::codes::split as codes;
 use base_diag::{Diagnostic, Span, did_you_mean};
 use ir::{Arch, Block, Callee, Expr, ExprKind, Program, Stmt, StmtKind, visit};
@@ -34,16 +34,6 @@ pub fn check_program(program: &Program) -> Vec<Diagnostic> {
         check_block(program, &control.body, true, &mut found);
         for action in &control.actions {
             check_block(program, &action.body, false, &mut found);
-        }
-        for table in &control.tables {
-            let objects = [table.implementation, table.counters, table.meters].into_iter().flatten();
-            for instance in objects {
-                let object = program.extern_object(program.instance(instance).object);
-                if is_table_object(object) {
-                    let what = format!("table `{}` uses a {}", table.name, object.name);
-                    found.push(unsupported(table.span, &what));
-                }
-            }
         }
     }
     found

@@ -5,14 +5,17 @@
 
 use crate::backward::Live;
 use crate::facts::Facts;
+use crate::field_lists::kept_by;
 use crate::leaf_set::LeafSet;
 use crate::place::{Covered, HeaderIndex, Leaf, Places, RoleKey, Root};
+use crate::prepare::role_type;
 use crate::section::{Half, SectionId, SectionKind, Sections};
 use crate::v1model;
 use ir::{
-    Block, Call, Callee, ControlId, Direction, Expr, ExprKind, InstanceId, Parser, Program, Stage, StageKind,
-    StateRef, Stmt, StmtKind, Transition, VarId, visit,
+    Block, Call, Callee, ControlId, Direction, Expr, ExprKind, InstanceId, Parser, Program, Role, Stage, StageKind,
+    StateRef, Stmt, StmtKind, Transition, Type, VarId, visit,
 };
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -26,6 +29,10 @@ pub struct Flow<'a> {
     pub parser_writes: LeafSet,
     /// Metadata that the parser may read.
     pub parser_reads: LeafSet,
+    /// The type of the metadata.
+    metadata: Option<Type>,
+    /// Fields of headers that egress may read while the header is invalid: a clone of egress takes them along.
+    cloned_hidden: RefCell<LeafSet>,
     /// Headers that the parser may leave invalid with something in their fields.
     stale_after_parser: BTreeSet<HeaderIndex>,
     parsed_before: Rc<BTreeMap<HeaderIndex, BTreeSet<HeaderIndex>>>,
@@ -48,6 +55,8 @@ impl<'a> Flow<'a> {
             places,
             parser_writes: LeafSet::default(),
             parser_reads: LeafSet::default(),
+            metadata: role_type(program, Role::Metadata),
+            cloned_hidden: RefCell::default(),
             stale_after_parser: BTreeSet::new(),
             parsed_before: Rc::default(),
         };
@@ -64,12 +73,42 @@ impl<'a> Flow<'a> {
         for leaf in self.standard(&v1model::set_at_start()) {
             written.insert(leaf);
         }
+        // A packet that was sent around keeps some of its metadata.
+        self.kept(None).into_iter().for_each(|leaf| {
+            written.insert(leaf);
+        });
         let stale = self.stale_after_parser.clone();
         Facts::after_parser(self.parsed_before.clone(), self.places.headers.len(), written, stale)
     }
 
+    /// The metadata that a field list keeps, or that any does.
+    pub fn kept(&self, list: Option<u32>) -> Vec<Leaf> {
+        match &self.metadata {
+            Some(ty) => kept_by(self.program, self.places, ty, list),
+            None => vec![],
+        }
+    }
+
+    /// Fields that a clone of egress takes along although their header may be invalid.
+    pub fn cloned_hidden(&self) -> LeafSet {
+        self.cloned_hidden.borrow().clone()
+    }
+
     /// What holds at the start of each section; the control of each half is given.
     pub fn analyze(&self, sections: &Sections, ingress: ControlId, egress: ControlId) -> Vec<AtSection> {
+        loop {
+            let found = self.analyze_once(sections, ingress, egress);
+            let read = &found[sections.first(Half::Egress).0 as usize].live.hidden;
+            let mut known = self.cloned_hidden.borrow_mut();
+            let before = known.clone();
+            known.union(read);
+            if *known == before {
+                return found;
+            }
+        }
+    }
+
+    fn analyze_once(&self, sections: &Sections, ingress: ControlId, egress: ControlId) -> Vec<AtSection> {
         let control = |half| if half == Half::Ingress { ingress } else { egress };
         let mut facts: BTreeMap<SectionId, Facts> = BTreeMap::new();
         let mut start = self.start_facts();
@@ -120,6 +159,11 @@ impl<'a> Flow<'a> {
     fn at_egress(&self, mut facts: Facts) -> Facts {
         self.standard(&v1model::set_at_egress()).into_iter().for_each(|leaf| facts.write(leaf));
         self.standard(&["egress_spec"]).into_iter().for_each(|leaf| facts.zero(leaf));
+        // Clones come in here too, with headers of any kind and the metadata they keep.
+        if self.program.extern_functions.iter().any(|f| !f.user && f.name.starts_with("clone")) {
+            (0..self.places.headers.len() as u32).for_each(|index| facts.forget(HeaderIndex(index)));
+            self.kept(None).into_iter().for_each(|leaf| facts.write(leaf));
+        }
         facts
     }
 

@@ -5,7 +5,7 @@
 //! the payload.
 
 use crate::flow::AtSection;
-use crate::place::{Leaf, Places, Root, identifier};
+use crate::place::{HeaderIndex, Leaf, Places, Root, identifier};
 use crate::placement::Placement;
 use crate::section::{SectionId, Sections};
 use ir::{Name, Program, Type, TypeKind};
@@ -19,6 +19,9 @@ pub const VERSION: u64 = 1;
 
 /// Bits in front that make a hand-over an Ethernet frame: addresses and EtherType.
 pub const ETHERNET_BITS: u32 = 112;
+
+/// Bits of the shortest frame that no link pads, without its checksum.
+pub const SHORTEST_BITS: u32 = 60 * 8;
 
 /// Bits of the app's number. It and the epoch stand at the same place in every plan's hand-overs, so that those of
 /// another app or plan are known as such.
@@ -36,6 +39,8 @@ pub struct Layout {
     pub sections: BTreeMap<SectionId, Vec<LiveField>>,
     /// The value of `region` that names no section.
     pub unknown_region: u64,
+    /// Bits of the header that makes short hand-overs long enough; 0 if none is needed.
+    pub pad_bits: u32,
 }
 
 /// A field of `p4rack_t`.
@@ -88,6 +93,7 @@ impl Layout {
         sections: &Sections,
         at: &[AtSection],
         placement: &Placement,
+        originals: &[HeaderIndex],
     ) -> Result<Layout, Vec<NotCarried>> {
         let mut live = BTreeMap::new();
         let mut refused = vec![];
@@ -125,8 +131,18 @@ impl Layout {
                 common.push(field(&format!("len_{}", header.name), bits_for(most)));
             }
         }
+        common.extend(originals.iter().map(|&i| field(&format!("orig_{}", places.header(i).name), 1)));
+        for &index in originals {
+            let header = places.header(index);
+            if let Some(most) = varbit_bits(program, &header.ty) {
+                common.push(field(&format!("orig_len_{}", header.name), bits_for(most)));
+            }
+        }
+        common.push(field("has_pad", 1));
         pad(&mut common);
-        Ok(Layout { common, sections: live, unknown_region })
+        let bits: u32 = common.iter().map(|f| f.width).sum();
+        let pad_bits = SHORTEST_BITS.saturating_sub(bits);
+        Ok(Layout { common, sections: live, unknown_region, pad_bits })
     }
 
     /// Bits of `p4rack_t`.

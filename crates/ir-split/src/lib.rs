@@ -21,6 +21,7 @@ mod check;
 mod check_shape;
 mod emits;
 mod facts;
+mod field_lists;
 mod flow;
 mod forward;
 mod generate;
@@ -29,6 +30,8 @@ mod layout;
 mod leaf_set;
 mod mark;
 mod names;
+mod originals;
+mod parsed;
 mod place;
 mod placement;
 mod prepare;
@@ -94,7 +97,10 @@ pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diag
     let program = &expanded;
     let marks = marks(program)?;
     let mut wrong = check::check_placement(&marks, placement);
-    let is_cut = marks.iter().any(|m| placement.device_of(&m.name) != placement.origin);
+    let is_away = |m: &&Mark| placement.device_of(&m.name) != placement.origin;
+    let cut_half = |half: Half| marks.iter().filter(is_away).any(|m| m.half == half);
+    let halves = prepare::CutHalves { ingress: cut_half(Half::Ingress), egress: cut_half(Half::Egress) };
+    let is_cut = halves.ingress || halves.egress;
     if is_cut {
         wrong.extend(check::check_program(program));
     }
@@ -108,9 +114,11 @@ pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diag
     let mut hoisted = program.clone();
     let mut prefix = String::new();
     let mut lengths = prepare::Lengths::new();
+    let mut orders = prepare::Orders::default();
     if is_cut {
-        let prepared = prepare::prepare(program, names::prefix(program))?;
-        (hoisted, prefix, lengths) = (prepared.program, prepared.prefix, prepared.lengths);
+        let prepared = prepare::prepare(program, names::prefix(program), halves)?;
+        (hoisted, prefix) = (prepared.program, prepared.prefix);
+        (lengths, orders) = (prepared.lengths, prepared.orders);
         hoist::hoist_locals(&mut hoisted.controls[ingress.index()]);
         hoist::hoist_locals(&mut hoisted.controls[egress.index()]);
     }
@@ -128,7 +136,14 @@ pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diag
         .collect();
     wrong.extend(check::check_links(&sections, placement));
     wrong.extend(check::check_state(&hoisted, &sections, placement, &state::separated(&sections, &uses)));
-    let layout = match Layout::new(&hoisted, &places, &sections, &at, placement) {
+    let mut kept = vec![];
+    if orders.clones_original || orders.restart.is_some() {
+        match originals::originals(&flow, orders.restart.is_some()) {
+            Ok(found) => kept = found,
+            Err(refused) => wrong.extend(refused),
+        }
+    }
+    let layout = match Layout::new(&hoisted, &places, &sections, &at, placement, &kept) {
         Ok(layout) => layout,
         Err(refused) => {
             wrong.extend(check::check_carried(&flow, &sections, &refused));
@@ -148,6 +163,8 @@ pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diag
         _ => None,
     });
     let Some(parser) = parser else { return Ok(whole(program, placement)) };
+    let first = &at[sections.first(Half::Egress).0 as usize].live;
+    let length = places.standard("packet_length");
     let cut = generate::Cut {
         program: &hoisted,
         places: &places,
@@ -159,6 +176,11 @@ pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diag
         parser,
         prefix: &prefix,
         lengths: &lengths,
+        orders: &orders,
+        originals: &kept,
+        reads_length: length.is_some_and(|leaf| first.live.contains(leaf)),
+        reads_hidden: first.hidden.iter().next().is_some(),
+        parsed_bytes: parsed::parsed_bytes(&hoisted),
     };
     let has_part = |device: DeviceIndex| sections.list.iter().any(|s| s.device == device);
     let devices = (0..placement.devices.len() as u32).map(DeviceIndex);

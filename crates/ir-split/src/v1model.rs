@@ -2,7 +2,7 @@
 
 use ir::{ExternFunction, ExternObject};
 use p4_arch::v1model::ARCHITECTURE;
-use p4_arch::{FieldMoment, TableUse};
+use p4_arch::FieldMoment;
 
 /// Width of the port fields.
 pub const PORT_BITS: u32 = 9;
@@ -57,6 +57,8 @@ pub enum Effect {
     Conditional,
     /// Reads and writes the memory of one instance.
     State,
+    /// Asks the traffic manager for something.
+    Order,
     /// Not kept exact across a cut yet.
     Unsupported,
 }
@@ -68,9 +70,22 @@ pub fn function_effect(function: &ExternFunction) -> Effect {
     }
     match function.name.as_str() {
         "mark_to_drop" => Effect::Drop,
-        "verify_checksum" | "update_checksum" => Effect::Conditional,
+        "verify_checksum"
+        | "update_checksum"
+        | "verify_checksum_with_payload"
+        | "update_checksum_with_payload" => Effect::Conditional,
+        "clone"
+        | "clone_preserving_field_list"
+        | "resubmit_preserving_field_list"
+        | "recirculate_preserving_field_list"
+        | "truncate" => Effect::Order,
         name => match ARCHITECTURE.function(name).map(|f| f.effect) {
-            Some(p4_arch::Effect::Pure | p4_arch::Effect::Asserts | p4_arch::Effect::Logs) => Effect::Pure,
+            Some(
+                p4_arch::Effect::Pure
+                | p4_arch::Effect::Draws
+                | p4_arch::Effect::Asserts
+                | p4_arch::Effect::Logs,
+            ) => Effect::Pure,
             _ => Effect::Unsupported,
         },
     }
@@ -82,14 +97,14 @@ pub fn object_effect(object: &ExternObject) -> Effect {
         return Effect::State;
     }
     match object.name.as_str() {
-        "register" if !object.user => Effect::State,
+        "register" | "counter" | "meter" | "direct_counter" | "direct_meter" | "action_profile"
+        | "action_selector"
+            if !object.user =>
+        {
+            Effect::State
+        }
         _ => Effect::Unsupported,
     }
-}
-
-/// True for what belongs to a table and runs whenever the table does.
-pub fn is_table_object(object: &ExternObject) -> bool {
-    !object.user && ARCHITECTURE.object(&object.name).is_some_and(|o| o.table != TableUse::None)
 }
 
 /// The name in `@frame_extern("name")`.

@@ -9,6 +9,7 @@ use base_diag::SourceMap;
 use base_time::{Duration, Time};
 use dataplane_api::Device;
 use ir_interp::PassThrough;
+use ir_prove::generate::Setup;
 use ir_prove::{Effort, prove};
 use ir_split::{Placement, split};
 use support::{case, compile_text, placement, small_program, text};
@@ -342,7 +343,7 @@ fn a_user_packet_for_a_linked_port() {
     let mut map = SourceMap::new();
     let source = small_program("", "@region(\"R\") { meta.y = 1; } std.egress_spec = 300;", "");
     let case = case(compile_text(&source, &mut map), placement(&["R"]));
-    let mut network = case.network(&[]).expect("set up");
+    let mut network = case.network(&Setup::default()).expect("set up");
     network.inject(7, &[2, 2, 3, 4], Time::ZERO);
     network.settle(1000).expect("comes to rest");
     assert!(network.take_records().iter().all(|r| r.outputs.is_empty()));
@@ -363,10 +364,10 @@ fn a_user_packet_that_looks_like_a_hand_over() {
     // Version 1, app 1, epoch 1, region 1, no headers.
     frame.extend([0x10, 0x10, 0x12]);
     frame.extend([0; 24]);
-    let mut whole = case.whole(&[], Box::new(PassThrough)).expect("set up");
+    let mut whole = case.whole(&Setup::default(), Box::new(PassThrough)).expect("set up");
     let queued = whole.ingress(7, &frame, Time::ZERO);
     whole.drain(queued, Time::ZERO);
-    let mut network = case.network(&[]).expect("set up");
+    let mut network = case.network(&Setup::default()).expect("set up");
     network.inject(7, &frame, Time::ZERO);
     network.settle(1000).expect("comes to rest");
     assert_eq!(whole.state(), network.state());
@@ -395,11 +396,11 @@ fn copies_of_a_group_keep_their_rid_over_an_egress_cut() {
     let case = case(compile_text(&source, &mut map), placement(&["R"]));
     let frame = [9, 9, 1, 2, 3];
     let members = vec![(3, 1), (4, 2), (3, 5)];
-    let mut whole = case.whole(&[], Box::new(PassThrough)).expect("set up");
+    let mut whole = case.whole(&Setup::default(), Box::new(PassThrough)).expect("set up");
     whole.multicast_group_set(1, members.clone());
     let queued = whole.ingress(7, &frame, Time::ZERO);
     let mut expected = whole.drain(queued, Time::ZERO);
-    let mut network = case.network(&[]).expect("set up");
+    let mut network = case.network(&Setup::default()).expect("set up");
     network.devices[0].as_mut().expect("the origin").multicast_group_set(1, members);
     network.inject(7, &frame, Time::ZERO);
     network.run_until(Time::ZERO + Duration::from_us(1), 1000).expect("comes to rest");

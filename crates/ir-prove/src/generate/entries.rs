@@ -73,6 +73,26 @@ fn one_entry(
     Some(EntrySpec { table, keys, action, args, priority })
 }
 
+/// Another default action with data.
+pub fn default_action(
+    program: &Program,
+    control: &Control,
+    table: &Table,
+    pool: &mut Pool,
+    rng: &mut Rng,
+) -> Option<(Name, Name, Vec<Bits>)> {
+    let allowed: Vec<_> =
+        table.actions.iter().filter(|a| !a.annotations.iter().any(|n| n.name == "tableonly")).collect();
+    let run = rng.pick(&allowed)?;
+    let action = &control.actions[run.action.index()];
+    let data = &action.params[run.args.len().min(action.params.len())..];
+    let mut args = vec![];
+    for &param in data {
+        args.push(pool.draw(width(program, &control.vars[param.index()].ty)?, rng));
+    }
+    Some((table.control_plane_name.clone(), action.control_plane_name.clone(), args))
+}
+
 fn one_key(kind: &MatchKind, width: u32, pool: &mut Pool, rng: &mut Rng) -> KeyMatch {
     let value = pool.draw(width, rng);
     match kind {
@@ -99,7 +119,8 @@ fn one_key(kind: &MatchKind, width: u32, pool: &mut Pool, rng: &mut Rng) -> KeyM
     }
 }
 
-fn width(program: &Program, ty: &Type) -> Option<u32> {
+/// The bits of a value that the control plane writes.
+pub fn width(program: &Program, ty: &Type) -> Option<u32> {
     match program.representation(ty) {
         Type::Bit(n) | Type::Int(n) => Some(*n),
         Type::Bool => Some(1),

@@ -3,7 +3,9 @@
 mod entries;
 mod packets;
 mod pool;
+mod setup;
 
 pub use entries::{EntrySpec, entries};
 pub use packets::PacketMaker;
 pub use pool::Pool;
+pub use setup::{Setup, setup};

@@ -96,6 +96,11 @@ impl Pool {
         rng.pick(values).cloned().unwrap_or_else(|| Bits::zero(width))
     }
 
+    /// The values of this width.
+    pub fn known(&self, width: u32) -> Vec<Bits> {
+        self.by_width.get(&width).cloned().unwrap_or_default()
+    }
+
     /// A port that packets come in by.
     pub fn port(&mut self, rng: &mut Rng) -> u32 {
         let drop_port = u64::from(ir_interp::Options::default().drop_port);

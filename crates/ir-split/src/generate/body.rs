@@ -33,9 +33,11 @@ impl Generator<'_> {
         let region = self.region_of("ingress");
         let mut stmts = vec![];
         if !entered.is_empty() || self.recirculates() {
-            let common = self.header_field("ingress", self.common);
-            stmts
-                .push(build::if_then(build::is_valid(common.clone()), vec![build::set_valid(common, false)]));
+            for number in [Some(self.common), self.pad].into_iter().flatten() {
+                let header = self.header_field("ingress", number);
+                let gone = build::set_valid(header.clone(), false);
+                stmts.push(build::if_then(build::is_valid(header), vec![gone]));
+            }
             let unknown = self.region_value(self.cut.layout.unknown_region);
             stmts.push(build::if_then(
                 build::equals(region.clone(), unknown),
@@ -47,11 +49,17 @@ impl Generator<'_> {
             let drop = self.drop("ingress", Drop::NotOrigin);
             stmts.push(build::if_then(build::equals(region.clone(), self.region_value(0)), drop));
         }
+        if self.is_origin() {
+            stmts.extend(self.show_resubmitted());
+            stmts.extend(self.note_short());
+            stmts.extend(self.keep_originals());
+        }
         for id in here {
             stmts.push(self.guarded_section("ingress", ingress, id, moved));
         }
         if self.is_origin() {
             stmts.extend(self.keep_off_links());
+            stmts.extend(self.forget_originals());
             for id in entered.into_iter().filter(|&id| self.cut.sections.get(id).half == Half::Egress) {
                 let header = self.of_section.get(&id).copied();
                 stmts.extend(header.map(|header| self.pass_to_egress(id, header)));
@@ -63,7 +71,7 @@ impl Generator<'_> {
 
     fn write_egress(&mut self) {
         let egress = self.cut.egress;
-        let mut stmts = vec![];
+        let mut stmts = self.start_clone();
         for id in self.sections_here(|half| half == Half::Egress) {
             stmts.push(self.guarded_section("egress", egress, id, Moved::default()));
         }
@@ -72,16 +80,52 @@ impl Generator<'_> {
             stmts.push(self.save_section("egress", egress, id, Moved::default()));
         }
         if !targets.is_empty() {
-            let mut leave = self.send("egress", egress);
-            // What the program decided travels as live value; here it would drop the hand-over.
-            leave.push(build::assign(self.standard("egress", "egress_spec"), build::bits(PORT_BITS, 0)));
-            let recirculate = self.recirculate_function();
-            leave.push(build::call(Callee::ExternFunction(recirculate), vec![], vec![build::bits(8, 0)]));
-            let leaving = build::equals(self.leaving_of("egress"), build::bits(1, 1));
-            stmts.push(build::if_then(leaving, leave));
+            stmts.push(self.leave_egress());
+        }
+        stmts = self.keep_copies_off_links(stmts);
+        if let Some(starts) = self.starts_again("egress") {
+            let again = build::block(self.start_again());
+            stmts = vec![build::stmt(StmtKind::If(starts, again, build::block(stmts)))];
         }
         let staying = build::equals(self.leaving_of("egress"), build::bits(1, 0));
         self.out.controls[egress.index()].body = build::block(vec![build::if_then(staying, stmts)]);
+    }
+
+    /// A packet that leaves from egress is packed and comes around through the parser.
+    fn leave_egress(&mut self) -> Stmt {
+        let mut leave = self.send("egress", self.cut.egress);
+        // What the program decided travels as live value; here it would drop the hand-over.
+        leave.push(build::assign(self.standard("egress", "egress_spec"), build::bits(PORT_BITS, 0)));
+        let recirculate = self.recirculate_function();
+        let mut list = 0;
+        if let Some((field, number)) = self.packed {
+            let packed = build::field(self.metadata("egress"), field, ir::Type::Bit(1));
+            leave.push(build::assign(packed, build::bits(1, 1)));
+            list = number;
+        }
+        let list = build::bits(8, u64::from(list));
+        leave.push(build::call(Callee::ExternFunction(recirculate), vec![], vec![list]));
+        let leaving = build::equals(self.leaving_of("egress"), build::bits(1, 1));
+        build::if_then(leaving, leave)
+    }
+
+    /// Copies of a packet reach egress without having passed the end of ingress with their port.
+    fn keep_copies_off_links(&mut self, stmts: Vec<Stmt>) -> Vec<Stmt> {
+        if !self.cut.orders.copies {
+            return stmts;
+        }
+        let port = self.standard("egress", "egress_port");
+        let on_link = self.link_ports().into_iter().map(|n| build::equals(port.clone(), build::bits(PORT_BITS, n)));
+        let Some(on_link) = on_link.reduce(build::or) else { return stmts };
+        let drop = build::block(self.drop("egress", Drop::LinkPort));
+        vec![build::stmt(StmtKind::If(on_link, drop, build::block(stmts)))]
+    }
+
+    /// The origin's ports that join it to other devices.
+    fn link_ports(&self) -> Vec<u64> {
+        let origin = self.cut.placement.origin;
+        let ports = self.cut.placement.ports.iter();
+        ports.filter(|((from, _), _)| *from == origin).map(|(_, &port)| port).collect()
     }
 
     fn sections_here(&self, wanted: impl Fn(Half) -> bool) -> Vec<SectionId> {
@@ -122,19 +166,10 @@ impl Generator<'_> {
 
     /// Ports that join devices carry hand-overs only: what the program sends there is dropped and counted.
     fn keep_off_links(&mut self) -> Vec<Stmt> {
-        let origin = self.cut.placement.origin;
-        let links: Vec<u64> = self
-            .cut
-            .placement
-            .ports
-            .iter()
-            .filter(|((from, _), _)| *from == origin)
-            .map(|(_, &port)| port)
-            .collect();
         let first = self.region_value(u64::from(self.cut.sections.first(Half::Egress).0));
         let to_egress = build::equals(self.region_of("ingress"), first);
         let mut checks = vec![];
-        for port in links {
+        for port in self.link_ports() {
             let to_link =
                 build::equals(self.standard("ingress", "egress_spec"), build::bits(PORT_BITS, port));
             let drop = self.drop("ingress", Drop::LinkPort);

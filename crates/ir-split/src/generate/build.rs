@@ -39,6 +39,31 @@ pub fn and(a: Expr, b: Expr) -> Expr {
     expr(ExprKind::Binary(BinaryOp::And, Box::new(a), Box::new(b)), Type::Bool)
 }
 
+pub fn or(a: Expr, b: Expr) -> Expr {
+    expr(ExprKind::Binary(BinaryOp::Or, Box::new(a), Box::new(b)), Type::Bool)
+}
+
+pub fn add(a: Expr, b: Expr) -> Expr {
+    arithmetic(BinaryOp::Add, a, b)
+}
+
+pub fn subtract(a: Expr, b: Expr) -> Expr {
+    arithmetic(BinaryOp::Sub, a, b)
+}
+
+pub fn shift_right(a: Expr, count: u64) -> Expr {
+    arithmetic(BinaryOp::Shr, a, bits(32, count))
+}
+
+pub fn less(a: Expr, b: Expr) -> Expr {
+    expr(ExprKind::Binary(BinaryOp::Lt, Box::new(a), Box::new(b)), Type::Bool)
+}
+
+fn arithmetic(op: BinaryOp, a: Expr, b: Expr) -> Expr {
+    let ty = a.ty.clone();
+    expr(ExprKind::Binary(op, Box::new(a), Box::new(b)), ty)
+}
+
 pub fn equals(a: Expr, b: Expr) -> Expr {
     expr(ExprKind::Binary(BinaryOp::Eq, Box::new(a), Box::new(b)), Type::Bool)
 }

@@ -10,7 +10,10 @@ impl Generator<'_> {
     pub fn guard_checksums(&mut self) {
         for stage in ["verify_checksum", "compute_checksum"] {
             let Some(id) = self.out.stage_control(stage) else { continue };
-            let ordinary = build::not(build::is_valid(self.header_field(stage, self.common)));
+            let mut ordinary = build::not(build::is_valid(self.header_field(stage, self.common)));
+            if let (Some(starts), "compute_checksum") = (self.starts_again(stage), stage) {
+                ordinary = build::and(ordinary, build::not(starts));
+            }
             let mut body = std::mem::take(&mut self.out.controls[id.index()].body);
             if !self.only_conditional(&body) {
                 let whole = build::if_then(ordinary, body.stmts);
@@ -66,6 +69,8 @@ impl Generator<'_> {
             self.of_section.iter().filter(|(id, _)| self.entered_from_here().contains(id)).map(|(_, &n)| n),
         );
         fields.extend(self.sent.values());
+        fields.extend(self.cut.originals.iter().map(|index| self.originals[index]));
+        fields.extend(self.pad);
         let emits = fields.into_iter().map(|n| {
             let header = self.header_field("deparser", n);
             build::stmt(StmtKind::Emit(packet, header))

@@ -101,6 +101,7 @@ impl Generator<'_> {
             ("app", placement.app),
             ("epoch", placement.epoch % (1 << EPOCH_BITS)),
             ("origin", 0),
+            ("has_pad", 0),
             ("padding", 0),
         ];
         for (name, value) in values {
@@ -124,7 +125,20 @@ impl Generator<'_> {
             stmts.push(build::assign(self.header_field(stage, copy), own.clone()));
             stmts.push(build::set_valid(own, false));
         }
-        vec![build::run(self.add_own_action(control, "send", vec![], stmts))]
+        for (index, _, copy) in self.original_pairs(stage) {
+            let name = &self.cut.places.header(index).name;
+            let has = self.named_field(common.clone(), &format!("orig_{name}"));
+            stmts.push(build::assign(has, build::cast(build::is_valid(copy), Type::Bit(1))));
+            if let Some(length) = self.original_length(stage, index) {
+                let field = format!("orig_len_{name}");
+                let width = self.cut.layout.width_of(&field);
+                let place = self.named_field(common.clone(), &field);
+                stmts.push(build::assign(place, build::cast(length, Type::Bit(width))));
+            }
+        }
+        let mut calls = vec![build::run(self.add_own_action(control, "send", vec![], stmts))];
+        calls.extend(self.add_pad(stage));
+        calls
     }
 
     /// An action of the runtime; the one that is there if it has been added before.

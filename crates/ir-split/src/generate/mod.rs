@@ -19,6 +19,8 @@ pub mod build;
 mod ends;
 mod hand_over;
 mod moved;
+mod originals;
+mod pad;
 mod parser;
 mod policy;
 mod prune;
@@ -28,7 +30,7 @@ mod types;
 
 use crate::layout::Layout;
 use crate::place::{HeaderIndex, Places, RoleKey};
-use crate::prepare::Lengths;
+use crate::prepare::{Lengths, Orders};
 use crate::placement::{DeviceIndex, Placement};
 use crate::section::{SectionId, Sections};
 use ir::{ControlId, Expr, Name, ParserId, Program, Role, Type, VarId};
@@ -57,6 +59,16 @@ pub struct Cut<'a> {
     pub prefix: &'a str,
     /// For each header with a varbit, by its path: the metadata field with that varbit's length in bits.
     pub lengths: &'a Lengths,
+    /// What the program orders.
+    pub orders: &'a Orders,
+    /// Headers whose originals travel, in the order in which the parser extracts them.
+    pub originals: &'a [HeaderIndex],
+    /// Egress may read the packet's length.
+    pub reads_length: bool,
+    /// Egress may read fields of invalid headers.
+    pub reads_hidden: bool,
+    /// How many bytes of a packet the parser takes at most; `None` if that has no bound.
+    pub parsed_bytes: Option<u64>,
 }
 
 /// What one device runs.
@@ -116,9 +128,16 @@ struct Generator<'a> {
     common: usize,
     of_section: BTreeMap<SectionId, usize>,
     sent: BTreeMap<HeaderIndex, usize>,
+    originals: BTreeMap<HeaderIndex, usize>,
+    pad: Option<usize>,
     /// Field numbers in the metadata struct.
     region: usize,
     leaving: usize,
+    /// Set where egress packs a packet itself, in programs that send packets around too; with its field list.
+    packed: Option<(usize, u32)>,
+    /// Set where a hand-over could be shorter than links carry without padding.
+    short: Option<usize>,
+    original_lengths: BTreeMap<HeaderIndex, usize>,
     /// Type declarations were inserted in front of this one of the whole program.
     types_at: ir::TypeId,
     types_added: u32,
@@ -136,8 +155,13 @@ impl<'a> Generator<'a> {
             common: 0,
             of_section: BTreeMap::new(),
             sent: BTreeMap::new(),
+            originals: BTreeMap::new(),
+            pad: None,
             region: 0,
             leaving: 0,
+            packed: None,
+            short: None,
+            original_lengths: BTreeMap::new(),
             types_at: ir::TypeId(0),
             types_added: 0,
         }

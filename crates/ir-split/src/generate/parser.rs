@@ -21,7 +21,7 @@ use ir::{
     Expr, ExprKind, Keyset, MatchKind, ParserState, Role, Select, SelectCase, StateId, StateRef, Stmt,
     StmtKind, Transition, Type, ValueSet, ValueSetId, VarId,
 };
-use p4_arch::v1model::instance_type::RECIRCULATED;
+use p4_arch::v1model::instance_type::{RECIRCULATED, RESUBMITTED};
 
 impl Generator<'_> {
     /// Adds the states above and makes the program's own start one of them.
@@ -42,14 +42,20 @@ impl Generator<'_> {
         let at: Vec<_> = entered.iter().map(|_| states.reserve()).collect();
         let has: Vec<_> = headers.iter().map(|_| states.reserve()).collect();
         let get: Vec<_> = headers.iter().map(|_| states.reserve()).collect();
+        let originals = self.cut.originals.to_vec();
+        let has_original: Vec<_> = originals.iter().map(|_| states.reserve()).collect();
+        let get_original: Vec<_> = originals.iter().map(|_| states.reserve()).collect();
+        let pads = self.pad.map(|_| (states.reserve(), states.reserve()));
         let done = states.reserve();
+        let last = pads.map_or(done, |(has, _)| has);
+        let behind = has_original.first().copied().unwrap_or(last);
         states.list.push(self.peek_state(hand_over, own_start));
         states.list.push(self.hand_over_state(&entered, &at));
-        let first_header = has.first().copied().unwrap_or(done);
+        let first_header = has.first().copied().unwrap_or(behind);
         for &id in &entered {
             states.list.push(self.section_state(id, first_header));
         }
-        let next_of = |n: usize| has.get(n + 1).copied().unwrap_or(done);
+        let next_of = |n: usize| has.get(n + 1).copied().unwrap_or(behind);
         for (n, &index) in headers.iter().enumerate() {
             let state = self.has_state(index, get[n], next_of(n));
             states.list.push(state);
@@ -57,6 +63,24 @@ impl Generator<'_> {
         for (n, &index) in headers.iter().enumerate() {
             let state = self.get_state(index, next_of(n));
             states.list.push(state);
+        }
+        let next_of = |n: usize| has_original.get(n + 1).copied().unwrap_or(last);
+        for (n, &index) in originals.iter().enumerate() {
+            let state = self.has_original_state(index, get_original[n], next_of(n));
+            states.list.push(state);
+        }
+        for (n, &index) in originals.iter().enumerate() {
+            let state = self.get_original_state(index, next_of(n));
+            states.list.push(state);
+        }
+        if let (Some((_, get)), Some(pad)) = (pads, self.pad) {
+            states.list.push(self.has_one("has_pad", "has_pad", get, done));
+            let mut stmts = vec![self.extract(self.header_field("parser", pad))];
+            if let Some(short) = self.short {
+                let short = build::field(self.metadata("parser"), short, Type::Bit(1));
+                stmts.push(build::assign(short, build::bits(1, 1)));
+            }
+            states.list.push(self.state("get_pad", stmts, Transition::Goto(done)));
         }
         states.list.push(self.done_state());
         let start = self.start_state(set, peek, own_start, &mut states);
@@ -131,6 +155,8 @@ impl Generator<'_> {
         StateRef::State(moved)
     }
 
+    /// Where a frame from a link, and one that egress has packed, are told from others. A packet that the program sends
+    /// around shows port 0 and is never a hand-over.
     fn start_state(
         &self,
         set: ValueSetId,
@@ -138,20 +164,35 @@ impl Generator<'_> {
         own: StateRef,
         states: &mut States,
     ) -> ParserState {
-        let otherwise = match self.recirculates() {
-            true => {
-                let again = states.reserve();
-                let instance_type = self.standard("parser", "instance_type");
-                let recirculated = build::bits(32, u64::from(RECIRCULATED));
-                let cases = vec![case(Keyset::Value(recirculated), peek), case(Keyset::DontCare, own)];
-                states.list.push(self.state("own", vec![], select(vec![instance_type], cases)));
-                again
-            }
-            false => own,
-        };
+        let kind = || self.standard("parser", "instance_type");
+        let number = |n: u32| Keyset::Value(build::bits(32, u64::from(n)));
+        let again = self.recirculates().then(|| {
+            let (value, expected) = match self.packed {
+                Some((field, _)) => (build::field(self.metadata("parser"), field, Type::Bit(1)), build::bits(1, 1)),
+                None => (kind(), build::bits(32, u64::from(RECIRCULATED))),
+            };
+            let cases = vec![case(Keyset::Value(expected), peek), case(Keyset::DontCare, own)];
+            let state = self.state("own", vec![], select(vec![value], cases));
+            (states.reserve(), states.list.push(state)).0
+        });
         let port = self.standard("parser", "ingress_port");
+        let around = self.is_origin() && self.sends_around();
+        let otherwise = if around { own } else { again.unwrap_or(own) };
         let cases = vec![case(Keyset::ValueSet(set), peek), case(Keyset::DontCare, otherwise)];
-        ParserState { name: "start".into(), ..self.state("start", vec![], select(vec![port], cases)) }
+        let by_port = self.state("port", vec![], select(vec![port], cases));
+        let start = match around {
+            false => by_port,
+            true => {
+                let by_port = (states.reserve(), states.list.push(by_port)).0;
+                let cases = vec![
+                    case(number(RECIRCULATED), again.unwrap_or(own)),
+                    case(number(RESUBMITTED), own),
+                    case(Keyset::DontCare, by_port),
+                ];
+                self.state("start", vec![], select(vec![kind()], cases))
+            }
+        };
+        ParserState { name: "start".into(), ..start }
     }
 
     fn peek_state(&self, hand_over: StateRef, own: StateRef) -> ParserState {
@@ -193,32 +234,55 @@ impl Generator<'_> {
     }
 
     fn has_state(&self, index: HeaderIndex, get: StateRef, next: StateRef) -> ParserState {
+        let name = format!("has_{}", self.cut.places.header(index).name);
+        self.has_one(&name, &name, get, next)
+    }
+
+    fn has_original_state(&self, index: HeaderIndex, get: StateRef, next: StateRef) -> ParserState {
         let name = &self.cut.places.header(index).name;
-        let has = self.named_field(self.header_field("parser", self.common), &format!("has_{name}"));
+        self.has_one(&format!("has_original_{name}"), &format!("orig_{name}"), get, next)
+    }
+
+    /// `select(p4rack.FIELD) { 1: get; default: next }`
+    fn has_one(&self, state: &str, field: &str, get: StateRef, next: StateRef) -> ParserState {
+        let has = self.named_field(self.header_field("parser", self.common), field);
         let cases = vec![case(Keyset::Value(build::bits(1, 1)), get), case(Keyset::DontCare, next)];
-        self.state(&format!("has_{name}"), vec![], select(vec![has], cases))
+        self.state(state, vec![], select(vec![has], cases))
     }
 
     fn get_state(&self, index: HeaderIndex, next: StateRef) -> ParserState {
-        let header = self.program_header("parser", index);
         let of = &self.cut.places.header(index).name;
-        let stmts = match self.varbit_length("parser", index) {
-            None => vec![self.extract(header)],
-            Some(length) => {
-                let sent = self.named_field(self.header_field("parser", self.common), &format!("len_{of}"));
-                let sent = build::cast(sent, Type::Bit(32));
-                let varbit_bits = Some(sent.clone());
-                let extract = StmtKind::Extract { packet: self.packet(), header, varbit_bits };
-                vec![build::stmt(extract), build::assign(length, sent)]
-            }
-        };
+        let header = self.program_header("parser", index);
+        let length = self.varbit_length("parser", index);
+        let stmts = self.extract_sent(header, length, &format!("len_{of}"));
         self.state(&format!("get_{of}"), stmts, Transition::Goto(next))
+    }
+
+    fn get_original_state(&self, index: HeaderIndex, next: StateRef) -> ParserState {
+        let of = &self.cut.places.header(index).name;
+        let header = self.header_field("parser", self.originals[&index]);
+        let length = self.original_length("parser", index);
+        let stmts = self.extract_sent(header, length, &format!("orig_len_{of}"));
+        self.state(&format!("get_original_{of}"), stmts, Transition::Goto(next))
+    }
+
+    /// Extracts a header; one with a varbit as long as the hand-over says in `field`, which goes to `length`.
+    fn extract_sent(&self, header: Expr, length: Option<Expr>, field: &str) -> Vec<Stmt> {
+        let Some(length) = length else { return vec![self.extract(header)] };
+        let sent = self.named_field(self.header_field("parser", self.common), field);
+        let sent = build::cast(sent, Type::Bit(32));
+        let extract = StmtKind::Extract { packet: self.packet(), header, varbit_bits: Some(sent.clone()) };
+        vec![build::stmt(extract), build::assign(length, sent)]
     }
 
     fn done_state(&self) -> ParserState {
         let region = self.named_field(self.header_field("parser", self.common), "region");
-        let assign = build::assign(self.region_of("parser"), region);
-        self.state("done", vec![assign], Transition::Goto(StateRef::Accept))
+        let mut stmts = vec![build::assign(self.region_of("parser"), region)];
+        if let Some(restart) = &self.cut.orders.restart {
+            let resumed = build::field(self.metadata("parser"), restart.resumed, Type::Bit(1));
+            stmts.push(build::assign(resumed, build::bits(1, 1)));
+        }
+        self.state("done", stmts, Transition::Goto(StateRef::Accept))
     }
 
     fn state(&self, name: &str, stmts: Vec<Stmt>, transition: Transition) -> ParserState {

@@ -25,7 +25,7 @@ const DROP_CELLS: u64 = 4;
 impl Generator<'_> {
     /// Counts and drops.
     pub fn drop(&mut self, stage: &str, reason: Drop) -> Vec<Stmt> {
-        let counter = self.drop_counter();
+        let counter = self.drop_counter(stage);
         let mark = self.mark_to_drop_function();
         let metadata = build::var(
             self.role_var(stage, Role::StandardMetadata).unwrap_or(VarId(0)),
@@ -37,15 +37,17 @@ impl Generator<'_> {
         ]
     }
 
-    fn drop_counter(&mut self) -> InstanceId {
+    fn drop_counter(&mut self, stage: &str) -> InstanceId {
         let name = self.own("drops");
-        if let Some(found) = self.out.instances.iter().position(|i| i.name == name) {
+        let owner = if stage == "egress" { self.cut.egress } else { self.cut.ingress };
+        let is_it = |i: &ir::Instance| i.name == name && i.owner == Owner::Control(owner);
+        if let Some(found) = self.out.instances.iter().position(is_it) {
             return InstanceId::from(found);
         }
         let object = self.counter_object();
         let index = self.out.extern_object(object).type_params.iter().map(|_| Type::Bit(32)).collect();
         let kind = self.out.extern_object(object).constructors[0][1].ty.clone();
-        let control = &mut self.out.controls[self.cut.ingress.index()];
+        let control = &mut self.out.controls[owner.index()];
         let id = InstanceId::from(self.out.instances.len());
         control.instances.push(id);
         self.out.instances.push(ir::Instance {
@@ -58,7 +60,7 @@ impl Generator<'_> {
                 // CounterType.packets
                 (kind, Const::Enum(0)),
             ],
-            owner: Owner::Control(self.cut.ingress),
+            owner: Owner::Control(owner),
             methods: vec![],
             annotations: vec![],
             span: Span::NONE,

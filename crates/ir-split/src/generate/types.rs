@@ -3,7 +3,9 @@
 use super::Generator;
 use super::build::struct_field;
 use super::rename::shift_types;
+use crate::field_lists::unused_list;
 use crate::place::HeaderIndex;
+use crate::prepare::field_list;
 use crate::section::SectionId;
 use ir::{Field, Role, Type, TypeDecl, TypeId, TypeKind};
 
@@ -37,20 +39,73 @@ impl Generator<'_> {
                 header.ty,
             ));
         }
+        for &index in self.cut.originals {
+            let name = self.own(&format!("orig_{}", self.cut.places.header(index).name));
+            fields.push(struct_field(&name, self.program_header("ingress", index).ty));
+        }
+        if self.cut.layout.pad_bits > 0 {
+            let ty = TypeId(first.0 + 1 + sections.len() as u32);
+            fields.push(struct_field(&self.own("pad"), Type::Named(ty)));
+        }
         let base = self.append_fields(&self.headers_type.clone(), fields);
         self.common = base;
         self.of_section = sections.iter().zip(base + 1..).map(|(&id, n)| (id, n)).collect();
-        self.sent = copies.into_iter().zip(base + 1 + sections.len()..).collect();
+        let mut next = base + 1 + sections.len();
+        let mut number = |index: HeaderIndex| {
+            next += 1;
+            (index, next - 1)
+        };
+        self.sent = copies.into_iter().map(&mut number).collect();
+        self.originals = self.cut.originals.iter().copied().map(&mut number).collect();
+        self.pad = (self.cut.layout.pad_bits > 0).then_some(next);
+        self.add_metadata();
+    }
+
+    fn add_metadata(&mut self) {
         let region = Type::Bit(self.cut.layout.width_of("region"));
-        let fields =
+        let mut fields =
             vec![struct_field(&self.own("region"), region), struct_field(&self.own("leaving"), Type::Bit(1))];
-        self.region = self.append_fields(&self.metadata_type.clone(), fields);
-        self.leaving = self.region + 1;
+        let packed = (self.recirculates() && self.sends_around()).then(|| {
+            let list = unused_list(&self.out, &self.metadata_type);
+            let mark = field_list(vec![ir::AnnotationValue::Int(list.into())]);
+            let field = struct_field(&self.own("packed"), Type::Bit(1));
+            fields.push(Field { annotations: vec![mark], ..field });
+            (fields.len() - 1, list)
+        });
+        let short = (self.cut.layout.pad_bits > 0).then(|| {
+            fields.push(struct_field(&self.own("short"), Type::Bit(1)));
+            fields.len() - 1
+        });
+        let mut lengths = vec![];
+        for &index in self.cut.originals {
+            if self.cut.lengths.contains_key(&self.cut.places.header(index).path) {
+                let name = self.own(&format!("orig_len_{}", self.cut.places.header(index).name));
+                lengths.push((index, fields.len()));
+                fields.push(struct_field(&name, Type::Bit(32)));
+            }
+        }
+        let base = self.append_fields(&self.metadata_type.clone(), fields);
+        self.region = base;
+        self.leaving = base + 1;
+        self.packed = packed.map(|(n, list)| (base + n, list));
+        self.short = short.map(|n| base + n);
+        self.original_lengths = lengths.into_iter().map(|(index, n)| (index, base + n)).collect();
+    }
+
+    /// Packets are recirculated by the program too, or start again.
+    pub fn sends_around(&self) -> bool {
+        let around = |f: &ir::ExternFunction| !f.user && f.name.starts_with("re") && f.name.contains("circulate");
+        let resubmits = |f: &ir::ExternFunction| !f.user && f.name.starts_with("resubmit");
+        self.cut.program.extern_functions.iter().any(|f| around(f) || resubmits(f))
     }
 
     /// A section's name as an identifier.
     pub fn identifier(&self, id: SectionId) -> String {
-        self.cut.sections.get(id).name.replace(['.', ' ', '-'], "_")
+        let name = self.cut.sections.get(id).name.replace(['.', ' ', '-'], "_");
+        match name.starts_with("sent_") || name.starts_with("orig_") || name == "pad" {
+            true => format!("{name}_region"),
+            false => name,
+        }
     }
 
     /// Declares the headers in front of the first type that will use them; gives the number of `p4rack_t`.
@@ -71,6 +126,10 @@ impl Generator<'_> {
                 fields.push(struct_field("padding", Type::Bit(8 - used % 8)));
             }
             decls.push(header(&self.own(&format!("{}_t", self.identifier(id))), fields));
+        }
+        if layout.pad_bits > 0 {
+            let fields = vec![struct_field("zero", Type::Bit(layout.pad_bits))];
+            decls.push(header(&self.own("pad_t"), fields));
         }
         // A program without counters has no such type yet.
         if !self.out.types.iter().any(|t| t.name == "CounterType") {

@@ -3,15 +3,18 @@
 //! ```text
 //! wrap      the headers and metadata structs inside structs of ours, where they are used as one value
 //! varbit    the length of each varbit in a metadata field
+//! orders    clones, resubmission, recirculation and truncation as values, asked for at the end
 //! ```
 
+mod orders;
 mod varbit;
 mod wrap;
 
+pub use orders::{CutHalves, Orders};
 pub use varbit::Lengths;
 
 use base_diag::Diagnostic;
-use ir::{Field, Program, Role, StageKind, Type, TypeKind};
+use ir::{Annotation, AnnotationBody, AnnotationValue, Field, Program, Role, StageKind, Type, TypeKind};
 
 /// A program ready to be cut.
 pub struct Prepared {
@@ -21,14 +24,17 @@ pub struct Prepared {
     pub prefix: String,
     /// Where the lengths of varbits are.
     pub lengths: Lengths,
+    /// What it orders.
+    pub orders: Orders,
 }
 
 /// Prepares `program`.
-pub fn prepare(program: &Program, prefix: String) -> Result<Prepared, Vec<Diagnostic>> {
+pub fn prepare(program: &Program, prefix: String, cut: CutHalves) -> Result<Prepared, Vec<Diagnostic>> {
     let mut program = program.clone();
     wrap::wrap_whole_structs(&mut program, &prefix);
     let lengths = varbit::measure_varbits(&mut program, &prefix)?;
-    Ok(Prepared { program, prefix, lengths })
+    let orders = orders::record_orders(&mut program, &prefix, cut);
+    Ok(Prepared { program, prefix, lengths, orders })
 }
 
 /// The type of the object that plays a role in ingress.
@@ -50,4 +56,9 @@ pub fn add_metadata(program: &mut Program, field: Field) -> Option<usize> {
         }
         _ => None,
     }
+}
+
+/// `@field_list(..)`
+pub fn field_list(numbers: Vec<AnnotationValue>) -> Annotation {
+    Annotation { name: "field_list".into(), body: AnnotationBody::Values(numbers) }
 }

@@ -1,0 +1,196 @@
+//! The packet as it came in, for clones and resubmission behind a cut of ingress.
+//!
+//! ```text
+//! ingress, first pass        p4rack_orig_X := X, for each header the parser extracts; they travel with every hand-over
+//! ingress, last pass         gone, unless the packet starts again
+//! egress of a clone          X := p4rack_orig_X, where the traffic manager has cloned a hand-over
+//! egress, to start again     all X invalid: what is emitted is the packet as it came in; recirculated
+//! ```
+
+use super::{Generator, build};
+use crate::place::HeaderIndex;
+use crate::section::Half;
+use ir::{Callee, Expr, Stmt, Type};
+use p4_arch::v1model::instance_type;
+
+impl Generator<'_> {
+    /// The copy of a header as it came in.
+    fn original(&self, stage: &str, index: HeaderIndex) -> Expr {
+        self.header_field(stage, self.originals[&index])
+    }
+
+    /// The field with the length of an original's varbit.
+    pub fn original_length(&self, stage: &str, index: HeaderIndex) -> Option<Expr> {
+        let field = self.original_lengths.get(&index)?;
+        Some(build::field(self.metadata(stage), *field, Type::Bit(32)))
+    }
+
+    /// The header and its copy, in the order in which the parser extracts them.
+    pub fn original_pairs(&self, stage: &str) -> Vec<(HeaderIndex, Expr, Expr)> {
+        let all = self.cut.originals.iter();
+        all.map(|&i| (i, self.program_header(stage, i), self.original(stage, i))).collect()
+    }
+
+    /// At the start of ingress: an ordinary packet's headers are kept.
+    pub fn keep_originals(&self) -> Vec<Stmt> {
+        let mut stmts = vec![];
+        for (index, own, copy) in self.original_pairs("ingress") {
+            let mut kept = vec![build::set_valid(copy.clone(), true), build::assign(copy, own.clone())];
+            if let (Some(to), Some(from)) =
+                (self.original_length("ingress", index), self.varbit_length("ingress", index))
+            {
+                kept.push(build::assign(to, from));
+            }
+            stmts.push(build::if_then(build::is_valid(own), kept));
+        }
+        if stmts.is_empty() {
+            return stmts;
+        }
+        let ordinary = build::equals(self.region_of("ingress"), self.region_value(0));
+        vec![build::if_then(ordinary, stmts)]
+    }
+
+    /// A packet that starts again shows as resubmitted.
+    pub fn show_resubmitted(&self) -> Option<Stmt> {
+        let restart = self.cut.orders.restart.as_ref()?;
+        let restarted = build::field(self.metadata("ingress"), restart.restarted, Type::Bit(1));
+        let kind = self.standard("ingress", "instance_type");
+        let resubmitted = build::bits(32, u64::from(instance_type::RESUBMITTED));
+        let stmts = vec![build::assign(kind, resubmitted), build::assign(restarted.clone(), build::bits(1, 0))];
+        Some(build::if_then(build::equals(restarted, build::bits(1, 1)), stmts))
+    }
+
+    /// At the end of ingress nobody needs the originals any more, but for a packet that starts again.
+    pub fn forget_originals(&mut self) -> Option<Stmt> {
+        let pairs = self.original_pairs("ingress");
+        if pairs.is_empty() {
+            return None;
+        }
+        let stmts = pairs.into_iter().map(|(_, _, copy)| build::set_valid(copy, false)).collect();
+        let forget = self.add_own_action(self.cut.ingress, "forget", vec![], stmts);
+        let first = self.region_value(u64::from(self.cut.sections.first(Half::Egress).0));
+        let mut done = build::equals(self.region_of("ingress"), first);
+        if let Some(starts) = self.starts_again("ingress") {
+            done = build::and(done, build::not(starts));
+        }
+        Some(build::if_then(done, vec![build::run(forget)]))
+    }
+
+    /// The packet starts again.
+    pub fn starts_again(&self, stage: &str) -> Option<Expr> {
+        let restart = self.cut.orders.restart.as_ref()?;
+        let field = build::field(self.metadata(stage), restart.restart, Type::Bit(restart.width));
+        Some(build::not(build::equals(field, build::bits(restart.width, 0))))
+    }
+
+    /// In egress: the packet as it came in is sent around, with the field list of its resubmission.
+    pub fn start_again(&mut self) -> Vec<Stmt> {
+        let Some(restart) = self.cut.orders.restart.clone() else { return vec![] };
+        let unknown = self.region_value(self.cut.layout.unknown_region);
+        let mut stmts = vec![build::assign(self.region_of("egress"), unknown)];
+        let restarted = build::field(self.metadata("egress"), restart.restarted, Type::Bit(1));
+        stmts.push(build::assign(restarted, build::bits(1, 1)));
+        stmts.extend(self.packet_headers("egress").into_iter().map(|h| build::set_valid(h, false)));
+        let back = self.add_own_action(self.cut.egress, "take_back", vec![], stmts);
+        let recirculate = self.recirculate_function();
+        let field = build::field(self.metadata("egress"), restart.restart, Type::Bit(restart.width));
+        let variants = (1..).zip(restart.lists).map(|(number, list)| {
+            let call = build::call(Callee::ExternFunction(recirculate), vec![], vec![list]);
+            let is_it = build::equals(field.clone(), build::bits(restart.width, number));
+            build::if_then(is_it, vec![build::run(back), call])
+        });
+        variants.collect()
+    }
+
+    fn packet_headers(&self, stage: &str) -> Vec<Expr> {
+        self.cut.places.of_packet().map(|(index, _)| self.program_header(stage, index)).collect()
+    }
+
+    /// A clone starts in egress with its metadata zero: it begins at egress' first section. Where a hand-over was
+    /// cloned it becomes the packet as it came in.
+    pub fn start_clone(&mut self) -> Vec<Stmt> {
+        if !self.cut.orders.copies {
+            return vec![];
+        }
+        let kind = self.standard("egress", "instance_type");
+        let is = |number: u32| build::equals(kind.clone(), build::bits(32, u64::from(number)));
+        let mut stmts = vec![];
+        if !self.cut.originals.is_empty() {
+            let hand_over = build::is_valid(self.header_field("egress", self.common));
+            let cloned = build::and(is(instance_type::INGRESS_CLONE), hand_over);
+            stmts.push(build::if_then(cloned, self.become_original()));
+        }
+        let first = self.region_value(u64::from(self.cut.sections.first(Half::Egress).0));
+        let begin = build::assign(self.region_of("egress"), first);
+        let mut begins = vec![begin];
+        begins.extend(self.clone_is_short());
+        let clone = build::or(is(instance_type::INGRESS_CLONE), is(instance_type::EGRESS_CLONE));
+        stmts.push(build::if_then(clone, begins));
+        stmts
+    }
+
+    /// Hand-over to original: validity by `setValid` and `setInvalid`, so that the length that the device tracks is
+    /// that of the packet.
+    fn become_original(&mut self) -> Vec<Stmt> {
+        let length = self.standard("egress", "packet_length");
+        let mut stmts = vec![];
+        let less = |header: &Expr, bytes: Expr| {
+            let rest = build::subtract(length.clone(), bytes);
+            build::if_then(build::is_valid(header.clone()), vec![build::assign(length.clone(), rest)])
+        };
+        let mut ours = vec![self.header_field("egress", self.common)];
+        ours.extend(self.entered_here().iter().filter_map(|id| self.of_section.get(id)).map(|&n| self.header_field("egress", n)));
+        ours.extend(self.pad.map(|n| self.header_field("egress", n)));
+        if self.cut.reads_length {
+            for header in ours.iter() {
+                stmts.push(less(header, build::bits(32, self.out.bits(&header.ty).unwrap_or(0) / 8)));
+            }
+            for (index, _) in self.cut.places.of_packet() {
+                let header = self.program_header("egress", index);
+                stmts.push(less(&header, self.header_bytes(&header, self.sent_length(index))));
+            }
+        }
+        for header in self.packet_headers("egress") {
+            stmts.push(build::set_valid(header.clone(), false));
+            if self.cut.reads_hidden {
+                stmts.push(build::set_valid(header.clone(), true));
+                stmts.push(build::set_valid(header, false));
+            }
+        }
+        for (index, own, copy) in self.original_pairs("egress") {
+            let mut back = vec![
+                build::set_valid(own.clone(), true),
+                build::assign(own, copy.clone()),
+                build::set_valid(copy.clone(), false),
+            ];
+            if let (Some(to), Some(from)) = (self.varbit_length("egress", index), self.sent_original_length(index)) {
+                back.push(build::assign(to, build::cast(from, Type::Bit(32))));
+            }
+            stmts.push(build::if_then(build::is_valid(copy), back));
+        }
+        stmts.extend(ours.into_iter().map(|header| build::set_valid(header, false)));
+        stmts
+    }
+
+    /// The bytes of a valid header, with the length of its varbit.
+    fn header_bytes(&self, header: &Expr, varbit: Option<Expr>) -> Expr {
+        let most = crate::layout::varbit_bits(&self.out, &header.ty).unwrap_or(0);
+        let fixed = build::bits(32, (self.out.bits(&header.ty).unwrap_or(0) - most) / 8);
+        match varbit {
+            Some(bits) => build::add(fixed, build::shift_right(build::cast(bits, Type::Bit(32)), 3)),
+            None => fixed,
+        }
+    }
+
+    fn sent_length(&self, index: HeaderIndex) -> Option<Expr> {
+        self.varbit_length("egress", index)?;
+        let name = format!("len_{}", self.cut.places.header(index).name);
+        Some(self.named_field(self.header_field("egress", self.common), &name))
+    }
+
+    fn sent_original_length(&self, index: HeaderIndex) -> Option<Expr> {
+        self.original_length("egress", index)?;
+        let name = format!("orig_len_{}", self.cut.places.header(index).name);
+        Some(self.named_field(self.header_field("egress", self.common), &name))
+    }
+}

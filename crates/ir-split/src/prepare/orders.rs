@@ -1,0 +1,357 @@
+//! `record-orders`: what a program asks of the traffic manager becomes values, and is asked for at the end of its half.
+//!
+//! Before: `if (c) { clone(CloneType.I2E, 5); } ...`
+//! After:  `if (c) { meta.p4rack_clone = 1; meta.p4rack_clone_session = 5; } ...
+//!          if (meta.p4rack_clone == 1) { clone(CloneType.I2E, meta.p4rack_clone_session); }`
+//!
+//! Why: an order is for the traffic manager of the origin, where the end of each half runs. As a value it travels
+//! there from whatever device gives it. In each half the last call of a kind counts, as in `simple_switch`.
+//!
+//! `truncate` and `recirculate` last from ingress into egress: where egress is cut, they are asked for at its end. A
+//! resubmission of a packet that has been handed over cannot be left to the traffic manager, which has the hand-over for
+//! the packet: it is noted in `restart`, and egress sends the original packet around.
+
+use super::{add_metadata, field_list, role_type};
+use crate::generate::build;
+use crate::layout::bits_for;
+use base_diag::Span;
+use ir::{
+    AnnotationValue, Block, Call, Callee, ControlId, Expr, ExprKind, Field, Program, Role, Stmt, StmtKind, Type,
+    VarId,
+};
+
+/// Which halves are cut.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CutHalves {
+    /// A region of ingress runs on another device.
+    pub ingress: bool,
+    /// One of egress does.
+    pub egress: bool,
+}
+
+/// What the generator has to know of a program's orders.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Orders {
+    /// A packet may be cloned in an ingress that is cut: its original headers travel.
+    pub clones_original: bool,
+    /// The same for resubmission.
+    pub restart: Option<Restart>,
+    /// Packets that are cloned, or sent to a multicast group.
+    pub copies: bool,
+    /// Cloned at the end of egress.
+    pub egress_clones: bool,
+}
+
+/// Resubmission in an ingress that is cut.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Restart {
+    /// The metadata field that says that the packet came as a hand-over.
+    pub resumed: usize,
+    /// The one that says which of `lists` the original packet starts again with; 0 if it does not.
+    pub restart: usize,
+    /// The one that says to the next pass that it is one.
+    pub restarted: usize,
+    /// Bits of `restart`.
+    pub width: u32,
+    /// The field list of each resubmission.
+    pub lists: Vec<Expr>,
+}
+
+/// The kinds of orders and their functions.
+const CLONE: [&str; 2] = ["clone", "clone_preserving_field_list"];
+const RESUBMIT: [&str; 1] = ["resubmit_preserving_field_list"];
+const RECIRCULATE: [&str; 1] = ["recirculate_preserving_field_list"];
+const TRUNCATE: [&str; 1] = ["truncate"];
+
+/// Records the orders of the halves that are cut.
+pub fn record_orders(program: &mut Program, prefix: &str, cut: CutHalves) -> Orders {
+    let mut orders = Orders { copies: makes_copies(program), ..Orders::default() };
+    let (Some(ingress), Some(egress)) = (program.stage_control("ingress"), program.stage_control("egress"))
+    else {
+        return orders;
+    };
+    let whole = [(ingress, true), (egress, cut.egress)];
+    let last = if cut.egress { egress } else { ingress };
+    let mut recorder = Recorder { program, prefix };
+    orders.egress_clones = recorder.calls(egress, &CLONE);
+    let mut at_end = vec![];
+    if cut.ingress && recorder.calls(ingress, &RESUBMIT) {
+        orders.restart = recorder.record_resubmit(ingress);
+    }
+    if cut.ingress && recorder.record(&[ingress], ingress, &CLONE, "clone", &mut at_end) {
+        orders.clones_original = true;
+    }
+    if cut.egress {
+        recorder.record(&[egress], egress, &CLONE, "egress_clone", &mut at_end);
+        // In egress it asks for nothing, but a helper runs egress in its ingress.
+        recorder.record(&[egress], egress, &RESUBMIT, "resubmit_in_egress", &mut vec![]);
+    }
+    let both: Vec<ControlId> = whole.iter().filter(|(_, wanted)| *wanted).map(|(id, _)| *id).collect();
+    if recorder.record(&both, last, &RECIRCULATE, "recirculate", &mut at_end) && cut.egress {
+        recorder.forget_at_group(ingress, "recirculate");
+    }
+    let mut cuts = vec![];
+    recorder.record(&both, last, &TRUNCATE, "truncate", &mut cuts);
+    if let (Some(restart), false) = (&orders.restart, cut.egress) {
+        // The original packet starts again as it came in.
+        let field = recorder.field(ingress, &Noted { number: restart.restart, ty: Type::Bit(restart.width) });
+        let stays = build::equals(field, build::bits(restart.width, 0));
+        cuts = cuts.into_iter().map(|(id, cut)| (id, build::if_then(stays.clone(), vec![cut]))).collect();
+    }
+    at_end.extend(cuts);
+    for (control, stmt) in at_end {
+        program.controls[control.index()].body.stmts.push(stmt);
+    }
+    orders
+}
+
+/// The program uses multicast groups, or clones, which may go to one.
+fn makes_copies(program: &Program) -> bool {
+    let calls = program.extern_functions.iter().any(|f| !f.user && f.name.starts_with("clone"));
+    let standard = role_type(program, Role::StandardMetadata);
+    let mut writes = false;
+    for control in &program.controls {
+        let blocks = std::iter::once(&control.body).chain(control.actions.iter().map(|a| &a.body));
+        for block in blocks {
+            ir::visit::stmts(block, &mut |stmt| {
+                let StmtKind::Assign(place, _) = &stmt.kind else { return };
+                let ExprKind::Field(base, n) = &place.kind else { return };
+                let name = program.fields(&base.ty).get(*n as usize).map(|f| f.name.as_str());
+                writes |= Some(&base.ty) == standard.as_ref() && name == Some("mcast_grp");
+            });
+        }
+    }
+    calls || writes
+}
+
+struct Recorder<'a> {
+    program: &'a mut Program,
+    prefix: &'a str,
+}
+
+/// A metadata field of the runtime.
+struct Noted {
+    number: usize,
+    ty: Type,
+}
+
+impl Recorder<'_> {
+    fn calls(&self, control: ControlId, functions: &[&str]) -> bool {
+        let control = self.program.control(control);
+        let mut found = false;
+        let blocks = std::iter::once(&control.body).chain(control.actions.iter().map(|a| &a.body));
+        for block in blocks {
+            ir::visit::stmts(block, &mut |stmt| found |= order(self.program, stmt, functions).is_some());
+        }
+        found
+    }
+
+    /// Records the calls of `functions` in `controls` in fields called `name`, and adds to `at_end` what is asked for
+    /// at the end of `last`. False if there are none.
+    fn record(
+        &mut self,
+        controls: &[ControlId],
+        last: ControlId,
+        functions: &[&str],
+        name: &str,
+        at_end: &mut Vec<(ControlId, Stmt)>,
+    ) -> bool {
+        let (mut variants, mut has_value) = (vec![], false);
+        for &id in controls {
+            self.each_call(id, functions, &mut |call| {
+                let variant = without_value(call);
+                has_value |= value_of(call).is_some();
+                if !variants.contains(&variant) {
+                    variants.push(variant);
+                }
+            });
+        }
+        if variants.is_empty() {
+            return false;
+        }
+        let which = self.note(name, Type::Bit(bits_for(variants.len() as u64)));
+        let value = has_value.then(|| self.note(&format!("{name}_value"), Type::Bit(32)));
+        for &id in controls {
+            let fields = (self.field(id, &which), value.as_ref().map(|v| self.field(id, v)));
+            self.rewrite(id, functions, &mut |call| {
+                let number = 1 + variants.iter().position(|v| *v == without_value(call)).unwrap_or(0);
+                let mut stmts = vec![];
+                if let (Some(place), Some(value)) = (&fields.1, value_of(call)) {
+                    stmts.push(build::assign(place.clone(), build::cast(value.clone(), Type::Bit(32))));
+                }
+                stmts.push(build::assign(fields.0.clone(), number_of(&fields.0, number)));
+                stmts
+            });
+        }
+        let field = self.field(last, &which);
+        let value = value.map(|v| self.field(last, &v));
+        for (number, variant) in (1..).zip(variants) {
+            let is_it = build::equals(field.clone(), number_of(&field, number));
+            let call = build::stmt(StmtKind::Call(with_value(variant, value.as_ref())));
+            at_end.push((last, build::if_then(is_it, vec![call])));
+        }
+        true
+    }
+
+    /// Copies of a group are not sent around again by what their packet ordered.
+    fn forget_at_group(&mut self, ingress: ControlId, name: &str) {
+        let Some(noted) = self.noted(name) else { return };
+        let (Some(group), field) = (self.standard(ingress, "mcast_grp"), self.field(ingress, &noted)) else {
+            return;
+        };
+        let none = build::equals(group, build::bits(16, 0));
+        let forget = build::assign(field.clone(), number_of(&field, 0));
+        let stmt = build::if_then(build::not(none), vec![forget]);
+        self.program.controls[ingress.index()].body.stmts.push(stmt);
+    }
+
+    /// `if (resubmit == n) { if (resumed == 0) { resubmit(list n); } else { restart = n; to any port } }`
+    fn record_resubmit(&mut self, ingress: ControlId) -> Option<Restart> {
+        let mut at_end = vec![];
+        self.record(&[ingress], ingress, &RESUBMIT, "resubmit", &mut at_end);
+        let lists: Vec<Expr> = at_end.iter().filter_map(|(_, stmt)| first_argument(stmt)).collect();
+        let width = bits_for(lists.len() as u64);
+        let resumed = self.note("resumed", Type::Bit(1));
+        let restart = self.note("restart", Type::Bit(width));
+        let numbers = lists.iter().filter_map(crate::place::constant);
+        let name = format!("{}_restarted", self.prefix).into();
+        let annotations = vec![field_list(numbers.map(|n| AnnotationValue::Int(n.into())).collect())];
+        let restarted = add_metadata(self.program, Field { name, ty: Type::Bit(1), annotations })?;
+        let fresh = build::equals(self.field(ingress, &resumed), build::bits(1, 0));
+        let again = self.field(ingress, &restart);
+        for (number, (_, mut stmt)) in (1..).zip(at_end) {
+            if let StmtKind::If(_, yes, _) = &mut stmt.kind {
+                let mut otherwise = vec![build::assign(again.clone(), number_of(&again, number))];
+                for field in ["egress_spec", "mcast_grp"] {
+                    if let Some(place) = self.standard(ingress, field) {
+                        let zero = number_of(&place, 0);
+                        otherwise.push(build::assign(place, zero));
+                    }
+                }
+                let whole = std::mem::take(yes);
+                let choose = StmtKind::If(fresh.clone(), whole, build::block(otherwise));
+                *yes = build::block(vec![build::stmt(choose)]);
+            }
+            self.program.controls[ingress.index()].body.stmts.push(stmt);
+        }
+        let (resumed, restart) = (resumed.number, restart.number);
+        Some(Restart { resumed, restart, restarted, width, lists })
+    }
+
+    fn note(&mut self, name: &str, ty: Type) -> Noted {
+        let name = format!("{}_{name}", self.prefix).into();
+        let field = Field { name, ty: ty.clone(), annotations: vec![] };
+        Noted { number: add_metadata(self.program, field).unwrap_or(0), ty }
+    }
+
+    /// A field that was noted before.
+    fn noted(&self, name: &str) -> Option<Noted> {
+        let name = format!("{}_{name}", self.prefix);
+        let ty = role_type(self.program, Role::Metadata)?;
+        let number = self.program.fields(&ty).iter().position(|f| f.name == name)?;
+        Some(Noted { number, ty: self.program.fields(&ty)[number].ty.clone() })
+    }
+
+    fn field(&self, control: ControlId, noted: &Noted) -> Expr {
+        let (var, ty) = self.role(control, Role::Metadata);
+        build::field(build::var(var, &ty), noted.number, noted.ty.clone())
+    }
+
+    fn standard(&self, control: ControlId, name: &str) -> Option<Expr> {
+        let (var, ty) = self.role(control, Role::StandardMetadata);
+        let number = self.program.fields(&ty).iter().position(|f| f.name == name)?;
+        let field_type = self.program.fields(&ty)[number].ty.clone();
+        Some(build::field(build::var(var, &ty), number, field_type))
+    }
+
+    fn role(&self, control: ControlId, role: Role) -> (VarId, Type) {
+        let is_it = |s: &&ir::Stage| s.kind == ir::StageKind::Control(control);
+        let stage = self.program.stages.iter().find(is_it);
+        let position = stage.and_then(|s| s.roles.iter().position(|r| *r == role)).unwrap_or(0);
+        let control = self.program.control(control);
+        let var = control.params.get(position).copied().unwrap_or(VarId(0));
+        (var, control.vars[var.index()].ty.clone())
+    }
+
+    fn each_call(&self, control: ControlId, functions: &[&str], f: &mut dyn FnMut(&Call)) {
+        let control = self.program.control(control);
+        let blocks = std::iter::once(&control.body).chain(control.actions.iter().map(|a| &a.body));
+        for block in blocks {
+            ir::visit::stmts(block, &mut |stmt| {
+                if let Some(call) = order(self.program, stmt, functions) {
+                    f(call);
+                }
+            });
+        }
+    }
+
+    fn rewrite(&mut self, control: ControlId, functions: &[&str], f: &mut dyn FnMut(&Call) -> Vec<Stmt>) {
+        let mut changed = self.program.control(control).clone();
+        rewrite_block(self.program, &mut changed.body, functions, f);
+        changed.actions.iter_mut().for_each(|a| rewrite_block(self.program, &mut a.body, functions, f));
+        self.program.controls[control.index()] = changed;
+    }
+}
+
+fn rewrite_block(
+    program: &Program,
+    block: &mut Block,
+    functions: &[&str],
+    f: &mut dyn FnMut(&Call) -> Vec<Stmt>,
+) {
+    for mut stmt in std::mem::take(&mut block.stmts) {
+        ir::visit::blocks_mut(&mut stmt, &mut |inner| rewrite_block(program, inner, functions, f));
+        match order(program, &stmt, functions) {
+            Some(call) => block.stmts.extend(f(call)),
+            None => block.stmts.push(stmt),
+        }
+    }
+}
+
+/// The call of one of these functions that a statement is.
+fn order<'s>(program: &Program, stmt: &'s Stmt, functions: &[&str]) -> Option<&'s Call> {
+    let StmtKind::Call(call) = &stmt.kind else { return None };
+    let Callee::ExternFunction(id) = call.callee else { return None };
+    let function = &program.extern_functions[id.index()];
+    (!function.user && functions.contains(&function.name.as_str())).then_some(call)
+}
+
+/// The argument that is worked out at the call: the session of a clone, the length to cut to.
+fn value_position(call: &Call) -> Option<usize> {
+    match call.args.len() {
+        1 => call.args[0].as_ref().is_some_and(|e| e.ty == Type::Bit(32)).then_some(0),
+        _ => Some(1),
+    }
+}
+
+fn value_of(call: &Call) -> Option<&Expr> {
+    call.args.get(value_position(call)?)?.as_ref()
+}
+
+fn without_value(call: &Call) -> Call {
+    let mut call = Call { span: Span::NONE, ..call.clone() };
+    if let Some(position) = value_position(&call) {
+        call.args[position] = None;
+    }
+    call.args.iter_mut().flatten().for_each(|e| e.span = Span::NONE);
+    call
+}
+
+fn with_value(mut call: Call, value: Option<&Expr>) -> Call {
+    for arg in call.args.iter_mut().filter(|a| a.is_none()) {
+        *arg = value.cloned();
+    }
+    call
+}
+
+/// The argument of the call in `if (..) { call(argument); }`.
+fn first_argument(stmt: &Stmt) -> Option<Expr> {
+    let StmtKind::If(_, yes, _) = &stmt.kind else { return None };
+    let StmtKind::Call(call) = &yes.stmts.first()?.kind else { return None };
+    call.args.first()?.clone()
+}
+
+fn number_of(field: &Expr, number: usize) -> Expr {
+    let width = if let Type::Bit(n) = field.ty { n } else { 1 };
+    build::bits(width, number as u64)
+}
