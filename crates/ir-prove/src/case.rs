@@ -91,7 +91,12 @@ impl Case {
             replicate(switch, setup);
         }
         let prefix = self.parts.iter().flatten().map(|p| p.linkage.prefix.as_str()).max().unwrap_or_default();
-        Ok(Network::new(devices, self.links(), origin, recorder, prefix))
+        let counters = self.whole.instances.iter().filter(|i| {
+            let object = &self.whole.extern_object(i.object).name;
+            object == "counter" || object == "direct_counter"
+        });
+        let counters = counters.map(|i| i.control_plane_name.clone()).collect();
+        Ok(Network::new(devices, self.links(), origin, recorder, prefix).with_unordered(counters))
     }
 
     fn device(

@@ -6,7 +6,7 @@ use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, Output, Port, QueueRecord, Queued, QueuedPacket};
 use ir::Name;
 use ir_interp::{Observation, Recorder, Source, Switch};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of a transaction, in the order in which they start.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -75,7 +75,9 @@ pub struct Network {
     records: Vec<Record>,
     /// What the names of the runtime's own objects begin with.
     prefix: String,
-    /// For each state object, the transactions that touched it, in order.
+    /// Objects whose order of use does not show: counters.
+    unordered: BTreeSet<Name>,
+    /// For each state object whose order of use shows, the transactions that touched it, in order.
     pub accesses: BTreeMap<Name, Vec<Transaction>>,
 }
 
@@ -101,8 +103,15 @@ impl Network {
             last: BTreeMap::new(),
             records: vec![],
             prefix: format!("{prefix}_"),
+            unordered: BTreeSet::new(),
             accesses: BTreeMap::new(),
         }
+    }
+
+    /// These objects may be used in any order.
+    pub fn with_unordered(mut self, objects: BTreeSet<Name>) -> Network {
+        self.unordered = objects;
+        self
     }
 
     /// Delays every hop and every recirculation by up to `most`, drawn from `rng`.
@@ -237,7 +246,8 @@ impl Network {
         self.records[transaction.0].digests.extend(switch.take_digests().iter().map(|d| format!("{d:?}")));
         for access in accesses {
             // What was drawn is replayed: the order of draws does not matter.
-            if access.object == "random" || self.is_runtime(&access.object) {
+            let unordered = access.object == "random" || self.unordered.contains(&access.object);
+            if unordered || self.is_runtime(&access.object) {
                 continue;
             }
             let users = self.accesses.entry(access.object).or_default();

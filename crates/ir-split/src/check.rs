@@ -1,19 +1,22 @@
 //! What cannot be cut exactly, refused with the place and the reason.
 
+use crate::access_order::Overtaken;
 use crate::check_shape::check_shape;
+use crate::fit::TooLong;
 use crate::flow::Flow;
 use crate::layout::{APP_BITS, NotCarried};
 use crate::mark::Mark;
 use crate::placement::{DeviceIndex, Placement};
 use crate::section::{Code, SectionId, Sections};
-use crate::state::Separated;
+use crate::state::{Separated, Uses};
 use crate::v1model::{Effect, function_effect, object_effect};
 use base_diag::codes::split as codes;
 use base_diag::{Diagnostic, Span, did_you_mean};
 use ir::{Arch, Block, Callee, Expr, ExprKind, Program, Stmt, StmtKind, visit};
+use std::collections::BTreeMap;
 
-/// What the splitter does not do yet, whatever the placement.
-pub fn check_program(program: &Program) -> Vec<Diagnostic> {
+/// What is not a program for v1model.
+pub fn check_stages(program: &Program) -> Vec<Diagnostic> {
     let mut found = vec![];
     if !matches!(program.arch, Arch::V1Model(_)) {
         found.push(unsupported(Span::NONE, "only v1model programs are split"));
@@ -24,7 +27,12 @@ pub fn check_program(program: &Program) -> Vec<Diagnostic> {
             found.push(unsupported(Span::NONE, &format!("the program has no {stage}")));
         }
     }
-    found.extend(check_shape(program));
+    found
+}
+
+/// What the splitter does not do yet, whatever the placement, in a program that has been prepared.
+pub fn check_program(program: &Program) -> Vec<Diagnostic> {
+    let mut found = check_shape(program);
     for function in &program.functions {
         check_block(program, &function.body, false, &mut found);
     }
@@ -162,6 +170,73 @@ pub fn check_state(
         .help("place both regions on one device, without another region between them")
     };
     separated.iter().map(report).collect()
+}
+
+/// Objects that packets may use in opposite orders.
+pub fn check_order(program: &Program, placement: &Placement, found: &Overtaken) -> Diagnostic {
+    let name = |i: ir::InstanceId| program.instance(i).control_plane_name.clone();
+    let title = format!("packets may overtake between `{}` and `{}`", name(found.first), name(found.second));
+    let mut diagnostic = Diagnostic::error(codes::OVERTAKING, title)
+        .at(program.instance(found.first).span, "used by packets that go on to the other one")
+        .at(program.instance(found.second).span, "and this one by packets that come over a cut");
+    for way in &found.ways {
+        let devices: Vec<_> = way.iter().map(|d| format!("`{}`", placement.name(*d))).collect();
+        diagnostic = diagnostic.note(format!("a way between them: {}", devices.join(", ")));
+    }
+    diagnostic
+        .note("two packets could use them in opposite orders, which never happens on one device")
+        .help("place the regions that use them on one device, or let all packets go the same way between them")
+}
+
+/// Counters and meters of bytes that would see a hand-over's length.
+pub fn check_bytes(
+    program: &Program,
+    sections: &Sections,
+    uses: &BTreeMap<SectionId, Uses>,
+) -> Vec<Diagnostic> {
+    let mut found = vec![];
+    for (&id, used) in uses {
+        if !sections.is_behind_a_cut(id) {
+            continue;
+        }
+        for &instance in used.instances.iter().filter(|&&i| counts_bytes(program, i)) {
+            let object = program.instance(instance);
+            let title = format!("`{}` counts bytes behind a cut", object.control_plane_name);
+            found.push(
+                Diagnostic::error(codes::COUNTS_BYTES, title)
+                    .at(object.span, "it would see the length of the hand-over")
+                    .at(first_span(&sections.get(id).code), format!("used in `{}`", sections.get(id).name))
+                    .note("v1model counts the length that the frame had when it came to the device")
+                    .help("count packets, or use it before control leaves the origin"),
+            );
+        }
+    }
+    found
+}
+
+fn counts_bytes(program: &Program, instance: ir::InstanceId) -> bool {
+    let object = program.instance(instance);
+    let counted = matches!(
+        program.extern_object(object.object).name.as_str(),
+        "counter" | "direct_counter" | "meter" | "direct_meter"
+    );
+    // `packets` is the first member of `CounterType` and of `MeterType`.
+    counted && !object.args.iter().any(|(_, value)| *value == ir::Const::Enum(0))
+}
+
+/// Hand-overs that are too long for their links.
+pub fn check_fit(sections: &Sections, placement: &Placement, found: &[TooLong]) -> Vec<Diagnostic> {
+    let report = |t: &TooLong| {
+        let to = sections.get(t.to);
+        let (a, b) = (placement.name(t.from), placement.name(to.device));
+        let more = t.hand_over - u64::from(t.frame);
+        Diagnostic::error(codes::TOO_LONG, format!("hand-overs to `{}` do not fit their link", to.name))
+            .at(first_span(&to.code), format!("control passes here from `{a}` to `{b}`"))
+            .note(format!("a frame of {} bytes may become a hand-over of {}", t.frame, t.hand_over))
+            .note(format!("the link from `{a}` to `{b}` carries frames of {} bytes", t.link))
+            .help(format!("raise the link's `mtu` by {}, or lower that of the origin's other links by {more}", t.hand_over - u64::from(t.link)))
+    };
+    found.iter().map(report).collect()
 }
 
 /// Live values without a form in a header.

@@ -3,17 +3,20 @@
 use crate::check::unsupported;
 use crate::flow::parser_of;
 use base_diag::Diagnostic;
-use ir::{Block, Callee, ControlId, ExprKind, Program, StageKind, Stmt, StmtKind, Type, visit};
+use ir::{Block, Callee, ExprKind, Program, StageKind, Stmt, StmtKind, Type, visit};
 
-/// Standard metadata that tells the runtime where a packet goes and how long it came in.
-const RUNTIME_READS: [&str; 2] = ["egress_port", "packet_length"];
+/// Standard metadata that tells the runtime where a packet came from and how long it was: the parser may not write it.
+const RUNTIME_READS: [&str; 2] = ["ingress_port", "packet_length"];
 
 /// All of them.
 pub fn check_shape(program: &Program) -> Vec<Diagnostic> {
     let mut found = vec![];
     for stage in &program.stages {
-        if let StageKind::Control(id) = stage.kind {
-            check_stage(program, id, &mut found);
+        // State here would be on every device.
+        if let (StageKind::Control(id) | StageKind::Deparse(id), "compute_checksum" | "deparser") =
+            (stage.kind, stage.name.as_str())
+        {
+            check_no_methods(&program.control(id).body, "a state object is used behind egress", &mut found);
         }
     }
     for function in &program.functions {
@@ -22,20 +25,10 @@ pub fn check_shape(program: &Program) -> Vec<Diagnostic> {
     if let Some((parser, _)) = parser_of(program) {
         for state in &parser.states {
             let block = Block { annotations: vec![], stmts: state.stmts.clone() };
-            check_no_methods(&block, "the parser uses a state object", &mut found);
             visit::stmts(&block, &mut |stmt| check_write(program, stmt, &mut found));
         }
     }
     found
-}
-
-fn check_stage(program: &Program, id: ControlId, found: &mut Vec<Diagnostic>) {
-    let control = program.control(id);
-    let mut blocks = vec![&control.body];
-    blocks.extend(control.actions.iter().map(|a| &a.body));
-    for block in blocks {
-        visit::stmts(block, &mut |stmt| check_write(program, stmt, found));
-    }
 }
 
 fn check_write(program: &Program, stmt: &Stmt, found: &mut Vec<Diagnostic>) {

@@ -57,6 +57,11 @@ impl Facts {
         self.valid.contains(&header)
     }
 
+    /// The program may have made the header valid: it need not have come in with the packet.
+    pub fn may_be_made(&self, header: HeaderIndex) -> bool {
+        !self.unmade.contains(&header)
+    }
+
     /// Control comes here only if the header is valid.
     pub fn assume_valid(&mut self, header: HeaderIndex) {
         self.valid.insert(header);

@@ -25,6 +25,7 @@ pub struct Flow<'a> {
     pub program: &'a Program,
     /// Its leaves.
     pub places: &'a Places,
+    port: Option<usize>,
     /// Metadata that the parser may write.
     pub parser_writes: LeafSet,
     /// Metadata that the parser may read.
@@ -48,11 +49,12 @@ pub struct AtSection {
 }
 
 impl<'a> Flow<'a> {
-    /// Prepares a program.
-    pub fn new(program: &'a Program, places: &'a Places) -> Flow<'a> {
+    /// Prepares a program; `port` is the metadata field with the port a packet is for, if it is not in `egress_port`.
+    pub fn new(program: &'a Program, places: &'a Places, port: Option<usize>) -> Flow<'a> {
         let mut flow = Flow {
             program,
             places,
+            port,
             parser_writes: LeafSet::default(),
             parser_reads: LeafSet::default(),
             metadata: role_type(program, Role::Metadata),
@@ -208,10 +210,18 @@ impl<'a> Flow<'a> {
             }
             None => self.deparser_reads(&facts),
         };
-        for leaf in self.standard(&v1model::read_after_egress()) {
+        for leaf in self.standard(&v1model::read_after_egress()).into_iter().chain(self.port()) {
             live.live.insert(leaf);
         }
         live
+    }
+
+    /// The value that says by which port a packet leaves.
+    pub fn port(&self) -> Option<Leaf> {
+        match self.port {
+            Some(number) => self.places.leaf_at(RoleKey::Metadata, &[number as u32]),
+            None => self.places.standard("egress_port"),
+        }
     }
 
     /// The leaves of these fields of the standard metadata.

@@ -7,6 +7,7 @@
 use crate::flow::AtSection;
 use crate::place::{HeaderIndex, Leaf, Places, Root, identifier};
 use crate::placement::Placement;
+use crate::prepare::writes_standard;
 use crate::section::{SectionId, Sections};
 use ir::{Name, Program, Type, TypeKind};
 use std::collections::BTreeMap;
@@ -178,6 +179,10 @@ fn form(program: &Program, places: &Places, leaf: Leaf) -> Option<(u32, Form)> {
     let info = places.info(leaf);
     if info.is_validity {
         return Some((1, Form::Validity));
+    }
+    // A frame's length has 16 bits; what a program writes there may have more.
+    if Some(leaf) == places.standard("packet_length") && !writes_standard(program, "packet_length") {
+        return Some((16, Form::Bits));
     }
     match program.representation(&info.ty) {
         Type::Bit(n) | Type::Int(n) if *n > 0 => Some((*n, Form::Bits)),

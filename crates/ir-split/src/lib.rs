@@ -16,12 +16,14 @@
 //! **Invariant**: nothing is duplicated and nothing is approximated. A packet that resumes on another device behaves
 //! as if it had never left, or the split is refused with the value or object that stands in the way.
 
+mod access_order;
 mod backward;
 mod check;
 mod check_shape;
 mod emits;
 mod facts;
 mod field_lists;
+mod fit;
 mod flow;
 mod forward;
 mod generate;
@@ -101,9 +103,6 @@ pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diag
     let cut_half = |half: Half| marks.iter().filter(is_away).any(|m| m.half == half);
     let halves = prepare::CutHalves { ingress: cut_half(Half::Ingress), egress: cut_half(Half::Egress) };
     let is_cut = halves.ingress || halves.egress;
-    if is_cut {
-        wrong.extend(check::check_program(program));
-    }
     if !wrong.is_empty() {
         return Err(wrong);
     }
@@ -115,27 +114,41 @@ pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diag
     let mut prefix = String::new();
     let mut lengths = prepare::Lengths::new();
     let mut orders = prepare::Orders::default();
+    let mut port = None;
     if is_cut {
+        wrong.extend(check::check_stages(program));
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
         let prepared = prepare::prepare(program, names::prefix(program), halves)?;
+        wrong.extend(check::check_program(&prepared.program));
         (hoisted, prefix) = (prepared.program, prepared.prefix);
-        (lengths, orders) = (prepared.lengths, prepared.orders);
+        (lengths, orders, port) = (prepared.lengths, prepared.orders, prepared.port);
         hoist::hoist_locals(&mut hoisted.controls[ingress.index()]);
         hoist::hoist_locals(&mut hoisted.controls[egress.index()]);
     }
     let places = Places::new(&hoisted);
-    let flow = flow::Flow::new(&hoisted, &places);
+    let flow = flow::Flow::new(&hoisted, &places, port);
     let body = |id: ControlId| &hoisted.control(id).body;
     let sections = Sections::form(("ingress", body(ingress)), ("egress", body(egress)), placement);
     let at = flow.analyze(&sections, ingress, egress);
-    let uses: BTreeMap<SectionId, state::Uses> = sections
+    let mut uses: BTreeMap<SectionId, state::Uses> = sections
         .iter()
         .map(|(id, s)| {
             let control = if s.half == Half::Ingress { ingress } else { egress };
             (id, state::uses_of(&hoisted, control, &s.code))
         })
         .collect();
+    if let Some(first) = uses.get_mut(&sections.first(Half::Ingress)) {
+        first.instances.extend(state::used_before_ingress(&hoisted));
+    }
     wrong.extend(check::check_links(&sections, placement));
     wrong.extend(check::check_state(&hoisted, &sections, placement, &state::separated(&sections, &uses)));
+    if is_cut {
+        wrong.extend(check::check_bytes(&hoisted, &sections, &uses));
+        let overtaken = access_order::overtaken(&hoisted, &sections, &uses);
+        wrong.extend(overtaken.map(|found| check::check_order(&hoisted, placement, &found)));
+    }
     let mut kept = vec![];
     if orders.clones_original || orders.restart.is_some() {
         match originals::originals(&flow, orders.restart.is_some()) {
@@ -150,6 +163,8 @@ pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diag
             return Err(wrong);
         }
     };
+    let too_long = fit::too_long(&hoisted, &places, &sections, &at, &layout, &kept, placement);
+    wrong.extend(check::check_fit(&sections, placement, &too_long));
     if !wrong.is_empty() {
         return Err(wrong);
     }
@@ -180,6 +195,7 @@ pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diag
         originals: &kept,
         reads_length: length.is_some_and(|leaf| first.live.contains(leaf)),
         reads_hidden: first.hidden.iter().next().is_some(),
+        port: flow.port(),
         parsed_bytes: parsed::parsed_bytes(&hoisted),
     };
     let has_part = |device: DeviceIndex| sections.list.iter().any(|s| s.device == device);

@@ -23,6 +23,10 @@ pub struct Placement {
     pub regions: BTreeMap<Name, DeviceIndex>,
     /// The port by which a device reaches another one directly.
     pub ports: BTreeMap<(DeviceIndex, DeviceIndex), u64>,
+    /// The longest frame that comes to the origin from outside, in bytes without checksum; `None` if nobody knows.
+    pub longest_frame: Option<u32>,
+    /// The longest frame that the link from one device to another carries, where it is known.
+    pub longest_on_link: BTreeMap<(DeviceIndex, DeviceIndex), u32>,
 }
 
 impl Placement {
@@ -35,6 +39,8 @@ impl Placement {
             origin: DeviceIndex(0),
             regions: BTreeMap::new(),
             ports: BTreeMap::new(),
+            longest_frame: None,
+            longest_on_link: BTreeMap::new(),
         }
     }
 

@@ -143,6 +143,18 @@ impl Sections {
             .collect()
     }
 
+    /// True if a packet may have passed a cut before it comes to this section.
+    pub fn is_behind_a_cut(&self, id: SectionId) -> bool {
+        let mut behind = vec![false; self.list.len()];
+        for (from, section) in self.iter() {
+            for next in self.successors(from) {
+                let is_cut = self.get(next).device != section.device;
+                behind[next.0 as usize] |= is_cut || behind[from.0 as usize];
+            }
+        }
+        behind[id.0 as usize]
+    }
+
     /// Sections that are entered over a cut edge, in order.
     pub fn resume_points(&self) -> Vec<SectionId> {
         let mut points: Vec<_> = self.cut_edges().into_iter().map(|(_, to)| to).collect();

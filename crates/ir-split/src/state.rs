@@ -118,6 +118,25 @@ fn add_table(program: &Program, control: ControlId, table: TableId, uses: &mut U
     }
 }
 
+/// What parser and checksum verification use: they run at the origin, before ingress.
+pub fn used_before_ingress(program: &Program) -> BTreeSet<InstanceId> {
+    let mut found = BTreeSet::new();
+    let mut add = |block: &Block| {
+        visit::stmts(block, &mut |stmt| {
+            if let StmtKind::Call(Call { callee: Callee::Method(instance, _), .. }) = &stmt.kind {
+                found.insert(*instance);
+            }
+        });
+    };
+    for state in program.parsers.iter().flat_map(|p| &p.states) {
+        add(&Block { annotations: vec![], stmts: state.stmts.clone() });
+    }
+    if let Some(id) = program.stage_control("verify_checksum") {
+        add(&program.control(id).body);
+    }
+    found
+}
+
 /// Two uses of one object that a placement separates.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Separated {

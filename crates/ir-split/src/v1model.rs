@@ -30,11 +30,9 @@ pub fn read_after_ingress() -> Vec<&'static str> {
     read_at(FieldMoment::IngressEnd)
 }
 
-/// Standard metadata that is read behind egress, the port to leave by included.
+/// Standard metadata that is read behind egress, beside the port to leave by.
 pub fn read_after_egress() -> Vec<&'static str> {
-    let mut names = read_at(FieldMoment::EgressEnd);
-    names.push("egress_port");
-    names
+    read_at(FieldMoment::EgressEnd)
 }
 
 fn written_at(moments: &[FieldMoment]) -> Vec<&'static str> {
@@ -83,6 +81,7 @@ pub fn function_effect(function: &ExternFunction) -> Effect {
             Some(
                 p4_arch::Effect::Pure
                 | p4_arch::Effect::Draws
+                | p4_arch::Effect::Sends
                 | p4_arch::Effect::Asserts
                 | p4_arch::Effect::Logs,
             ) => Effect::Pure,
@@ -105,6 +104,12 @@ pub fn object_effect(object: &ExternObject) -> Effect {
         }
         _ => Effect::Unsupported,
     }
+}
+
+/// The order in which packets use the object shows: all that the data plane reads. Counts add up in any order, and only the
+/// control plane changes profiles.
+pub fn order_matters(object: &ExternObject) -> bool {
+    object.user || matches!(object.name.as_str(), "register" | "meter" | "direct_meter")
 }
 
 /// The name in `@frame_extern("name")`.

@@ -111,6 +111,8 @@ fn placement(rack: &Rack) -> Result<Placement, Vec<Diagnostic>> {
         origin: index(app.origin.value),
         regions: app.map.iter().map(|p| (p.region.value.as_str().into(), index(p.device.value))).collect(),
         ports: std::collections::BTreeMap::new(),
+        longest_frame: None,
+        longest_on_link: std::collections::BTreeMap::new(),
     };
     let mut wrong = vec![];
     for link in &rack.links {
@@ -127,7 +129,14 @@ fn placement(rack: &Rack) -> Result<Placement, Vec<Diagnostic>> {
                 );
             }
         }
+        let at_origin = |node: NodeId| matches!(node, NodeId::Device(id) if index(id) == placement.origin);
+        let is_host = |node: NodeId| !matches!(node, NodeId::Device(_));
+        if (at_origin(a.node) && is_host(b.node)) || (at_origin(b.node) && is_host(a.node)) {
+            placement.longest_frame = placement.longest_frame.max(Some(link.longest_frame()));
+        }
         if let (NodeId::Device(from), NodeId::Device(to)) = (a.node, b.node) {
+            placement.longest_on_link.entry((index(from), index(to))).or_insert(link.longest_frame());
+            placement.longest_on_link.entry((index(to), index(from))).or_insert(link.longest_frame());
             placement.ports.entry((index(from), index(to))).or_insert(u64::from(a.port));
             placement.ports.entry((index(to), index(from))).or_insert(u64::from(b.port));
         }

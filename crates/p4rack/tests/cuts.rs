@@ -297,3 +297,191 @@ fn a_deparser_that_decides() {
     );
     check_source(&source);
 }
+
+// Orders to the traffic manager, and messages to the control plane.
+
+/// Small programs with fields that clones and packets sent around keep.
+fn check_kept(ingress: &str, egress: &str) {
+    let source = small_program("", ingress, egress)
+        .replace("bit<8> x; bit<8> y;", "@field_list(1, 2) bit<8> x; @field_list(2) bit<8> y; bit<8> z;");
+    check_source(&source);
+}
+
+#[test]
+fn a_clone_ordered_before_a_cut_of_ingress() {
+    check_kept(
+        "meta.x = hdr.h.b; clone_preserving_field_list(CloneType.I2E, 5, 1); @region(\"R\") { hdr.h.a = 7; meta.x = meta.x + 1; hdr.g.setInvalid(); }",
+        "if (std.instance_type == 1) { hdr.h.b = meta.x; } else { hdr.h.b = 2; }",
+    );
+}
+
+#[test]
+fn a_clone_ordered_in_the_region_or_behind_it() {
+    check_kept(
+        "@region(\"R\") { meta.y = hdr.h.a; hdr.h.b = 9; if (hdr.h.a > 100) { clone(CloneType.I2E, 5); } } if (hdr.h.a < 50) { clone_preserving_field_list(CloneType.I2E, 6, 2); } hdr.g.setValid();",
+        "if (std.instance_type == 1) { hdr.h.b = hdr.h.b + meta.y; }",
+    );
+}
+
+#[test]
+fn a_clone_sees_the_length_that_came_in() {
+    check_kept(
+        "@region(\"R\") { clone(CloneType.I2E, 5); hdr.h.setInvalid(); }",
+        "hdr.g.setValid(); hdr.g.a = std.packet_length[7:0]; hdr.g.b = std.packet_length[15:8];",
+    );
+}
+
+#[test]
+fn a_clone_whose_egress_is_cut() {
+    check_kept(
+        "meta.x = hdr.h.a; clone_preserving_field_list(CloneType.I2E, 5, 1); hdr.h.b = 3;",
+        "@region(\"R\") { hdr.h.b = hdr.h.b + meta.x; } hdr.h.a = (bit<8>)std.instance_type;",
+    );
+}
+
+#[test]
+fn a_clone_of_egress_behind_a_cut_of_egress() {
+    check_kept(
+        "meta.x = hdr.h.a; std.egress_spec = 3;",
+        "@region(\"R\") { if (std.instance_type == 0) { meta.y = meta.x + 1; hdr.h.b = 8; clone_preserving_field_list(CloneType.E2E, 5, 2); } else { hdr.h.a = meta.y; } } hdr.g.setInvalid();",
+    );
+}
+
+#[test]
+fn a_packet_resubmitted_behind_a_cut() {
+    check_kept(
+        "meta.z = (bit<8>)std.instance_type; @region(\"R\") { if (std.instance_type != 6 && hdr.h.a > 90) { meta.x = hdr.h.b + 1; hdr.h.b = 0; resubmit_preserving_field_list(1); } else { hdr.h.b = meta.x; } } hdr.h.a = meta.z;",
+        "",
+    );
+}
+
+#[test]
+fn a_packet_resubmitted_and_cloned_behind_a_cut() {
+    check_kept(
+        "@region(\"R\") { if (std.instance_type == 0) { meta.x = hdr.h.b; hdr.h.setInvalid(); resubmit_preserving_field_list(2); clone_preserving_field_list(CloneType.I2E, 5, 1); truncate(1); } } if (std.instance_type == 6) { hdr.h.b = meta.x; }",
+        "if (std.instance_type == 1) { hdr.h.a = meta.x; }",
+    );
+}
+
+#[test]
+fn a_packet_recirculated_behind_a_cut_of_egress() {
+    check_kept(
+        "if (std.instance_type == 4) { hdr.h.b = meta.y + std.ingress_port[7:0]; meta.z = 1; } std.egress_spec = 3;",
+        "@region(\"R\") { if (meta.z == 0 && hdr.h.a != 1) { meta.y = hdr.h.a; recirculate_preserving_field_list(2); } } hdr.h.a = hdr.h.a + 1;",
+    );
+}
+
+#[test]
+fn a_packet_recirculated_behind_a_cut_of_ingress() {
+    check_kept(
+        "@region(\"R\") { meta.x = hdr.h.b + meta.y; } if (std.instance_type != 4) { meta.y = 40; } else { meta.y = 41; } hdr.h.b = meta.x;",
+        "if (meta.y == 40) { recirculate_preserving_field_list(2); }",
+    );
+}
+
+#[test]
+fn truncation_ordered_in_both_halves() {
+    check_kept(
+        "@region(\"R\") { if (hdr.h.a > 90) { truncate(20); } } std.egress_spec = 3;",
+        "if (hdr.h.b > 90) { truncate(9); }",
+    );
+    check_kept(
+        "if (hdr.h.a > 90) { truncate(20); } std.egress_spec = 3;",
+        "@region(\"R\") { if (hdr.h.b > 90) { truncate(9); } }",
+    );
+}
+
+#[test]
+fn a_group_chosen_in_the_region() {
+    check_kept(
+        "meta.x = 3; @region(\"R\") { std.mcast_grp = (bit<16>)hdr.h.a[1:0]; }",
+        "hdr.h.b = (bit<8>)std.egress_rid + meta.x; hdr.h.a = std.egress_port[7:0];",
+    );
+}
+
+#[test]
+fn copies_of_a_group_visit_a_helper_in_egress() {
+    check_kept(
+        "std.mcast_grp = (bit<16>)hdr.h.a[1:0]; std.egress_spec = 2;",
+        "@region(\"R\") { hdr.h.b = (bit<8>)std.egress_rid + (bit<8>)std.instance_type; } hdr.h.a = std.egress_port[7:0];",
+    );
+}
+
+#[test]
+fn digests_told_from_both_devices() {
+    let top = "struct told_t { bit<8> a; bit<9> port; }";
+    let source = small_program(
+        "action tell() { digest<told_t>(1, { hdr.h.b, std.ingress_port }); } table t { key = { hdr.h.a: exact; } actions = { tell; NoAction; } }",
+        "if (hdr.h.b > 50) { digest<bit<8>>(1, hdr.h.a); } @region(\"R\") { t.apply(); hdr.h.b = 4; } if (hdr.h.a > 50) { digest<told_t>(1, { hdr.h.b, 5 }); }",
+        "",
+    );
+    check_source(&source.replace("parser P(", &format!("{top}\nparser P(")));
+}
+
+#[test]
+fn random_numbers_are_those_that_were_drawn() {
+    check("", "random(meta.x, 0, 200); @region(\"R\") { random(meta.y, meta.x, 255); } hdr.h.a = meta.x; hdr.h.b = meta.y;", "");
+}
+
+// Objects.
+
+#[test]
+fn counters_and_meters_of_packets() {
+    check(
+        "counter<bit<32>>(8, CounterType.packets) c; meter<bit<32>>(8, MeterType.packets) m; direct_counter(CounterType.packets) d; action a(bit<8> v) { meta.y = v; d.count(); } table t { key = { hdr.h.a: exact; } actions = { a; NoAction; } counters = d; }",
+        "@region(\"R\") { c.count((bit<32>)hdr.h.a[2:0]); m.execute_meter((bit<32>)hdr.h.b[2:0], meta.x); t.apply(); } hdr.h.a = meta.x + meta.y; ",
+        "",
+    );
+}
+
+#[test]
+fn an_action_profile_and_a_selector() {
+    check(
+        "action_profile(32) p; action_selector(HashAlgorithm.crc16, 32, 8) s; action a(bit<8> v) { meta.y = v; } action b(bit<8> v) { meta.x = v; } table t { key = { hdr.h.a: exact; } actions = { a; NoAction; } implementation = p; } table u { key = { hdr.h.a: exact; hdr.h.b: selector; } actions = { b; NoAction; } implementation = s; }",
+        "@region(\"R\") { t.apply(); u.apply(); } hdr.h.a = meta.x + meta.y;",
+        "",
+    );
+}
+
+#[test]
+fn egress_port_and_packet_length_are_overwritten() {
+    check("", "std.egress_spec = 1;", "std.egress_port = 7; @region(\"R\") { std.egress_port = std.egress_port + 5; } hdr.h.b = std.egress_port[7:0];");
+    check(
+        "",
+        "std.packet_length = std.packet_length + 0x70000; @region(\"R\") { meta.y = std.packet_length[23:16]; } hdr.h.b = std.packet_length[23:16] + meta.y;",
+        "",
+    );
+}
+
+// Jumps and calls.
+
+#[test]
+fn exit_and_return_around_a_cut() {
+    check(
+        "action stop() { exit; } table t { key = { hdr.h.a: exact; } actions = { stop; NoAction; } }",
+        "meta.x = hdr.h.b; t.apply(); if (hdr.h.a > 200) { return; } @region(\"R\") { if (hdr.h.b > 100) { hdr.h.a = 1; exit; } meta.y = meta.x; } hdr.h.b = meta.y + 1;",
+        "hdr.h.a = hdr.h.a + 1;",
+    );
+}
+
+#[test]
+fn a_control_is_applied_around_the_cut() {
+    let source = small_program("Inner() inner;", "inner.apply(hdr, meta.x); @region(\"R\") { meta.y = meta.x; } hdr.h.b = meta.y;", "")
+        .replace("control I(", "control Inner(inout headers hdr, out bit<8> o) { action a(bit<8> v) { o = v; } table t { key = { hdr.h.a: exact; } actions = { a; NoAction; } } apply { o = hdr.h.b; if (hdr.h.a > 20) { t.apply(); return; } o = o + 1; } }\ncontrol I(");
+    check_source(&source);
+}
+
+#[test]
+fn a_function_with_a_register() {
+    let source = small_program("", "meta.x = f(hdr.h.a); @region(\"R\") { meta.y = meta.x; } hdr.h.b = meta.y;", "")
+        .replace("parser P(", "register<bit<8>, bit<32>>(4) top; bit<8> f(in bit<8> a) { bit<8> v; top.read(v, 0); top.write(0, v + a); return v; }\nparser P(");
+    check_source(&source);
+}
+
+#[test]
+fn the_parser_uses_a_register() {
+    let source = small_program("", "@region(\"R\") { meta.y = hdr.h.a; } hdr.h.b = meta.y + meta.x;", "")
+        .replace("parser P(", "register<bit<8>, bit<32>>(4) top;\nparser P(")
+        .replace("packet.extract(hdr.h);", "packet.extract(hdr.h); top.read(meta.x, 0); top.write(0, hdr.h.a);");
+    check_source(&source);
+}

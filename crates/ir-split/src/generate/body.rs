@@ -156,8 +156,8 @@ impl Generator<'_> {
     /// A resumed egress section: the traffic manager takes the packet to the port it was for.
     fn pass_to_egress(&self, id: SectionId, header: usize) -> Stmt {
         let header = self.header_field("ingress", header);
-        let leaf = self.cut.places.standard("egress_port");
-        let live = self.cut.layout.sections.get(&id).into_iter().flatten().find(|f| Some(f.leaf) == leaf);
+        let live = self.cut.layout.sections.get(&id).into_iter().flatten();
+        let live = live.into_iter().find(|f| Some(f.leaf) == self.cut.port);
         let port = self.named_field(header, live.map_or("", |f| &f.name));
         let to_port = build::assign(self.standard("ingress", "egress_spec"), port);
         let here = build::equals(self.region_of("ingress"), self.region_value(u64::from(id.0)));

@@ -29,7 +29,7 @@ mod runtime;
 mod types;
 
 use crate::layout::Layout;
-use crate::place::{HeaderIndex, Places, RoleKey};
+use crate::place::{HeaderIndex, Leaf, Places, RoleKey};
 use crate::prepare::{Lengths, Orders};
 use crate::placement::{DeviceIndex, Placement};
 use crate::section::{SectionId, Sections};
@@ -67,6 +67,8 @@ pub struct Cut<'a> {
     pub reads_length: bool,
     /// Egress may read fields of invalid headers.
     pub reads_hidden: bool,
+    /// The value that says by which port a packet leaves.
+    pub port: Option<Leaf>,
     /// How many bytes of a packet the parser takes at most; `None` if that has no bound.
     pub parsed_bytes: Option<u64>,
 }

@@ -15,7 +15,7 @@ use super::{Generator, build};
 use crate::layout::{EPOCH_BITS, ETHER_TYPE, ETHERNET_BITS, VERSION};
 use crate::place::HeaderIndex;
 use crate::section::{Half, SectionId};
-use crate::v1model::PORT_BITS;
+use crate::v1model::{PORT_BITS, frame_extern};
 use base_diag::Span;
 use ir::{
     Expr, ExprKind, Keyset, MatchKind, ParserState, Role, Select, SelectCase, StateId, StateRef, Stmt,
@@ -33,7 +33,7 @@ impl Generator<'_> {
             return;
         }
         let set = self.add_link_set(&links);
-        let own_start = self.rename_start();
+        let own_start = if self.parses_packets() { self.rename_start() } else { StateRef::Accept };
         let mut states = States { first: self.out.parser(parser_id).states.len() as u32, list: vec![] };
         let headers: Vec<_> = self.cut.places.of_packet().map(|(index, _)| index).collect();
         // Numbers are given out in this order below.
@@ -87,6 +87,12 @@ impl Generator<'_> {
         let parser = &mut self.out.parsers[parser_id.index()];
         parser.states.extend(states.list);
         parser.states[0] = start;
+    }
+
+    /// Ordinary frames are dropped at a helper, but what a frame extern gives back has to be parsed.
+    fn parses_packets(&self) -> bool {
+        let frames = |i: &ir::Instance| frame_extern(self.out.extern_object(i.object)).is_some();
+        self.is_origin() || self.out.instances.iter().any(frames)
     }
 
     /// Sections whose hand-overs come in here: those that run here, and those that leave from egress, which come

@@ -4,8 +4,10 @@ use super::rename::Renumber;
 use crate::state::{Uses, uses_of_block};
 use base_bits::Bits;
 use base_diag::Span;
+use crate::flow::successors;
 use ir::{
-    ActionId, Const, Control, ControlId, Expr, ExprKind, InstanceId, Program, StmtKind, TableId, Type, visit,
+    ActionId, Block, Call, Callee, Const, Control, ControlId, Expr, ExprKind, InstanceId, Parser, Program,
+    StateId, StateRef, StmtKind, TableId, Transition, Type, visit,
 };
 use std::collections::BTreeSet;
 
@@ -18,10 +20,50 @@ pub fn prune(program: &mut Program) {
         prune_control(&mut program.controls[index], &uses);
         instances.extend(uses.instances);
     }
-    for parser in &program.parsers {
-        instances.extend(parser.instances.iter().copied());
+    for parser in &mut program.parsers {
+        prune_states(parser);
+        let stmts = parser.states.iter().flat_map(|s| s.stmts.iter().cloned()).collect();
+        let used = uses_of_parser(&Block { annotations: vec![], stmts });
+        parser.instances.retain(|i| used.contains(i));
+        instances.extend(used);
     }
     prune_instances(program, &instances);
+}
+
+/// Removes states that nothing leads to.
+fn prune_states(parser: &mut Parser) {
+    let mut reached = vec![false; parser.states.len()];
+    let mut open = vec![0];
+    while let Some(at) = open.pop() {
+        if let Some(seen) = reached.get_mut(at)
+            && !std::mem::replace(seen, true)
+        {
+            open.extend(successors(&parser.states[at].transition));
+        }
+    }
+    let number = numbers(parser.states.len(), |i| reached[i]);
+    keep(&mut parser.states, &number);
+    let renumber = |next: &mut StateRef| {
+        if let StateRef::State(id) = next {
+            *id = number[id.index()].map_or(*id, StateId::from);
+        }
+    };
+    for state in &mut parser.states {
+        match &mut state.transition {
+            Transition::Goto(next) => renumber(next),
+            Transition::Select(select) => select.cases.iter_mut().for_each(|c| renumber(&mut c.next)),
+        }
+    }
+}
+
+fn uses_of_parser(block: &Block) -> BTreeSet<InstanceId> {
+    let mut used = BTreeSet::new();
+    visit::stmts(block, &mut |stmt| {
+        if let StmtKind::Call(Call { callee: Callee::Method(instance, _), .. }) = &stmt.kind {
+            used.insert(*instance);
+        }
+    });
+    used
 }
 
 fn prune_control(control: &mut Control, uses: &Uses) {

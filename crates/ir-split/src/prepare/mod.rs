@@ -1,16 +1,23 @@
 //! Bring a program that is cut into a form in which everything that has to travel is a value.
 //!
 //! ```text
+//! normalize jumps and calls as structure
 //! wrap      the headers and metadata structs inside structs of ours, where they are used as one value
 //! varbit    the length of each varbit in a metadata field
+//! digests   their data as values, told at the end
 //! orders    clones, resubmission, recirculation and truncation as values, asked for at the end
+//! standard  the port a packet is for, where egress overwrites `egress_port`
 //! ```
 
+mod digests;
+mod normalize;
 mod orders;
+mod standard;
 mod varbit;
 mod wrap;
 
 pub use orders::{CutHalves, Orders};
+pub use standard::writes_standard;
 pub use varbit::Lengths;
 
 use base_diag::Diagnostic;
@@ -26,15 +33,24 @@ pub struct Prepared {
     pub lengths: Lengths,
     /// What it orders.
     pub orders: Orders,
+    /// The metadata field with the port a packet is for, where egress may overwrite `egress_port`.
+    pub port: Option<usize>,
 }
 
 /// Prepares `program`.
 pub fn prepare(program: &Program, prefix: String, cut: CutHalves) -> Result<Prepared, Vec<Diagnostic>> {
     let mut program = program.clone();
+    normalize::normalize(&mut program)?;
     wrap::wrap_whole_structs(&mut program, &prefix);
     let lengths = varbit::measure_varbits(&mut program, &prefix)?;
+    for (stage, is_cut) in [("ingress", cut.ingress), ("egress", cut.egress)] {
+        if let (Some(control), true) = (program.stage_control(stage), is_cut) {
+            digests::record_digests(&mut program, &prefix, control)?;
+        }
+    }
     let orders = orders::record_orders(&mut program, &prefix, cut);
-    Ok(Prepared { program, prefix, lengths, orders })
+    let port = if cut.egress { standard::keep_port(&mut program, &prefix) } else { None };
+    Ok(Prepared { program, prefix, lengths, orders, port })
 }
 
 /// The type of the object that plays a role in ingress.

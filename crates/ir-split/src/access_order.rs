@@ -1,0 +1,130 @@
+//! Do all packets use the state objects in one order?
+//!
+//! A packet that goes by another device may be overtaken by one that does not. If both use an object before and another
+//! one behind, they use them in opposite orders, which never happens on one device. So between objects that one packet may use
+//! with a cut in between, all ways have to lead over the same devices: links and devices keep order.
+//!
+//! Objects that stand together in a section are used at one moment and count as one. What remains is a graph of such
+//! groups; where it is a forest and each edge keeps order, no cycle of packets can arise (the orders at a leaf are those at
+//! its neighbour). Otherwise all sections of the groups must lie on one way that every packet takes.
+
+use crate::placement::DeviceIndex;
+use crate::section::{SectionId, Sections};
+use crate::state::Uses;
+use crate::v1model;
+use ir::{InstanceId, Program};
+use std::collections::BTreeMap;
+
+/// Two objects that packets may use in opposite orders.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Overtaken {
+    /// One.
+    pub first: InstanceId,
+    /// The other.
+    pub second: InstanceId,
+    /// The ways between them, as far as they differ.
+    pub ways: Vec<Vec<DeviceIndex>>,
+}
+
+/// The devices that packets pass between two sections: none, one way, or several.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Ways(Vec<Vec<DeviceIndex>>);
+
+impl Ways {
+    fn add(&mut self, way: Vec<DeviceIndex>) {
+        if self.0.len() < 2 && !self.0.contains(&way) {
+            self.0.push(way);
+        }
+    }
+}
+
+/// Finds the first pair that is not kept in order.
+pub fn overtaken(program: &Program, sections: &Sections, uses: &BTreeMap<SectionId, Uses>) -> Option<Overtaken> {
+    let ordered = |i: &InstanceId| {
+        let object = program.extern_object(program.instance(*i).object);
+        v1model::order_matters(object)
+    };
+    let users: Vec<(SectionId, Vec<InstanceId>)> = uses
+        .iter()
+        .map(|(&id, used)| (id, used.instances.iter().copied().filter(ordered).collect::<Vec<_>>()))
+        .filter(|(_, objects)| !objects.is_empty())
+        .collect();
+    let group = groups(&users);
+    let mut edges: BTreeMap<(InstanceId, InstanceId), Ways> = BTreeMap::new();
+    for (from, objects) in &users {
+        let ways = ways_from(sections, *from);
+        for (to, others) in users.iter().filter(|(to, _)| to > from) {
+            for way in ways[to.0 as usize].0.iter().filter(|way| way.len() > 1) {
+                edges.entry((group[&objects[0]], group[&others[0]])).or_default().add(way.clone());
+            }
+        }
+    }
+    let found = |(&(first, second), ways): (&(InstanceId, InstanceId), &Ways)| Overtaken {
+        first,
+        second,
+        ways: ways.0.clone(),
+    };
+    let differ = edges.iter().find(|((a, b), ways)| ways.0.len() > 1 || a == b || edges.contains_key(&(*b, *a)));
+    if let Some(edge) = differ {
+        return Some(found(edge));
+    }
+    let mut joined: BTreeMap<InstanceId, InstanceId> = BTreeMap::new();
+    for edge in &edges {
+        let (a, b) = (root(&joined, edge.0.0), root(&joined, edge.0.1));
+        if a == b && !all_on_one_way(sections, &users) {
+            return Some(found(edge));
+        }
+        if a != b {
+            joined.insert(a, b);
+        }
+    }
+    None
+}
+
+/// Objects that stand together in some section have the same number.
+fn groups(users: &[(SectionId, Vec<InstanceId>)]) -> BTreeMap<InstanceId, InstanceId> {
+    let mut joined: BTreeMap<InstanceId, InstanceId> = BTreeMap::new();
+    for (_, objects) in users {
+        for other in &objects[1..] {
+            let (a, b) = (root(&joined, objects[0]), root(&joined, *other));
+            if a != b {
+                joined.insert(a, b);
+            }
+        }
+    }
+    users.iter().flat_map(|(_, objects)| objects).map(|&o| (o, root(&joined, o))).collect()
+}
+
+fn root(joined: &BTreeMap<InstanceId, InstanceId>, mut at: InstanceId) -> InstanceId {
+    while let Some(&next) = joined.get(&at) {
+        at = next;
+    }
+    at
+}
+
+/// For each section: the ways from `start` to it.
+fn ways_from(sections: &Sections, start: SectionId) -> Vec<Ways> {
+    let mut ways = vec![Ways::default(); sections.list.len()];
+    ways[start.0 as usize].add(vec![sections.get(start).device]);
+    for (id, _) in sections.iter().filter(|(id, _)| *id >= start) {
+        let here = ways[id.0 as usize].clone();
+        for next in sections.successors(id) {
+            for mut way in here.0.iter().cloned() {
+                let device = sections.get(next).device;
+                if way.last() != Some(&device) {
+                    way.push(device);
+                }
+                ways[next.0 as usize].add(way);
+            }
+        }
+    }
+    ways
+}
+
+/// Every packet comes to each of the sections by the same devices, and these lie behind one another.
+fn all_on_one_way(sections: &Sections, users: &[(SectionId, Vec<InstanceId>)]) -> bool {
+    let ways = ways_from(sections, SectionId(0));
+    let to: Vec<_> = users.iter().map(|(id, _)| &ways[id.0 as usize].0).collect();
+    let one = to.iter().all(|ways| ways.len() == 1);
+    one && to.iter().all(|a| to.iter().all(|b| a[0].starts_with(&b[0]) || b[0].starts_with(&a[0])))
+}

@@ -1,0 +1,71 @@
+//! `normalize`: jumps, calls of controls and of functions with effects become structure, where a cut program has them.
+//!
+//! A cut lies in the structure of a body, and control passes over it by the number of a section: what ends the body from
+//! within, or runs elsewhere, has to be in that structure. Programs without such things stay as they are.
+
+use crate::v1model::{Effect, function_effect};
+use base_diag::Diagnostic;
+use ir::{Block, Callee, ExprKind, Program, Stmt, StmtKind, visit};
+
+/// Runs the lowering passes that are needed.
+pub fn normalize(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
+    let halves = ["ingress", "egress"];
+    let (mut exits, mut returns, mut calls) = (false, false, false);
+    for id in halves.iter().filter_map(|stage| program.stage_control(stage)) {
+        let control = program.control(id);
+        any_stmt(&control.body, &mut |stmt| {
+            returns |= matches!(stmt.kind, StmtKind::Return(_));
+            calls |= is_call(stmt, &|callee| matches!(callee, Callee::Control(_)));
+        });
+    }
+    for control in &program.controls {
+        let blocks = std::iter::once(&control.body).chain(control.actions.iter().map(|a| &a.body));
+        blocks.for_each(|b| any_stmt(b, &mut |stmt| exits |= matches!(stmt.kind, StmtKind::Exit)));
+    }
+    let functions = program.functions.iter().any(|f| has_effects(program, &f.body));
+    if !(exits || returns || calls || functions) {
+        return Ok(());
+    }
+    ir_lower::check_inlining(program)?;
+    let _ = ir_lower::hoist_effects(program);
+    if exits || calls {
+        let _ = ir_lower::eliminate_exits(program);
+    }
+    let _ = ir_lower::eliminate_returns(program);
+    if functions {
+        let _ = ir_lower::inline_functions(program);
+    }
+    if calls {
+        let _ = ir_lower::inline_controls(program);
+    }
+    Ok(())
+}
+
+fn any_stmt(block: &Block, f: &mut dyn FnMut(&Stmt)) {
+    visit::stmts(block, f);
+}
+
+fn is_call(stmt: &Stmt, wanted: &dyn Fn(&Callee) -> bool) -> bool {
+    let mut found = matches!(&stmt.kind, StmtKind::Call(call) if wanted(&call.callee));
+    visit::exprs(stmt, &mut |e| {
+        visit::subexprs(e, &mut |e| {
+            found |= matches!(&e.kind, ExprKind::Call(call) if wanted(&call.callee));
+        });
+    });
+    found
+}
+
+/// It orders something, or uses a state object.
+fn has_effects(program: &Program, block: &Block) -> bool {
+    let effect = |callee: &Callee| match callee {
+        Callee::Method(..) => true,
+        Callee::ExternFunction(id) => {
+            let function = &program.extern_functions[id.index()];
+            function.name == "digest" || !matches!(function_effect(function), Effect::Pure | Effect::Drop)
+        }
+        _ => false,
+    };
+    let mut found = false;
+    any_stmt(block, &mut |stmt| found |= is_call(stmt, &effect));
+    found
+}

@@ -1,0 +1,60 @@
+//! Standard metadata that the program writes although the device has set it.
+
+use super::{add_metadata, role_type};
+use crate::generate::build;
+use ir::{Callee, Expr, ExprKind, Field, Program, Role, StageKind, Stmt, StmtKind, Type, visit};
+
+/// True if a control may write this field of the standard metadata.
+pub fn writes_standard(program: &Program, name: &str) -> bool {
+    let Some(standard) = role_type(program, Role::StandardMetadata) else { return false };
+    let covers = |place: &Expr| match &place.kind {
+        _ if place.ty == standard => true,
+        ExprKind::Slice { base, .. } | ExprKind::SlicePlus { base, .. } => is_field(program, base, &standard, name),
+        _ => is_field(program, place, &standard, name),
+    };
+    let mut found = false;
+    for control in &program.controls {
+        let blocks = std::iter::once(&control.body).chain(control.actions.iter().map(|a| &a.body));
+        for block in blocks {
+            visit::stmts(block, &mut |stmt| match &stmt.kind {
+                StmtKind::Assign(place, _) | StmtKind::AssignOp(_, place, _) => found |= covers(place),
+                StmtKind::Call(call) => {
+                    let marks = matches!(call.callee, Callee::ExternFunction(f) if program.extern_functions[f.index()].name == "mark_to_drop");
+                    found |= !marks && call.args.iter().flatten().any(covers);
+                }
+                _ => {}
+            });
+        }
+    }
+    found
+}
+
+fn is_field(program: &Program, place: &Expr, standard: &Type, name: &str) -> bool {
+    let ExprKind::Field(base, n) = &place.kind else { return false };
+    base.ty == *standard && program.fields(standard).get(*n as usize).is_some_and(|f| f.name == name)
+}
+
+/// `keep-port`: the port that a packet leaves by, in a metadata field of its own, where egress overwrites
+/// `egress_port`: what it writes there does not change where the packet goes.
+pub fn keep_port(program: &mut Program, prefix: &str) -> Option<usize> {
+    if !writes_standard(program, "egress_port") {
+        return None;
+    }
+    let stage = program.stage("egress")?.clone();
+    let StageKind::Control(id) = stage.kind else { return None };
+    let of = |program: &Program, role: Role| {
+        let position = stage.roles.iter().position(|r| *r == role)?;
+        let control = program.control(id);
+        let var = *control.params.get(position)?;
+        Some(build::var(var, &control.vars[var.index()].ty))
+    };
+    let standard = of(program, Role::StandardMetadata)?;
+    let port = program.fields(&standard.ty).iter().position(|f| f.name == "egress_port")?;
+    let ty = program.fields(&standard.ty)[port].ty.clone();
+    let name = format!("{prefix}_port").into();
+    let number = add_metadata(program, Field { name, ty: ty.clone(), annotations: vec![] })?;
+    let metadata = of(program, Role::Metadata)?;
+    let keep: Stmt = build::assign(build::field(metadata, number, ty.clone()), build::field(standard, port, ty));
+    program.controls[id.index()].body.stmts.insert(0, keep);
+    Some(number)
+}
