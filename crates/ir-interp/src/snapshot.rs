@@ -22,7 +22,9 @@ pub(crate) fn snapshot(program: &Program, state: &State) -> BTreeMap<String, Vec
     }
     for table in state.tables.iter() {
         let plain = table.counters.and_then(|id| program.instances.get(id.index())).is_some_and(only_packets);
-        for (id, bytes) in [(table.counters, direct_counts(table, plain)), (table.meters, direct_meters(table))] {
+        for (id, bytes) in
+            [(table.counters, direct_counts(table, plain)), (table.meters, direct_meters(table))]
+        {
             if let Some(instance) = id.and_then(|id| program.instances.get(id.index())) {
                 all.entry(instance.control_plane_name.to_string()).or_insert_with(Vec::new).extend(bytes);
             }

@@ -54,11 +54,7 @@ impl From<EntryError> for SetupError {
 
 impl Case {
     /// The whole program on one device, with these entries.
-    pub fn whole(
-        &self,
-        setup: &Setup,
-        environment: Box<dyn Environment>,
-    ) -> Result<Switch, SetupError> {
+    pub fn whole(&self, setup: &Setup, environment: Box<dyn Environment>) -> Result<Switch, SetupError> {
         let mut switch = self.device(&self.whole, environment)?;
         for entry in &setup.entries {
             write(&mut switch, &self.whole, entry)?;

@@ -30,7 +30,8 @@ impl Failure {
                     Cause::Frame { port, frame } => format!("received by port {port}: {}", hex(frame)),
                     Cause::Timer => "a timer".to_string(),
                 };
-                let _ = writeln!(out, "other digests, {cause}\n  expected  {expected:?}\n  found     {found:?}");
+                let _ =
+                    writeln!(out, "other digests, {cause}\n  expected  {expected:?}\n  found     {found:?}");
             }
             Difference::State { object, expected, found } => {
                 let show = |s: &Option<Vec<u8>>| s.as_ref().map_or("nothing".to_string(), |s| hex(s));

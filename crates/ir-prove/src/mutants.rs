@@ -28,6 +28,8 @@ type Own<'o> = &'o dyn Fn(&str) -> String;
 /// - *wrong region*: control does not pass to a section on another device, or a hand-over names another one;
 /// - *header lost*: a header is not sent;
 /// - *effect done twice*: a state object is used twice;
+/// - *statement lost*: the runtime does not keep or give back an original header, does not ask for what was ordered, restores
+///   no validity, or begins no clone;
 /// - *wrong port*: a hand-over leaves by another port.
 pub fn mutants(parts: &[Option<Part>]) -> Vec<Mutant> {
     let mut all = vec![];
@@ -69,6 +71,13 @@ pub fn mutants(parts: &[Option<Part>]) -> Vec<Mutant> {
                 let mut program = Program::clone(&part.program);
                 double(&mut program, control, n, &own);
                 add(format!("effect done twice: control {control}, number {n}"), program);
+            }
+        }
+        for control in 0..part.program.controls.len() {
+            for n in 0..count_own(&part.program, control, &own) {
+                let mut program = Program::clone(&part.program);
+                let lost = lose(&mut program, control, n, &own);
+                add(format!("statement lost: control {control}, number {n}: {lost}"), program);
             }
         }
         for index in 0..part.linkage.entries.len() {
@@ -214,6 +223,44 @@ fn misdirect(program: &mut Program, control: usize, n: usize, own: Own) -> Strin
         at += 1;
     });
     was
+}
+
+/// `if`s of the runtime's own: their condition names one of its fields or headers, and they do something else than count
+/// a drop, run a section, or hide a header that is not there.
+fn is_own_if(program: &Program, stmt: &Stmt, own: Own) -> Option<String> {
+    let StmtKind::If(cond, yes, no) = &stmt.kind else { return None };
+    let (mut names, region, leaving) = (vec![], own("region"), own("leaving"));
+    visit::subexprs(cond, &mut |e| names.extend(field_name(program, e).map(str::to_string)));
+    let ours = ["orig_", "clone", "resubmit", "recirculate", "truncate", "digest", "restart"];
+    let wanted =
+        names.iter().find(|n| ours.iter().any(|o| n.starts_with(&own(o))) && **n != region && **n != leaving);
+    let does = !yes.stmts.is_empty() && no.stmts.is_empty();
+    wanted.filter(|_| does).cloned()
+}
+
+fn count_own(program: &Program, control: usize, own: Own) -> usize {
+    let mut count = 0;
+    visit::stmts(&program.controls[control].body, &mut |stmt| {
+        count += usize::from(is_own_if(program, stmt, own).is_some());
+    });
+    count
+}
+
+/// Empties the `n`-th of them; gives what it looked at.
+fn lose(program: &mut Program, control: usize, n: usize, own: Own) -> String {
+    let source = program.clone();
+    let (mut at, mut lost) = (0, String::new());
+    visit::stmts_mut(&mut program.controls[control].body, &mut |stmt| {
+        let Some(name) = is_own_if(&source, stmt, own) else { return };
+        if at == n
+            && let StmtKind::If(_, yes, _) = &mut stmt.kind
+        {
+            yes.stmts.clear();
+            lost = name;
+        }
+        at += 1;
+    });
+    lost
 }
 
 /// Statements of a control's body that use a state object: calls of its methods, and tables whose actions do.

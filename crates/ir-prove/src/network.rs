@@ -291,7 +291,6 @@ fn is_read_at_egress(source: &Source) -> bool {
     matches!(source, EgressTimestamp | EnqueueTimestamp | EnqueueDepth | DequeueTimedelta | DequeueDepth)
 }
 
-
 /// The network did not come to rest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StillBusy;

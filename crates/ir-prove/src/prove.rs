@@ -127,12 +127,10 @@ pub fn prove(case: &Case, effort: &Effort) -> Result<Tried, Box<Failure>> {
                 difference: Difference::Setup(error),
             })
         })?;
-        let fail =
-            |proof, difference| Box::new(Failure { proof, round, setup: setup.clone(), difference });
+        let fail = |proof, difference| Box::new(Failure { proof, round, setup: setup.clone(), difference });
         let here = drained(case, &setup, &inputs).map_err(|d| fail("drained", d))?;
         add(&mut tried, &here);
-        let here =
-            pipelined(case, &setup, &inputs, rng.split("delays")).map_err(|d| fail("pipelined", d))?;
+        let here = pipelined(case, &setup, &inputs, rng.split("delays")).map_err(|d| fail("pipelined", d))?;
         add(&mut tried, &here);
     }
     Ok(tried)

@@ -39,7 +39,11 @@ impl Ways {
 }
 
 /// Finds the first pair that is not kept in order.
-pub fn overtaken(program: &Program, sections: &Sections, uses: &BTreeMap<SectionId, Uses>) -> Option<Overtaken> {
+pub fn overtaken(
+    program: &Program,
+    sections: &Sections,
+    uses: &BTreeMap<SectionId, Uses>,
+) -> Option<Overtaken> {
     let ordered = |i: &InstanceId| {
         let object = program.extern_object(program.instance(*i).object);
         v1model::order_matters(object)
@@ -54,17 +58,20 @@ pub fn overtaken(program: &Program, sections: &Sections, uses: &BTreeMap<Section
     for (from, objects) in &users {
         let ways = ways_from(sections, *from);
         for (to, others) in users.iter().filter(|(to, _)| to > from) {
-            for way in ways[to.0 as usize].0.iter().filter(|way| way.len() > 1) {
+            for way in &ways[to.0 as usize].0 {
                 edges.entry((group[&objects[0]], group[&others[0]])).or_default().add(way.clone());
             }
         }
     }
+    // Without a cut between them they are used at one moment.
+    edges.retain(|_, ways| ways.0.iter().any(|way| way.len() > 1));
     let found = |(&(first, second), ways): (&(InstanceId, InstanceId), &Ways)| Overtaken {
         first,
         second,
         ways: ways.0.clone(),
     };
-    let differ = edges.iter().find(|((a, b), ways)| ways.0.len() > 1 || a == b || edges.contains_key(&(*b, *a)));
+    let differ =
+        edges.iter().find(|((a, b), ways)| ways.0.len() > 1 || a == b || edges.contains_key(&(*b, *a)));
     if let Some(edge) = differ {
         return Some(found(edge));
     }

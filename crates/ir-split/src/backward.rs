@@ -310,22 +310,24 @@ impl Flow<'_> {
                 });
                 self.indices(control, header, facts, live)
             }
-            ExprKind::Var(_) | ExprKind::Field(..) | ExprKind::Index(..) => match self.places.covered(control, expr) {
-                Covered::Whole(leaves) | Covered::Part(leaves) => {
-                    for leaf in leaves {
-                        self.read_leaf(leaf, facts, &mut live);
+            ExprKind::Var(_) | ExprKind::Field(..) | ExprKind::Index(..) => {
+                match self.places.covered(control, expr) {
+                    Covered::Whole(leaves) | Covered::Part(leaves) => {
+                        for leaf in leaves {
+                            self.read_leaf(leaf, facts, &mut live);
+                        }
+                        self.indices(control, expr, facts, live)
                     }
-                    self.indices(control, expr, facts, live)
+                    Covered::Nothing => match &expr.kind {
+                        ExprKind::Field(base, _) => self.read(control, base, facts, live),
+                        ExprKind::Index(base, index) => {
+                            let live = self.read(control, base, facts, live);
+                            self.read(control, index, facts, live)
+                        }
+                        _ => live,
+                    },
                 }
-                Covered::Nothing => match &expr.kind {
-                    ExprKind::Field(base, _) => self.read(control, base, facts, live),
-                    ExprKind::Index(base, index) => {
-                        let live = self.read(control, base, facts, live);
-                        self.read(control, index, facts, live)
-                    }
-                    _ => live,
-                },
-            },
+            }
             ExprKind::SlicePlus { base, start: index, .. } => {
                 let live = self.read(control, base, facts, live);
                 self.read(control, index, facts, live)

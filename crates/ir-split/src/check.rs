@@ -66,7 +66,9 @@ fn check_stmt(program: &Program, stmt: &Stmt, is_body: bool, found: &mut Vec<Dia
 fn check_expr(program: &Program, expr: &Expr, found: &mut Vec<Diagnostic>) {
     match &expr.kind {
         ExprKind::Call(call) => check_call(program, call, found),
-        ExprKind::LastIndex(_) => found.push(unsupported(expr.span, "`lastIndex` is read outside of the parser")),
+        ExprKind::LastIndex(_) => {
+            found.push(unsupported(expr.span, "`lastIndex` is read outside of the parser"))
+        }
         _ => {}
     }
 }
@@ -183,9 +185,9 @@ pub fn check_order(program: &Program, placement: &Placement, found: &Overtaken) 
         let devices: Vec<_> = way.iter().map(|d| format!("`{}`", placement.name(*d))).collect();
         diagnostic = diagnostic.note(format!("a way between them: {}", devices.join(", ")));
     }
-    diagnostic
-        .note("two packets could use them in opposite orders, which never happens on one device")
-        .help("place the regions that use them on one device, or let all packets go the same way between them")
+    diagnostic.note("two packets could use them in opposite orders, which never happens on one device").help(
+        "place the regions that use them on one device, or let all packets go the same way between them",
+    )
 }
 
 /// Counters and meters of bytes that would see a hand-over's length.
@@ -234,7 +236,10 @@ pub fn check_fit(sections: &Sections, placement: &Placement, found: &[TooLong]) 
             .at(first_span(&to.code), format!("control passes here from `{a}` to `{b}`"))
             .note(format!("a frame of {} bytes may become a hand-over of {}", t.frame, t.hand_over))
             .note(format!("the link from `{a}` to `{b}` carries frames of {} bytes", t.link))
-            .help(format!("raise the link's `mtu` by {}, or lower that of the origin's other links by {more}", t.hand_over - u64::from(t.link)))
+            .help(format!(
+                "raise the link's `mtu` by {}, or lower that of the origin's other links by {more}",
+                t.hand_over - u64::from(t.link)
+            ))
     };
     found.iter().map(report).collect()
 }

@@ -3,7 +3,7 @@
 use crate::check::unsupported;
 use crate::flow::parser_of;
 use base_diag::Diagnostic;
-use ir::{Block, Callee, ExprKind, Program, StageKind, Stmt, StmtKind, Type, visit};
+use ir::{Block, Callee, ExprKind, Program, StageKind, Stmt, StmtKind, Type, TypeKind, visit};
 
 /// Standard metadata that tells the runtime where a packet came from and how long it was: the parser may not write it.
 const RUNTIME_READS: [&str; 2] = ["ingress_port", "packet_length"];
@@ -29,6 +29,47 @@ pub fn check_shape(program: &Program) -> Vec<Diagnostic> {
         }
     }
     found
+}
+
+/// What makes the length that a device tracks differ from the packet's: `packet_length` in egress would tell.
+pub fn check_length(program: &Program, stages: &[&str]) -> Vec<Diagnostic> {
+    let mut found = vec![];
+    let mut refuse = |span, what: &str| {
+        let what = format!("{what}, and egress reads `packet_length`: v1model does not count this");
+        found.push(unsupported(span, &what));
+    };
+    for id in stages.iter().filter_map(|stage| program.stage_control(stage)) {
+        let control = program.control(id);
+        let blocks = std::iter::once(&control.body).chain(control.actions.iter().map(|a| &a.body));
+        for block in blocks {
+            visit::stmts(block, &mut |stmt| match &stmt.kind {
+                StmtKind::Assign(place, _) if holds_header(program, &place.ty) => {
+                    refuse(stmt.span, "a header is assigned as a whole");
+                }
+                StmtKind::PushFront(..) | StmtKind::PopFront(..) => refuse(stmt.span, "a stack is moved"),
+                _ => {}
+            });
+        }
+    }
+    let states = parser_of(program).map(|(parser, _)| parser.states.as_slice()).unwrap_or_default();
+    for stmt in states.iter().flat_map(|s| &s.stmts) {
+        if matches!(stmt.kind, StmtKind::Advance(..) | StmtKind::SetValid(..)) {
+            refuse(stmt.span, "the parser does more than extract headers");
+        }
+    }
+    found
+}
+
+fn holds_header(program: &Program, ty: &Type) -> bool {
+    match ty {
+        Type::Stack(elem, _) => holds_header(program, elem),
+        Type::Named(id) => match &program.type_decl(*id).kind {
+            TypeKind::Header(_) | TypeKind::Union(_) => true,
+            TypeKind::Struct(fields) => fields.iter().any(|f| holds_header(program, &f.ty)),
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 fn check_write(program: &Program, stmt: &Stmt, found: &mut Vec<Diagnostic>) {

@@ -12,8 +12,8 @@ use crate::prepare::role_type;
 use crate::section::{Half, SectionId, SectionKind, Sections};
 use crate::v1model;
 use ir::{
-    Block, Call, Callee, ControlId, Direction, Expr, ExprKind, InstanceId, Parser, Program, Role, Stage, StageKind,
-    StateRef, Stmt, StmtKind, Transition, Type, VarId, visit,
+    Block, Call, Callee, ControlId, Direction, Expr, ExprKind, InstanceId, Parser, Program, Role, Stage,
+    StageKind, StateRef, Stmt, StmtKind, Transition, Type, VarId, visit,
 };
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -240,11 +240,7 @@ impl<'a> Flow<'a> {
     }
 
     /// Headers whose validity a write to `place` (which covers `leaves`) may change: all but a write to a field.
-    pub fn headers_written_whole(
-        &self,
-        place: &Expr,
-        leaves: &[Leaf],
-    ) -> BTreeSet<HeaderIndex> {
+    pub fn headers_written_whole(&self, place: &Expr, leaves: &[Leaf]) -> BTreeSet<HeaderIndex> {
         match self.is_in_header(place) {
             true => BTreeSet::new(),
             false => leaves.iter().filter_map(|&leaf| self.places.info(leaf).header).collect(),

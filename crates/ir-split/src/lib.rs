@@ -143,11 +143,27 @@ pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diag
         first.instances.extend(state::used_before_ingress(&hoisted));
     }
     wrong.extend(check::check_links(&sections, placement));
-    wrong.extend(check::check_state(&hoisted, &sections, placement, &state::separated(&sections, &uses)));
+    let separated = state::separated(&sections, &uses);
+    wrong.extend(check::check_state(&hoisted, &sections, placement, &separated));
     if is_cut {
         wrong.extend(check::check_bytes(&hoisted, &sections, &uses));
         let overtaken = access_order::overtaken(&hoisted, &sections, &uses);
-        wrong.extend(overtaken.map(|found| check::check_order(&hoisted, placement, &found)));
+        wrong.extend(
+            overtaken
+                .filter(|_| separated.is_empty())
+                .map(|found| check::check_order(&hoisted, placement, &found)),
+        );
+    }
+    let reads_length = |half: Half| {
+        let live = &at[sections.first(half).0 as usize].live.live;
+        places.standard("packet_length").is_some_and(|leaf| live.contains(leaf))
+    };
+    if is_cut && reads_length(Half::Egress) {
+        let cut_stages: &[&str] = if halves.egress { &["ingress", "egress"] } else { &["ingress"] };
+        let only_clones = !halves.ingress && !orders.egress_clones;
+        if !only_clones {
+            wrong.extend(check_shape::check_length(&hoisted, cut_stages));
+        }
     }
     let mut kept = vec![];
     if orders.clones_original || orders.restart.is_some() {

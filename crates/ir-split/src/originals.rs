@@ -59,7 +59,8 @@ struct Finder {
 impl Finder {
     fn refuse(&mut self, span: Span, what: &str) {
         let orders = if self.bytes { "resubmits" } else { "clones" };
-        let what = format!("{what}, and ingress {orders} packets behind a cut: how they came in is not known");
+        let what =
+            format!("{what}, and ingress {orders} packets behind a cut: how they came in is not known");
         self.refused.push(unsupported(span, &what));
     }
 
@@ -69,7 +70,10 @@ impl Finder {
             StmtKind::Extract { header, .. } => {
                 let unit = self.unit(header);
                 if unit.is_none() {
-                    self.refuse(stmt.span, "the parser extracts into something else than the packet's headers");
+                    self.refuse(
+                        stmt.span,
+                        "the parser extracts into something else than the packet's headers",
+                    );
                 }
                 unit
             }

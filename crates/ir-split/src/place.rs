@@ -146,7 +146,8 @@ impl Places {
             let elements = (0..*size).map(|n| (format!("{name}[{n}]"), elem.as_ref().clone())).collect();
             return Node::Group(self.children(program, at, elements, header));
         }
-        let fields = program.fields(ty).iter().map(|f| (format!("{name}.{}", f.name), f.ty.clone())).collect();
+        let fields =
+            program.fields(ty).iter().map(|f| (format!("{name}.{}", f.name), f.ty.clone())).collect();
         if program.is_header(ty) {
             return self.header_node(program, at, name, ty, fields);
         }
@@ -304,17 +305,19 @@ impl Places {
     /// The leaves a place expression covers.
     pub fn covered(&self, control: ControlId, place: &Expr) -> Covered {
         match &place.kind {
-            ExprKind::Var(_) | ExprKind::Field(..) | ExprKind::Index(..) => match self.resolve(control, place) {
-                Some(node) => {
-                    let mut out = vec![];
-                    collect(node, &mut out);
-                    Covered::Whole(out)
+            ExprKind::Var(_) | ExprKind::Field(..) | ExprKind::Index(..) => {
+                match self.resolve(control, place) {
+                    Some(node) => {
+                        let mut out = vec![];
+                        collect(node, &mut out);
+                        Covered::Whole(out)
+                    }
+                    None => match &place.kind {
+                        ExprKind::Field(base, _) | ExprKind::Index(base, _) => self.part(control, base),
+                        _ => Covered::Nothing,
+                    },
                 }
-                None => match &place.kind {
-                    ExprKind::Field(base, _) | ExprKind::Index(base, _) => self.part(control, base),
-                    _ => Covered::Nothing,
-                },
-            },
+            }
             ExprKind::Next(base) | ExprKind::Last(base) => self.part(control, base),
             ExprKind::Slice { base, .. } | ExprKind::SlicePlus { base, .. } => self.part(control, base),
             _ => Covered::Nothing,

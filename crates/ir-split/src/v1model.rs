@@ -1,8 +1,8 @@
 //! What the splitter asks of the architecture's facts.
 
 use ir::{ExternFunction, ExternObject};
-use p4_arch::v1model::ARCHITECTURE;
 use p4_arch::FieldMoment;
+use p4_arch::v1model::ARCHITECTURE;
 
 /// Width of the port fields.
 pub const PORT_BITS: u32 = 9;

@@ -3,8 +3,25 @@
 mod support;
 
 use base_diag::SourceMap;
-use ir_prove::{Effort, prove};
+use ir_prove::{Case, Effort, prove};
 use support::{case, compile_text, placement, small_program};
+
+/// No mutant of this split may live, but for those that change nothing that can be seen: their names hold one of `same`.
+fn check_mutants(source: &str, same: &[&str]) {
+    let mut map = SourceMap::new();
+    let case = case(compile_text(source, &mut map), placement(&["R"]));
+    let effort = Effort { packets: 300, ..Effort::default() };
+    let mut count = 0;
+    for mutant in ir_prove::mutants::mutants(&case.parts) {
+        if same.iter().any(|s| mutant.name.contains(s)) {
+            continue;
+        }
+        count += 1;
+        let broken = Case { parts: mutant.parts, ..case.clone() };
+        assert!(prove(&broken, &effort).is_err(), "lived: {}", mutant.name);
+    }
+    assert!(count > 5, "only {count} mutants");
+}
 
 /// Region `R` runs on `nic`; what comes out must be equal, and something must come out.
 fn check(declarations: &str, ingress: &str, egress: &str) {
@@ -277,15 +294,19 @@ fn names_that_begin_like_the_runtimes() {
 
 #[test]
 fn checksum_blocks_with_other_statements() {
-    let source = small_program("", "meta.x = hdr.h.a; @region(\"R\") { meta.y = meta.x; } hdr.h.a = meta.y;", "")
-        .replace(
-            "control V(inout headers hdr, inout metadata meta) { apply { } }",
-            "control V(inout headers hdr, inout metadata meta) { apply { hdr.h.b = hdr.h.b + 1; } }",
-        )
-        .replace(
-            "control C(inout headers hdr, inout metadata meta) { apply { } }",
-            "control C(inout headers hdr, inout metadata meta) { apply { hdr.g.setValid(); hdr.g.a = meta.y; } }",
-        );
+    let source = small_program(
+        "",
+        "meta.x = hdr.h.a; @region(\"R\") { meta.y = meta.x; } hdr.h.a = meta.y;",
+        "",
+    )
+    .replace(
+        "control V(inout headers hdr, inout metadata meta) { apply { } }",
+        "control V(inout headers hdr, inout metadata meta) { apply { hdr.h.b = hdr.h.b + 1; } }",
+    )
+    .replace(
+        "control C(inout headers hdr, inout metadata meta) { apply { } }",
+        "control C(inout headers hdr, inout metadata meta) { apply { hdr.g.setValid(); hdr.g.a = meta.y; } }",
+    );
     check_source(&source);
 }
 
@@ -420,7 +441,11 @@ fn digests_told_from_both_devices() {
 
 #[test]
 fn random_numbers_are_those_that_were_drawn() {
-    check("", "random(meta.x, 0, 200); @region(\"R\") { random(meta.y, meta.x, 255); } hdr.h.a = meta.x; hdr.h.b = meta.y;", "");
+    check(
+        "",
+        "random(meta.x, 0, 200); @region(\"R\") { random(meta.y, meta.x, 255); } hdr.h.a = meta.x; hdr.h.b = meta.y;",
+        "",
+    );
 }
 
 // Objects.
@@ -445,7 +470,11 @@ fn an_action_profile_and_a_selector() {
 
 #[test]
 fn egress_port_and_packet_length_are_overwritten() {
-    check("", "std.egress_spec = 1;", "std.egress_port = 7; @region(\"R\") { std.egress_port = std.egress_port + 5; } hdr.h.b = std.egress_port[7:0];");
+    check(
+        "",
+        "std.egress_spec = 1;",
+        "std.egress_port = 7; @region(\"R\") { std.egress_port = std.egress_port + 5; } hdr.h.b = std.egress_port[7:0];",
+    );
     check(
         "",
         "std.packet_length = std.packet_length + 0x70000; @region(\"R\") { meta.y = std.packet_length[23:16]; } hdr.h.b = std.packet_length[23:16] + meta.y;",
@@ -482,6 +511,43 @@ fn a_function_with_a_register() {
 fn the_parser_uses_a_register() {
     let source = small_program("", "@region(\"R\") { meta.y = hdr.h.a; } hdr.h.b = meta.y + meta.x;", "")
         .replace("parser P(", "register<bit<8>, bit<32>>(4) top;\nparser P(")
-        .replace("packet.extract(hdr.h);", "packet.extract(hdr.h); top.read(meta.x, 0); top.write(0, hdr.h.a);");
+        .replace(
+            "packet.extract(hdr.h);",
+            "packet.extract(hdr.h); top.read(meta.x, 0); top.write(0, hdr.h.a);",
+        );
     check_source(&source);
+}
+
+// The proof notices where one of these is broken.
+
+#[test]
+fn mutants_of_a_clone_behind_a_cut_are_caught() {
+    let source = small_program(
+        "",
+        "meta.x = hdr.h.b + 1; @region(\"R\") { clone_preserving_field_list(CloneType.I2E, 5, 1); hdr.h.a = hdr.h.a + 7; hdr.g.b = 3; } hdr.h.b = meta.x + hdr.h.a;",
+        "if (std.instance_type == 1) { hdr.h.b = meta.x; hdr.g.a = hdr.g.a + 9; }",
+    )
+    .replace("bit<8> x; bit<8> y;", "@field_list(1) bit<8> x; bit<8> y;");
+    check_mutants(&source, &[]);
+}
+
+#[test]
+fn mutants_of_values_of_new_kinds_are_caught() {
+    let source = small_program(
+        "h_t l; error e;",
+        "if (hdr.h.a > 100) { l.setValid(); l.a = hdr.h.b; } e = std.parser_error; hdr.g.b = hdr.h.b; hdr.g.setInvalid(); @region(\"R\") { if (l.isValid()) { meta.y = l.a; } else { meta.y = hdr.g.b + 1; } if (e != error.NoError) { meta.y = 77; } if (hdr.h.b > 200) { truncate(3); } } hdr.h.b = meta.y; if (l.isValid()) { hdr.h.a = 1; }",
+        "",
+    );
+    // The second header is never valid where it would be sent.
+    check_mutants(&source, &["sent_g"]);
+}
+
+#[test]
+fn mutants_of_a_digest_are_caught() {
+    let source = small_program(
+        "",
+        "@region(\"R\") { if (hdr.h.a > 50) { digest<bit<8>>(1, hdr.h.b); } hdr.h.b = 4; }",
+        "",
+    );
+    check_mutants(&source, &[]);
 }

@@ -13,8 +13,12 @@ fn check(declarations: &str, ingress: &str, egress: &str, expected: Expect) {
 }
 
 fn check_placed(declarations: &str, ingress: &str, egress: &str, placement: Placement, expected: Expect) {
+    check_source(&small_program(declarations, ingress, egress), placement, expected);
+}
+
+fn check_source(source: &str, placement: Placement, expected: Expect) {
     let mut map = SourceMap::new();
-    let program = compile_text(&small_program(declarations, ingress, egress), &mut map);
+    let program = compile_text(source, &mut map);
     let lines = match split(&program, &placement) {
         Ok(_) => "split".to_string(),
         Err(found) => {
@@ -34,47 +38,85 @@ fn a_plain_region_is_split() {
 }
 
 #[test]
-fn clone_digest_and_others_are_not_split_yet() {
-    check(
-        "",
-        "clone(CloneType.I2E, 1); @region(\"R\") { meta.x = 1; }",
-        "",
-        expect!["P4R0501 this program cannot be split yet | `clone` is called"],
+fn orders_whose_original_is_not_known() {
+    let source = small_program("", "@region(\"R\") { meta.x = 1; resubmit_preserving_field_list(0); }", "")
+        .replace("packet.extract(hdr.h);", "packet.advance(8); packet.extract(hdr.h);");
+    check_source(
+        &source,
+        placement(&["R"]),
+        expect![
+            "P4R0501 this program cannot be split yet | the parser skips bytes, and ingress resubmits packets behind a cut: how they came in is not known"
+        ],
     );
     check(
         "",
-        "@region(\"R\") { meta.x = 1; } truncate(20);",
-        "",
-        expect!["P4R0501 this program cannot be split yet | `truncate` is called"],
+        "truncate(20); std.egress_spec = 1;",
+        "@region(\"R\") { meta.x = 1; } clone(CloneType.E2E, 5);",
+        expect![
+            "P4R0501 this program cannot be split yet | a packet is truncated that egress may clone, and egress is cut"
+        ],
     );
     check(
         "",
-        "@region(\"R\") { meta.x = 1; } exit;",
+        "for (bit<8> i = 0; i < 3; i = i + 1) { digest<bit<8>>(1, i); } @region(\"R\") { meta.x = 1; }",
         "",
-        expect!["P4R0501 this program cannot be split yet | `exit` ends the program on all devices"],
-    );
-    check(
-        "",
-        "@region(\"R\") { meta.x = 1; } if (meta.x == 1) { return; }",
-        "",
-        expect!["P4R0501 this program cannot be split yet | `return` skips regions of other devices"],
-    );
-    check(
-        "counter<bit<32>>(8, CounterType.bytes) c;",
-        "@region(\"R\") { c.count(0); }",
-        "",
-        expect!["P4R0501 this program cannot be split yet | a counter is used"],
+        expect!["P4R0501 this program cannot be split yet | a digest that may be sent twice"],
     );
 }
 
 #[test]
-fn an_unsupported_program_runs_whole() {
+fn bytes_are_not_counted_behind_a_cut() {
+    check(
+        "counter<bit<32>>(8, CounterType.bytes) c;",
+        "@region(\"R\") { c.count(0); }",
+        "",
+        expect!["P4R0509 `I.c` counts bytes behind a cut | it would see the length of the hand-over"],
+    );
+    check(
+        "counter<bit<32>>(8, CounterType.bytes) c;",
+        "c.count(0); @region(\"R\") { meta.x = 1; }",
+        "",
+        expect!["split"],
+    );
+}
+
+#[test]
+fn packets_do_not_overtake_between_two_objects() {
+    let two = "register<bit<8>, bit<32>>(4) r; register<bit<8>, bit<32>>(4) q;";
+    check(
+        two,
+        "r.write(0, 1); if (hdr.h.a > 9) { @region(\"R\") { meta.x = 1; } } q.write(0, meta.x);",
+        "",
+        expect![
+            "P4R0510 packets may overtake between `I.r` and `I.q` | used by packets that go on to the other one"
+        ],
+    );
+    check(two, "r.write(0, 1); @region(\"R\") { q.write(0, hdr.h.a); }", "", expect!["split"]);
+}
+
+#[test]
+fn hand_overs_fit_their_links() {
+    let pair = (ir_split::DeviceIndex(0), ir_split::DeviceIndex(1));
+    let limited =
+        Placement { longest_frame: Some(1514), longest_on_link: [(pair, 1514)].into(), ..placement(&["R"]) };
     check_placed(
         "",
-        "clone(CloneType.I2E, 1); @region(\"R\") { meta.x = 1; }",
+        "@region(\"R\") { meta.x = 1; }",
         "",
-        placement(&[]),
-        expect!["split"],
+        limited,
+        expect!["P4R0511 hand-overs to `R` do not fit their link | control passes here from `tor` to `nic`"],
+    );
+}
+
+#[test]
+fn egress_reads_a_length_that_nobody_tracks() {
+    check(
+        "",
+        "hdr.g = hdr.h; @region(\"R\") { meta.x = 1; }",
+        "hdr.h.a = std.packet_length[7:0];",
+        expect![
+            "P4R0501 this program cannot be split yet | a header is assigned as a whole, and egress reads `packet_length`: v1model does not count this"
+        ],
     );
 }
 

@@ -47,8 +47,7 @@ pub fn setup(program: &Program, pool: &mut Pool, most: usize, rng: &Rng) -> Setu
     }
     let value_sets = program.parsers.iter().flat_map(|p| &p.value_sets).flat_map(|set| {
         let count = rng.between(0, set.size.min(4));
-        let members: Vec<_> =
-            (0..count).filter_map(|_| member(program, &set.ty, pool, &mut rng)).collect();
+        let members: Vec<_> = (0..count).filter_map(|_| member(program, &set.ty, pool, &mut rng)).collect();
         members.into_iter().map(|m| (set.control_plane_name.clone(), m)).collect::<Vec<_>>()
     });
     let value_sets = value_sets.collect();
@@ -68,7 +67,7 @@ pub fn setup(program: &Program, pool: &mut Pool, most: usize, rng: &Rng) -> Setu
         .map(|session| {
             let port = (!rng.chance(1, 4)).then(|| pool.port(&mut rng));
             let group = rng.chance(1, 3).then(|| rng.pick(&groups).map(|(g, _): &(u32, _)| *g)).flatten();
-            (session, Session { port, group })
+            (session, Session { port, group, ..Session::default() })
         })
         .collect();
     Setup { entries, defaults, value_sets, groups, sessions }

@@ -115,7 +115,8 @@ impl Generator<'_> {
             return stmts;
         }
         let port = self.standard("egress", "egress_port");
-        let on_link = self.link_ports().into_iter().map(|n| build::equals(port.clone(), build::bits(PORT_BITS, n)));
+        let on_link =
+            self.link_ports().into_iter().map(|n| build::equals(port.clone(), build::bits(PORT_BITS, n)));
         let Some(on_link) = on_link.reduce(build::or) else { return stmts };
         let drop = build::block(self.drop("egress", Drop::LinkPort));
         vec![build::stmt(StmtKind::If(on_link, drop, build::block(stmts)))]

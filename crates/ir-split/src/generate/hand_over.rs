@@ -48,13 +48,16 @@ impl Generator<'_> {
 
     /// `if (region == S) { p4rack_save_S(); }`
     pub fn save_section(&mut self, stage: &str, control: ControlId, id: SectionId, moved: Moved) -> Stmt {
-        let mut stmts = vec![];
+        let (mut stmts, mut members) = (vec![], vec![]);
         if let Some(&number) = self.of_section.get(&id) {
             let header = self.header_field(stage, number);
             stmts.push(build::set_valid(header.clone(), true));
             for live in self.cut.layout.sections.get(&id).into_iter().flatten() {
                 let place = self.named_field(header.clone(), &live.name);
-                stmts.push(build::assign(place, self.packed(stage, live, moved)));
+                match live.form {
+                    Form::Member(count) => members.extend(self.pack_member(stage, live, count, place, moved)),
+                    _ => stmts.push(build::assign(place, self.packed(stage, live, moved))),
+                }
             }
             if self.cut.layout.section_bits(id) > self.live_bits(id) {
                 let padding = self.named_field(header, "padding");
@@ -66,21 +69,27 @@ impl Generator<'_> {
         let name = format!("save_{}", self.identifier(id));
         let action = self.add_own_action(control, &name, vec![], stmts);
         let there = build::equals(self.region_of(stage), self.region_value(u64::from(id.0)));
-        build::if_then(there, vec![build::run(action)])
+        members.insert(0, build::run(action));
+        build::if_then(there, members)
+    }
+
+    /// A member's number goes to `place`.
+    fn pack_member(&self, stage: &str, live: &LiveField, count: u32, place: Expr, moved: Moved) -> Vec<Stmt> {
+        let value = self.place(stage, live.leaf, moved);
+        let mut stmts = vec![build::assign(place.clone(), build::bits(live.width, 0))];
+        stmts.extend((1..count).map(|n| {
+            let is_it = build::equals(value.clone(), member(&value.ty, n));
+            build::if_then(is_it, vec![build::assign(place.clone(), build::bits(live.width, u64::from(n)))])
+        }));
+        stmts
     }
 
     /// A live value as bits.
     fn packed(&self, stage: &str, live: &LiveField, moved: Moved) -> Expr {
         let place = self.place(stage, live.leaf, moved);
         match live.form {
-            Form::Bits => build::cast(place, Type::Bit(live.width)),
             Form::Validity => build::cast(build::is_valid(place), Type::Bit(1)),
-            Form::Member(count) => (1..count).fold(build::bits(live.width, 0), |otherwise, n| {
-                let is_it = build::equals(place.clone(), member(&place.ty, n));
-                let value = build::bits(live.width, u64::from(n));
-                let chosen = ExprKind::Ternary(Box::new(is_it), Box::new(value), Box::new(otherwise));
-                build::expr(chosen, Type::Bit(live.width))
-            }),
+            _ => build::cast(place, Type::Bit(live.width)),
         }
     }
 

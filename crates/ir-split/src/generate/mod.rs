@@ -30,8 +30,8 @@ mod types;
 
 use crate::layout::Layout;
 use crate::place::{HeaderIndex, Leaf, Places, RoleKey};
-use crate::prepare::{Lengths, Orders};
 use crate::placement::{DeviceIndex, Placement};
+use crate::prepare::{Lengths, Orders};
 use crate::section::{SectionId, Sections};
 use ir::{ControlId, Expr, Name, ParserId, Program, Role, Type, VarId};
 pub use rename::shift_types;

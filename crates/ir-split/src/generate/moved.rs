@@ -75,4 +75,5 @@ impl Generator<'_> {
         emptied.tables.clear();
         emptied.instances.clear();
         moved
-    }}
+    }
+}

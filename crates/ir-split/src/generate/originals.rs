@@ -56,7 +56,8 @@ impl Generator<'_> {
         let restarted = build::field(self.metadata("ingress"), restart.restarted, Type::Bit(1));
         let kind = self.standard("ingress", "instance_type");
         let resubmitted = build::bits(32, u64::from(instance_type::RESUBMITTED));
-        let stmts = vec![build::assign(kind, resubmitted), build::assign(restarted.clone(), build::bits(1, 0))];
+        let stmts =
+            vec![build::assign(kind, resubmitted), build::assign(restarted.clone(), build::bits(1, 0))];
         Some(build::if_then(build::equals(restarted, build::bits(1, 1)), stmts))
     }
 
@@ -139,7 +140,12 @@ impl Generator<'_> {
             build::if_then(build::is_valid(header.clone()), vec![build::assign(length.clone(), rest)])
         };
         let mut ours = vec![self.header_field("egress", self.common)];
-        ours.extend(self.entered_here().iter().filter_map(|id| self.of_section.get(id)).map(|&n| self.header_field("egress", n)));
+        ours.extend(
+            self.entered_here()
+                .iter()
+                .filter_map(|id| self.of_section.get(id))
+                .map(|&n| self.header_field("egress", n)),
+        );
         ours.extend(self.pad.map(|n| self.header_field("egress", n)));
         if self.cut.reads_length {
             for header in ours.iter() {
@@ -163,7 +169,9 @@ impl Generator<'_> {
                 build::assign(own, copy.clone()),
                 build::set_valid(copy.clone(), false),
             ];
-            if let (Some(to), Some(from)) = (self.varbit_length("egress", index), self.sent_original_length(index)) {
+            if let (Some(to), Some(from)) =
+                (self.varbit_length("egress", index), self.sent_original_length(index))
+            {
                 back.push(build::assign(to, build::cast(from, Type::Bit(32))));
             }
             stmts.push(build::if_then(build::is_valid(copy), back));

@@ -91,8 +91,12 @@ impl Generator<'_> {
 
     /// Ordinary frames are dropped at a helper, but what a frame extern gives back has to be parsed.
     fn parses_packets(&self) -> bool {
+        self.is_origin() || self.has_frame_externs()
+    }
+
+    fn has_frame_externs(&self) -> bool {
         let frames = |i: &ir::Instance| frame_extern(self.out.extern_object(i.object)).is_some();
-        self.is_origin() || self.out.instances.iter().any(frames)
+        self.out.instances.iter().any(frames)
     }
 
     /// Sections whose hand-overs come in here: those that run here, and those that leave from egress, which come
@@ -174,7 +178,9 @@ impl Generator<'_> {
         let number = |n: u32| Keyset::Value(build::bits(32, u64::from(n)));
         let again = self.recirculates().then(|| {
             let (value, expected) = match self.packed {
-                Some((field, _)) => (build::field(self.metadata("parser"), field, Type::Bit(1)), build::bits(1, 1)),
+                Some((field, _)) => {
+                    (build::field(self.metadata("parser"), field, Type::Bit(1)), build::bits(1, 1))
+                }
                 None => (kind(), build::bits(32, u64::from(RECIRCULATED))),
             };
             let cases = vec![case(Keyset::Value(expected), peek), case(Keyset::DontCare, own)];
@@ -196,6 +202,17 @@ impl Generator<'_> {
                     case(Keyset::DontCare, by_port),
                 ];
                 self.state("start", vec![], select(vec![kind()], cases))
+            }
+        };
+        // A packet that a frame extern gives back comes through here in the middle of a section.
+        let start = match self.has_frame_externs() {
+            false => start,
+            true => {
+                let named = ParserState { name: self.own("frame"), ..start };
+                let start = (states.reserve(), states.list.push(named)).0;
+                let fresh = Keyset::Value(self.region_value(0));
+                let cases = vec![case(fresh, start), case(Keyset::DontCare, own)];
+                self.state("start", vec![], select(vec![self.region_of("parser")], cases))
             }
         };
         ParserState { name: "start".into(), ..start }

@@ -32,8 +32,7 @@ impl Generator<'_> {
             stmts.extend(return_stmt);
             return stmts;
         }
-        let table =
-            self.add_port_table("direct", self.region_of("ingress"), "region", [forward, miss]);
+        let table = self.add_port_table("direct", self.region_of("ingress"), "region", [forward, miss]);
         for &id in &on {
             let port =
                 self.cut.placement.ports.get(&(self.device, self.cut.sections.get(id).device)).copied();

@@ -1,10 +1,10 @@
 //! Remove what a device does not use: tables, actions, instances and variables of sections that run elsewhere.
 
 use super::rename::Renumber;
+use crate::flow::successors;
 use crate::state::{Uses, uses_of_block};
 use base_bits::Bits;
 use base_diag::Span;
-use crate::flow::successors;
 use ir::{
     ActionId, Block, Call, Callee, Const, Control, ControlId, Expr, ExprKind, InstanceId, Parser, Program,
     StateId, StateRef, StmtKind, TableId, Transition, Type, visit,

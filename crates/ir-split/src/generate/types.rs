@@ -94,7 +94,8 @@ impl Generator<'_> {
 
     /// Packets are recirculated by the program too, or start again.
     pub fn sends_around(&self) -> bool {
-        let around = |f: &ir::ExternFunction| !f.user && f.name.starts_with("re") && f.name.contains("circulate");
+        let around =
+            |f: &ir::ExternFunction| !f.user && f.name.starts_with("re") && f.name.contains("circulate");
         let resubmits = |f: &ir::ExternFunction| !f.user && f.name.starts_with("resubmit");
         self.cut.program.extern_functions.iter().any(|f| around(f) || resubmits(f))
     }

@@ -18,7 +18,11 @@ use ir::{
 use std::collections::BTreeSet;
 
 /// Records the digests of a control.
-pub fn record_digests(program: &mut Program, prefix: &str, control: ControlId) -> Result<(), Vec<Diagnostic>> {
+pub fn record_digests(
+    program: &mut Program,
+    prefix: &str,
+    control: ControlId,
+) -> Result<(), Vec<Diagnostic>> {
     let mut order = Order { program, control, seen: BTreeSet::new(), found: vec![], refused: vec![] };
     order.block(&program.control(control).body, false);
     let Order { found, mut refused, .. } = order;
@@ -116,7 +120,9 @@ impl Order<'_> {
     fn action(&mut self, action: ActionId, in_loop: bool) {
         let body = &self.program.control(self.control).actions[action.index()].body;
         let mut tells = None;
-        ir::visit::stmts(body, &mut |stmt| tells = tells.or(digest(self.program, stmt).map(|call| call.span)));
+        ir::visit::stmts(body, &mut |stmt| {
+            tells = tells.or(digest(self.program, stmt).map(|call| call.span))
+        });
         match tells {
             Some(span) if !self.seen.insert(action) => {
                 self.refused.push(unsupported(span, "a digest that may be sent twice"));
@@ -168,7 +174,9 @@ fn parts(program: &Program, value: &Expr, owner: ir::TypeId, out: &mut Vec<Expr>
         for (n, ty) in types.into_iter().enumerate() {
             let component = match &value.kind {
                 ExprKind::Aggregate(all) => all.get(n)?.clone(),
-                ExprKind::Var(_) | ExprKind::Field(..) | ExprKind::Index(..) => build::field(value.clone(), n, ty),
+                ExprKind::Var(_) | ExprKind::Field(..) | ExprKind::Index(..) => {
+                    build::field(value.clone(), n, ty)
+                }
                 _ => return None,
             };
             parts(program, &component, owner, out)?;

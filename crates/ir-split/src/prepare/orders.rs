@@ -12,12 +12,13 @@
 //! the packet: it is noted in `restart`, and egress sends the original packet around.
 
 use super::{add_metadata, field_list, role_type};
+use crate::check::unsupported;
 use crate::generate::build;
 use crate::layout::bits_for;
-use base_diag::Span;
+use base_diag::{Diagnostic, Span};
 use ir::{
-    AnnotationValue, Block, Call, Callee, ControlId, Expr, ExprKind, Field, Program, Role, Stmt, StmtKind, Type,
-    VarId,
+    AnnotationValue, Block, Call, Callee, ControlId, Expr, ExprKind, Field, Program, Role, Stmt, StmtKind,
+    Type, VarId,
 };
 
 /// Which halves are cut.
@@ -64,11 +65,14 @@ const RECIRCULATE: [&str; 1] = ["recirculate_preserving_field_list"];
 const TRUNCATE: [&str; 1] = ["truncate"];
 
 /// Records the orders of the halves that are cut.
-pub fn record_orders(program: &mut Program, prefix: &str, cut: CutHalves) -> Orders {
+///
+/// A clone of egress takes an order to truncate along, in the traffic manager: where that clone may leave egress as a
+/// hand-over, it is refused.
+pub fn record_orders(program: &mut Program, prefix: &str, cut: CutHalves) -> Result<Orders, Vec<Diagnostic>> {
     let mut orders = Orders { copies: makes_copies(program), ..Orders::default() };
     let (Some(ingress), Some(egress)) = (program.stage_control("ingress"), program.stage_control("egress"))
     else {
-        return orders;
+        return Ok(orders);
     };
     let whole = [(ingress, true), (egress, cut.egress)];
     let last = if cut.egress { egress } else { ingress };
@@ -90,6 +94,20 @@ pub fn record_orders(program: &mut Program, prefix: &str, cut: CutHalves) -> Ord
     if recorder.record(&both, last, &RECIRCULATE, "recirculate", &mut at_end) && cut.egress {
         recorder.forget_at_group(ingress, "recirculate");
     }
+    if cut.egress && orders.egress_clones {
+        for id in [ingress, egress] {
+            let mut refused = vec![];
+            recorder.each_call(id, &TRUNCATE, &mut |call| {
+                refused.push(unsupported(
+                    call.span,
+                    "a packet is truncated that egress may clone, and egress is cut",
+                ));
+            });
+            if !refused.is_empty() {
+                return Err(refused);
+            }
+        }
+    }
     let mut cuts = vec![];
     recorder.record(&both, last, &TRUNCATE, "truncate", &mut cuts);
     if let (Some(restart), false) = (&orders.restart, cut.egress) {
@@ -102,7 +120,7 @@ pub fn record_orders(program: &mut Program, prefix: &str, cut: CutHalves) -> Ord
     for (control, stmt) in at_end {
         program.controls[control.index()].body.stmts.push(stmt);
     }
-    orders
+    Ok(orders)
 }
 
 /// The program uses multicast groups, or clones, which may go to one.

@@ -9,7 +9,9 @@ pub fn writes_standard(program: &Program, name: &str) -> bool {
     let Some(standard) = role_type(program, Role::StandardMetadata) else { return false };
     let covers = |place: &Expr| match &place.kind {
         _ if place.ty == standard => true,
-        ExprKind::Slice { base, .. } | ExprKind::SlicePlus { base, .. } => is_field(program, base, &standard, name),
+        ExprKind::Slice { base, .. } | ExprKind::SlicePlus { base, .. } => {
+            is_field(program, base, &standard, name)
+        }
         _ => is_field(program, place, &standard, name),
     };
     let mut found = false;
@@ -54,7 +56,8 @@ pub fn keep_port(program: &mut Program, prefix: &str) -> Option<usize> {
     let name = format!("{prefix}_port").into();
     let number = add_metadata(program, Field { name, ty: ty.clone(), annotations: vec![] })?;
     let metadata = of(program, Role::Metadata)?;
-    let keep: Stmt = build::assign(build::field(metadata, number, ty.clone()), build::field(standard, port, ty));
+    let keep: Stmt =
+        build::assign(build::field(metadata, number, ty.clone()), build::field(standard, port, ty));
     program.controls[id.index()].body.stmts.insert(0, keep);
     Some(number)
 }

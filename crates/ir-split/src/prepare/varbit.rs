@@ -12,7 +12,8 @@ use crate::layout::varbit_bits;
 use crate::place::constant;
 use base_diag::{Diagnostic, Span};
 use ir::{
-    Block, Callee, Expr, ExprKind, Field, Program, Role, Stage, StageKind, Stmt, StmtKind, Type, TypeKind, VarId,
+    Block, Callee, Expr, ExprKind, Field, Program, Role, Stage, StageKind, Stmt, StmtKind, Type, TypeKind,
+    VarId,
 };
 use std::collections::BTreeMap;
 
@@ -188,10 +189,9 @@ impl<'a> Pass<'a> {
 fn root(place: &Expr) -> Option<VarId> {
     match &place.kind {
         ExprKind::Var(var) => Some(*var),
-        ExprKind::Field(base, _)
-        | ExprKind::Index(base, _)
-        | ExprKind::Next(base)
-        | ExprKind::Last(base) => root(base),
+        ExprKind::Field(base, _) | ExprKind::Index(base, _) | ExprKind::Next(base) | ExprKind::Last(base) => {
+            root(base)
+        }
         _ => None,
     }
 }

@@ -9,8 +9,8 @@
 use super::role_type;
 use crate::generate::shift_types;
 use ir::{
-    Expr, ExprKind, Field, Name, Program, Role, StageKind, Stmt, Type, TypeDecl, TypeId, TypeKind,
-    VarId, visit,
+    Expr, ExprKind, Field, Name, Program, Role, StageKind, Stmt, Type, TypeDecl, TypeId, TypeKind, VarId,
+    visit,
 };
 
 /// Wraps the structs that are used as one value.
@@ -47,7 +47,8 @@ fn wrap(program: &mut Program, role: Role, name: &Name) {
     shift_types(program, at, 1);
     let field = Field { name: "program".into(), ty: inner.clone(), annotations: vec![] };
     let kind = TypeKind::Struct(vec![field]);
-    let decl = TypeDecl { name: name.clone(), kind, annotations: vec![], span: program.types[id.index()].span };
+    let decl =
+        TypeDecl { name: name.clone(), kind, annotations: vec![], span: program.types[id.index()].span };
     program.types.insert(at.index(), decl);
     let outer = Type::Named(at);
     each_stage_var(program, role, &mut |declared, var, walk| {
