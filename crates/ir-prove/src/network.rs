@@ -73,6 +73,8 @@ pub struct Network {
     /// The last arrival at each end, and the last recirculation of each device: order is kept.
     last: BTreeMap<(usize, Option<Port>), Time>,
     records: Vec<Record>,
+    /// Frames that went from one device to another.
+    pub hops: usize,
     /// What the names of the runtime's own objects begin with.
     prefix: String,
     /// Objects whose order of use does not show: counters.
@@ -102,6 +104,7 @@ impl Network {
             jitter: None,
             last: BTreeMap::new(),
             records: vec![],
+            hops: 0,
             prefix: format!("{prefix}_"),
             unordered: BTreeSet::new(),
             accesses: BTreeMap::new(),
@@ -223,6 +226,7 @@ impl Network {
             Some((to, port)) => {
                 let when = self.arrival((to, Some(port)), at);
                 let mut frame = output.frame;
+                self.hops += 1;
                 frame.resize(frame.len().max(SHORTEST), PADDING);
                 self.schedule(when, transaction, Event::Arrive { device: to, port, frame });
             }

@@ -48,6 +48,8 @@ pub struct Tried {
     pub packets: usize,
     /// Frames that came out.
     pub outputs: usize,
+    /// Frames that went from one device to another.
+    pub hops: usize,
     /// Digests that came out.
     pub digests: usize,
     /// Timers that ran out.
@@ -171,6 +173,7 @@ fn sent_by_whole(case: &Case, setup: &Setup, inputs: &[Input]) -> Result<usize, 
 fn add(sum: &mut Tried, more: &Tried) {
     sum.packets += more.packets;
     sum.outputs += more.outputs;
+    sum.hops += more.hops;
     sum.digests += more.digests;
     sum.timers += more.timers;
     sum.accesses += more.accesses;
@@ -252,6 +255,7 @@ fn drained(case: &Case, setup: &Setup, inputs: &[Input]) -> Result<Tried, Differ
     network.settle(EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?;
     check_timers(&mut whole, &mut network, Time::MAX, &mut tried)?;
     tried.accesses = network.accesses.values().map(Vec::len).sum();
+    tried.hops = network.hops;
     compare_states(&whole, &network)?;
     Ok(tried)
 }
@@ -331,6 +335,7 @@ fn pipelined(case: &Case, setup: &Setup, inputs: &[Input], delays: Rng) -> Resul
     let mut records: Vec<Option<Record>> = records.into_iter().map(Some).collect();
     let mut tried = Tried { packets: inputs.len(), ..Tried::default() };
     tried.accesses = network.accesses.values().map(Vec::len).sum();
+    tried.hops = network.hops;
     for Transaction(index) in order {
         let Some(record) = records.get_mut(index).and_then(Option::take) else { continue };
         replayer.clear();

@@ -106,7 +106,8 @@ pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diag
     if !wrong.is_empty() {
         return Err(wrong);
     }
-    let (Some(ingress), Some(egress)) = (program.stage_control("ingress"), program.stage_control("egress"))
+    let (Some(mut ingress), Some(mut egress)) =
+        (program.stage_control("ingress"), program.stage_control("egress"))
     else {
         return Ok(whole(program, placement));
     };
@@ -122,6 +123,9 @@ pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diag
         }
         let prepared = prepare::prepare(program, names::prefix(program), halves)?;
         wrong.extend(check::check_program(&prepared.program));
+        // Inlining has renumbered the controls.
+        let now = |stage: &str, before: ControlId| prepared.program.stage_control(stage).unwrap_or(before);
+        (ingress, egress) = (now("ingress", ingress), now("egress", egress));
         (hoisted, prefix) = (prepared.program, prepared.prefix);
         (lengths, orders, port) = (prepared.lengths, prepared.orders, prepared.port);
         hoist::hoist_locals(&mut hoisted.controls[ingress.index()]);

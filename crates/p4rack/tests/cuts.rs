@@ -34,7 +34,7 @@ fn check_source(source: &str) {
     let whole = compile_text(source, &mut map);
     let effort = Effort { packets: 300, ..Effort::default() };
     match prove(&case(whole, placement(&["R"])), &effort) {
-        Ok(tried) => assert!(tried.outputs > 30, "{tried:?}"),
+        Ok(tried) => assert!(tried.outputs > 30 && tried.hops > 30, "{tried:?}"),
         Err(failure) => panic!("{}", failure.describe()),
     }
 }
