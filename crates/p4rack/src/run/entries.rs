@@ -12,7 +12,7 @@ use std::path::Path;
 pub enum Filling {
     /// STF, but for packets.
     Stf(Vec<Spanned>),
-    /// TOML, or commands.
+    /// TOML, commands, or P4Runtime updates.
     Statements(Vec<Statement>),
 }
 
@@ -49,8 +49,8 @@ pub fn language(path: &Path, text: &str) -> Language {
 }
 
 /// Reads a file; `start` is the number of its first byte in the source map.
-pub fn read(path: &Path, text: &str, start: u32) -> Result<Filling, Vec<Diagnostic>> {
-    use base_diag::codes::run::{ENTRIES_SYNTAX, STF_REFUSED};
+pub fn read(program: &Program, path: &Path, text: &str, start: u32) -> Result<Filling, Vec<Diagnostic>> {
+    use base_diag::codes::run::STF_REFUSED;
     let whole = |statements: Vec<Statement>, problems: Vec<Diagnostic>| match problems.is_empty() {
         true => Ok(Filling::Statements(statements)),
         false => Err(problems),
@@ -77,11 +77,10 @@ pub fn read(path: &Path, text: &str, start: u32) -> Result<Filling, Vec<Diagnost
             }
             if problems.is_empty() { Ok(Filling::Stf(file.statements)) } else { Err(problems) }
         }
-        Language::P4Runtime => Err(vec![
-            Diagnostic::error(ENTRIES_SYNTAX, "P4Runtime updates are not supported yet")
-                .note(format!("`{}` is taken for one by its name or first line", path.display()))
-                .help("write TOML, STF or commands of `simple_switch_CLI`"),
-        ]),
+        Language::P4Runtime => {
+            let (statements, problems) = p4runtime_entries::read(text, start, &p4info::p4info(program)?);
+            whole(statements, problems)
+        }
     }
 }
 

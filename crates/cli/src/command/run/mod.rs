@@ -127,7 +127,7 @@ fn run_program(
     let mut fillings = vec![];
     for path in &args.entries {
         let (text, start) = inputs::read(path, map)?;
-        fillings.push(p4rack::run::entries::read(path, &text, start)?);
+        fillings.push(p4rack::run::entries::read(&compiled, path, &text, start)?);
     }
     let job = Job {
         program: compiled,

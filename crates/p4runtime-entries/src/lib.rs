@@ -1,0 +1,119 @@
+//! P4Runtime updates as text, as statements that fill a device.
+//!
+//! ```text
+//! updates { type: INSERT entity { table_entry {            Statement::Entry {
+//!   table_id: 0x02abcdef                                       table: "ingress.route",
+//!   match { field_id: 1 lpm { value: "\n" prefix_len: 8 } }    keys: [Prefix(0x0a000000, 8)],
+//!   action { action { action_id: 0x01234567 ... } } } } }      run: Action("ingress.forward", ...), ... }
+//! ```
+//!
+//! The text is a `p4.v1.WriteRequest`, or a `p4.v1.ReadResponse`: what a server says of its entities can be given to
+//! another device. Updates are done one after the other to an empty device, as P4Runtime 1.5, section 9, says; what
+//! is left at the end are the statements. Ids, widths, canonical forms and permissions are checked against P4Info.
+//!
+//! The way through the modules: [`update`] takes an update apart, [`table`], [`profile`], [`object`] and
+//! [`replication`] say what each entity is, with [`matches`] and [`action`]; [`desired`] keeps what is there.
+
+mod action;
+mod catalog;
+mod desired;
+mod fault;
+mod matches;
+mod object;
+mod profile;
+mod replication;
+mod table;
+mod update;
+
+use base_diag::{Diagnostic, Span, codes::run as codes};
+use catalog::Catalog;
+use desired::Desired;
+use fault::Fault;
+use p4_entries::Statement;
+use p4runtime_proto::p4::config::v1::P4Info;
+use p4runtime_proto::p4::v1::{Entity, ReadResponse, Update, WriteRequest};
+use p4runtime_proto::{FormError, Places, Step, from_text_placed};
+use std::ops::Range;
+
+/// Reads a file. `base` is the number of the text's first byte in the source map. If there are diagnostics, the
+/// statements are not all there.
+pub fn read(text: &str, base: u32, info: &P4Info) -> (Vec<Statement>, Vec<Diagnostic>) {
+    let mut reader =
+        Reader { base, catalog: Catalog::new(info), desired: Desired::default(), problems: vec![] };
+    if let Err(error) = reader.read(text) {
+        reader.problems.push(unreadable(&error, base));
+    }
+    (reader.desired.into_statements(), reader.problems)
+}
+
+struct Reader<'i> {
+    base: u32,
+    catalog: Catalog<'i>,
+    desired: Desired,
+    problems: Vec<Diagnostic>,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, text: &str) -> Result<(), FormError> {
+        let written = from_text_placed::<WriteRequest>(text);
+        let (updates, places, list) = match written {
+            Ok((request, places)) => (request.updates, places, "updates"),
+            Err(error) => {
+                let (entities, places) = read_response(text).ok_or(error)?;
+                (entities, places, "entities")
+            }
+        };
+        for (index, update) in updates.iter().enumerate() {
+            let whole = [(list, index)];
+            let span = span(places.of(&whole), self.base);
+            let done = update::perform(&self.catalog, &mut self.desired, update, span);
+            if let Err(fault) = done {
+                let problem = self.refused(&fault, &places, (list, index));
+                self.problems.push(problem);
+            }
+        }
+        Ok(())
+    }
+
+    fn refused(&self, fault: &Fault, places: &Places, whole: Step<'_>) -> Diagnostic {
+        let inside = fault.path.iter().rev().copied();
+        // Entities stand in a list of their own, not in updates.
+        let inside = inside.filter(|(name, _)| whole.0 == "updates" || *name != "entity");
+        let path: Vec<Step<'_>> = std::iter::once(whole).chain(inside).collect();
+        let mut problem = Diagnostic::error(codes::ENTRY_REFUSED, fault.title.clone())
+            .at(span(places.of(&path), self.base), fault.why.clone());
+        if let Some(owner) = &fault.owner {
+            problem = problem.note(format!("in {owner}"));
+        }
+        match &fault.help {
+            Some(help) => problem.help(help.clone()),
+            None => problem,
+        }
+    }
+}
+
+/// The entities of a `ReadResponse`, as the updates that make them.
+fn read_response(text: &str) -> Option<(Vec<Update>, Places)> {
+    let (response, places) = from_text_placed::<ReadResponse>(text).ok()?;
+    let update = |entity: Entity| Update { r#type: update::making(&entity) as i32, entity: Some(entity) };
+    Some((response.entities.into_iter().map(update).collect(), places))
+}
+
+fn span(at: Option<Range<usize>>, base: u32) -> Span {
+    let offset = |at: usize| u32::try_from(at).ok().and_then(|at| base.checked_add(at));
+    match at.and_then(|at| Some((offset(at.start)?, offset(at.end)?))) {
+        Some((lo, hi)) => Span { lo, hi, ..Span::NONE },
+        None => Span::NONE,
+    }
+}
+
+fn unreadable(error: &FormError, base: u32) -> Diagnostic {
+    let title = "this is no `p4.v1.WriteRequest` as text";
+    let problem = Diagnostic::error(codes::ENTRIES_SYNTAX, title);
+    let FormError::Text(error) = error else { return problem.note(error.to_string()) };
+    let problem = problem.at(span(Some(error.at.clone()), base), error.message.clone());
+    match &error.help {
+        Some(help) => problem.help(help.clone()),
+        None => problem,
+    }
+}

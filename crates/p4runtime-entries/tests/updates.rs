@@ -1,0 +1,643 @@
+//! Updates as text, what becomes of them, and what is said of wrong ones.
+
+use base_diag::{SourceMap, Span, Style, render};
+use expect_test::{Expect, expect};
+use p4_entries::{Args, Keys, Match, Run, Statement};
+use p4runtime_entries::read;
+use p4runtime_proto::from_text;
+use p4runtime_proto::p4::config::v1::P4Info;
+
+const INFO: &str = include_str!("info.txtpb");
+
+fn info() -> P4Info {
+    from_text(INFO).unwrap()
+}
+
+/// The statements, one a line; then what is said.
+fn check(text: &str, expected: Expect) {
+    let mut map = SourceMap::new();
+    let file = map.add_file("updates.txtpb", text, Span::NONE).unwrap();
+    let base = map.file(file).unwrap().base();
+    let (statements, problems) = read(text, base, &info());
+    let mut out: String = statements.iter().map(|s| shown(s) + "\n").collect();
+    for problem in &problems {
+        out += &render(problem, &map, Style::Plain);
+    }
+    expected.assert_eq(&out);
+}
+
+fn shown(statement: &Statement) -> String {
+    let args = |args: &Args| match args {
+        Args::InOrder(values) => values.iter().map(|v| v.value.to_string()).collect::<Vec<_>>().join(", "),
+        _ => "?".to_string(),
+    };
+    let one = |m: &Match| match m {
+        Match::Exact(v) => format!("{v}"),
+        Match::Prefix(v, n) => format!("{v}/{n}"),
+        Match::Mask(v, m) => format!("{v}&{m}"),
+        Match::Range(a, b) => format!("{a}..{b}"),
+        Match::Any => "*".to_string(),
+    };
+    match statement {
+        Statement::Entry { table, keys, run, priority, .. } => {
+            let keys = match keys {
+                Keys::Named(keys) => {
+                    keys.iter().map(|(n, m)| format!("{}={}", n.text, one(&m.value))).collect()
+                }
+                Keys::InOrder(_) => vec![],
+            };
+            let run = match run {
+                Run::Action(action, data) => format!("{}({})", action.text, args(data)),
+                Run::Member(label) | Run::Group(label) => format!("<{}>", label.text),
+            };
+            let priority = priority.map_or(String::new(), |p| format!(" @{p}"));
+            format!("{} [{}] {run}{priority}", table.text, keys.join(" "))
+        }
+        Statement::Default { table, action, args: data, .. } => {
+            format!("default {} {}({})", table.text, action.text, args(data))
+        }
+        Statement::Member { profile, label, action, args: data, .. } => {
+            format!("member {} <{}> {}({})", profile.text, label.text, action.text, args(data))
+        }
+        Statement::Group { profile, label, members, .. } => {
+            let members: Vec<String> = members.iter().map(|m| format!("<{}>", m.text)).collect();
+            format!("group {} <{}> {}", profile.text, label.text, members.join(" "))
+        }
+        Statement::Multicast { group, members, .. } => format!("multicast {group} {members:?}"),
+        Statement::Clone { session, port, group, .. } => format!("clone {session} {port:?} {group:?}"),
+        Statement::Register { name, index, value } => {
+            format!("register {}[{index}] = {}", name.text, value.value)
+        }
+        Statement::Counter { name, index, packets, bytes, .. } => {
+            format!("counter {}[{index}] = {packets}, {bytes}", name.text)
+        }
+        Statement::Meter { name, index, committed, peak, .. } => {
+            format!("meter {}[{index:?}] = {committed:?} {peak:?}", name.text)
+        }
+        Statement::ValueSet { name, member, .. } => {
+            let member: Vec<String> = member.iter().map(|m| one(&m.value)).collect();
+            format!("value set {} {}", name.text, member.join(" "))
+        }
+        Statement::Stf(_) => unreachable!("nothing makes these here"),
+    }
+}
+
+/// `updates { type: HOW entity { ENTITY } }` for each.
+fn updates(all: &[(&str, &str)]) -> String {
+    all.iter().map(|(how, entity)| format!("updates {{ type: {how} entity {{ {entity} }} }}\n")).collect()
+}
+
+const ACL: &str = "table_entry { table_id: 33554434 priority: 3 action { action { action_id: 16777218 } }";
+const FORWARD: &str = r#"action { action_id: 16777217 params { param_id: 1 value: "\x05" } }"#;
+
+#[test]
+fn entries_of_every_kind_of_field() {
+    let route = |m: &str| format!("table_entry {{ table_id: 33554433 {m} action {{ {FORWARD} }} }}");
+    let acl = |m: &str| format!("{ACL} {m} }}");
+    let all = [
+        ("INSERT", route(r#"match { field_id: 1 lpm { value: "\n\000\000\000" prefix_len: 8 } }"#)),
+        ("INSERT", route("")),
+        (
+            "INSERT",
+            acl(
+                r#"match { field_id: 1 ternary { value: "\x10" mask: "\xf0" } } match { field_id: 4 exact { value: "\x01" } }"#,
+            ),
+        ),
+        (
+            "INSERT",
+            acl(
+                r#"match { field_id: 4 exact { value: "\000" } } match { field_id: 2 range { low: "\x01" high: "\x02\x00" } }"#,
+            ),
+        ),
+        (
+            "INSERT",
+            acl(
+                r#"match { field_id: 4 exact { value: "\000\001" } } match { field_id: 3 optional { value: "\x07" } }"#,
+            ),
+        ),
+        (
+            "MODIFY",
+            format!("table_entry {{ table_id: 33554433 is_default_action: true action {{ {FORWARD} }} }}"),
+        ),
+    ];
+    let all: Vec<(&str, &str)> = all.iter().map(|(how, e)| (*how, e.as_str())).collect();
+    check(
+        &updates(&all),
+        expect![[r#"
+        ingress.route [hdr.ipv4.dst=167772160/8] ingress.forward(5)
+        ingress.route [hdr.ipv4.dst=*] ingress.forward(5)
+        ingress.acl [hdr.ipv4.tos=16&240 hdr.tcp.dst=* meta.vlan=* hdr.ipv4.$valid$=1] ingress.drop() @3
+        ingress.acl [hdr.ipv4.tos=* hdr.tcp.dst=1..512 meta.vlan=* hdr.ipv4.$valid$=0] ingress.drop() @3
+        ingress.acl [hdr.ipv4.tos=* hdr.tcp.dst=* meta.vlan=7 hdr.ipv4.$valid$=1] ingress.drop() @3
+        default ingress.route ingress.forward(5)
+    "#]],
+    );
+}
+
+#[test]
+fn updates_are_done_one_after_the_other() {
+    let route = |value: &str, port: &str| {
+        format!(
+            r#"table_entry {{ table_id: 33554433 match {{ field_id: 1 lpm {{ value: "{value}" prefix_len: 32 }} }}
+               action {{ action {{ action_id: 16777217 params {{ param_id: 1 value: "{port}" }} }} }} }}"#
+        )
+    };
+    let all = [
+        ("INSERT", route(r"\x01", r"\x01")),
+        ("INSERT", route(r"\x02", r"\x02")),
+        ("MODIFY", route(r"\x00\x01", r"\x09")),
+        ("DELETE", route(r"\x02", r"\x02")),
+        ("INSERT", route(r"\x01", r"\x01")),
+        ("DELETE", route(r"\x03", r"\x02")),
+    ];
+    let all: Vec<(&str, &str)> = all.iter().map(|(how, e)| (*how, e.as_str())).collect();
+    check(
+        &updates(&all),
+        expect![[r#"
+        ingress.route [hdr.ipv4.dst=1/32] ingress.forward(9)
+        error[P4R0441]: this is there already
+          --> updates.txtpb:9:33
+           |
+         9 |   updates { type: INSERT entity { table_entry { table_id: 33554433 match { field_id: 1 lpm { value: "\x01" prefix_len: 32 } }
+           |  _________________________________^
+        10 | |                action { action { action_id: 16777217 params { param_id: 1 value: "\x01" } } } } } }
+           | |_______________________________________________________________________________________________^ an update before it inserts the same
+           |
+           = note: in an entry of table `ingress.route`
+        error[P4R0441]: this is not there
+          --> updates.txtpb:11:33
+           |
+        11 |   updates { type: DELETE entity { table_entry { table_id: 33554433 match { field_id: 1 lpm { value: "\x03" prefix_len: 32 } }
+           |  _________________________________^
+        12 | |                action { action { action_id: 16777217 params { param_id: 1 value: "\x02" } } } } } }
+           | |_______________________________________________________________________________________________^ no update before it inserts this
+           |
+           = note: in an entry of table `ingress.route`
+    "#]],
+    );
+}
+
+#[test]
+fn members_groups_and_one_shots() {
+    let member = |id: u32| {
+        format!("action_profile_member {{ action_profile_id: 285212673 member_id: {id} {FORWARD} }}")
+    };
+    let group = "action_profile_group { action_profile_id: 285212673 group_id: 1 members { member_id: 7 weight: 1 } members { member_id: 8 weight: 1 } }";
+    let ecmp = |v: u32, run: &str| {
+        format!(
+            r#"table_entry {{ table_id: 33554435 match {{ field_id: 1 exact {{ value: "\x0{v}" }} }} action {{ {run} }} }}"#
+        )
+    };
+    let set = format!(
+        "action_profile_action_set {{ action_profile_actions {{ {FORWARD} weight: 1 }} action_profile_actions {{ {FORWARD} weight: 1 watch_port: \"\\x01\" }} }}"
+    );
+    let all = [
+        ("INSERT", member(7)),
+        ("INSERT", member(8)),
+        ("INSERT", group.to_string()),
+        ("INSERT", ecmp(1, "action_profile_member_id: 7")),
+        ("INSERT", ecmp(2, "action_profile_group_id: 1")),
+        ("INSERT", ecmp(3, &set)),
+        ("INSERT", ecmp(4, "action_profile_group_id: 2")),
+        ("INSERT", ecmp(5, FORWARD)),
+    ];
+    let all: Vec<(&str, &str)> = all.iter().map(|(how, e)| (*how, e.as_str())).collect();
+    check(
+        &updates(&all),
+        expect![[r#"
+        member ingress.selector <member 7> ingress.forward(5)
+        member ingress.selector <member 8> ingress.forward(5)
+        group ingress.selector <group 1> <member 7> <member 8>
+        ingress.ecmp [meta.hop=1] <member 7>
+        ingress.ecmp [meta.hop=2] <group 1>
+        member ingress.selector <one-shot 33554435 [Exact(3)] 0 0> ingress.forward(5)
+        member ingress.selector <one-shot 33554435 [Exact(3)] 0 1> ingress.forward(5)
+        group ingress.selector <one-shot 33554435 [Exact(3)] 0> <one-shot 33554435 [Exact(3)] 0 0> <one-shot 33554435 [Exact(3)] 0 1>
+        ingress.ecmp [meta.hop=3] <one-shot 33554435 [Exact(3)] 0>
+        error[P4R0441]: there is no group 2
+         --> updates.txtpb:7:121
+          |
+        7 | ...exact { value: "\x04" } } action { action_profile_group_id: 2 } } } }
+          |                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^ no update before it inserts this
+          |
+          = note: in an entry of table `ingress.ecmp`
+        error[P4R0441]: a table with a profile runs members and groups
+         --> updates.txtpb:8:121
+          |
+        8 | ...: "\x05" } } action { action { action_id: 16777217 params { param_id: 1 value: "\x05" } } } } } }
+          |                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this is an action
+          |
+          = note: in an entry of table `ingress.ecmp`
+    "#]],
+    );
+}
+
+#[test]
+fn objects_and_replication() {
+    let all = [
+        (
+            "MODIFY",
+            r#"register_entry { register_id: 369098753 index { index: 2 } data { bitstring: "\x01\x02" } }"#,
+        ),
+        (
+            "MODIFY",
+            "counter_entry { counter_id: 301989889 index { index: 3 } data { packet_count: 4 byte_count: 400 } }",
+        ),
+        (
+            "MODIFY",
+            "meter_entry { meter_id: 335544321 index {} config { cir: 10 cburst: 1 pir: 20 pburst: 2 } }",
+        ),
+        (
+            "MODIFY",
+            r#"value_set_entry { value_set_id: 50331649 members { match { field_id: 1 exact { value: "\x08\x00" } } } members { match { field_id: 1 exact { value: "\x86\xdd" } } } }"#,
+        ),
+        (
+            "INSERT",
+            r#"packet_replication_engine_entry { multicast_group_entry { multicast_group_id: 1 replicas { port: "\x01" instance: 1 } replicas { egress_port: 2 } } }"#,
+        ),
+        (
+            "INSERT",
+            r#"packet_replication_engine_entry { clone_session_entry { session_id: 5 replicas { port: "\x06" } } }"#,
+        ),
+        (
+            "INSERT",
+            r#"packet_replication_engine_entry { clone_session_entry { session_id: 6 replicas { port: "\x01" instance: 3 } } }"#,
+        ),
+    ];
+    check(
+        &updates(&all),
+        expect![[r#"
+        register ingress.seen[2] = 258
+        counter ingress.packets[3] = 4, 400
+        meter ingress.limit[Some(0)] = Rate { per_gigamicrosecond: 10000, burst: 1 } Rate { per_gigamicrosecond: 20000, burst: 2 }
+        value set parser.types 2048
+        value set parser.types 34525
+        multicast 1 [(1, 1), (2, 0)]
+        clone 5 Some(6) None
+        multicast 32774 [(1, 3)]
+        clone 6 None Some(32774)
+    "#]],
+    );
+}
+
+#[test]
+fn what_a_server_says_of_its_entities_is_read_too() {
+    let text = format!(
+        "entities {{ table_entry {{ table_id: 33554433 is_default_action: true action {{ {FORWARD} }} }} }}\nentities {{ table_entry {{ table_id: 7 }} }}\n"
+    );
+    check(
+        &text,
+        expect![[r#"
+        default ingress.route ingress.forward(5)
+        error[P4R0441]: there is no table 7
+         --> updates.txtpb:2:26
+          |
+        2 | entities { table_entry { table_id: 7 } }
+          |                          ^^^^^^^^^^^ the program's P4Info does not have this id
+          |
+          = help: there are: 33554433 `ingress.route`, 33554434 `ingress.acl`, 33554435 `ingress.ecmp`, 33554436 `ingress.fixed`
+    "#]],
+    );
+}
+
+#[test]
+fn mistakes_are_told_with_their_place() {
+    let acl = |m: &str| format!("{ACL} {m} }}");
+    let exact = r#"match { field_id: 4 exact { value: "\x01" } }"#;
+    let cases: Vec<(&str, String)> = vec![
+        ("INSERT", "table_entry { table_id: 1 }".into()),
+        ("INSERT", "table_entry { table_id: 33554433 }".into()),
+        ("INSERT", acl("")),
+        ("INSERT", acl(&format!(r#"{exact} match {{ field_id: 9 exact {{ value: "\x01" }} }}"#))),
+        ("INSERT", acl(&format!("{exact} {exact}"))),
+        ("INSERT", acl(r#"match { field_id: 4 ternary { value: "\x01" mask: "\x01" } }"#)),
+        ("INSERT", acl(r#"match { field_id: 4 exact { value: "\x02" } }"#)),
+        ("INSERT", acl(r#"match { field_id: 4 exact { value: "" } }"#)),
+        ("INSERT", acl(&format!(r#"{exact} match {{ field_id: 1 ternary {{ value: "\x11" mask: "\xf0" }} }}"#))),
+        ("INSERT", acl(&format!(r#"{exact} match {{ field_id: 1 ternary {{ value: "\000" mask: "\000" }} }}"#))),
+        ("INSERT", acl(&format!(r#"{exact} match {{ field_id: 2 range {{ low: "\x02" high: "\x01" }} }}"#))),
+        ("INSERT", acl(&format!(r#"{exact} match {{ field_id: 2 range {{ low: "\000" high: "\xff\xff" }} }}"#))),
+        ("INSERT", format!("table_entry {{ table_id: 33554434 {exact} action {{ action {{ action_id: 16777218 }} }} }}")),
+        ("INSERT", format!("table_entry {{ table_id: 33554434 priority: 1 {exact} action {{ {FORWARD} }} }}")),
+        ("INSERT", format!("table_entry {{ table_id: 33554433 priority: 1 action {{ {FORWARD} }} }}")),
+        ("INSERT", r#"table_entry { table_id: 33554433 match { field_id: 1 lpm { value: "\n" prefix_len: 8 } } action { action { action_id: 16777217 params { param_id: 1 value: "\x05" } } } }"#.into()),
+        ("INSERT", "table_entry { table_id: 33554433 action { action { action_id: 16777217 } } }".into()),
+        ("INSERT", r#"table_entry { table_id: 33554433 action { action { action_id: 16777217 params { param_id: 1 value: "\x02\x00" } } } }"#.into()),
+        ("INSERT", "table_entry { table_id: 33554433 action { action { action_id: 16777218 } } }".into()),
+        ("INSERT", "table_entry { table_id: 33554433 action { action_profile_member_id: 1 } }".into()),
+        ("INSERT", format!("table_entry {{ table_id: 33554436 action {{ {FORWARD} }} }}")),
+        ("INSERT", format!("table_entry {{ table_id: 33554433 is_default_action: true action {{ {FORWARD} }} }}")),
+        ("MODIFY", format!("table_entry {{ table_id: 33554436 is_default_action: true action {{ {FORWARD} }} }}")),
+        ("MODIFY", "register_entry { register_id: 369098753 index { index: 8 } data { bitstring: \"a\" } }".into()),
+        ("MODIFY", "register_entry { register_id: 369098753 index {} data { bool: true } }".into()),
+        ("MODIFY", "counter_entry { counter_id: 301989889 data {} }".into()),
+        ("MODIFY", "meter_entry { meter_id: 335544321 index {} config { cir: -1 } }".into()),
+        ("MODIFY", r#"value_set_entry { value_set_id: 50331649 members {} }"#.into()),
+        ("INSERT", "packet_replication_engine_entry { multicast_group_entry { multicast_group_id: 1 replicas { egress_port: 2 } replicas { egress_port: 2 } } }".into()),
+        ("INSERT", "packet_replication_engine_entry { clone_session_entry { session_id: 5 packet_length_bytes: 9 } }".into()),
+        ("INSERT", "action_profile_group { action_profile_id: 285212673 group_id: 1 members { member_id: 7 weight: 1 } }".into()),
+        ("UNSPECIFIED", "table_entry {}".into()),
+        ("INSERT", "digest_entry {}".into()),
+        ("INSERT", "table_entry { table_id: 33554433 idle_timeout_ns: 1 }".into()),
+    ];
+    let all: Vec<(&str, &str)> = cases.iter().map(|(how, e)| (*how, e.as_str())).collect();
+    check(
+        &updates(&all),
+        expect![[r#"
+            error[P4R0441]: there is no table 1
+             --> updates.txtpb:1:47
+              |
+            1 | updates { type: INSERT entity { table_entry { table_id: 1 } } }
+              |                                               ^^^^^^^^^^^ the program's P4Info does not have this id
+              |
+              = help: there are: 33554433 `ingress.route`, 33554434 `ingress.acl`, 33554435 `ingress.ecmp`, 33554436 `ingress.fixed`
+            error[P4R0441]: an entry without an action
+             --> updates.txtpb:2:33
+              |
+            2 | updates { type: INSERT entity { table_entry { table_id: 33554433 } } }
+              |                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ nothing says what it runs
+              |
+              = note: in an entry of table `ingress.route`
+            error[P4R0441]: an exact field is left out
+             --> updates.txtpb:3:33
+              |
+            3 | updates { type: INSERT entity { table_entry { table_id: 33554434 priority: 3 action { action { action_id: 16777218 } }  } } }
+              |                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ field 4 `hdr.ipv4.$valid$` is missing
+              |
+              = note: in field 4 `hdr.ipv4.$valid$`
+            error[P4R0441]: there is no field 9
+             --> updates.txtpb:4:174
+              |
+            4 | ... { field_id: 4 exact { value: "\x01" } } match { field_id: 9 exact { value: "\x01" } } } } }
+              |                                                     ^^^^^^^^^^^ no field has this id
+              |
+              = note: in an entry of table `ingress.acl`
+              = help: there are: 1 `hdr.ipv4.tos`, 2 `hdr.tcp.dst`, 3 `meta.vlan`, 4 `hdr.ipv4.$valid$`
+            error[P4R0441]: a field is matched twice
+             --> updates.txtpb:5:174
+              |
+            5 | ... field_id: 4 exact { value: "\x01" } } match { field_id: 4 exact { value: "\x01" } } } } }
+              |                                                   ^^^^^^^^^^^ field 4 stands before it
+              |
+              = note: in an entry of table `ingress.acl`
+            error[P4R0441]: a match of another kind
+             --> updates.txtpb:6:140
+              |
+            6 | ...218 } } match { field_id: 4 ternary { value: "\x01" mask: "\x01" } } } } }
+              |                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ `hdr.ipv4.$valid$` is matched exact
+              |
+              = note: in field 4 `hdr.ipv4.$valid$`
+            error[P4R0441]: this value does not fit
+             --> updates.txtpb:7:148
+              |
+            7 | ...: 16777218 } } match { field_id: 4 exact { value: "\x02" } } } } }
+              |                                               ^^^^^^^^^^^^^ 0x2 takes 2 bits, there are 1
+              |
+              = note: in field 4 `hdr.ipv4.$valid$`
+            error[P4R0441]: a value is missing
+             --> updates.txtpb:8:148
+              |
+            8 | ...ion_id: 16777218 } } match { field_id: 4 exact { value: "" } } } } }
+              |                                                     ^^^^^^^^^ no bytes are no number
+              |
+              = note: in field 4 `hdr.ipv4.$valid$`
+              = help: zero is "\000"
+            error[P4R0441]: a value has bits outside of its mask
+             --> updates.txtpb:9:196
+              |
+            9 | ...{ value: "\x01" } } match { field_id: 1 ternary { value: "\x11" mask: "\xf0" } } } } }
+              |                                                      ^^^^^^^^^^^^^ the mask is 0xf0
+              |
+              = note: in field 1 `hdr.ipv4.tos`
+            error[P4R0441]: a mask of zero matches anything
+              --> updates.txtpb:10:210
+               |
+            10 | ...} match { field_id: 1 ternary { value: "\000" mask: "\000" } } } } }
+               |                                                  ^^^^^^^^^^^^ this is said by no match
+               |
+               = note: in field 1 `hdr.ipv4.tos`
+               = help: leave the whole match out
+            error[P4R0441]: a range ends before it begins
+              --> updates.txtpb:11:194
+               |
+            11 | ...t { value: "\x01" } } match { field_id: 2 range { low: "\x02" high: "\x01" } } } } }
+               |                                                      ^^^^^^^^^^^ 2 is more than 1
+               |
+               = note: in field 2 `hdr.tcp.dst`
+            error[P4R0441]: a range over everything matches anything
+              --> updates.txtpb:12:186
+               |
+            12 | ...: "\x01" } } match { field_id: 2 range { low: "\000" high: "\xff\xff" } } } } }
+               |                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this is said by no match
+               |
+               = note: in field 2 `hdr.tcp.dst`
+               = help: leave the whole match out
+            error[P4R0441]: a priority is missing
+              --> updates.txtpb:13:33
+               |
+            13 | ... { table_entry { table_id: 33554434 match { field_id: 4 exact { value: "\x01" } } action { action { action_id: 16777218 } } } } }
+               |       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ fields are ternary, range or optional: it is 1 or more
+               |
+               = note: in an entry of table `ingress.acl`
+            error[P4R0441]: the table has no action 16777217
+              --> updates.txtpb:14:142
+               |
+            14 | ...{ value: "\x01" } } action { action { action_id: 16777217 params { param_id: 1 value: "\x05" } } } } } }
+               |                                          ^^^^^^^^^^^^^^^^^^^ no action of its list has this id
+               |
+               = note: in an entry of table `ingress.acl`
+               = help: there are: 16777218 `ingress.drop`
+            error[P4R0441]: a priority where there is none
+              --> updates.txtpb:15:66
+               |
+            15 | updates { type: INSERT entity { table_entry { table_id: 33554433 priority: 1 action { action { action_id: 16777217 params { param_id...
+               |                                                                  ^^^^^^^^^^^ no field is ternary, range or optional
+               |
+               = note: in an entry of table `ingress.route`
+            error[P4R0441]: a value has bits behind its prefix
+              --> updates.txtpb:16:92
+               |
+            16 | ...le_id: 33554433 match { field_id: 1 lpm { value: "\n" prefix_len: 8 } } action { action { action_id: 16777217 params { param_id: ...
+               |                                              ^^^^^^^^^^^ the last 24 bits have to be zero
+               |
+               = note: in field 1 `hdr.ipv4.dst`
+            error[P4R0441]: a parameter is missing
+              --> updates.txtpb:17:75
+               |
+            17 | updates { type: INSERT entity { table_entry { table_id: 33554433 action { action { action_id: 16777217 } } } } }
+               |                                                                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ 1 `port` has no value
+               |
+               = note: in parameter `port` of action `ingress.forward`
+            error[P4R0441]: this value does not fit
+              --> updates.txtpb:18:125
+               |
+            18 | ...tion_id: 16777217 params { param_id: 1 value: "\x02\x00" } } } } } }
+               |                                           ^^^^^^^^^^^^^^^^^ 0x200 takes 10 bits, there are 9
+               |
+               = note: in parameter `port` of action `ingress.forward`
+            error[P4R0441]: an action that cannot stand here
+              --> updates.txtpb:19:84
+               |
+            19 | updates { type: INSERT entity { table_entry { table_id: 33554433 action { action { action_id: 16777218 } } } } }
+               |                                                                                    ^^^^^^^^^^^^^^^^^^^ `ingress.drop` is `@defaultonly`
+               |
+               = note: in an entry of table `ingress.route`
+            error[P4R0441]: the table has no action profile
+              --> updates.txtpb:20:66
+               |
+            20 | updates { type: INSERT entity { table_entry { table_id: 33554433 action { action_profile_member_id: 1 } } } }
+               |                                                                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ its entries say an action
+               |
+               = note: in an entry of table `ingress.route`
+            error[P4R0441]: the entries of this table are constant
+              --> updates.txtpb:21:33
+               |
+            21 | ...tity { table_entry { table_id: 33554436 action { action { action_id: 16777217 params { param_id: 1 value: "\x05" } } } } } }
+               |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ the source says `const entries`
+               |
+               = note: in an entry of table `ingress.fixed`
+            error[P4R0441]: this can be modified only
+              --> updates.txtpb:22:33
+               |
+            22 | ... { table_entry { table_id: 33554433 is_default_action: true action { action { action_id: 16777217 params { param_id: 1 value: "\x05" } } } } } }
+               |       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ it is there from the beginning to the end
+               |
+               = note: in an entry of table `ingress.route`
+            error[P4R0441]: this default action is constant
+              --> updates.txtpb:23:33
+               |
+            23 | ... { table_entry { table_id: 33554436 is_default_action: true action { action { action_id: 16777217 params { param_id: 1 value: "\x05" } } } } } }
+               |       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ the source says `const default_action`
+               |
+               = note: in an entry of table `ingress.fixed`
+            error[P4R0441]: there is no such cell
+              --> updates.txtpb:24:81
+               |
+            24 | updates { type: MODIFY entity { register_entry { register_id: 369098753 index { index: 8 } data { bitstring: "a" } } } }
+               |                                                                                 ^^^^^^^^ there are 8, from 0 on
+               |
+               = note: in register `ingress.seen`
+            error[P4R0441]: a value of another type
+              --> updates.txtpb:25:82
+               |
+            25 | updates { type: MODIFY entity { register_entry { register_id: 369098753 index {} data { bool: true } } } }
+               |                                                                                  ^^^^^^^^^^^^^^^^^^^ the register has bits: `bitstring`
+               |
+               = note: in register `ingress.seen`
+            error[P4R0441]: a write without an index
+              --> updates.txtpb:26:33
+               |
+            26 | updates { type: MODIFY entity { counter_entry { counter_id: 301989889 data {} } } }
+               |                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ it is to one cell
+               |
+               = note: in counter `ingress.packets`
+            error[P4R0441]: a negative number
+              --> updates.txtpb:27:85
+               |
+            27 | updates { type: MODIFY entity { meter_entry { meter_id: 335544321 index {} config { cir: -1 } } } }
+               |                                                                                     ^^^^^^^ it counts from 0
+               |
+               = note: in meter `ingress.limit`
+            error[P4R0441]: an exact field is left out
+              --> updates.txtpb:28:74
+               |
+            28 | updates { type: MODIFY entity { value_set_entry { value_set_id: 50331649 members {} } } }
+               |                                                                          ^^^^^^^^^^ field 1 is missing
+               |
+               = note: in field 1
+            error[P4R0441]: a replica stands twice
+              --> updates.txtpb:29:141
+               |
+            29 | ...replicas { egress_port: 2 } replicas { egress_port: 2 } } } } }
+               |                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^ port and instance are those of one before it
+               |
+               = note: in multicast group 1
+            error[P4R0441]: clones that are cut short: not supported yet
+              --> updates.txtpb:30:103
+               |
+            30 | updates { type: INSERT entity { packet_replication_engine_entry { clone_session_entry { session_id: 5 packet_length_bytes: 9 } } } }
+               |                                                                                                       ^^^^^^^^^^^^^^^^^^^^^^ set here
+               |
+               = note: in clone session 5
+            error[P4R0441]: there is no member 7
+              --> updates.txtpb:31:107
+               |
+            31 | ...ofile_id: 285212673 group_id: 1 members { member_id: 7 weight: 1 } } } }
+               |                                              ^^^^^^^^^^^^ no update before it inserts this
+               |
+               = note: in group 1 of `ingress.selector`
+            error[P4R0441]: an update without a type
+              --> updates.txtpb:32:11
+               |
+            32 | updates { type: UNSPECIFIED entity { table_entry {} } }
+               |           ^^^^^^^^^^^^^^^^^ it is INSERT, MODIFY or DELETE
+            error[P4R0441]: settings of digests: not supported yet
+              --> updates.txtpb:33:33
+               |
+            33 | updates { type: INSERT entity { digest_entry {} } }
+               |                                 ^^^^^^^^^^^^^^^ set here
+            error[P4R0441]: timeouts of entries: not supported yet
+              --> updates.txtpb:34:66
+               |
+            34 | updates { type: INSERT entity { table_entry { table_id: 33554433 idle_timeout_ns: 1 } } }
+               |                                                                  ^^^^^^^^^^^^^^^^^^ set here
+               |
+               = note: in an entry of table `ingress.route`
+        "#]],
+    );
+}
+
+#[test]
+fn a_text_that_is_no_request() {
+    check(
+        "updates { typ: INSERT }",
+        expect![[r#"
+        error[P4R0440]: this is no `p4.v1.WriteRequest` as text
+         --> updates.txtpb:1:11
+          |
+        1 | updates { typ: INSERT }
+          |           ^^^ `p4.v1.Update` has no field `typ`
+          |
+          = help: its fields are: entity, type
+    "#]],
+    );
+    check("# nothing\n", expect![[""]]);
+}
+
+/// Bytes of a good text, changed: anything may be said, nothing may panic.
+#[test]
+fn damaged_texts() {
+    let good = updates(&[
+        (
+            "INSERT",
+            &format!(
+                "{ACL} match {{ field_id: 1 ternary {{ value: \"\\x10\" mask: \"\\xf0\" }} }} match {{ field_id: 4 exact {{ value: \"\\x01\" }} }} }}"
+            ),
+        ),
+        (
+            "MODIFY",
+            "meter_entry { meter_id: 335544321 index {} config { cir: 10 cburst: 1 pir: 20 pburst: 2 } }",
+        ),
+        (
+            "INSERT",
+            "packet_replication_engine_entry { clone_session_entry { session_id: 6 replicas { port: \"\\x01\" instance: 3 } } }",
+        ),
+    ]);
+    let info = info();
+    let mut random = base_time::Rng::new(7);
+    for _ in 0..3000 {
+        let mut bytes = good.clone().into_bytes();
+        for _ in 0..=random.below(4) {
+            let at = random.below(bytes.len() as u64) as usize;
+            let with = b"{}[]<>\"\\:0923789-xfeEiI_ \n"[random.below(26) as usize];
+            match random.below(3) {
+                0 => bytes[at] = with,
+                1 => bytes.insert(at, with),
+                _ => drop(bytes.remove(at)),
+            }
+        }
+        if let Ok(text) = String::from_utf8(bytes) {
+            read(&text, 1, &info);
+        }
+    }
+}
