@@ -365,6 +365,8 @@ fn entries_in_every_language() {
     let (toml, commands) = (p4rack(&args("l2.toml")), p4rack(&args("l2.commands.txt")));
     assert!(toml.status.success(), "{}", text(&toml.stderr));
     assert_eq!(text(&toml.stdout), text(&commands.stdout), "{}", text(&commands.stderr));
+    let updates = p4rack(&args("l2.txtpb"));
+    assert_eq!(text(&toml.stdout), text(&updates.stdout), "{}", text(&updates.stderr));
     let stf = directory("languages").join("e.stf");
     std::fs::write(&stf, "add l2 hdr.ethernet.dst_addr:0x020000000002 forward(port:2)\n").unwrap();
     let output = p4rack(&["l2.p4", "--entries", &stf.display().to_string(), "--packet", TO_2]);
