@@ -56,10 +56,11 @@ pub fn run(suite: &str) -> ExitCode {
 }
 
 /// Why we disagree, by program: the rows ``| `name.p4` | ... | reason |`` of `docs/conformance.md`.
-struct Reasons(BTreeMap<String, String>);
+pub struct Reasons(BTreeMap<String, String>);
 
 impl Reasons {
-    fn read() -> Reasons {
+    /// The table of the document.
+    pub fn read() -> Reasons {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/conformance.md");
         let text = fs::read_to_string(path).unwrap_or_default();
         let row = |line: &str| {
@@ -68,6 +69,11 @@ impl Reasons {
             Some((name.to_string(), reason.trim().to_string()))
         };
         Reasons(text.lines().filter_map(row).collect())
+    }
+
+    /// Of a program, or of one of its outputs.
+    pub fn of(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
     }
 }
 
@@ -129,7 +135,7 @@ impl Checker {
 
     fn disagree(&mut self, how: &str, program: &Path, what: &str) {
         let name = show(program);
-        let reason = self.reasons.0.get(&name);
+        let reason = self.reasons.of(&name);
         self.unexplained += usize::from(reason.is_none());
         println!("{how:<9} {name}: {what}\n          {}", reason.map_or("NO REASON GIVEN", |r| r));
     }
@@ -175,7 +181,7 @@ fn reference_line(suite: &Path, program: &Path) -> Option<u64> {
 }
 
 /// The suite's architecture files that are not built in: ours are to be tried.
-fn foreign_includes(suite: &Path) -> PathBuf {
+pub fn foreign_includes(suite: &Path) -> PathBuf {
     let target = std::env::temp_dir().join(format!("p4rack-conformance-{}", std::process::id()));
     let source = suite.join("p4include");
     let ours: Vec<&str> = p4_arch::include_names().collect();

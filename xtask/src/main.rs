@@ -3,6 +3,7 @@
 mod bench_check;
 mod build_time;
 mod conformance;
+mod conformance_p4info;
 mod generate;
 mod process;
 mod tidy;
@@ -21,6 +22,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   generate [--programs N] [--seed S] [--jobs J] [--check compile|reparse|print|passes|all] [--packets N] [--size N]
            [--portable] [--coverage] [--print] [--no-shrink]
                        random programs: each compiles, prints, is read again, and does the same
+  conformance-p4info --suite DIR
+                       compare P4Info and entries with the reference outputs of a p4c checkout
 ";
 
 fn main() -> ExitCode {
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
             Some(options) => generate::run(&options),
             None => usage(),
         },
+        ["conformance-p4info", "--suite", suite] => conformance_p4info::run(suite),
         _ => usage(),
     }
 }

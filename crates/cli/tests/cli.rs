@@ -1,5 +1,6 @@
 //! The command as a user meets it: what it prints, and its exit status.
 
+use p4runtime_proto::p4::config::v1::P4Info;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -186,4 +187,40 @@ fn ir_prints_a_program_behind_a_pass_and_lowered() {
     let unknown = p4rack(&["ir", slice, "--print-after", "lower-everything"]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(stderr(&unknown).contains("no pass is named `lower-everything`"));
+}
+
+/// The forms say the same; the extension or `--format` picks one.
+#[test]
+fn p4info_in_every_form() {
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/run/l2.p4");
+    let directory = directory("p4info");
+    let mut made = vec![];
+    for file in ["l2.txtpb", "l2.json", "l2.bin"] {
+        let path = directory.join(file);
+        let output = p4rack(&["p4info", program, "-o", path.to_str().unwrap()]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.stdout.is_empty());
+        made.push(std::fs::read(&path).unwrap());
+    }
+    let text: P4Info = p4runtime_proto::from_text(&String::from_utf8_lossy(&made[0])).unwrap();
+    let json: P4Info = p4runtime_proto::from_json(&String::from_utf8_lossy(&made[1])).unwrap();
+    let binary: P4Info = p4runtime_proto::from_binary(&made[2]).unwrap();
+    assert_eq!(text, json);
+    assert_eq!(text, binary);
+    assert_eq!(text.tables.len(), 3);
+    assert_eq!(p4rack(&["p4info", program]).stdout, made[0]);
+    assert_eq!(p4rack(&["p4info", program, "--format", "json"]).stdout, made[1]);
+}
+
+#[test]
+fn p4info_mistakes() {
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/run/l2.p4");
+    let output = p4rack(&["p4info", program, "-o", "l2.xyz"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = stderr(&output);
+    assert!(said.contains("the extension of `l2.xyz` says no form: give `--format`"), "{said}");
+    let output = p4rack(&["p4info", program, "-o", "/no/such/directory/l2.txtpb"]);
+    assert_eq!(output.status.code(), Some(1));
+    let output = p4rack(&["p4info", "no-such.p4"]);
+    assert_eq!(output.status.code(), Some(1));
 }

@@ -540,6 +540,7 @@ mod tests {
                 }
               }
             }
-        "#]].assert_eq(&after(&before, inline_controls));
+        "#]]
+        .assert_eq(&after(&before, inline_controls));
     }
 }

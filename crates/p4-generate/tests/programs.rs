@@ -66,8 +66,7 @@ fn the_same_seed_gives_the_same_program() {
 fn what_a_finding_needs_is_left_by_the_shrinker() {
     with_stack(|| {
         let judge = |source: &str, inputs: &Inputs| {
-            let passes =
-                check(source, Steps::NONE, 0, 0, Some(inputs));
+            let passes = check(source, Steps::NONE, 0, 0, Some(inputs));
             let wrong = passes.is_ok() && source.contains(".push_front(") && !inputs.packets.is_empty();
             wrong.then(|| Finding { step: Step::Run, summary: "it pushes".into(), details: String::new() })
         };

@@ -801,7 +801,8 @@ fn what_is_used() {
         0x01365160 I.direct (direct)
         0x03a0678d P.kinds (kinds)
         0x03000003 P.many (many)
-    "#]].assert_eq(&names);
+    "#]]
+    .assert_eq(&names);
 }
 
 #[test]
@@ -821,7 +822,8 @@ fn ids_come_from_names_and_annotations() {
         0x01ea122e I.drop (drop)
         0x03a0678d P.kinds (kinds)
         0x03000003 P.many (many)
-    "#]].assert_eq(&names);
+    "#]]
+    .assert_eq(&names);
 }
 
 #[test]
@@ -930,7 +932,9 @@ fn the_package() {
         "",
         "@pkginfo(name=\"p\", version=\"1\") @pkginfo(organization=\"o\") @platform_property[multicast_group_table_size=9] @brief(\"b\") @other",
     );
-    check(&program, expect![[r#"
+    check(
+        &program,
+        expect![[r#"
         pkg_info {
           name: "p"
           version: "1"
@@ -944,7 +948,8 @@ fn the_package() {
             multicast_group_table_size: 9
           }
         }
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -81,11 +81,11 @@ fn changed_entries_are_written_or_refused() {
     let mut job = job(&mut map);
     let directory = Path::new(PROGRAM).parent().expect("it is in a directory");
     let pieces = ["[", "]", "\"", "9", "&&&", "..", "*", "\n", "left", "acl", "=", "{}"];
-    for file in ["l2.toml", "l2.commands.txt"] {
+    for file in ["l2.toml", "l2.commands.txt", "l2.txtpb"] {
         let source = std::fs::read_to_string(directory.join(file)).expect("it is there");
         for _ in 0..300 {
             let text = changed(&mut rng, &source, &pieces);
-            let Ok(filling) = entries::read(Path::new(file), &text, 1) else { continue };
+            let Ok(filling) = entries::read(&job.program, Path::new(file), &text, 1) else { continue };
             job.fillings = vec![filling];
             let _ = job.device();
         }
