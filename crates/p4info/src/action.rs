@@ -25,6 +25,7 @@ impl Describer<'_> {
             let Some(preamble) = self.preamble(Kind::Action, name, &action.annotations, &[]) else {
                 continue;
             };
+            self.check_field_ids(param_ids(control, action), action.span);
             let params =
                 data_params(control, action).into_iter().filter(|_| has_data).zip(param_ids(control, action));
             let params = params.map(|(var, id)| self.param(var, id)).collect();

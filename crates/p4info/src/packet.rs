@@ -30,6 +30,7 @@ impl<'p> Describer<'p> {
             let fields = flat_fields(self.program, fields);
             let annotations: Vec<Annotations> = fields.iter().map(|f| f.merged()).collect();
             let ids = field_ids(&annotations.iter().collect::<Vec<_>>());
+            self.check_field_ids(ids.iter().copied(), decl.span);
             let mut metadata = vec![];
             for ((field, annotations), id) in fields.iter().zip(&annotations).zip(ids) {
                 if has(annotations, "hidden") {

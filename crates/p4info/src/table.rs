@@ -40,6 +40,7 @@ impl Describer<'_> {
         for (control, table) in self.used_tables() {
             let name = &table.control_plane_name;
             let Some(preamble) = self.preamble(Kind::Table, name, &table.annotations, &[]) else { continue };
+            self.check_field_ids(match_keys(table).into_iter().map(|(id, _)| id), table.span);
             let default = self.default_action(control, table);
             let described = v1::Table {
                 preamble: Some(preamble),

@@ -38,6 +38,7 @@ impl Describer<'_> {
             return types.iter().zip(kinds).enumerate().map(|p| unnamed(self, p)).collect();
         }
         let ids = field_ids(&fields.iter().map(|f| &f.annotations).collect::<Vec<_>>());
+        self.check_field_ids(ids.iter().copied(), set.span);
         let mut out = vec![];
         for ((field, kind), id) in fields.iter().zip(kinds).zip(ids) {
             out.push(MatchField {

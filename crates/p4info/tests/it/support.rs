@@ -64,6 +64,11 @@ pub fn program(locals: &str, body: &str, annotations: &str) -> String {
     )
 }
 
+/// A program with these types.
+pub fn with_types(types: &str) -> String {
+    program("", "", types)
+}
+
 /// A program with these lines in its ingress and in its `apply`.
 pub fn in_ingress(locals: &str, body: &str) -> String {
     program(locals, body, "")
