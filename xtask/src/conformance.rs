@@ -79,8 +79,17 @@ impl Reasons {
 
 /// Runs p4rack's example `conformance`, which knows the interpreter.
 pub fn run_stf(suite: &str, name: &[&str]) -> ExitCode {
-    let example = ["run", "--release", "-q", "-p", "p4rack", "--example", "conformance", "--", suite];
-    let status = Command::new(env!("CARGO")).args(example).args(name).status();
+    run_example("conformance", suite, name)
+}
+
+/// Runs p4rack's example `conformance_split`, which knows the splitter.
+pub fn run_split(suite: &str, rest: &[&str]) -> ExitCode {
+    run_example("conformance_split", suite, rest)
+}
+
+fn run_example(name: &str, suite: &str, rest: &[&str]) -> ExitCode {
+    let example = ["run", "--release", "-q", "-p", "p4rack", "--example", name, "--", suite];
+    let status = Command::new(env!("CARGO")).args(example).args(rest).status();
     if status.is_ok_and(|s| s.success()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

@@ -19,6 +19,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
                        check the programs of a p4c checkout and compare with its reference outputs
   conformance-stf --suite DIR [NAME]
                        elaborate, print and run the programs of a p4c checkout with its packet tests
+  conformance-split --suite DIR [--prove N] [--seed S] [--packets N] [NAME]
+                       cut our programs and a p4c checkout's at every border between statements; 95 % must be accepted
   generate [--programs N] [--seed S] [--jobs J] [--check compile|reparse|print|passes|all] [--packets N] [--size N]
            [--portable] [--coverage] [--print] [--no-shrink]
                        random programs: each compiles, prints, is read again, and does the same
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         ["bench-check"] => bench_check::run(),
         ["conformance", "--suite", suite] => conformance::run(suite),
         ["conformance-stf", "--suite", suite, name @ ..] => conformance::run_stf(suite, name),
+        ["conformance-split", "--suite", suite, rest @ ..] => conformance::run_split(suite, rest),
         ["generate", options @ ..] => match generate::Options::parse(options) {
             Some(options) => generate::run(&options),
             None => usage(),

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! program + placement
+//!   auto       regions that nobody marked
 //!   mark       @region blocks
 //!   emits      the deparser's headers one by one
 //!   hoist      locals of the bodies beside the tables
@@ -17,6 +18,7 @@
 //! as if it had never left, or the split is refused with the value or object that stands in the way.
 
 mod access_order;
+pub mod auto;
 mod backward;
 mod check;
 mod check_shape;

@@ -44,6 +44,17 @@ impl Placement {
         }
     }
 
+    /// One region at a second device, joined with the origin by one link.
+    pub fn alone(region: &str) -> Placement {
+        let (origin, other) = (DeviceIndex(0), DeviceIndex(1));
+        Placement {
+            devices: vec!["origin".into(), "other".into()],
+            regions: [(region.into(), other)].into(),
+            ports: [((origin, other), 510), ((other, origin), 510)].into(),
+            ..Placement::whole("origin")
+        }
+    }
+
     /// The device of a region.
     pub fn device_of(&self, region: &str) -> DeviceIndex {
         self.regions.get(region).copied().unwrap_or(self.origin)

@@ -5,35 +5,16 @@
 //! test for v1model and PSA must pass, on the program as it is and as it is printed. With `NAME` only the programs
 //! whose path contains it. Run by `cargo xtask conformance-stf --suite DIR`.
 
-use base_diag::{Diagnostic, Severity, SourceMap};
+mod suite;
+
+use base_diag::SourceMap;
 use ir::{Arch, Program};
 use ir_interp::{Options, Switch, run_stf};
-use p4_syntax::{LoadError, Loader};
-use p4rack::{Disk, Until, compile};
 use std::collections::BTreeMap;
-use std::panic::catch_unwind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-
-/// Files on disk, but never the suite's form of an architecture file that is built in.
-struct Suite {
-    include: PathBuf,
-}
-
-impl Loader for Suite {
-    fn read(&self, path: &str) -> Result<Arc<str>, LoadError> {
-        let ours = |name: &Path| p4_arch::include(&name.to_string_lossy()).is_some();
-        match Path::new(path).strip_prefix(&self.include) {
-            Ok(name) if ours(name) => Err(LoadError::NotFound),
-            _ => Disk.read(path),
-        }
-    }
-
-    fn builtin(&self, name: &str) -> Option<Arc<str>> {
-        Disk.builtin(name)
-    }
-}
+use suite::{Suite, caught, first, programs};
 
 /// How many of how many.
 #[derive(Default)]
@@ -57,13 +38,10 @@ fn main() -> ExitCode {
     let Some(dir) = args.first() else { return ExitCode::from(2) };
     let suite = Path::new(dir);
     let samples = suite.join("testdata/p4_16_samples");
-    let mut programs = programs(&samples);
-    for folder in ["dash", "pins", "parser-inline"] {
-        programs.extend(self::programs(&samples.join(folder)));
-    }
-    programs.extend([samples.join("fabric_20190420/fabric.p4"), samples.join("omec/up4.p4")]);
-    programs.retain(|p| p.is_file() && args.get(1).is_none_or(|n| p.to_string_lossy().contains(n.as_str())));
-    let loader = Suite { include: suite.join("p4include") };
+    let name = args.get(1).map_or("", |n| n.as_str());
+    let programs: Vec<_> =
+        programs(suite).into_iter().filter(|p| p.to_string_lossy().contains(name)).collect();
+    let loader = Suite::new(suite);
     let (mut elaborated, mut printed) = (BTreeMap::<String, Score>::new(), BTreeMap::<String, Score>::new());
     let (mut tested, mut tested_printed) = (Score::default(), Score::default());
     let mut without_main = 0;
@@ -107,18 +85,9 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// A panic is a result too.
-fn caught<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| Err("panic".to_string()))
-}
-
 fn elaborate(path: &Path, loader: &Suite) -> Result<Arc<Program>, String> {
     let mut map = SourceMap::new();
-    let options = p4_syntax::Options {
-        include_dirs: vec![loader.include.to_string_lossy().into_owned()],
-        ..Default::default()
-    };
-    let compiled = compile(&path.to_string_lossy(), loader, &options, Until::Elaborated, &mut map);
+    let compiled = loader.compile(path, &mut map);
     let program = compiled.program.ok_or_else(|| first(&compiled.diagnostics, &map))?;
     ir::verify::verify(&program).map_err(|e| format!("verify: {}", e[0]))?;
     let mut plain = (*program).clone();
@@ -163,16 +132,6 @@ fn test(program: &Arc<Program>, stf: &Path) -> Result<(), String> {
     if report.passed() { Ok(()) } else { Err(first(&report.problems, &map)) }
 }
 
-fn first(diagnostics: &[Diagnostic], map: &SourceMap) -> String {
-    let error = diagnostics.iter().find(|d| d.severity == Severity::Error);
-    let Some(error) = error.or(diagnostics.first()) else { return "nothing said".to_string() };
-    let label = error.labels.first().map(|l| {
-        let text = map.text(l.span).lines().next().unwrap_or("").to_string();
-        format!(" ({}: `{text}`)", l.text)
-    });
-    format!("{} {}{}", error.code, error.title, label.unwrap_or_default())
-}
-
 /// By the files that are included.
 fn architecture(text: &str, _: &Path) -> String {
     let included = |name: &str| text.contains(&format!("<{name}>")) || text.contains(&format!("\"{name}\""));
@@ -184,11 +143,4 @@ fn architecture(text: &str, _: &Path) -> String {
         }
     }
     if text.contains("V1Switch") { "v1model".to_string() } else { "own".to_string() }
-}
-
-fn programs(dir: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path());
-    let mut list: Vec<_> = entries.filter(|p| p.extension().is_some_and(|e| e == "p4")).collect();
-    list.sort();
-    list
 }

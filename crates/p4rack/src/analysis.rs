@@ -2,7 +2,7 @@
 
 use base_diag::Diagnostic;
 use ir::{Name, Program};
-use ir_split::{DeviceIndex, Half, Placement, SectionInfo, marks, split};
+use ir_split::{Half, Placement, SectionInfo, marks, split};
 use serde::Serialize;
 
 /// A marked region.
@@ -44,7 +44,7 @@ pub struct Live {
 pub fn regions(program: &Program) -> Result<Vec<Region>, Vec<Diagnostic>> {
     let all = marks(program)?;
     let analyze = |mark: &ir_split::Mark| {
-        let result = split(program, &alone(&mark.name));
+        let result = split(program, &Placement::alone(&mark.name));
         let sections = result.as_ref().map(|s| s.sections.as_slice()).unwrap_or_default();
         let names = |list: &[Name]| list.iter().map(ToString::to_string).collect();
         Region {
@@ -60,17 +60,6 @@ pub fn regions(program: &Program) -> Result<Vec<Region>, Vec<Diagnostic>> {
         }
     };
     Ok(all.iter().map(analyze).collect())
-}
-
-/// Only this region runs elsewhere.
-fn alone(region: &Name) -> Placement {
-    let (origin, other) = (DeviceIndex(0), DeviceIndex(1));
-    Placement {
-        devices: vec!["origin".into(), "other".into()],
-        regions: [(region.clone(), other)].into(),
-        ports: [((origin, other), 510), ((other, origin), 510)].into(),
-        ..Placement::whole("origin")
-    }
 }
 
 fn cut(sections: &[SectionInfo], region: &Name) -> Cut {

@@ -16,6 +16,7 @@ mod standard;
 mod varbit;
 mod wrap;
 
+pub use normalize::normalize;
 pub use orders::{CutHalves, Orders};
 pub use standard::writes_standard;
 pub use varbit::Lengths;
@@ -40,7 +41,7 @@ pub struct Prepared {
 /// Prepares `program`.
 pub fn prepare(program: &Program, prefix: String, cut: CutHalves) -> Result<Prepared, Vec<Diagnostic>> {
     let mut program = program.clone();
-    normalize::normalize(&mut program)?;
+    normalize(&mut program)?;
     wrap::wrap_whole_structs(&mut program, &prefix);
     let lengths = varbit::measure_varbits(&mut program, &prefix)?;
     for (stage, is_cut) in [("ingress", cut.ingress), ("egress", cut.egress)] {

@@ -1,0 +1,313 @@
+//! Regions nobody marked: every border between statements, and policies that choose among them.
+//!
+//! Before: `apply { a = 1; t.apply(); if (c) { b = 2; d = 3; } }`
+//! After:  `apply { a = 1; @region("R") { t.apply(); if (c) { b = 2; d = 3; } } }`, marked from the border before `t`
+//!
+//! A *border* is the place before a statement of ingress or egress, inside branches too: the finest cuts there are.
+//! [`open`] takes the user's own marks away and puts the controls that are applied into their callers, so that borders
+//! inside of them can be cut. What is marked means the same as before: a mark is a block with a name.
+
+use crate::section::Half;
+use base_diag::{Diagnostic, Span};
+use ir::{
+    Annotation, AnnotationBody, AnnotationValue, Block, Callee, Control, ControlId, Expr, ExprKind, Name,
+    Program, Stmt, StmtKind, SwitchOn, visit,
+};
+use std::collections::BTreeSet;
+
+/// The place before a statement.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Border {
+    /// Before or behind the traffic manager.
+    pub half: Half,
+    /// The statement behind it.
+    pub span: Span,
+    /// In the body of a loop, where no cut is possible.
+    pub in_loop: bool,
+    /// From the body down: the statement in its block, and the block in that statement.
+    path: Vec<(usize, usize)>,
+    /// The statement in the innermost block.
+    index: usize,
+}
+
+/// What to mark.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Policy {
+    /// From each border to the end of its block.
+    Borders,
+    /// Each statement that applies a table or calls a method of an extern.
+    Tables,
+    /// Each block with a `@name`, and each control that is applied.
+    Blocks,
+    /// The bodies as chains: a link begins with each outermost statement that uses a table or an extern.
+    Chain,
+}
+
+/// A region that a policy chose: some statements of one block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cut {
+    /// Unique among the cuts of one call of [`cuts`].
+    pub name: Name,
+    /// Where it begins.
+    pub from: Border,
+    /// How many statements it has; `None` for all to the end of the block.
+    pub len: Option<usize>,
+}
+
+/// The program without its marks, with the bodies of the controls that it applies in their callers.
+///
+/// What the passes that do this do not take is refused by their diagnostics.
+pub fn open(program: &Program) -> Result<Program, Vec<Diagnostic>> {
+    let mut open = unmarked(program);
+    if bodies(&open).any(|(_, _, body)| applies_controls(body)) {
+        crate::prepare::normalize(&mut open)?;
+    }
+    Ok(open)
+}
+
+/// The program without its marks.
+pub fn unmarked(program: &Program) -> Program {
+    let mut bare = program.clone();
+    for control in &mut bare.controls {
+        visit::stmts_mut(&mut control.body, &mut |stmt| {
+            if let StmtKind::Block(block) = &mut stmt.kind {
+                block.annotations.retain(|a| a.name != "region");
+            }
+        });
+    }
+    bare
+}
+
+/// All borders of ingress and egress, in source order. Statements that no source has are passed over.
+pub fn borders(program: &Program) -> Vec<Border> {
+    let mut found = vec![];
+    for (half, _, body) in bodies(program) {
+        walk(half, body, &mut vec![], false, &mut |border, _| found.push(border));
+    }
+    found.retain(|b| !b.span.is_none());
+    found
+}
+
+/// Makes the code behind a border, to the end of its block, a region. Borders of the same or an inner block that lie
+/// behind this one are no longer where they were.
+pub fn mark_from(program: &mut Program, border: &Border, name: &str) {
+    mark_some(program, border, None, name);
+}
+
+/// Makes the code between two borders of one block a region; nothing if they are of different blocks or in the wrong
+/// order.
+pub fn mark_between(program: &mut Program, from: &Border, to: &Border, name: &str) {
+    if from.half == to.half && from.path == to.path && from.index < to.index {
+        mark_some(program, from, Some(to.index - from.index), name);
+    }
+}
+
+/// The regions that a policy finds, in source order.
+pub fn cuts(program: &Program, policy: Policy) -> Vec<Cut> {
+    let mut found = vec![];
+    for (half, id, body) in bodies(program) {
+        let control = program.control(id);
+        match policy {
+            Policy::Borders | Policy::Tables | Policy::Blocks => {
+                walk(half, body, &mut vec![], false, &mut |from, stmt| {
+                    let name = match policy {
+                        Policy::Borders => Some("Cut".to_string()),
+                        Policy::Tables => used(program, control, stmt),
+                        _ => named(program, stmt),
+                    };
+                    let len = (policy != Policy::Borders).then_some(1);
+                    if let (Some(name), false) = (name, from.span.is_none()) {
+                        found.push(Cut { name: name.into(), from, len });
+                    }
+                });
+            }
+            Policy::Chain => found.extend(chain(program, control, half, body)),
+        }
+    }
+    number(&mut found, policy == Policy::Borders);
+    found
+}
+
+/// Marks all of `cuts`, which are of this program and in the order in which [`cuts`] gave them.
+pub fn mark(program: &mut Program, cuts: &[Cut]) {
+    // From the last to the first: what is marked moves nothing that stands before it or around it.
+    for cut in cuts.iter().rev() {
+        mark_some(program, &cut.from, cut.len, &cut.name);
+    }
+}
+
+fn bodies(program: &Program) -> impl Iterator<Item = (Half, ControlId, &Block)> {
+    let halves = [("ingress", Half::Ingress), ("egress", Half::Egress)];
+    halves.into_iter().filter_map(|(stage, half)| {
+        let id = program.stage_control(stage)?;
+        Some((half, id, &program.control(id).body))
+    })
+}
+
+fn applies_controls(body: &Block) -> bool {
+    let mut found = false;
+    visit::stmts(body, &mut |stmt| found |= called_control(stmt).is_some());
+    found
+}
+
+fn called_control(stmt: &Stmt) -> Option<ControlId> {
+    match &stmt.kind {
+        StmtKind::Call(call) => match call.callee {
+            Callee::Control(id) => Some(id),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Calls `f` with every statement and the border before it.
+fn walk(
+    half: Half,
+    block: &Block,
+    path: &mut Vec<(usize, usize)>,
+    in_loop: bool,
+    f: &mut dyn FnMut(Border, &Stmt),
+) {
+    for (index, stmt) in block.stmts.iter().enumerate() {
+        f(Border { half, span: stmt.span, in_loop, path: path.clone(), index }, stmt);
+        let is_loop = matches!(stmt.kind, StmtKind::For { .. } | StmtKind::ForIn { .. });
+        let mut nth = 0;
+        visit::blocks(stmt, &mut |inner| {
+            path.push((index, nth));
+            walk(half, inner, path, in_loop || is_loop, f);
+            path.pop();
+            nth += 1;
+        });
+    }
+}
+
+/// The name of the first table or extern instance that the statement itself uses, not those nested in it.
+fn used(program: &Program, control: &Control, stmt: &Stmt) -> Option<String> {
+    let table = |id: ir::TableId| control.tables[id.index()].control_plane_name.to_string();
+    let callee = |callee: &Callee| match callee {
+        Callee::Method(id, _) => Some(program.instance(*id).control_plane_name.to_string()),
+        _ => None,
+    };
+    let own = match &stmt.kind {
+        StmtKind::Apply(id) | StmtKind::Switch(SwitchOn::ActionRun(id), _) => Some(table(*id)),
+        StmtKind::Call(call) => callee(&call.callee),
+        _ => None,
+    };
+    let mut found = own;
+    let mut look = |e: &Expr| {
+        let name = match &e.kind {
+            ExprKind::ApplyHit(id) | ExprKind::ApplyMiss(id) => Some(table(*id)),
+            ExprKind::Call(call) => callee(&call.callee),
+            _ => None,
+        };
+        if found.is_none() {
+            found = name;
+        }
+    };
+    visit::exprs(stmt, &mut |e| visit::subexprs(e, &mut look));
+    found
+}
+
+/// The name of a block with one, or of the control that a statement applies.
+fn named(program: &Program, stmt: &Stmt) -> Option<String> {
+    match &stmt.kind {
+        StmtKind::Block(block) => {
+            block.annotations.iter().find(|a| a.name == "name").and_then(|a| a.as_str()).map(String::from)
+        }
+        _ => called_control(stmt).map(|id| program.control(id).name.to_string()),
+    }
+}
+
+fn chain(program: &Program, control: &Control, half: Half, body: &Block) -> Vec<Cut> {
+    let border = |index: usize| Border {
+        half,
+        span: body.stmts.get(index).map_or(Span::NONE, |s| s.span),
+        in_loop: false,
+        path: vec![],
+        index,
+    };
+    let uses = |stmt: &Stmt| {
+        let mut found = used(program, control, stmt).is_some();
+        visit::blocks(stmt, &mut |inner| {
+            visit::stmts(inner, &mut |s| found |= used(program, control, s).is_some());
+        });
+        found
+    };
+    let users = body.stmts.iter().enumerate().filter(|(_, stmt)| uses(stmt)).map(|(i, _)| i);
+    // What stands before the first use belongs to the first link.
+    let starts: Vec<usize> = users.enumerate().map(|(n, i)| if n == 0 { 0 } else { i }).collect();
+    let name = if half == Half::Ingress { "Ingress" } else { "Egress" };
+    let link = |(n, &start): (usize, &usize)| Cut {
+        name: name.into(),
+        from: border(start),
+        len: starts.get(n + 1).map(|next| next - start),
+    };
+    starts.iter().enumerate().map(link).collect()
+}
+
+/// Names of letters, digits and `_`, each once: the last part of what they were, numbered where needed.
+fn number(cuts: &mut [Cut], all: bool) {
+    let mut taken = BTreeSet::new();
+    for cut in cuts {
+        let last = cut.name.rsplit('.').next().unwrap_or_default();
+        let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
+        let base: String = last.chars().map(plain).collect();
+        let mut name = if all || base.is_empty() { format!("{base}1") } else { base.clone() };
+        let mut n = 1;
+        while !taken.insert(name.clone()) {
+            n += 1;
+            name = format!("{base}{n}");
+        }
+        cut.name = name.into();
+    }
+}
+
+fn mark_some(program: &mut Program, from: &Border, len: Option<usize>, name: &str) {
+    let stage = if from.half == Half::Ingress { "ingress" } else { "egress" };
+    let Some(id) = program.stage_control(stage) else { return };
+    within(&mut program.controls[id.index()].body, &from.path, &mut |block| {
+        let end = len.map_or(block.stmts.len(), |len| from.index + len);
+        if from.index >= end || end > block.stmts.len() {
+            return;
+        }
+        let behind = block.stmts.split_off(end);
+        let mut inside = block.stmts.split_off(from.index);
+        if !behind.is_empty() {
+            block.stmts.extend(inside.iter_mut().filter_map(declared_before));
+        }
+        let value = AnnotationValue::Str(name.to_string());
+        let region = Annotation { name: "region".into(), body: AnnotationBody::Values(vec![value]) };
+        let marked = Block { annotations: vec![region], stmts: inside };
+        block.stmts.push(Stmt { kind: StmtKind::Block(marked), span: from.span });
+        block.stmts.extend(behind);
+    });
+}
+
+/// Variables that code behind the region may read are declared before it.
+fn declared_before(stmt: &mut Stmt) -> Option<Stmt> {
+    let StmtKind::Declare(var, init) = &mut stmt.kind else { return None };
+    let declaration = Stmt { kind: StmtKind::Declare(*var, None), span: stmt.span };
+    let empty = StmtKind::Block(Block::default());
+    let var = *var;
+    stmt.kind = match init.take() {
+        Some(value) => {
+            let place = Expr { kind: ExprKind::Var(var), ty: value.ty.clone(), span: stmt.span };
+            StmtKind::Assign(place, value)
+        }
+        None => empty,
+    };
+    Some(declaration)
+}
+
+/// Calls `f` with the block that `path` leads to.
+fn within(block: &mut Block, path: &[(usize, usize)], f: &mut dyn FnMut(&mut Block)) {
+    let Some((&(stmt, wanted), rest)) = path.split_first() else { return f(block) };
+    let Some(stmt) = block.stmts.get_mut(stmt) else { return };
+    let mut nth = 0;
+    visit::blocks_mut(stmt, &mut |inner| {
+        if nth == wanted {
+            within(inner, rest, f);
+        }
+        nth += 1;
+    });
+}

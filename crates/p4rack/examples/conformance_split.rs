@@ -1,0 +1,220 @@
+//! `conformance_split DIR [--prove N] [--seed S] [--packets N] [NAME]`: how many statement borders are accepted as cuts.
+//!
+//! The programs are those of `examples` and those for v1model of the p4c checkout `DIR` that have a packet test; with
+//! `NAME` only the ones whose path contains it. Each border of a program alone is a cut: the code from it to the end
+//! of its block runs at a second device, joined by one link. A cut is accepted if the program is split and both parts,
+//! printed as P4, compile. What is refused is counted by reason: the code and the text of the first diagnostic. Of the
+//! accepted cuts a sample of `N`, drawn from the seed, is proved by running. Fails below 95 %, and on any difference.
+
+mod suite;
+
+use base_diag::{Diagnostic, SourceMap};
+use base_time::Rng;
+use ir::{Arch, Program};
+use ir_prove::{Case, Effort, prove};
+use ir_split::Placement;
+use ir_split::auto::{self, Border};
+use p4rack::functions;
+use p4rack::rack::make_parts;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use suite::{Suite, caught, first, in_directory, programs};
+
+/// The share of borders that must be accepted, in percent.
+const FLOOR: usize = 95;
+
+struct Options {
+    suite: PathBuf,
+    prove: usize,
+    seed: u64,
+    packets: usize,
+    name: String,
+}
+
+/// Refused cuts with one reason.
+#[derive(Default)]
+struct Reason {
+    borders: usize,
+    programs: usize,
+    example: String,
+}
+
+/// One accepted cut.
+struct Accepted {
+    program: usize,
+    border: Border,
+    line: String,
+}
+
+#[derive(Default)]
+struct Tally {
+    borders: usize,
+    reasons: BTreeMap<String, Reason>,
+    accepted: Vec<Accepted>,
+    programs: Vec<Arc<Program>>,
+}
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let Some(options) = parse(&args) else { return ExitCode::from(2) };
+    let loader = Suite::new(&options.suite);
+    let mut paths = shipped(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples")));
+    paths.extend(programs(&options.suite).into_iter().filter(|p| p.with_extension("stf").is_file()));
+    paths.retain(|p| p.to_string_lossy().contains(&options.name));
+    let mut tally = Tally::default();
+    for path in &paths {
+        let mut map = SourceMap::new();
+        let program = loader.compile(path, &mut map).program;
+        if let Some(program) = program.filter(|p| matches!(p.arch, Arch::V1Model(_))) {
+            tally.add(path, program, &map);
+        }
+    }
+    tally.print();
+    let differences = tally.prove(&options);
+    let is_enough = tally.accepted.len() * 100 >= tally.borders * FLOOR;
+    if is_enough && differences == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn parse(args: &[String]) -> Option<Options> {
+    let (dir, mut rest) = args.split_first()?;
+    let mut options = Options { suite: dir.into(), prove: 0, seed: 1, packets: 200, name: String::new() };
+    while let Some((arg, more)) = rest.split_first() {
+        rest = more;
+        if !arg.starts_with("--") {
+            options.name = arg.clone();
+            continue;
+        }
+        let (value, more) = rest.split_first()?;
+        rest = more;
+        match arg.as_str() {
+            "--prove" => options.prove = value.parse().ok()?,
+            "--seed" => options.seed = value.parse().ok()?,
+            "--packets" => options.packets = value.parse().ok()?,
+            _ => return None,
+        }
+    }
+    Some(options)
+}
+
+/// The programs below a directory.
+fn shipped(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|e| e.path());
+    let mut below: Vec<_> = entries.filter(|p| p.is_dir()).collect();
+    below.sort();
+    in_directory(directory).into_iter().chain(below.iter().flat_map(|d| shipped(d))).collect()
+}
+
+impl Tally {
+    fn add(&mut self, path: &Path, program: Arc<Program>, map: &SourceMap) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let open = match caught(|| Ok(auto::open(&program))) {
+            Ok(Ok(open)) => open,
+            Ok(Err(found)) => {
+                let borders = auto::borders(&program);
+                self.borders += borders.len();
+                self.refuse(&reason(&found), borders.len(), &format!("{name}: {}", first(&found, map)));
+                return;
+            }
+            Err(panic) => return self.refuse(&panic, 0, &name),
+        };
+        let before = self.reasons.values().map(|r| r.borders).sum::<usize>();
+        let (mut reasons, borders) = (BTreeMap::<String, (usize, String)>::new(), auto::borders(&open));
+        for border in &borders {
+            let line = format!("{name}:{}", map.text(border.span).lines().next().unwrap_or(""));
+            match caught(|| Ok(parts(&open, border).map(drop))) {
+                Ok(Ok(())) => {
+                    let border = border.clone();
+                    self.accepted.push(Accepted { program: self.programs.len(), border, line });
+                }
+                Ok(Err(found)) => {
+                    let entry = reasons.entry(reason(&found)).or_insert_with(|| (0, String::new()));
+                    entry.0 += 1;
+                    entry.1 = format!("{line}: {}", first(&found, map));
+                }
+                Err(panic) => reasons.entry(panic).or_insert((0, line)).0 += 1,
+            }
+        }
+        self.borders += borders.len();
+        for (why, (count, example)) in reasons {
+            self.refuse(&why, count, &example);
+        }
+        let refused = self.reasons.values().map(|r| r.borders).sum::<usize>() - before;
+        println!("{:4} of {:4} {name}", borders.len() - refused, borders.len());
+        self.programs.push(Arc::new(open));
+    }
+
+    fn refuse(&mut self, why: &str, borders: usize, example: &str) {
+        let reason = self.reasons.entry(why.to_string()).or_default();
+        reason.borders += borders;
+        reason.programs += 1;
+        if reason.example.is_empty() {
+            reason.example = example.to_string();
+        }
+    }
+
+    fn print(&self) {
+        let mut reasons: Vec<_> = self.reasons.iter().collect();
+        reasons.sort_by_key(|(_, r)| std::cmp::Reverse(r.borders));
+        println!("\nrefused borders, programs, reason, first example");
+        for (why, reason) in reasons {
+            println!("{:5} {:4}  {why}\n              {}", reason.borders, reason.programs, reason.example);
+        }
+        let share = 100.0 * self.accepted.len() as f64 / self.borders.max(1) as f64;
+        println!(
+            "\naccepted {} of {} borders ({share:.2} %) in {} programs; at least {FLOOR} % are asked for",
+            self.accepted.len(),
+            self.borders,
+            self.programs.len()
+        );
+    }
+
+    /// Proves a sample of the accepted cuts; gives the number of differences.
+    fn prove(&self, options: &Options) -> usize {
+        let mut order: Vec<&Accepted> = self.accepted.iter().collect();
+        Rng::new(options.seed).shuffle(&mut order);
+        let effort = Effort { packets: options.packets, seed: options.seed, ..Effort::default() };
+        let (mut tried, mut outputs, mut different) = (0, 0, 0);
+        for cut in order.into_iter().take(options.prove) {
+            tried += 1;
+            let whole = &self.programs[cut.program];
+            let result = caught(|| {
+                let (placement, parts) = parts(whole, &cut.border).map_err(|d| reason(&d))?;
+                let case = Case { whole: Arc::clone(whole), parts, placement, registry: functions::all() };
+                prove(&case, &effort).map_err(|failure| failure.describe())
+            });
+            match result {
+                Ok(tried) => outputs += tried.outputs,
+                Err(why) => {
+                    different += 1;
+                    println!("DIFFERENT {}\n{why}", cut.line);
+                }
+            }
+        }
+        if tried > 0 {
+            println!("proved {} of {tried} cuts equal, {outputs} frames compared", tried - different);
+        }
+        different
+    }
+}
+
+type Parts = (Placement, Vec<Option<ir_prove::Part>>);
+
+fn parts(open: &Program, border: &Border) -> Result<Parts, Vec<Diagnostic>> {
+    let mut marked = open.clone();
+    auto::mark_from(&mut marked, border, "Cut");
+    let placement = Placement::alone("Cut");
+    let (_, parts, _) = make_parts(&marked, &placement, &mut SourceMap::new())?;
+    Ok((placement, parts))
+}
+
+/// The first diagnostic without the names in it.
+fn reason(found: &[Diagnostic]) -> String {
+    let Some(diagnostic) = found.first() else { return "nothing said".to_string() };
+    let label = diagnostic.labels.first().map_or("", |l| l.text.as_str());
+    let text = format!("{} | {label}", diagnostic.title);
+    let without: String =
+        text.split('`').enumerate().map(|(i, piece)| if i % 2 == 0 { piece } else { "_" }).collect();
+    format!("{} {without}", diagnostic.code)
+}

@@ -1,0 +1,149 @@
+//! Regions that nobody marked: which borders there are, what a policy marks, and that such cuts are split and equal.
+
+mod support;
+
+use base_diag::SourceMap;
+use expect_test::{Expect, expect};
+use ir::{Program, StmtKind, visit};
+use ir_prove::{Case, Effort, prove};
+use ir_split::Placement;
+use ir_split::auto::{self, Policy};
+use std::sync::Arc;
+use support::{compile_text, small_program};
+
+const TABLES: &str = "register<bit<8>, bit<32>>(4) r;
+    action set(bit<8> v) { meta.x = v; }
+    table t { key = { hdr.h.a: exact; } actions = { set; NoAction; } default_action = NoAction(); }
+    table u { key = { hdr.h.b: exact; } actions = { set; NoAction; } default_action = NoAction(); }";
+
+const BODY: &str = "bit<8> n = hdr.h.b + 1;
+    if (t.apply().hit) { meta.y = n; std.egress_spec = 2; } else { std.egress_spec = 3; }
+    @name(\"last\") { r.write(0, meta.y); u.apply(); }
+    hdr.h.b = meta.x ^ n;";
+
+/// The statements that each region holds, by the first line of each.
+fn check(policy: Policy, expected: Expect) {
+    let mut map = SourceMap::new();
+    let program = compile_text(&small_program(TABLES, BODY, ""), &mut map);
+    let mut marked = auto::unmarked(&program);
+    auto::mark(&mut marked, &auto::cuts(&program, policy));
+    let mut out = String::new();
+    for control in &marked.controls {
+        visit::stmts(&control.body, &mut |stmt| {
+            let StmtKind::Block(block) = &stmt.kind else { return };
+            let Some(region) = block.region() else { return };
+            let first = |s: &ir::Stmt| map.text(s.span).lines().next().unwrap_or("").to_string();
+            let texts: Vec<_> = block.stmts.iter().map(first).collect();
+            out.push_str(&format!("{region}: {}\n", texts.join(" / ")));
+        });
+    }
+    expected.assert_eq(&out);
+}
+
+#[test]
+fn a_region_for_each_table_and_extern() {
+    check(
+        Policy::Tables,
+        expect![[r#"
+        t: if (t.apply().hit) { meta.y = n; std.egress_spec = 2; } else { std.egress_spec = 3; }
+        r: r.write(0, meta.y);
+        u: u.apply();
+    "#]],
+    );
+}
+
+#[test]
+fn a_region_for_each_named_block() {
+    check(
+        Policy::Blocks,
+        expect![[r#"
+        last: @name("last") { r.write(0, meta.y); u.apply(); }
+    "#]],
+    );
+}
+
+#[test]
+fn chains_cover_the_body() {
+    check(
+        Policy::Chain,
+        expect![[r#"
+        Ingress: bit<8> n = hdr.h.b + 1; / if (t.apply().hit) { meta.y = n; std.egress_spec = 2; } else { std.egress_spec = 3; }
+        Ingress2: @name("last") { r.write(0, meta.y); u.apply(); } / hdr.h.b = meta.x ^ n;
+    "#]],
+    );
+}
+
+/// Proves a marked program with this region alone away from the origin.
+fn prove_cut(whole: &Arc<Program>, marked: &Program, region: &str) {
+    let case = support::case(Arc::new(marked.clone()), Placement::alone(region));
+    let case = Case { whole: Arc::clone(whole), ..case };
+    let effort = Effort { packets: 100, ..Effort::default() };
+    match prove(&case, &effort) {
+        Ok(tried) => assert!(tried.outputs > 10, "{region}: {tried:?}"),
+        Err(failure) => panic!("{region}\n{}", failure.describe()),
+    }
+}
+
+#[test]
+fn every_border_is_a_cut() {
+    let whole = compile_text(&small_program(TABLES, BODY, "hdr.h.a = 1; meta.y = 2;"), &mut SourceMap::new());
+    let borders = auto::borders(&whole);
+    assert_eq!(borders.len(), 11);
+    for border in &borders {
+        let mut marked = auto::unmarked(&whole);
+        auto::mark_from(&mut marked, border, "Cut");
+        prove_cut(&whole, &marked, "Cut");
+    }
+}
+
+#[test]
+fn every_region_of_a_policy_is_a_cut() {
+    let whole = compile_text(&small_program(TABLES, BODY, ""), &mut SourceMap::new());
+    for policy in [Policy::Tables, Policy::Blocks, Policy::Chain] {
+        let cuts = auto::cuts(&whole, policy);
+        let mut marked = auto::unmarked(&whole);
+        auto::mark(&mut marked, &cuts);
+        for cut in &cuts {
+            prove_cut(&whole, &marked, &cut.name);
+        }
+    }
+}
+
+#[test]
+fn a_variable_declared_in_a_region_is_read_behind_it() {
+    let whole = compile_text(&small_program(TABLES, BODY, ""), &mut SourceMap::new());
+    let borders = auto::borders(&whole);
+    let mut marked = auto::unmarked(&whole);
+    auto::mark_between(&mut marked, &borders[0], &borders[1], "Cut");
+    prove_cut(&whole, &marked, "Cut");
+}
+
+#[test]
+fn borders_lie_in_applied_controls_too() {
+    let source = small_program("Inner() inner;", "inner.apply(hdr, meta); hdr.h.b = meta.y;", "").replace(
+        "control I(",
+        "control Inner(inout headers hdr, inout metadata meta) { apply { meta.x = hdr.h.a; meta.y = meta.x; } }
+control I(",
+    );
+    let whole = compile_text(&source, &mut SourceMap::new());
+    assert_eq!(auto::borders(&whole).len(), 2);
+    let open = auto::open(&whole).expect("the control is put into its caller");
+    assert_eq!(auto::borders(&open).len(), 3);
+    for border in auto::borders(&open) {
+        let mut marked = open.clone();
+        auto::mark_from(&mut marked, &border, "Cut");
+        prove_cut(&whole, &marked, "Cut");
+    }
+}
+
+#[test]
+fn a_border_in_a_loop_is_refused() {
+    let body = "for (bit<8> i = 0; i < 3; i = i + 1) { meta.x = meta.x + 1; hdr.h.a = meta.x; }";
+    let whole = compile_text(&small_program("", body, ""), &mut SourceMap::new());
+    let borders = auto::borders(&whole);
+    assert_eq!(borders.iter().map(|b| b.in_loop).collect::<Vec<_>>(), [false, true, true]);
+    let mut marked = auto::unmarked(&whole);
+    auto::mark_from(&mut marked, &borders[2], "Cut");
+    let refused = ir_split::split(&marked, &Placement::alone("Cut")).expect_err("a loop runs on one device");
+    assert_eq!(refused[0].code, base_diag::codes::split::MISPLACED_REGION);
+}
