@@ -11,11 +11,13 @@ use p4runtime_proto::p4::config::v1::p4_data_type_spec::TypeSpec;
 use p4runtime_proto::p4::config::v1::p4_new_type_spec::Representation;
 use p4runtime_proto::p4::config::v1::p4_new_type_translation::{SdnString, SdnType};
 use p4runtime_proto::p4::config::v1::*;
+use std::collections::BTreeSet;
 
 /// The types that P4Info mentions, with those that they are made of.
 pub(crate) struct Types<'p> {
     program: &'p Program,
-    pub(crate) info: P4TypeInfo,
+    info: P4TypeInfo,
+    entered: BTreeSet<TypeId>,
 }
 
 /// What `@p4runtime_translation` says.
@@ -28,11 +30,44 @@ pub(crate) struct Translation {
 
 impl<'p> Types<'p> {
     pub(crate) fn new(program: &'p Program) -> Types<'p> {
-        Types { program, info: P4TypeInfo::default() }
+        Types { program, info: P4TypeInfo::default(), entered: BTreeSet::new() }
     }
 
     /// The description of a type. What it names is entered.
     pub(crate) fn spec(&mut self, ty: &Type) -> P4DataTypeSpec {
+        for id in self.not_entered(ty) {
+            self.named(id);
+        }
+        self.known(ty)
+    }
+
+    /// The types that `ty` is made of and that are not entered, each behind those it is made of itself: a chain of
+    /// types may be long.
+    fn not_entered(&mut self, ty: &Type) -> BTreeSet<TypeId> {
+        let mut found = BTreeSet::new();
+        let mut open = vec![ty];
+        while let Some(ty) = open.pop() {
+            match ty {
+                Type::Named(id) if self.entered.insert(*id) => {
+                    found.insert(*id);
+                    match &self.program.type_decl(*id).kind {
+                        TypeKind::Struct(fields) | TypeKind::Union(fields) => {
+                            open.extend(fields.iter().map(|f| &f.ty));
+                        }
+                        TypeKind::New(under) => open.push(self.stands_for(under)),
+                        TypeKind::Header(_) | TypeKind::Enum(_) | TypeKind::SerEnum { .. } => {}
+                    }
+                }
+                Type::Stack(element, _) => open.push(element),
+                Type::Tuple(types) => open.extend(types),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// The description of a type that is entered.
+    fn known(&mut self, ty: &Type) -> P4DataTypeSpec {
         let spec = match ty {
             Type::Bool => Some(TypeSpec::Bool(P4BoolType {})),
             Type::Error => {
@@ -41,7 +76,7 @@ impl<'p> Types<'p> {
                 Some(TypeSpec::Error(P4ErrorType {}))
             }
             Type::Tuple(types) => {
-                let members = types.iter().map(|t| self.spec(t)).collect();
+                let members = types.iter().map(|t| self.known(t)).collect();
                 Some(TypeSpec::Tuple(P4TupleTypeSpec { members }))
             }
             Type::Stack(element, size) => self.stack(element, *size),
@@ -53,7 +88,7 @@ impl<'p> Types<'p> {
 
     fn stack(&mut self, element: &Type, size: u32) -> Option<TypeSpec> {
         let size = i32::try_from(size).unwrap_or(i32::MAX);
-        match self.spec(element).type_spec? {
+        match self.known(element).type_spec? {
             TypeSpec::Header(header) => {
                 Some(TypeSpec::HeaderStack(P4HeaderStackTypeSpec { header: Some(header), size }))
             }
@@ -113,27 +148,32 @@ impl<'p> Types<'p> {
 
     fn struct_member(&mut self, field: &Field) -> p4_struct_type_spec::Member {
         let name = control_name(&field.annotations, &field.name).to_string();
-        p4_struct_type_spec::Member { name, type_spec: Some(self.spec(&field.ty)) }
+        p4_struct_type_spec::Member { name, type_spec: Some(self.known(&field.ty)) }
     }
 
     fn union_member(&mut self, field: &Field) -> p4_header_union_type_spec::Member {
         let name = control_name(&field.annotations, &field.name).to_string();
-        let header = match self.spec(&field.ty).type_spec {
+        let header = match self.known(&field.ty).type_spec {
             Some(TypeSpec::Header(header)) => Some(header),
             _ => None,
         };
         p4_header_union_type_spec::Member { name, header }
     }
 
-    /// A new type of a new type is described by what both stand for.
-    fn new_type(&mut self, decl: &TypeDecl, under: &Type) -> P4NewTypeSpec {
-        let mut under = under;
-        while let Type::Named(id) = under
+    /// What is behind new types of new types.
+    fn stands_for(&self, ty: &'p Type) -> &'p Type {
+        let mut ty = ty;
+        while let Type::Named(id) = ty
             && let TypeKind::New(inner) = &self.program.type_decl(*id).kind
         {
-            under = inner;
+            ty = inner;
         }
-        let original = self.spec(under);
+        ty
+    }
+
+    /// A new type of a new type is described by what both stand for.
+    fn new_type(&mut self, decl: &TypeDecl, under: &'p Type) -> P4NewTypeSpec {
+        let original = self.known(self.stands_for(under));
         let representation = match translation(&decl.annotations) {
             Some(Translation { uri, bits }) => Representation::TranslatedType(P4NewTypeTranslation {
                 uri,
@@ -181,7 +221,7 @@ impl<'p> Types<'p> {
         self.program.bits(ty).and_then(|bits| i32::try_from(bits).ok()).unwrap_or(0)
     }
 
-    /// True if any type was entered.
+    /// All that is entered.
     pub(crate) fn finish(self) -> P4TypeInfo {
         self.info
     }
