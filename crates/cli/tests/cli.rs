@@ -114,6 +114,46 @@ fn analyze_shows_regions() {
     let names: Vec<&str> =
         value["regions"].as_array().into_iter().flatten().filter_map(|r| r["name"].as_str()).collect();
     assert_eq!(names, ["Sample", "Acl", "Mark", "Out"]);
+    let acl = &value["regions"][1];
+    assert_eq!(acl["tables"][0]["name"], "RouterIngress.acl");
+    let keys = acl["tables"][0]["keys"].as_array().expect("keys");
+    let bits: u64 = keys.iter().filter_map(|k| k["bits"].as_u64()).sum();
+    assert_eq!(acl["tables"][0]["key_bits"], bits);
+    assert!(acl["tables"][0]["entry_bits"].as_u64() > Some(bits));
+    assert_eq!(acl["state"][0]["kind"], "register");
+}
+
+#[test]
+fn analyze_chooses_regions() {
+    let regions = |cut: &str| {
+        let output = p4rack(&["analyze", "examples/slice/slice.p4", "--cut", cut, "--format", "json"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON value");
+        value["regions"].as_array().cloned().unwrap_or_default()
+    };
+    let tables = regions("tables");
+    let acl = tables.iter().find(|r| r["name"] == "acl").expect("a region for the access list");
+    assert_eq!(acl["tables"].as_array().map(Vec::len), Some(1));
+    assert!(regions("auto").len() > 3 * tables.len());
+    let chain: Vec<_> = regions("chain").iter().map(|r| r["tables"].as_array().map(Vec::len)).collect();
+    assert_eq!(chain, [Some(4), Some(1)]);
+}
+
+#[test]
+fn analyze_draws() {
+    let output = p4rack(&["analyze", "examples/slice/slice.p4", "--format", "svg"]);
+    let text = stdout(&output);
+    assert!(text.starts_with("<svg") && text.ends_with("</svg>\n"), "{text}");
+    for word in ["Acl", "Out", "RouterIngress.acl", "bits to ingress"] {
+        assert!(text.contains(word), "no `{word}` in\n{text}");
+    }
+}
+
+#[test]
+fn prove_split_chooses_regions() {
+    let output = p4rack(&["prove-split", "examples/slice", "--cut", "tables", "--packets", "100"]);
+    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+    assert!(stdout(&output).contains("equal      acl on nic"), "{}", stdout(&output));
 }
 
 /// A mistake gives exit status 1 and text that names it.

@@ -1,23 +1,27 @@
-//! What `p4rack analyze` shows: each marked region and what a cut around it would carry.
+//! What `p4rack analyze` shows: each region, what it needs, and what a cut around it would carry.
 
-use base_diag::Diagnostic;
+use crate::footprint::{self, Object, TableFootprint};
+use base_diag::{Diagnostic, SourceMap};
 use ir::{Name, Program};
-use ir_split::{Half, Placement, SectionInfo, marks, split};
+use ir_split::auto::{self, Policy};
+use ir_split::{Half, Mark, Placement, SectionInfo, Split, marks, split};
 use serde::Serialize;
 
-/// A marked region.
+/// A region.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Region {
     /// Its name.
     pub name: String,
     /// `ingress` or `egress`.
     pub half: &'static str,
+    /// Where it begins: `slice.p4:41`.
+    pub place: String,
     /// The marked region around it.
     pub inside: Option<String>,
-    /// Control-plane names of the tables it applies.
-    pub tables: Vec<String>,
-    /// Control-plane names of the state objects it uses.
-    pub state: Vec<String>,
+    /// The tables it applies.
+    pub tables: Vec<TableFootprint>,
+    /// The state objects it uses.
+    pub state: Vec<Object>,
     /// The hand-overs if it alone runs on another device, or why it cannot.
     pub cut: Result<Cut, Vec<String>>,
 }
@@ -25,6 +29,8 @@ pub struct Region {
 /// What travels around a region.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Cut {
+    /// Bits of every hand-over: position, epoch, validity of headers and what else all of them have.
+    pub common_bits: u32,
     /// To it.
     pub enter: Vec<Live>,
     /// Back from it: the section that goes on, and the values.
@@ -40,35 +46,86 @@ pub struct Live {
     pub bits: u32,
 }
 
-/// Analyses every marked region of a program, in source order.
-pub fn regions(program: &Program) -> Result<Vec<Region>, Vec<Diagnostic>> {
-    let all = marks(program)?;
-    let analyze = |mark: &ir_split::Mark| {
-        let result = split(program, &Placement::alone(&mark.name));
-        let sections = result.as_ref().map(|s| s.sections.as_slice()).unwrap_or_default();
-        let names = |list: &[Name]| list.iter().map(ToString::to_string).collect();
-        Region {
-            name: mark.name.to_string(),
-            half: if mark.half == Half::Ingress { "ingress" } else { "egress" },
-            inside: mark.inside.as_ref().map(ToString::to_string),
-            tables: names(&mark.tables),
-            state: names(&mark.state),
-            cut: match &result {
-                Ok(_) => Ok(cut(sections, &mark.name)),
-                Err(found) => Err(found.iter().map(reason).collect()),
-            },
-        }
+/// Analyses the regions of a program, in source order: those it marks or, with a policy, those that the policy chooses,
+/// each as if it alone were marked.
+pub fn regions(
+    program: &Program,
+    policy: Option<Policy>,
+    map: &SourceMap,
+) -> Result<Vec<Region>, Vec<Diagnostic>> {
+    let Some(policy) = policy else {
+        return Ok(marks(program)?.iter().map(|mark| analyze(program, mark, map)).collect());
     };
-    Ok(all.iter().map(analyze).collect())
+    // Also says what cannot be split at all.
+    marks(program)?;
+    let base = base(program, policy)?;
+    let mut found = vec![];
+    for cut in auto::cuts(&base, policy) {
+        let marked = marked(&base, &cut);
+        match marks(&marked) {
+            Ok(all) => found.extend(all.iter().map(|mark| analyze(&marked, mark, map))),
+            Err(refused) => found.push(Region {
+                name: cut.name.to_string(),
+                half: half(cut.from.half),
+                place: place(cut.from.span, map),
+                inside: None,
+                tables: vec![],
+                state: vec![],
+                cut: Err(refused.iter().map(reason).collect()),
+            }),
+        }
+    }
+    Ok(found)
 }
 
-fn cut(sections: &[SectionInfo], region: &Name) -> Cut {
+/// The program in which a policy looks for regions: applied controls are blocks of it, or are put into their callers.
+pub fn base(program: &Program, policy: Policy) -> Result<Program, Vec<Diagnostic>> {
+    match policy {
+        Policy::Blocks => Ok(auto::unmarked(program)),
+        Policy::Borders | Policy::Tables | Policy::Chain => auto::open(program),
+    }
+}
+
+/// The program with this region alone.
+pub fn marked(base: &Program, cut: &auto::Cut) -> Program {
+    let mut marked = base.clone();
+    auto::mark(&mut marked, std::slice::from_ref(cut));
+    marked
+}
+
+fn analyze(program: &Program, mark: &Mark, map: &SourceMap) -> Region {
+    let result = split(program, &Placement::alone(&mark.name));
+    Region {
+        name: mark.name.to_string(),
+        half: half(mark.half),
+        place: place(mark.span, map),
+        inside: mark.inside.as_ref().map(ToString::to_string),
+        tables: mark.tables.iter().filter_map(|t| footprint::table(program, t)).collect(),
+        state: mark.state.iter().filter_map(|s| footprint::object(program, s)).collect(),
+        cut: match &result {
+            Ok(split) => Ok(cut(split, &mark.name)),
+            Err(found) => Err(found.iter().map(reason).collect()),
+        },
+    }
+}
+
+fn half(half: Half) -> &'static str {
+    if half == Half::Ingress { "ingress" } else { "egress" }
+}
+
+fn place(span: base_diag::Span, map: &SourceMap) -> String {
+    map.position(span.lo).map_or_else(String::new, |p| format!("{}:{}", p.file, p.line))
+}
+
+fn cut(split: &Split, region: &Name) -> Cut {
+    let sections = &split.sections;
     let live = |s: &SectionInfo| -> Vec<Live> {
         let values = s.live.iter().flatten();
         values.map(|(value, bits)| Live { value: value.clone(), bits: *bits }).collect()
     };
     let entered = |s: &&SectionInfo| s.live.is_some();
     Cut {
+        common_bits: split.common_bits,
         enter: sections.iter().filter(entered).find(|s| s.region == *region).map(live).unwrap_or_default(),
         leave: sections
             .iter()

@@ -1,10 +1,12 @@
-//! Prove a rack's split, and every other split of its program over the same two devices.
+//! Prove a rack's split, every other split of its program over the same two devices, and cuts that nobody marked.
 
+use crate::analysis;
 use crate::functions;
 use crate::rack::{Racked, make_parts};
 use base_diag::{Diagnostic, SourceMap};
 use ir::Name;
 use ir_prove::{Case, Effort, Failure, Tried, prove};
+use ir_split::auto::{self, Policy};
 use ir_split::{DeviceIndex, Placement, marks};
 use std::sync::Arc;
 
@@ -36,9 +38,8 @@ pub fn prove_rack(racked: &Racked, effort: &Effort) -> Proved {
 pub fn combinations(racked: &Racked) -> Result<Vec<Placement>, Vec<Diagnostic>> {
     let marks = marks(&racked.whole)?;
     let origin = racked.placement.origin;
-    let other = (0..racked.placement.devices.len() as u32).map(DeviceIndex).find(|d| *d != origin);
     let away = |region: &Name| match racked.placement.device_of(region) {
-        device if device == origin => other.unwrap_or(origin),
+        device if device == origin => other(racked),
         device => device,
     };
     let mut all = vec![];
@@ -66,6 +67,40 @@ pub fn prove_placement(
     let regions = placed(&placement);
     let case = Case { whole: Arc::clone(&racked.whole), parts, placement, registry: functions::all() };
     Ok(Proved { regions, outcome: prove(&case, effort) })
+}
+
+/// How a region that a policy chose went: its proof, or why it is no cut.
+pub type CutProof = (Name, Result<Proved, Vec<Diagnostic>>);
+
+/// Proves each region that a policy chooses, alone on the first device that is not the origin; each result is given to
+/// `show` as it is there.
+pub fn prove_cuts(
+    racked: &Racked,
+    policy: Policy,
+    effort: &Effort,
+    show: &mut dyn FnMut(CutProof),
+) -> Result<(), Vec<Diagnostic>> {
+    let base = analysis::base(&racked.whole, policy)?;
+    for cut in auto::cuts(&base, policy) {
+        let mut placement = racked.placement.clone();
+        placement.regions = [(cut.name.clone(), other(racked))].into();
+        let marked = analysis::marked(&base, &cut);
+        // Each part is compiled from sources of its own.
+        let proved = make_parts(&marked, &placement, &mut SourceMap::new()).map(|(_, parts, _)| {
+            let regions = placed(&placement);
+            let case =
+                Case { whole: Arc::clone(&racked.whole), parts, placement, registry: functions::all() };
+            Proved { regions, outcome: prove(&case, effort) }
+        });
+        show((cut.name, proved));
+    }
+    Ok(())
+}
+
+/// The first device that is not the origin.
+fn other(racked: &Racked) -> DeviceIndex {
+    let origin = racked.placement.origin;
+    (0..racked.placement.devices.len() as u32).map(DeviceIndex).find(|d| *d != origin).unwrap_or(origin)
 }
 
 fn placed(placement: &Placement) -> Vec<(Name, Name)> {

@@ -1,22 +1,38 @@
 //! `p4rack analyze`
 
-use super::Preprocessor;
-use crate::output::{self, Format};
+use super::{Cut, Preprocessor};
+use crate::output;
 use base_diag::SourceMap;
+use p4rack::analysis::{Live, Region};
+use p4rack::region_graph;
 use serde_json::json;
 use std::fmt::Write;
 use std::process::ExitCode;
 
-/// Show a program's regions: tables, state, and what a cut before each would carry
+/// Show a program's regions: tables, state, and what a cut around each would carry
 #[derive(clap::Args)]
 pub struct Args {
     /// A P4-16 program with `main`
     program: String,
     #[command(flatten)]
     preprocessor: Preprocessor,
+    /// Which regions to show
+    #[arg(long, value_enum, default_value = "marks")]
+    cut: Cut,
     /// How to print the result
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
+}
+
+/// How to print the result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// One value
+    Json,
+    /// A picture
+    Svg,
 }
 
 /// Exit status 1 if the program is wrong.
@@ -25,43 +41,59 @@ pub fn run(args: &Args) -> ExitCode {
     let mut warnings = vec![];
     let program =
         p4rack::rack::compile_program(&args.program, &args.preprocessor.options(), &mut map, &mut warnings);
-    let regions = program.and_then(|program| p4rack::analysis::regions(&program));
+    let regions = program.and_then(|program| p4rack::analysis::regions(&program, args.cut.policy(), &map));
     let regions = match regions {
         Ok(regions) => regions,
-        Err(found) => return output::failed(&found, &map, args.format),
+        Err(found) => {
+            let json = args.format == Format::Json;
+            let format = if json { output::Format::Json } else { output::Format::Text };
+            return output::failed(&found, &map, format);
+        }
     };
     match args.format {
         Format::Json => output::json(&json!({ "ok": true, "regions": regions })),
+        Format::Svg => output::print(&region_graph::svg(&regions)),
         Format::Text => {
             output::diagnostics_text(&warnings, &map);
             let mut out = String::new();
-            for region in &regions {
-                let _ = writeln!(out, "{} ({})", region.name, region.half);
-                let _ = writeln!(out, "  tables  {}", list(&region.tables));
-                let _ = writeln!(out, "  state   {}", list(&region.state));
-                match &region.cut {
-                    Ok(cut) => {
-                        let _ = writeln!(out, "  enter   {}", carried(&cut.enter));
-                        for (section, live) in &cut.leave {
-                            let _ = writeln!(out, "  to {section:<12} {}", carried(live));
-                        }
-                    }
-                    Err(why) => {
-                        let _ = writeln!(out, "  cut     refused: {}", why.join("; "));
-                    }
-                }
-            }
+            regions.iter().for_each(|region| write_region(&mut out, region));
             output::print(&out);
         }
     }
     ExitCode::SUCCESS
 }
 
-fn list(names: &[String]) -> String {
-    if names.is_empty() { "-".to_string() } else { names.join(", ") }
+fn write_region(out: &mut String, region: &Region) {
+    let _ = writeln!(out, "{} ({}, {})", region.name, region.half, region.place);
+    for table in &region.tables {
+        let keys: Vec<_> =
+            table.keys.iter().map(|k| format!("{}:{} {}", k.name, k.bits, k.match_kind)).collect();
+        let size = table.size.map_or_else(String::new, |size| format!(", size {size}"));
+        let keys = if keys.is_empty() { "no key".to_string() } else { keys.join(", ") };
+        let _ = writeln!(out, "  table   {} ({keys}; {} bits an entry{size})", table.name, table.entry_bits);
+    }
+    for object in &region.state {
+        let called = if object.methods.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", object.methods.join(", "))
+        };
+        let _ = writeln!(out, "  state   {} ({}{called})", object.name, object.kind);
+    }
+    match &region.cut {
+        Ok(cut) => {
+            let _ = writeln!(out, "  enter   {} + {}", cut.common_bits, carried(&cut.enter));
+            for (section, live) in &cut.leave {
+                let _ = writeln!(out, "  to {section:<12} {} + {}", cut.common_bits, carried(live));
+            }
+        }
+        Err(why) => {
+            let _ = writeln!(out, "  cut     refused: {}", why.join("; "));
+        }
+    }
 }
 
-fn carried(live: &[p4rack::analysis::Live]) -> String {
+fn carried(live: &[Live]) -> String {
     let bits: u32 = live.iter().map(|l| l.bits).sum();
     let names: Vec<String> = live.iter().map(|l| format!("{}:{}", l.value, l.bits)).collect();
     format!("{bits} bits ({})", names.join(", "))

@@ -34,3 +34,32 @@ impl Preprocessor {
         }
     }
 }
+
+/// Which regions a command looks at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum Cut {
+    /// Those that the program marks
+    Marks,
+    /// From every border between two statements to the end of its block
+    Auto,
+    /// Each statement that applies a table or calls a method of an extern
+    Tables,
+    /// Each block with a `@name`, and each control that is applied
+    Blocks,
+    /// Ingress and egress as chains with a link for each use of a table or an extern
+    Chain,
+}
+
+impl Cut {
+    /// How regions are chosen; `None` if they are marked.
+    pub fn policy(self) -> Option<ir_split::auto::Policy> {
+        use ir_split::auto::Policy;
+        match self {
+            Cut::Marks => None,
+            Cut::Auto => Some(Policy::Borders),
+            Cut::Tables => Some(Policy::Tables),
+            Cut::Blocks => Some(Policy::Blocks),
+            Cut::Chain => Some(Policy::Chain),
+        }
+    }
+}

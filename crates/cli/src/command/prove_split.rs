@@ -1,7 +1,8 @@
 //! `p4rack prove-split`
 
+use super::Cut;
 use crate::output::{self, Format};
-use base_diag::SourceMap;
+use base_diag::{Diagnostic, SourceMap};
 use ir_prove::Effort;
 use p4rack::proof::{self, Proved};
 use p4rack::rack;
@@ -26,6 +27,9 @@ pub struct Args {
     /// Prove every combination of the program's regions at the origin or away from it
     #[arg(long)]
     all_cuts: bool,
+    /// Prove regions that are not marked, each alone at the first device that is not the origin
+    #[arg(long, value_enum, default_value = "marks", conflicts_with = "all_cuts")]
+    cut: Cut,
     /// How to print the result
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -40,7 +44,15 @@ pub fn run(args: &Args) -> ExitCode {
     };
     let effort = Effort { packets: args.packets, seed: args.seed, ..Effort::default() };
     let mut results = vec![];
-    if args.all_cuts {
+    if let Some(policy) = args.cut.policy() {
+        let proved = proof::prove_cuts(&racked, policy, &effort, &mut |(name, result)| match result {
+            Ok(proved) => show(args, proved, &mut results),
+            Err(found) => show_refused(args, &name, &found, &mut results),
+        });
+        if let Err(found) = proved {
+            return output::failed(&found, &map, args.format);
+        }
+    } else if args.all_cuts {
         let placements = match proof::combinations(&racked) {
             Ok(placements) => placements,
             Err(found) => return output::failed(&found, &map, args.format),
@@ -54,7 +66,7 @@ pub fn run(args: &Args) -> ExitCode {
     } else {
         show(args, proof::prove_rack(&racked, &effort), &mut results);
     }
-    let ok = results.iter().all(|r| r["equal"] == Value::Bool(true));
+    let ok = results.iter().all(|r| r["equal"] != Value::Bool(false));
     if args.format == Format::Json {
         output::json(&json!({ "ok": ok, "proofs": results }));
     }
@@ -82,4 +94,13 @@ fn show(args: &Args, proved: Proved, results: &mut Vec<Value>) {
         }),
         Err(failure) => json!({ "placement": regions, "equal": false, "difference": failure.describe() }),
     });
+}
+
+/// A region that a policy chose may be no cut: that is no difference.
+fn show_refused(args: &Args, region: &str, found: &[Diagnostic], results: &mut Vec<Value>) {
+    let why = found.first().map_or_else(String::new, |d| format!("{} {}", d.code, d.title));
+    if args.format == Format::Text {
+        output::print(&format!("refused    {region}: {why}\n"));
+    }
+    results.push(json!({ "placement": region, "equal": null, "refused": why }));
 }
