@@ -9,11 +9,12 @@ use crate::objects::profile::Member;
 use crate::replication::{Group, Session};
 use crate::state::{Digest, State};
 use crate::switch::Switch;
-use crate::table::{KeyMatch, KeySpec, Run, action_data, fit};
+use crate::table::{IdleEntry, KeyMatch, KeySpec, Run, action_data, fit};
 use crate::trace::Event;
 use crate::value::Value;
 use crate::{Access, table};
 use base_bits::Bits;
+use base_time::{Duration, Time};
 use dataplane_api::{EntryError, Port};
 use ir::{Name, Program};
 
@@ -210,16 +211,16 @@ impl Switch {
         self.core.replication.sessions.get(&session).copied()
     }
 
-    /// Makes a multicast node and gives its handle: they count up from 0.
+    /// Makes a multicast node and gives its handle: they count up from 0. Its ports are a set, in their order.
     pub fn multicast_node_create(&mut self, rid: u16, ports: Vec<Port>) -> usize {
-        self.core.replication.nodes.push((rid, ports));
+        self.core.replication.nodes.push((rid, port_set(ports)));
         self.core.replication.nodes.len() - 1
     }
 
     /// Sets the ports of a node, in every group that has it.
     pub fn multicast_node_update(&mut self, node: usize, ports: Vec<Port>) -> Result<(), EntryError> {
         match self.core.replication.nodes.get_mut(node) {
-            Some((_, old)) => *old = ports,
+            Some((_, old)) => *old = port_set(ports),
             None => return Err(refused(format!("there is no multicast node {node}"))),
         }
         Ok(())
@@ -338,6 +339,24 @@ impl Switch {
         Ok(())
     }
 
+    /// Sets how long an entry may stay without a hit before [`take_idle`](Switch::take_idle) gives it, counted from
+    /// `now`; none, or no time at all, takes that away. `handle` is the entry's; the table has `support_timeout`.
+    pub fn table_set_idle_timeout(
+        &mut self,
+        table: &str,
+        handle: u64,
+        timeout: Option<Duration>,
+        now: Time,
+    ) -> Result<(), EntryError> {
+        self.core.state.tables.by_name_mut(table)?.set_idle_timeout(handle, timeout, now)
+    }
+
+    /// Takes the entries that have been idle for their time by `now`, by tables and the earliest first. Each is
+    /// given once, and again after another hit; it stays in its table. Of a table the oldest 4096 are kept.
+    pub fn take_idle(&mut self, now: Time) -> Vec<IdleEntry> {
+        self.core.state.tables.iter_mut().flat_map(|table| table.take_idle(now)).collect()
+    }
+
     /// Committed and peak rate of a meter, if they are set.
     pub fn meter_rates(&self, name: &str, index: u64) -> Result<Option<(MeterRate, MeterRate)>, EntryError> {
         let pick = meters_of;
@@ -447,6 +466,12 @@ impl TableEntry {
 fn action_view(table: &table::Table, action: u32, data: &[Value]) -> (Name, Vec<Bits>) {
     let name = table.actions.get(action as usize).map(|a| a.control_plane_name.clone());
     (name.unwrap_or_default(), data.iter().filter_map(Value::to_key).collect())
+}
+
+fn port_set(mut ports: Vec<Port>) -> Vec<Port> {
+    ports.sort_unstable();
+    ports.dedup();
+    ports
 }
 
 fn meters_of(object: &Object) -> Option<&MeterArray> {

@@ -59,6 +59,6 @@ pub use replication::Session;
 pub use state::Digest;
 pub use stf::{ResolvedEntry, StfReport, StfRun, resolve_entry, run_stf};
 pub use switch::{Options, Switch};
-pub use table::{KeyMatch, KeySpec};
+pub use table::{IdleEntry, KeyMatch, KeySpec};
 pub use trace::{Cause, Event, EventKind, Hit, KeyRead, PacketId, Shown, hex_text, shown as show};
 pub use value::{Header, Stack, Value};

@@ -191,6 +191,46 @@ fn a_direct_meter_belongs_to_the_entry() {
 }
 
 #[test]
+fn entries_that_are_not_hit_become_idle() {
+    let table = |timeout: &str| {
+        format!(
+            "table t {{ key = {{ hdr.data.op: exact; }} actions = {{ NoAction; }} {timeout} }} apply {{ t.apply(); }}"
+        )
+    };
+    let mut switch = ingress(&table("support_timeout = true;"));
+    let ms = |n| Time::ZERO + Duration::from_ms(n);
+    let five = Some(Duration::from_ms(5));
+    let [one, two] = [1, 2].map(|op| {
+        switch.table_add("t", &[KeyMatch::Exact(bits(8, op))], "NoAction", &[], None).expect("an entry")
+    });
+    assert!(switch.take_idle(ms(100)).is_empty(), "no timeout, never idle");
+    switch.table_set_idle_timeout("t", one, five, ms(100)).expect("an entry");
+    switch.table_set_idle_timeout("I.t", two, Some(Duration::from_ms(3)), ms(100)).expect("an entry");
+    let idle = |switch: &mut Switch, at| -> Vec<(u64, u64)> {
+        let ms_of = |t: Time| t.as_us() / 1000;
+        switch.take_idle(ms(at)).into_iter().map(|idle| (idle.handle, ms_of(idle.at))).collect()
+    };
+    assert_eq!(idle(&mut switch, 102), []);
+    let hit = |switch: &mut Switch, op, at| {
+        assert_eq!(switch.process(1, &[op, 0, 0, 0, 0, 0, 0, 0], ms(at)).len(), 1)
+    };
+    hit(&mut switch, 1, 104);
+    assert_eq!(idle(&mut switch, 108), [(two, 103)]);
+    assert_eq!(idle(&mut switch, 109), [(one, 109)]);
+    assert_eq!(idle(&mut switch, 900), [], "each is told once");
+    // The entries are still there. A hit that comes too late does not hide that the entry was idle.
+    hit(&mut switch, 2, 1000);
+    hit(&mut switch, 2, 1050);
+    assert_eq!(idle(&mut switch, 1060), [(two, 1003), (two, 1053)]);
+    switch.table_set_idle_timeout("t", one, None, ms(1060)).expect("an entry");
+    assert_eq!(idle(&mut switch, 5000), []);
+    let refusal = |e: Result<(), dataplane_api::EntryError>| e.err().and_then(|e| e.help).unwrap_or_default();
+    assert!(switch.table_set_idle_timeout("t", 77, five, ms(0)).is_err());
+    let mut switch = ingress(&table(""));
+    assert!(refusal(switch.table_set_idle_timeout("t", 0, five, ms(0))).contains("support_timeout"));
+}
+
+#[test]
 fn value_sets_are_empty_until_they_are_filled() {
     let text = "#include <core.p4>\n#include <v1model.p4>
         header h_t { bit<8> a; bit<16> b; bit<8> seen; }
@@ -361,6 +401,8 @@ fn what_cannot_be_run_is_refused_with_advice() {
     for (body, advice) in [
         ("apply { clone3(CloneType.I2E, 1, { hdr.data.a }); }", "clone_preserving_field_list"),
         ("apply { resubmit({ hdr.data.a }); }", "resubmit_preserving_field_list"),
+        ("apply { recirculate(meta); }", "recirculate_preserving_field_list"),
+        ("apply { mark_to_drop(); }", "mark_to_drop(standard_metadata)"),
         (
             "apply { hash(hdr.data.b, HashAlgorithm.random, 32w0, { hdr.data.a }, 32w9); }",
             "HashAlgorithm.random",

@@ -16,17 +16,21 @@ macro_rules! tests {
 tests! {
     checksums
     clones
+    drops
     hash
     headers
     language
     multicast
     objects
     parser
+    passes
     psa_externs
     psa_paths
     recirculate
     resubmit
+    sessions
     tables
+    truncate
 }
 
 /// No test file is forgotten above.

@@ -7,7 +7,9 @@ use crate::value::Value;
 use base_bits::Bits;
 use base_diag::{Diagnostic, Span};
 use indexmap::IndexMap;
-use ir::{AnnotationBody, AnnotationValue, Control, Expr, ExprKind, Keyset, MatchKind, Name, Program, Type};
+use ir::{
+    AnnotationBody, AnnotationValue, Const, Control, Expr, ExprKind, Keyset, MatchKind, Name, Program, Type,
+};
 
 /// The table `table` of `control`.
 pub(super) fn build(program: &Program, control: &Control, table: &ir::Table) -> Result<Table, Diagnostic> {
@@ -41,11 +43,18 @@ pub(super) fn build(program: &Program, control: &Control, table: &ir::Table) -> 
         counters: table.counters,
         meters: table.meters,
         next_handle: 0,
+        idle_timeouts: supports_timeout(table),
+        idle: vec![],
     };
     for (position, entry) in table.entries.iter().enumerate() {
         add_entry(program, table, &mut built, position, entry)?;
     }
     Ok(built)
+}
+
+fn supports_timeout(table: &ir::Table) -> bool {
+    let on = |value: &Expr| matches!(value.kind, ExprKind::Const(Const::Bool(true)));
+    table.properties.iter().any(|(name, value)| name == "support_timeout" && on(value))
 }
 
 fn broken(table: &ir::Table) -> Diagnostic {
@@ -119,6 +128,7 @@ fn add_entry(
         is_const: entry.is_const || table.const_entries,
         count: Default::default(),
         meter: Default::default(),
+        idle: None,
     };
     built.next_handle += 1;
     built.entries.entry(EntryKey { keys, priority }).or_insert(added);

@@ -3,6 +3,7 @@
 use crate::objects::counter::Count;
 use crate::objects::meter::Meter;
 use crate::table::KeyMatch;
+use crate::table::idle::IdleTimer;
 use crate::value::Value;
 use ir::{Name, Type};
 
@@ -27,6 +28,8 @@ pub(crate) struct Entry {
     pub(crate) count: Count,
     /// Of the table's direct meter.
     pub(crate) meter: Meter,
+    /// Where the control plane wants to know when it is idle.
+    pub(crate) idle: Option<IdleTimer>,
 }
 
 /// What an entry runs.

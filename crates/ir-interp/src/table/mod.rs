@@ -6,11 +6,13 @@
 
 mod build;
 mod entry;
+mod idle;
 mod key;
 mod write;
 
 pub(crate) use build::key_spec;
 pub(crate) use entry::{ActionSpec, Entry, EntryKey, Run};
+pub use idle::IdleEntry;
 pub(crate) use key::fit;
 pub use key::{KeyMatch, KeySpec};
 pub(crate) use write::action_data;
@@ -41,6 +43,10 @@ pub(crate) struct Table {
     pub(crate) counters: Option<InstanceId>,
     pub(crate) meters: Option<InstanceId>,
     next_handle: u64,
+    /// `support_timeout`.
+    idle_timeouts: bool,
+    /// To be told to the control plane.
+    idle: Vec<IdleEntry>,
 }
 
 /// How the best entry is found.

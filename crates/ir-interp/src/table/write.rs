@@ -31,8 +31,14 @@ impl Table {
         }
         let handle = self.next_handle;
         self.next_handle += 1;
-        let entry =
-            Entry { handle, run, is_const: false, count: Default::default(), meter: Default::default() };
+        let entry = Entry {
+            handle,
+            run,
+            is_const: false,
+            count: Default::default(),
+            meter: Default::default(),
+            idle: None,
+        };
         self.entries.insert(key, entry);
         Ok(handle)
     }

@@ -35,19 +35,18 @@ impl V1Switch<'_> {
             stages.control(StageName::Compute, &mut packet, Start::Begin)?;
             stages.deparse(&mut packet)
         });
-        let mut frame = match frame {
+        let frame = match frame {
             Ok(frame) => frame,
             Err(stop) => {
                 self.core.stopped(&stop);
                 return result;
             }
         };
-        if let Some(length) = packet.truncate {
-            frame.truncate(length as usize);
-        }
         match packet.orders.recirculate.take() {
             Some(list) => self.recirculate(packet, frame, list, &mut result),
             None => {
+                let mut frame = frame;
+                frame.truncate(packet.truncate.map_or(usize::MAX, |length| length as usize));
                 self.core
                     .state
                     .trace
@@ -90,6 +89,7 @@ impl V1Switch<'_> {
         copy.standard = Value::zero(&self.core.program, &self.layout.standard);
         self.layout.set(&mut copy.standard, "instance_type", u128::from(instance_type::EGRESS_CLONE));
         copy.orders = Orders::default();
+        copy.truncate = None;
         let cause = Cause::EgressClone { session: order.session };
         self.begin(&mut copy, packet.trace, cause, session.port);
         self.send_clone(copy, session)

@@ -80,7 +80,8 @@ impl Arch for V1<'_> {
                 Ok(())
             }
             "truncate" => {
-                m.arch.truncate = Some(m.eval_number(arg(args, 0)?)? as u32);
+                let length = m.eval_number(arg(args, 0)?)? as u32;
+                m.arch.truncate = Some(m.arch.truncate.map_or(length, |before| before.min(length)));
                 Ok(())
             }
             "digest" => m.digest(arg(args, 0)?, arg(args, 1)?),
@@ -125,10 +126,12 @@ impl Arch for V1<'_> {
 
     /// Direct counters count and direct meters answer on every hit, called or not.
     fn looked_up(m: &mut Machine<'_, Self>, control: ControlId, id: TableId, entry: Option<usize>) {
-        let (Some(entry), Some(table)) = (entry, m.state.tables.get(control, id)) else { return };
+        let now = m.arch.now;
+        let (Some(entry), Some(table)) = (entry, m.state.tables.get_mut(control, id)) else { return };
+        table.hit(entry, now);
         let entry = (control, id, entry);
         let (counters, meters) = (table.counters, table.meters);
-        let (bytes, now) = (m.arch.ingress_length, m.arch.now);
+        let bytes = m.arch.ingress_length;
         if let Some(counter) = counters {
             m.accessed(counter, AccessKind::Update);
             if let Some(entry) = m.entry_mut(entry) {

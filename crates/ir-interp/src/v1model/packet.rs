@@ -21,7 +21,7 @@ pub(super) struct Packet {
     /// What `packet_length` will be in egress: follows `setValid` and `setInvalid`.
     pub(super) length: i64,
     pub(super) egress_port: Port,
-    /// Cut the output to this many bytes.
+    /// Cut what is sent to this many bytes: the least of all calls. Copies and what starts again forget it.
     pub(super) truncate: Option<u32>,
     pub(super) orders: Orders,
     pub(super) life: Life,

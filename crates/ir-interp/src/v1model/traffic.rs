@@ -63,10 +63,13 @@ impl V1Switch<'_> {
         self.send_clone(copy, session)
     }
 
-    /// To the group and to the port of a session.
-    pub(super) fn send_clone(&mut self, copy: Packet, session: Session) -> Vec<Queued> {
+    /// To the group and to the port of a session. The copy for the port has the last replica id of the group.
+    pub(super) fn send_clone(&mut self, mut copy: Packet, session: Session) -> Vec<Queued> {
         let mut queued = vec![];
         if let Some(group) = session.group {
+            if let Some((_, rid)) = self.core.replication.members(group).last() {
+                self.layout.set(&mut copy.standard, "egress_rid", u128::from(*rid));
+            }
             queued.extend(self.replicate(copy.clone(), group, false));
         }
         if let Some(port) = session.port
@@ -103,6 +106,7 @@ impl V1Switch<'_> {
                 continue;
             }
             let mut copy = packet.clone();
+            copy.truncate = None;
             self.begin(&mut copy, packet.trace, Cause::Replica { rid }, Some(port));
             self.layout.set(&mut copy.standard, "egress_rid", u128::from(rid));
             queued.push(self.enqueue(copy, port));

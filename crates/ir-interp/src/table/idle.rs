@@ -1,0 +1,89 @@
+//! Entries that no packet hits: `support_timeout` of v1model.
+//!
+//! As in BMv2 an entry stays when its time has run out; the control plane is told and decides. It is told once,
+//! and again only after another hit.
+
+use super::Table;
+use crate::names::refused;
+use base_time::{Duration, Time};
+use dataplane_api::EntryError;
+
+/// When an entry has been idle for too long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct IdleTimer {
+    timeout: Duration,
+    /// The last hit, or when the timeout was set.
+    since: Time,
+    told: bool,
+}
+
+/// An entry was not hit for as long as its timeout says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IdleEntry {
+    /// The control-plane name of the table.
+    pub table: ir::Name,
+    /// The entry's handle.
+    pub handle: u64,
+    /// When its time had run out.
+    pub at: Time,
+}
+
+/// Of a table, those that are kept until they are taken; then the newest are lost.
+const KEPT: usize = 4096;
+
+impl Table {
+    /// Sets the timeout of an entry, which runs from `now` on; none takes it away.
+    pub(crate) fn set_idle_timeout(
+        &mut self,
+        handle: u64,
+        timeout: Option<Duration>,
+        now: Time,
+    ) -> Result<(), EntryError> {
+        let name = &self.control_plane_name;
+        if !self.idle_timeouts {
+            return Err(EntryError {
+                message: format!("the entries of `{name}` have no timeouts"),
+                help: Some("write `support_timeout = true;` in the table".to_string()),
+            });
+        }
+        match self.entries.values_mut().find(|e| e.handle == handle) {
+            Some(entry) => {
+                let timeout = timeout.filter(|t| !t.is_zero());
+                entry.idle = timeout.map(|timeout| IdleTimer { timeout, since: now, told: false });
+                Ok(())
+            }
+            None => Err(refused(format!("`{name}` has no entry with the handle {handle}"))),
+        }
+    }
+
+    /// The entry in that position was hit at `now`.
+    pub(crate) fn hit(&mut self, position: usize, now: Time) {
+        self.note_idle(position, now);
+        if let Some((_, entry)) = self.entries.get_index_mut(position)
+            && let Some(timer) = &mut entry.idle
+        {
+            timer.since = now.max(timer.since);
+            timer.told = false;
+        }
+    }
+
+    /// Takes the entries whose time had run out by `now`, the earliest first.
+    pub(crate) fn take_idle(&mut self, now: Time) -> Vec<IdleEntry> {
+        (0..self.entries.len()).for_each(|position| self.note_idle(position, now));
+        let mut taken = std::mem::take(&mut self.idle);
+        taken.sort_by_key(|idle| (idle.at, idle.handle));
+        taken
+    }
+
+    fn note_idle(&mut self, position: usize, now: Time) {
+        let Some((_, entry)) = self.entries.get_index_mut(position) else { return };
+        let Some(timer) = &mut entry.idle else { return };
+        if !timer.told && now.since(timer.since) >= timer.timeout {
+            timer.told = true;
+            if self.idle.len() < KEPT {
+                let table = self.control_plane_name.clone();
+                self.idle.push(IdleEntry { table, handle: entry.handle, at: timer.since + timer.timeout });
+            }
+        }
+    }
+}
