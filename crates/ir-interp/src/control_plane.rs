@@ -352,7 +352,7 @@ impl Switch {
     }
 
     /// Takes the entries that have been idle for their time by `now`, by tables and the earliest first. Each is
-    /// given once, and again after another hit; it stays in its table. Of a table the oldest 4096 are kept.
+    /// given once, and again after another hit; it stays in its table. Of a table 4096 are kept.
     pub fn take_idle(&mut self, now: Time) -> Vec<IdleEntry> {
         self.core.state.tables.iter_mut().flat_map(|table| table.take_idle(now)).collect()
     }
