@@ -19,7 +19,7 @@ impl Gen {
         if let Some(place) = place
             && (depth == 0 && !matches!(ty, Ty::Error) || self.chance(45))
         {
-            return self.read_text(&place);
+            return place.text.clone();
         }
         self.made(ty, depth.saturating_sub(1))
     }
@@ -140,11 +140,7 @@ impl Gen {
                 fits && !p.text.ends_with("timestamp")
             });
             match place {
-                Some(Place { text, header: None, .. }) => parts.push(text),
-                Some(place) => {
-                    let text = if bytes { place.text.clone() } else { self.read_text(&place) };
-                    parts.push(text);
-                }
+                Some(place) => parts.push(place.text),
                 None => parts.push(self.literal(16)),
             }
         }

@@ -19,6 +19,9 @@ const PORTS: u64 = 8;
 
 impl Gen {
     pub(super) fn effect(&mut self) -> Option<bool> {
+        if self.config.portable && self.cx.loops > 0 {
+            return None;
+        }
         let line = match self.cx.place {
             Where::Function => self.log(),
             Where::Ingress => match self.below(15) {

@@ -47,11 +47,11 @@ impl Gen {
     fn bit_leaf(&mut self, width: u32) -> String {
         if self.chance(75) {
             if let Some(place) = self.some_place(|_, p| p.ty == Ty::Bit(width)) {
-                return self.read_text(&place);
+                return place.text.clone();
             }
             if let Some(place) = self.some_place(|_, p| matches!(p.ty, Ty::Bit(_))) {
                 self.note(F::Cast);
-                return format!("((bit<{width}>){})", self.read_text(&place));
+                return format!("((bit<{width}>){})", place.text.clone());
             }
         }
         self.literal(width)
@@ -104,7 +104,7 @@ impl Gen {
         let op = if self.chance(50) { "<<" } else { ">>" };
         let amount = if self.chance(60) {
             self.note(F::VariableShift);
-            let amount = if self.chance(50) { 8 } else { self.width() };
+            let amount = if self.config.portable || self.chance(50) { 8 } else { self.width() };
             self.bits(amount, depth.min(1))
         } else {
             self.below(u64::from(width) + 3).to_string()
@@ -120,7 +120,7 @@ impl Gen {
         let (base, from) = match place {
             Some(place) => {
                 let (Ty::Bit(n) | Ty::Int(n)) = place.ty else { return None };
-                (self.read_text(&place), n)
+                (place.text.clone(), n)
             }
             None => (self.bits(width + 5, depth), width + 5),
         };
@@ -136,7 +136,7 @@ impl Gen {
         let place = self.some_place(|_, p| matches!(p.ty, Ty::Bit(n) if n > width))?;
         let Ty::Bit(from) = place.ty else { return None };
         self.note(F::PlusSlice);
-        let base = self.read_text(&place);
+        let base = place.text.clone();
         let start = match self.run_time_number() {
             Some(start) if !self.config.portable && self.chance(50) => start,
             _ => self.between(0, from - width).to_string(),
@@ -224,7 +224,7 @@ impl Gen {
             if let Some(place) = self.some_place(|_, p| p.ty == Ty::Int(width))
                 && self.chance(70)
             {
-                return self.read_text(&place);
+                return place.text.clone();
             }
             return self.int_literal(width);
         }
@@ -303,7 +303,7 @@ impl Gen {
 
     fn bool_leaf(&mut self) -> String {
         match self.some_place(|_, p| p.ty == Ty::Bool) {
-            Some(place) if self.chance(60) => self.read_text(&place),
+            Some(place) if self.chance(60) => place.text.clone(),
             _ => {
                 let width = self.width();
                 format!("({} == {})", self.bit_leaf(width), self.literal(width))

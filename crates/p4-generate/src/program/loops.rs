@@ -6,6 +6,10 @@ use crate::feature::Feature as F;
 
 impl Gen {
     fn may_loop(&self) -> bool {
+        // p4c unrolls loops: it takes long, and not all kinds are supported everywhere.
+        if self.config.portable && (self.cx.loops > 0 || self.cx.action || self.cx.place == Where::Function) {
+            return false;
+        }
         self.cx.depth < 3 && self.cx.loops < 2 && self.cx.place != Where::Parser && self.on(F::For)
     }
 
@@ -46,7 +50,7 @@ impl Gen {
     }
 
     pub(super) fn for_in(&mut self) -> Option<bool> {
-        if !self.may_loop() {
+        if !self.may_loop() || self.config.portable {
             return None;
         }
         let name = self.fresh("each");

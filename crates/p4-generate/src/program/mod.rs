@@ -95,6 +95,8 @@ struct Context {
     objects: Vec<Object>,
     /// Instances of sub-controls: name and position in [`Gen::pieces`].
     instances: Vec<(String, usize)>,
+    /// Headers that are surely valid: portable programs touch fields of no others.
+    valid: Vec<String>,
     /// Statements that may still be made.
     fuel: u32,
     /// No calls: inside of arguments of calls, keys, conditions that are evaluated often.
@@ -207,7 +209,7 @@ impl Gen {
                 self.declare_function();
             }
         }
-        if self.on(Feature::GenericFunction) {
+        if self.on(Feature::GenericFunction) && !self.config.portable {
             self.declare_generic_functions();
         }
         self.parser();

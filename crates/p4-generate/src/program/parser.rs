@@ -200,6 +200,8 @@ impl Gen {
                 Some(subject) => self.looping_select(&subject, &names[at], &later),
                 None => self.transition(&later, sets),
             }
+            // Every way goes through the first state, but not through the others.
+            self.cx.valid.truncate(1);
             self.out.close("}");
         }
     }
@@ -260,6 +262,9 @@ impl Gen {
                 }
                 _ => self.out.line(format!("packet.extract({place});")),
             },
+        }
+        if self.types.is_header(&field.ty) && !self.cx.valid.contains(&place.to_string()) {
+            self.cx.valid.push(place.to_string());
         }
         if self.on(F::Verify) && self.chance(25) {
             self.note(F::Verify);

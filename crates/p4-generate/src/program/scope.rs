@@ -130,10 +130,27 @@ impl Gen {
         }
     }
 
+    /// What fields of an invalid header hold is for each target to say: portable programs stay away.
+    fn defined(&self, place: &Place) -> bool {
+        match &place.header {
+            Some(header) if self.config.portable && self.cx.place != Where::Checksum => {
+                self.cx.valid.contains(header)
+            }
+            _ => true,
+        }
+    }
+
+    /// True if the header, or a part of the stack, has to stay valid here.
+    pub(super) fn must_stay(&self, text: &str) -> bool {
+        self.config.portable
+            && (self.cx.action || self.cx.valid.iter().any(|valid| valid.starts_with(text)))
+    }
+
     /// A place that `want` accepts, rather a young one.
     pub(super) fn some_place(&mut self, want: impl Fn(&Gen, &Place) -> bool) -> Option<Place> {
+        let fits = |place: &Place| self.defined(place) && want(self, place);
         let fit: Vec<usize> =
-            (0..self.scope.places.len()).filter(|at| want(self, &self.scope.places[*at])).collect();
+            (0..self.scope.places.len()).filter(|at| fits(&self.scope.places[*at])).collect();
         if fit.is_empty() {
             return None;
         }
@@ -145,18 +162,5 @@ impl Gen {
             self.note(F::ConstIndex);
         }
         Some(place)
-    }
-
-    /// Its text as a value: in portable programs a field of an invalid header counts as a literal.
-    pub(super) fn read_text(&mut self, place: &Place) -> String {
-        match (&place.header, self.config.portable) {
-            (Some(header), true) => {
-                let other = self.plain_literal(&place.ty);
-                self.note(F::Conditional);
-                self.note(F::IsValid);
-                format!("({header}.isValid() ? {} : {other})", place.text)
-            }
-            _ => place.text.clone(),
-        }
     }
 }

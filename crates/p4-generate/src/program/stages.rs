@@ -26,7 +26,8 @@ impl Gen {
         };
         let ingress = place == Where::Ingress;
         let size = if ingress { self.config.size } else { self.config.size / 2 };
-        let cx = Context { place, fuel: size, ..Context::default() };
+        let valid = vec!["hdr.base".to_string(), "hdr.report".to_string()];
+        let cx = Context { place, fuel: size, valid, ..Context::default() };
         let text = self.within(cx, Scope::default(), |g| {
             g.out.open(format!(
                 "control {name}(inout headers_t hdr, inout metadata_t meta, \
@@ -38,6 +39,9 @@ impl Gen {
             if ingress {
                 let port = g.between(1, 7);
                 g.out.line(format!("standard_metadata.egress_spec = {port};"));
+            }
+            if g.config.portable {
+                g.start_valid(ingress);
             }
             while g.cx.fuel > 4 {
                 g.cx.fuel -= 1;
@@ -51,6 +55,17 @@ impl Gen {
         self.decl(text);
     }
 
+    /// The headers that the code behind takes for valid are so.
+    fn start_valid(&mut self, ingress: bool) {
+        if ingress {
+            self.out.open("if (!hdr.base.isValid()) {");
+            self.out.line("mark_to_drop(standard_metadata);");
+            self.out.line("return;");
+            self.out.close("}");
+        }
+        self.out.line("hdr.report.setValid();");
+    }
+
     /// Copies what was computed to where it can be seen.
     fn report(&mut self, ingress: bool) {
         self.out.line("hdr.report.setValid();");
@@ -60,7 +75,7 @@ impl Gen {
             }
             let sum = self.some_place(|_, p| p.ty == Ty::Bit(width) && !p.text.starts_with("hdr.report"));
             let Some(place) = sum else { continue };
-            let value = self.read_text(&place);
+            let value = place.text.clone();
             self.out.line(format!("hdr.report.out{at} = hdr.report.out{at} ^ {value};"));
         }
     }

@@ -23,6 +23,7 @@ const STATEMENTS: &[(u32, Make)] = &[
     (4, Gen::shift_stack),
     (4, Gen::assign_aggregate),
     (2, Gen::inner_block),
+    (5, Gen::if_valid),
     (4, Gen::leave),
     (14, Gen::effect),
     (9, Gen::use_object),
@@ -49,7 +50,7 @@ impl Gen {
 
     /// How deep expressions may be here.
     fn depth(&mut self) -> u32 {
-        self.between(1, 3)
+        if self.config.portable { self.between(1, 2) } else { self.between(1, 3) }
     }
 
     fn assign(&mut self) -> Option<bool> {
@@ -122,6 +123,19 @@ impl Gen {
         Some(false)
     }
 
+    /// A block in which the fields of a header mean something.
+    fn if_valid(&mut self) -> Option<bool> {
+        if self.cx.depth > 3 || self.cx.place == Where::Parser {
+            return None;
+        }
+        let header = self.some_place(|g, p| g.types.is_header(&p.ty))?;
+        self.note(F::IsValid);
+        self.cx.valid.push(header.text.clone());
+        self.block(&format!("if ({}.isValid())", header.text), 3);
+        self.cx.valid.pop();
+        Some(false)
+    }
+
     fn inner_block(&mut self) -> Option<bool> {
         if self.cx.depth > 3 {
             return None;
@@ -180,7 +194,7 @@ impl Gen {
             return None;
         }
         let header = self.some_place(|g, p| p.write && g.types.is_header(&p.ty))?;
-        let set = self.chance(65);
+        let set = self.must_stay(&header.text) || self.chance(65);
         self.note(if set { F::SetValid } else { F::SetInvalid });
         if [".short", ".long", ".other"].iter().any(|m| header.text.ends_with(m)) {
             self.note(F::UnionMember);
@@ -195,6 +209,9 @@ impl Gen {
         }
         let stack = self.header_stack()?;
         let Ty::Stack(_, size) = stack.ty else { return None };
+        if self.must_stay(&stack.text) {
+            return None;
+        }
         let push = self.chance(50);
         self.note(if push { F::PushFront } else { F::PopFront });
         let count = self.between(1, size);
@@ -206,7 +223,7 @@ impl Gen {
         match self.below(5) {
             0 | 1 => {
                 let (to, from) = self.header_pair()?;
-                if self.config.portable && to == from {
+                if self.must_stay(&to) || self.config.portable && to == from {
                     return None;
                 }
                 self.note(F::HeaderAssign);
@@ -216,7 +233,7 @@ impl Gen {
                 let stack = self.header_stack()?;
                 let ty = stack.ty.clone();
                 let from = self.some_place(move |_, p| p.ty == ty)?;
-                if from.text == stack.text {
+                if from.text == stack.text || self.must_stay(&stack.text) {
                     return None;
                 }
                 self.note(F::StackAssign);
@@ -224,6 +241,9 @@ impl Gen {
             }
             3 if self.on(F::InvalidHeader) => {
                 let header = self.some_place(|g, p| p.write && g.types.is_header(&p.ty))?;
+                if self.must_stay(&header.text) {
+                    return None;
+                }
                 self.note(F::InvalidHeader);
                 self.out.line(format!("{} = {{#}};", header.text));
             }
