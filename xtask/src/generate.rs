@@ -2,8 +2,8 @@
 //!
 //! Program I of a run with seed S is made from the seed S + I, so `--programs 1 --seed N` makes one again.
 
-use p4_generate::check::{Finding, Steps, check};
-use p4_generate::inputs::{Inputs, Packet};
+use p4_generate::check::{Steps, check, inputs_of, test_of};
+use p4_generate::inputs::Inputs;
 use p4_generate::{Config, Coverage, Shrunk, generate, shrink};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -28,7 +28,7 @@ pub struct Options {
     steps: Steps,
     config: Config,
     coverage: bool,
-    print: bool,
+    out: Option<String>,
     shrink: bool,
 }
 
@@ -42,7 +42,7 @@ impl Options {
             steps: Steps::ALL,
             config: Config::default(),
             coverage: false,
-            print: false,
+            out: None,
             shrink: true,
         };
         let mut rest = args.iter();
@@ -55,7 +55,7 @@ impl Options {
                 "--size" => options.config.size = rest.next()?.parse().ok()?,
                 "--portable" => options.config.portable = true,
                 "--coverage" => options.coverage = true,
-                "--print" => options.print = true,
+                "--out" => options.out = Some(rest.next()?.to_string()),
                 "--no-shrink" => options.shrink = false,
                 "--check" => options.steps = steps(rest.next()?)?,
                 _ => return None,
@@ -88,12 +88,6 @@ struct Seen {
 
 /// Makes and checks the programs.
 pub fn run(options: &Options) -> ExitCode {
-    if options.print {
-        for seed in options.seed..options.seed + options.programs {
-            print!("{}", generate(seed, &options.config).source);
-        }
-        return ExitCode::SUCCESS;
-    }
     std::panic::set_hook(Box::new(|_| {}));
     let started = Instant::now();
     let seen = Mutex::new(Seen::default());
@@ -125,6 +119,9 @@ fn work(options: &Options, next: &AtomicU64, seen: &Mutex<Seen>) {
             eprintln!("generate: the generator panics with seed {seed}");
             continue;
         };
+        if let Some(folder) = &options.out {
+            write_files(options, folder, seed, &made.source);
+        }
         let result = check(&made.source, options.steps, options.config.packets, seed, None);
         let Ok(mut seen) = seen.lock() else { return };
         seen.coverage.add(&made.features);
@@ -138,6 +135,18 @@ fn work(options: &Options, next: &AtomicU64, seen: &Mutex<Seen>) {
                 first.0 += 1;
                 first.1 = first.1.min(seed);
             }
+        }
+    }
+}
+
+/// `SEED.p4` and `SEED.stf`.
+fn write_files(options: &Options, folder: &str, seed: u64, source: &str) {
+    let inputs = inputs_of(source, options.config.packets, seed).unwrap_or_default();
+    let files = [("p4", source.to_string()), ("stf", test_of(source, &inputs).unwrap_or_default())];
+    for (ending, text) in files {
+        let path = format!("{folder}/{seed}.{ending}");
+        if let Err(error) = std::fs::write(&path, text) {
+            eprintln!("generate: `{path}` cannot be written: {error}");
         }
     }
 }
@@ -186,22 +195,12 @@ fn report(options: &Options, seen: &Seen, started: Instant) -> ExitCode {
 /// The finding of one program, made small.
 fn show(options: &Options, seed: u64) {
     let source = generate(seed, &options.config).source;
-    let inputs = p4_generate::check::inputs_of(&source, options.config.packets, seed).unwrap_or_default();
+    let inputs = inputs_of(&source, options.config.packets, seed).unwrap_or_default();
     let Err(finding) = check(&source, options.steps, 0, seed, Some(&inputs)) else { return };
     let start = Shrunk { source, inputs, finding };
     let judge = |source: &str, inputs: &Inputs| check(source, options.steps, 0, 0, Some(inputs)).err();
     let small = if options.shrink { shrink(start, ATTEMPTS, &judge) } else { start };
     println!("{}", small.source);
-    show_inputs(&small.inputs, &small.finding);
-}
-
-fn show_inputs(inputs: &Inputs, finding: &Finding) {
-    for write in &inputs.writes {
-        println!("{write:?}");
-    }
-    for Packet { port, frame, at } in &inputs.packets {
-        let hex: String = frame.iter().map(|b| format!("{b:02x}")).collect();
-        println!("packet {port} {hex} at {} us", at.as_us());
-    }
-    println!("{}", finding.details);
+    println!("{}", test_of(&small.source, &small.inputs).unwrap_or_else(|| format!("{:?}", small.inputs)));
+    println!("{}", small.finding.details);
 }

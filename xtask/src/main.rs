@@ -22,8 +22,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   conformance-split --suite DIR [--prove N] [--seed S] [--packets N] [NAME]
                        cut our programs and a p4c checkout's at every border between statements; 95 % must be accepted
   generate [--programs N] [--seed S] [--jobs J] [--check compile|reparse|print|passes|all] [--packets N] [--size N]
-           [--portable] [--coverage] [--print] [--no-shrink]
-                       random programs: each compiles, prints, is read again, and does the same
+           [--portable] [--coverage] [--out DIR] [--no-shrink]
+                       random programs: each compiles, and printed or lowered it does the same with its packets
   conformance-p4info --suite DIR
                        compare P4Info and entries with the reference outputs of a p4c checkout
 ";

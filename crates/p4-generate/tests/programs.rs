@@ -2,7 +2,7 @@
 
 use p4_generate::check::{Finding, Step, Steps, check, inputs_of};
 use p4_generate::inputs::Inputs;
-use p4_generate::{Config, Coverage, Shrunk, generate, shrink};
+use p4_generate::{Config, Coverage, Shrunk, generate, killed, shrink};
 
 /// On a thread with room: debug builds take large frames for nested expressions.
 fn with_stack(work: fn()) {
@@ -81,5 +81,50 @@ fn what_a_finding_needs_is_left_by_the_shrinker() {
         assert_eq!((small.inputs.packets.len(), small.inputs.writes.len()), (1, 0));
         let statements = small.source.matches(';').count();
         assert!(statements < 20, "{}", small.source);
+    });
+}
+
+/// What lowering gives, with a fault: each is noticed.
+#[test]
+fn broken_forms_are_killed() {
+    with_stack(|| {
+        type Fault = fn(&mut ir::Program);
+        let faults: &[(&str, Fault)] = &[
+            ("an if takes the other arm", |program| {
+                let blocks = program.controls.iter_mut().map(|c| &mut c.body);
+                for stmt in blocks.flat_map(|b| &mut b.stmts) {
+                    if let ir::StmtKind::If(_, yes, no) = &mut stmt.kind {
+                        std::mem::swap(yes, no);
+                    }
+                }
+            }),
+            ("the last statement of ingress is lost", |program| {
+                let ingress = program.stage_control("ingress").expect("ingress");
+                program.controls[ingress.index()].body.stmts.pop();
+            }),
+            ("an action does nothing", |program| {
+                let actions = program.controls.iter_mut().flat_map(|c| &mut c.actions);
+                { actions }.for_each(|a| a.body.stmts.clear());
+            }),
+            ("states end early", |program| {
+                for state in program.parsers.iter_mut().flat_map(|p| &mut p.states) {
+                    if let ir::Transition::Goto(next) = &mut state.transition {
+                        *next = ir::StateRef::Accept;
+                    }
+                }
+            }),
+        ];
+        let config = Config { packets: 10, ..Config::default() };
+        for (name, fault) in faults {
+            let form = |program: &ir::Program| {
+                let mut lowered = ir_lower::lower(program).ok()?;
+                fault(&mut lowered);
+                Some(lowered)
+            };
+            let after = killed(&form, &config, 50, 1);
+            assert!(after.is_some(), "{name}: nothing notices it");
+        }
+        let sound = |program: &ir::Program| ir_lower::lower(program).ok();
+        assert_eq!(killed(&sound, &config, 10, 1), None);
     });
 }

@@ -4,8 +4,10 @@ use super::pool::Pool;
 use base_bits::{BitWriter, Bits};
 use base_time::Rng;
 use ir::{
-    Expr, ExprKind, Keyset, Parser, Program, Select, StageKind, StateRef, StmtKind, Transition, Type, VarId,
+    Call, Callee, Expr, ExprKind, Keyset, Parser, Program, Select, StageKind, StateRef, StmtKind, Transition,
+    Type, VarId,
 };
+use std::collections::BTreeMap;
 
 /// Most states a way goes through.
 const LONGEST_WAY: usize = 48;
@@ -22,8 +24,20 @@ struct Made {
     fields: Vec<Bits>,
 }
 
-/// A variable and the fields below it.
+/// A variable of the outermost parser and the fields below it.
 type Place = (VarId, Vec<u32>);
+
+/// What the parameters of the running parser stand for; empty for the outermost.
+type Bound = BTreeMap<VarId, Place>;
+
+/// A way that is being made.
+struct Way<'w> {
+    made: Vec<Made>,
+    /// States that may still be entered.
+    left: usize,
+    pool: &'w mut Pool,
+    rng: &'w mut Rng,
+}
 
 impl<'a> PacketMaker<'a> {
     /// For this program.
@@ -55,35 +69,51 @@ impl<'a> PacketMaker<'a> {
     }
 
     fn way(&self, pool: &mut Pool, rng: &mut Rng) -> Vec<Made> {
-        let mut made = vec![];
-        let Some(parser) = self.parser else { return made };
+        let mut way = Way { made: vec![], left: LONGEST_WAY, pool, rng };
+        if let Some(parser) = self.parser {
+            self.walk(parser, None, &mut way);
+        }
+        way.made
+    }
+
+    /// Through the states of a parser, and of those that it applies.
+    fn walk(&self, parser: &Parser, bound: Option<&Bound>, way: &mut Way) {
         let mut at = 0;
-        for _ in 0..LONGEST_WAY {
-            let Some(state) = parser.states.get(at) else { break };
+        while let (Some(state), Some(left)) = (parser.states.get(at), way.left.checked_sub(1)) {
+            way.left = left;
             for stmt in &state.stmts {
-                if let StmtKind::Extract { header, .. } = &stmt.kind {
-                    made.extend(self.header(header, pool, rng));
+                match &stmt.kind {
+                    StmtKind::Extract { header, .. } => {
+                        let made = self.header(header, bound, way);
+                        way.made.extend(made);
+                    }
+                    StmtKind::Call(call) => self.apply(call, bound, way),
+                    _ => {}
                 }
             }
             let next = match &state.transition {
                 Transition::Goto(next) => *next,
-                Transition::Select(select) => self.take_case(select, &mut made, pool, rng),
+                Transition::Select(select) => self.take_case(select, bound, way),
             };
             match next {
                 StateRef::State(id) => at = id.index(),
                 StateRef::Accept | StateRef::Reject => break,
             }
         }
-        made
     }
 
-    fn header(&self, header: &Expr, pool: &mut Pool, rng: &mut Rng) -> Option<Made> {
-        let place = match &header.kind {
-            ExprKind::Next(stack) => place_of(stack)?,
-            _ => place_of(header)?,
-        };
+    fn apply(&self, call: &Call, bound: Option<&Bound>, way: &mut Way) {
+        let Callee::Parser(id) = call.callee else { return };
+        let Some(parser) = self.program.parsers.get(id.index()) else { return };
+        let places = parser.params.iter().zip(&call.args);
+        let places = places.filter_map(|(param, arg)| Some((*param, target(arg.as_ref()?, bound)?)));
+        self.walk(parser, Some(&places.collect()), way);
+    }
+
+    fn header(&self, header: &Expr, bound: Option<&Bound>, way: &mut Way) -> Option<Made> {
+        let place = target(header, bound)?;
         let mut fields = vec![];
-        self.fields(&header.ty, &mut |width| fields.push(pool.draw(width, rng)));
+        self.fields(&header.ty, &mut |width| fields.push(way.pool.draw(width, way.rng)));
         Some(Made { place, fields })
     }
 
@@ -99,35 +129,38 @@ impl<'a> PacketMaker<'a> {
     }
 
     /// Chooses a case and makes the fields it looks at fit.
-    fn take_case(&self, select: &Select, made: &mut [Made], pool: &mut Pool, rng: &mut Rng) -> StateRef {
+    fn take_case(&self, select: &Select, bound: Option<&Bound>, way: &mut Way) -> StateRef {
         // Ways that go on see more of the program than those that end here.
         let on: Vec<_> = select.cases.iter().filter(|c| matches!(c.next, StateRef::State(_))).collect();
         let any: Vec<_> = select.cases.iter().collect();
-        let cases = if on.is_empty() || rng.chance(1, 5) { &any } else { &on };
-        let Some(case) = rng.pick(cases) else { return StateRef::Reject };
+        let cases = if on.is_empty() || way.rng.chance(1, 5) { &any } else { &on };
+        let Some(case) = way.rng.pick(cases) else { return StateRef::Reject };
         if case.keys.len() == select.exprs.len() {
             for (expr, key) in select.exprs.iter().zip(&case.keys) {
-                self.fit(expr, key, made, pool, rng);
+                fit(expr, key, bound, way);
             }
         }
         case.next
     }
+}
 
-    fn fit(&self, expr: &Expr, key: &Keyset, made: &mut [Made], pool: &mut Pool, rng: &mut Rng) {
-        let Some((place, index)) = field_of(expr) else { return };
-        let Some(header) = made.iter_mut().rev().find(|m| m.place == place) else { return };
-        let Some(field) = header.fields.get_mut(index as usize) else { return };
-        match key {
-            Keyset::Value(e) => set(field, constant(e)),
-            Keyset::Mask(value, mask) => {
-                if let (Some(value), Some(mask)) = (constant(value), constant(mask)) {
-                    let kept = field.and(&mask.not());
-                    set(field, Some(kept.or(&value.and(&mask))));
-                }
+/// Makes the field that `expr` looks at, if it is one, match `key`.
+fn fit(expr: &Expr, key: &Keyset, bound: Option<&Bound>, way: &mut Way) {
+    let Some((place, index)) = field_of(expr, bound) else { return };
+    let Some(header) = way.made.iter_mut().rev().find(|m| m.place == place) else { return };
+    let Some(field) = header.fields.get_mut(index as usize) else { return };
+    match key {
+        Keyset::Value(e) => set(field, constant(e)),
+        Keyset::Mask(value, mask) => {
+            if let (Some(value), Some(mask)) = (constant(value), constant(mask)) {
+                // The expression may be a part of the field.
+                let (value, mask) = (value.resize(field.width()), mask.resize(field.width()));
+                let kept = field.and(&mask.not());
+                set(field, Some(kept.or(&value.and(&mask))));
             }
-            Keyset::Range(lo, hi) => set(field, constant(if rng.next_bool() { lo } else { hi })),
-            Keyset::DontCare | Keyset::ValueSet(_) => set(field, Some(pool.draw(field.width(), rng))),
         }
+        Keyset::Range(lo, hi) => set(field, constant(if way.rng.next_bool() { lo } else { hi })),
+        Keyset::DontCare | Keyset::ValueSet(_) => set(field, Some(way.pool.draw(field.width(), way.rng))),
     }
 }
 
@@ -146,25 +179,36 @@ fn constant(expr: &Expr) -> Option<Bits> {
 }
 
 /// The header and field an expression looks at, slices and casts aside.
-fn field_of(expr: &Expr) -> Option<(Place, u32)> {
+fn field_of(expr: &Expr, bound: Option<&Bound>) -> Option<(Place, u32)> {
     match &expr.kind {
         ExprKind::Field(base, index) => {
             let base = match &base.kind {
                 ExprKind::Last(stack) => stack,
                 _ => base,
             };
-            Some((place_of(base)?, *index))
+            Some((place_of(base, bound)?, *index))
         }
-        ExprKind::Cast(inner) => field_of(inner),
+        ExprKind::Cast(inner) => field_of(inner, bound),
         _ => None,
     }
 }
 
-fn place_of(expr: &Expr) -> Option<Place> {
+/// Where a header is extracted to; all elements of a stack are one place.
+fn target(expr: &Expr, bound: Option<&Bound>) -> Option<Place> {
     match &expr.kind {
-        ExprKind::Var(var) => Some((*var, vec![])),
+        ExprKind::Next(stack) => place_of(stack, bound),
+        _ => place_of(expr, bound),
+    }
+}
+
+fn place_of(expr: &Expr, bound: Option<&Bound>) -> Option<Place> {
+    match &expr.kind {
+        ExprKind::Var(var) => match bound {
+            Some(bound) => bound.get(var).cloned(),
+            None => Some((*var, vec![])),
+        },
         ExprKind::Field(base, index) => {
-            let (var, mut path) = place_of(base)?;
+            let (var, mut path) = place_of(base, bound)?;
             path.push(*index);
             Some((var, path))
         }

@@ -138,6 +138,16 @@ pub fn inputs_of(source: &str, packets: usize, seed: u64) -> Option<Inputs> {
     catch_unwind(work).ok().flatten()
 }
 
+/// The inputs as an STF test with what comes out of the program; none if it does not compile or run.
+pub fn test_of(source: &str, inputs: &Inputs) -> Option<String> {
+    let work = || {
+        let program = Arc::new(compile(source).ok()?);
+        let outcome = run(&program, inputs).ok()?;
+        Some(crate::stf::stf(&program, inputs, &outcome))
+    };
+    catch_unwind(AssertUnwindSafe(work)).ok().flatten()
+}
+
 fn finding(step: Step, summary: impl Into<String>, details: impl Into<String>) -> Finding {
     Finding { step, summary: summary.into(), details: details.into() }
 }

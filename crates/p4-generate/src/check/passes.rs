@@ -9,6 +9,10 @@ use std::sync::Arc;
 /// each pass is run, to name the one that breaks it. A program that is refused as too large is let go.
 pub(super) fn check_passes(program: &Program, inputs: &Inputs, outcome: &Outcome) -> Result<(), Finding> {
     let Ok(lowered) = ir_lower::lower(program) else { return Ok(()) };
+    if let Err(errors) = ir_lower::verify_lowered(&lowered) {
+        let first = errors.first().map(|e| e.message.clone()).unwrap_or_default();
+        return Err(finding(Step::Pass, format!("not in lowered form: {first}"), format!("{errors:#?}")));
+    }
     if same(lowered, inputs, outcome).is_ok() {
         return Ok(());
     }

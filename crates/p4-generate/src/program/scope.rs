@@ -142,8 +142,7 @@ impl Gen {
 
     /// True if the header, or a part of the stack, has to stay valid here.
     pub(super) fn must_stay(&self, text: &str) -> bool {
-        self.config.portable
-            && (self.cx.action || self.cx.valid.iter().any(|valid| valid.starts_with(text)))
+        self.config.portable && (self.cx.action || self.cx.valid.iter().any(|valid| valid.starts_with(text)))
     }
 
     /// A place that `want` accepts, rather a young one.
