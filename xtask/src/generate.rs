@@ -87,6 +87,7 @@ struct Seen {
 }
 
 /// Makes and checks the programs.
+#[allow(clippy::disallowed_methods)]
 pub fn run(options: &Options) -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
     let started = Instant::now();

@@ -64,7 +64,7 @@ fn flatten(program: &mut Program, root: ControlId, control: &mut Control) {
         let Some(next) = found.iter().map(|(id, _)| *id).max() else { return };
         let sites: Vec<_> = found.into_iter().filter(|(id, _)| *id == next).map(|(_, args)| args).collect();
         let Some(inner) = program.controls.get(next.index()).cloned() else { return };
-        if !inner.tables.is_empty() {
+        if !inner.tables.is_empty() || !inner.actions.is_empty() {
             show_to_actions(program, control, &sites);
         }
         let mut part = Part::new(program, control, &inner, next, &sites);
@@ -500,6 +500,34 @@ mod tests {
             }
         "#]]
         .assert_eq(&after(&before, inline_controls));
+    }
+
+    #[test]
+    fn an_argument_that_only_an_action_without_a_table_reads() {
+        let inner =
+            "control I(v) \"C.i\" { vars { inout bit<8> v; } action a() \"C.i.a\" { v = 8w1; } apply { } }\n";
+        let body = "{ var y; control I(y); }";
+        let before = inner.to_string() + &control("local bit<8> y;", "", body);
+        expect![[r#"
+            control C(hdr, x) "C" {
+              vars {
+                inout headers_t hdr;
+                inout bit<8> x;
+                local bit<8> y;
+              }
+              locals {
+                var y;
+              }
+              action i_a() "C.i.a" {
+                y = 8w0x1;
+              }
+              apply {
+                {
+                  y = 8w0x0;
+                }
+              }
+            }
+        "#]].assert_eq(&after(&before, inline_controls));
     }
 
     #[test]

@@ -5,10 +5,22 @@ use crate::inputs::Inputs;
 use ir::Program;
 use std::sync::Arc;
 
-/// Lowers `program` and runs it as `outcome` tells that the program ran. Only where that differs, the result of
+/// Lowers `program`, every result well formed, and runs it as `outcome` tells that the program ran. Only where that differs, the result of
 /// each pass is run, to name the one that breaks it. A program that is refused as too large is let go.
 pub(super) fn check_passes(program: &Program, inputs: &Inputs, outcome: &Outcome) -> Result<(), Finding> {
-    let Ok(lowered) = ir_lower::lower(program) else { return Ok(()) };
+    let mut wrong = None;
+    let lowered = ir_lower::lower_until(program, &mut |pass, _, made| {
+        if wrong.is_none()
+            && let Err(errors) = ir::verify::verify(made)
+        {
+            let first = errors.first().map(|e| e.message.clone()).unwrap_or_default();
+            wrong = Some(finding(Step::Pass, format!("{}: {first}", pass.name), format!("{errors:#?}")));
+        }
+    });
+    if let Some(wrong) = wrong {
+        return Err(wrong);
+    }
+    let Ok(lowered) = lowered else { return Ok(()) };
     if let Err(errors) = ir_lower::verify_lowered(&lowered) {
         let first = errors.first().map(|e| e.message.clone()).unwrap_or_default();
         return Err(finding(Step::Pass, format!("not in lowered form: {first}"), format!("{errors:#?}")));
@@ -28,12 +40,8 @@ pub(super) fn check_passes(program: &Program, inputs: &Inputs, outcome: &Outcome
     Err(broken.unwrap_or_else(|| finding(Step::Pass, "differs at the end, but behind no pass", "")))
 }
 
-/// Well formed, and does what `outcome` tells; else a summary and details.
+/// Does what `outcome` tells; else a summary and details.
 fn same(program: Program, inputs: &Inputs, outcome: &Outcome) -> Result<(), (String, String)> {
-    if let Err(errors) = ir::verify::verify(&program) {
-        let first = errors.first().map(|e| e.message.clone()).unwrap_or_default();
-        return Err((format!("the verifier: {first}"), format!("{errors:#?}")));
-    }
     let other = run(&Arc::new(program), inputs).map_err(|why| (first_line(&why), why.clone()))?;
     if outcome.ran_out() || other.ran_out() {
         return Ok(());
