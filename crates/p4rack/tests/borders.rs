@@ -147,3 +147,17 @@ fn a_border_in_a_loop_is_refused() {
     let refused = ir_split::split(&marked, &Placement::alone("Cut")).expect_err("a loop runs on one device");
     assert_eq!(refused[0].code, base_diag::codes::split::MISPLACED_REGION);
 }
+
+#[test]
+fn the_length_of_a_varbit_is_looked_up_ahead() {
+    let source = small_program("", "meta.x = hdr.h.b; hdr.h.b = meta.x;", "")
+        .replace("header h_t { bit<8> a; bit<8> b; }", "header h_t { bit<8> a; bit<8> b; varbit<64> c; }")
+        .replace("packet.extract(hdr.h);", "packet.extract(hdr.h, (bit<32>)packet.lookahead<bit<3>>() * 8);")
+        .replace("packet.extract(hdr.g);", "packet.extract(hdr.g, 8);");
+    let whole = compile_text(&source, &mut SourceMap::new());
+    for border in auto::borders(&whole) {
+        let mut marked = auto::unmarked(&whole);
+        auto::mark_from(&mut marked, &border, "Cut");
+        prove_cut(&whole, &marked, "Cut");
+    }
+}

@@ -1,7 +1,7 @@
 //! `measure-varbits`: a metadata field for the length of each varbit in the packet's headers.
 //!
 //! Before: `packet.extract(hdr.options, n);`
-//! After:  `packet.extract(hdr.options, n); meta.p4rack_len_options = n;`
+//! After:  `meta.p4rack_len_options = n; packet.extract(hdr.options, n);`
 //!
 //! Why: who takes a hand-over has to know how much to extract, and P4 has no way to ask a varbit for its length.
 
@@ -125,7 +125,9 @@ impl<'a> Pass<'a> {
         match &stmt.kind {
             StmtKind::Extract { header, varbit_bits: Some(bits), .. } => {
                 if let Some(length) = self.length_of(header) {
-                    return (None, Some(build::assign(length, build::cast(bits.clone(), Type::Bit(32)))));
+                    // Before: the length may look ahead, or read what is extracted.
+                    let bits = build::cast(bits.clone(), Type::Bit(32));
+                    return (Some(build::assign(length, bits)), None);
                 }
                 self.refuse(header, stmt.span);
             }
