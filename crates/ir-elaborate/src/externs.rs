@@ -36,7 +36,7 @@ impl Elaborator<'_> {
         self.out.externs.push(ExternObject {
             name: decl.name.text.clone(),
             user: !self.declared.names.contains(decl.name.text.as_str())
-                && !(is_core_object(&decl.name.text) && self.has_core()),
+                && (!is_core_object(&decl.name.text) || !self.has_core()),
             type_params: self.type_param_names(&decl.type_params),
             constructors: vec![],
             methods: vec![],

@@ -130,13 +130,12 @@ fn broken_passes_are_noticed() {
     assert!(alive.is_empty(), "these broken passes are not noticed: {alive:#?}");
 }
 
+/// Takes the names of variables and a list of statements that uses them.
+type OnList<'a> = dyn FnMut(&dyn Fn(VarId) -> String, &mut Vec<Stmt>) + 'a;
+
 /// Calls `f` with every list of statements, outer ones first, and the names of its variables.
-fn each_list(program: &mut Program, f: &mut dyn FnMut(&dyn Fn(VarId) -> String, &mut Vec<Stmt>)) {
-    fn walk(
-        name: &dyn Fn(VarId) -> String,
-        stmts: &mut Vec<Stmt>,
-        f: &mut dyn FnMut(&dyn Fn(VarId) -> String, &mut Vec<Stmt>),
-    ) {
+fn each_list(program: &mut Program, f: &mut OnList<'_>) {
+    fn walk(name: &dyn Fn(VarId) -> String, stmts: &mut Vec<Stmt>, f: &mut OnList<'_>) {
         f(name, stmts);
         for stmt in stmts {
             visit::blocks_mut(stmt, &mut |block| walk(name, &mut block.stmts, f));

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// Trees are no deeper: a packet takes two levels of messages, and the steps of the last one some more. What is
 /// below becomes a branch of the deepest packet that may have one.
-const DEEPEST: usize = (p4runtime_proto::MAX_DEPTH as usize - 10) / 2;
+const DEEPEST: usize = (p4runtime_proto::MAX_DEPTH - 10) / 2;
 
 /// One trace for each packet that has no origin among `events`: what came in, and what timers made.
 pub fn traces(events: &[Event], at: Time, map: &SourceMap) -> Vec<bm::PacketTrace> {
