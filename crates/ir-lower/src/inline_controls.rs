@@ -527,7 +527,8 @@ mod tests {
                 }
               }
             }
-        "#]].assert_eq(&after(&before, inline_controls));
+        "#]]
+        .assert_eq(&after(&before, inline_controls));
     }
 
     #[test]
