@@ -227,11 +227,11 @@ impl Caller<'_> {
     }
 }
 
-/// True for a place whose indices are constants and variables.
+/// True for a place whose indices are constants and variables; it may be some bits of a place.
 fn is_settled(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Var(_) => true,
-        ExprKind::Field(base, _) => is_settled(base),
+        ExprKind::Field(base, _) | ExprKind::Slice { base, .. } => is_settled(base),
         ExprKind::Index(base, index) => {
             matches!(index.kind, ExprKind::Const(_) | ExprKind::Var(_)) && is_settled(base)
         }
@@ -261,7 +261,7 @@ fn written_args(callee: &Target, args: &[Option<Expr>]) -> Vec<(usize, Place)> {
 }
 
 /// True if `expr` is a part of a header.
-fn in_header(program: &Program, expr: &Expr) -> bool {
+pub(crate) fn in_header(program: &Program, expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Field(base, _) => program.is_header(&base.ty) || in_header(program, base),
         ExprKind::Index(base, _) | ExprKind::Slice { base, .. } => in_header(program, base),

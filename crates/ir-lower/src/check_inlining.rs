@@ -3,6 +3,7 @@
 //! Calls do not recurse, but `f` may call `g` twice, which calls `h` twice, and so on: inlining may double the program
 //! with each level. What would become larger than the limits is refused.
 
+use crate::check_parser_results::check_parser_results;
 use crate::order::callees_first;
 use crate::walk;
 use base_diag::codes::elaborate as codes;
@@ -15,33 +16,34 @@ const MAX_SIZE: u64 = 1 << 20;
 /// The most levels of nesting.
 const MAX_DEPTH: u64 = 400;
 
-/// Refuses programs that grow too much by inlining, and blocks that belong to two stages.
+/// Refuses programs that grow too much by inlining, blocks that belong to two stages, and results that cannot be handed
+/// back.
 pub fn check_inlining(program: &Program) -> Result<(), Vec<Diagnostic>> {
     let units = Units::of(program);
     let mut problems = vec![];
     let mut total = 0u64;
     let called: Vec<bool> = units.called();
-    for (at, measure) in units.measured().into_iter().enumerate() {
-        if measure.depth > MAX_DEPTH {
-            problems.push(too_large(
-                units.all[at].span,
-                format!("with its calls it nests {} deep", measure.depth),
-            ));
-        } else if !called[at] {
+    let measured = units.measured();
+    for (unit, (measure, called)) in units.all.iter().zip(measured.iter().zip(called)) {
+        // The innermost one is to blame.
+        let deep = |measure: &Measure| measure.depth > MAX_DEPTH;
+        let large = |measure: &Measure| measure.size > MAX_SIZE;
+        if deep(measure) && !unit.calls.iter().any(|callee| deep(&measured[*callee])) {
+            problems.push(too_large(unit.span, format!("with its calls it nests {} deep", measure.depth)));
+        }
+        if large(measure) && !unit.calls.iter().any(|callee| large(&measured[*callee])) {
+            let why = format!("with everything it calls it has {} statements and expressions", measure.size);
+            problems.push(too_large(unit.span, why));
+        }
+        if !called {
             total = total.saturating_add(measure.size);
-            if measure.size > MAX_SIZE {
-                let (at, size) = units.blame(at);
-                problems.push(too_large(
-                    at,
-                    format!("with everything it calls it has {size} statements and expressions"),
-                ));
-            }
         }
     }
     if problems.is_empty() && total > MAX_SIZE {
         problems.push(too_large(Span::NONE, format!("it has {total} statements and expressions")));
     }
     problems.extend(units.shared(program));
+    problems.extend(check_parser_results(program));
     problems.extend(program.controls.iter().flat_map(|control| chosen_objects(program, control)));
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
@@ -140,15 +142,6 @@ impl Units {
             found[at] = sum;
         }
         found
-    }
-
-    /// The innermost unit that is too large with what it calls.
-    fn blame(&self, mut at: usize) -> (Span, u64) {
-        let measured = self.measured();
-        while let Some(&worse) = self.all[at].calls.iter().find(|callee| measured[**callee].size > MAX_SIZE) {
-            at = worse;
-        }
-        (self.all[at].span, measured[at].size)
     }
 
     /// Controls and parsers that two stages would have to share.
@@ -305,4 +298,53 @@ fn expr_depth(expr: &Expr) -> u64 {
         copy = copy.into_iter().flat_map(walk::parts).collect();
     }
     depth
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{control, refusals};
+    use expect_test::expect;
+
+    /// `f0` calls nothing, each other one the one before it `calls` times.
+    fn functions(levels: usize, calls: usize) -> String {
+        let mut text = "function f0(a) -> bit<8> { vars { in bit<8> a; } body { return a; } } ".to_string();
+        for level in 1..levels {
+            let sum = vec![format!("function f{}(a)", level - 1); calls].join(" + ");
+            text += &format!(
+                "function f{level}(a) -> bit<8> {{ vars {{ in bit<8> a; }} body {{ return {sum}; }} }} "
+            );
+        }
+        text
+    }
+
+    #[test]
+    fn what_doubles_with_each_level() {
+        let text = functions(30, 2) + &control("", "", "x = function f29(x);");
+        expect!["P4R0320 too large with all calls inlined | with everything it calls it has 2097146 statements and expressions"].assert_eq(&refusals(&text));
+    }
+
+    #[test]
+    fn what_nests_too_deep() {
+        let text = functions(300, 1) + &control("", "", "x = function f299(x);");
+        expect!["P4R0320 too large with all calls inlined | with its calls it nests 401 deep"]
+            .assert_eq(&refusals(&text));
+    }
+
+    #[test]
+    fn what_is_just_deep_enough() {
+        let text = functions(100, 1) + &control("", "", "x = function f99(x);");
+        expect![[""]].assert_eq(&refusals(&text));
+    }
+
+    #[test]
+    fn one_instance_in_two_stages() {
+        let inner = "parser I(p) \"I\" { vars { param extern packet_in p; } value_set v: bit<8> \"I.v\" match(exact) size 4;
+            state start { goto accept; } } ";
+        let outer = |name: &str| {
+            format!(
+                "parser {name}(p) \"{name}\" {{ vars {{ param extern packet_in p; }} state start {{ parser I(p); goto accept; }} }} "
+            )
+        };
+        expect!["P4R0301 one instance in two stages is not supported yet | its tables and objects would be in both"].assert_eq(&refusals(&(inner.to_string() + &outer("P") + &outer("Q"))));
+    }
 }

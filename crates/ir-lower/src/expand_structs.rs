@@ -41,7 +41,7 @@ pub fn expand_structs(program: &mut Program) -> Changed {
         let (vars, lists) = unit.lists_mut();
         let mut expand = Expand { program, signatures: &signatures, vars, changed: false };
         for list in lists {
-            expand.list(list);
+            expand.stmts(list);
         }
         changed |= expand.changed;
     });
@@ -56,9 +56,9 @@ struct Expand<'a> {
 }
 
 impl Expand<'_> {
-    fn list(&mut self, stmts: &mut Vec<Stmt>) {
+    fn stmts(&mut self, stmts: &mut Vec<Stmt>) {
         for mut stmt in std::mem::take(stmts) {
-            visit::blocks_mut(&mut stmt, &mut |inner| self.list(&mut inner.stmts));
+            visit::blocks_mut(&mut stmt, &mut |inner| self.stmts(&mut inner.stmts));
             let mut simplified = false;
             walk::own_exprs_mut(&mut stmt, &mut |expr| simplified |= simplify(self.program, expr));
             self.changed |= simplified;
@@ -126,7 +126,8 @@ impl Expand<'_> {
                 self.assign(place, *no, span, &mut otherwise);
                 out.push(make::if_else(*cond, then, otherwise, span));
             }
-            ExprKind::Aggregate(parts) if is_whole && parts.iter().all(|p| self.is_simple(&p.ty)) => {
+            ExprKind::Aggregate(mut parts) if is_whole && self.is_flat(&place.ty, &parts) => {
+                parts.iter_mut().for_each(|part| self.list(part, out));
                 out.push(make::assign(place, Expr { kind: ExprKind::Aggregate(parts), ..value }, span));
             }
             ExprKind::Aggregate(parts) => self.aggregate(place, parts, span, out),
@@ -170,9 +171,29 @@ impl Expand<'_> {
         }
     }
 
-    /// True for types whose values may stand in a list of a header or array.
-    fn is_simple(&self, ty: &Type) -> bool {
-        !is_compound(self.program, ty)
+    /// True if what is stored is one value: a header, whose fields may be structs, or an array of scalars.
+    fn is_flat(&self, ty: &Type, parts: &[Expr]) -> bool {
+        self.program.is_header(ty) || parts.iter().all(|part| !is_compound(self.program, &part.ty))
+    }
+
+    /// Makes lists of the structs in a part of a header's value, as they are nested in its type.
+    fn list(&mut self, part: &mut Expr, out: &mut Vec<Stmt>) {
+        if !is_split(self.program, &part.ty) {
+            return;
+        }
+        self.changed |= list_of_fields(self.program, part);
+        match &mut part.kind {
+            ExprKind::Aggregate(parts) => parts.iter_mut().for_each(|part| self.list(part, out)),
+            _ => {
+                self.changed = true;
+                let var = make::local(self.vars, "part", part.ty.clone(), part.span);
+                out.push(make::declare(var, None, part.span));
+                let kept = make::var(self.vars, var, part.span);
+                let value = std::mem::replace(part, kept.clone());
+                self.assign(kept, value, part.span, out);
+                list_of_fields(self.program, part);
+            }
+        }
     }
 
     fn copy(&mut self, place: &Expr, value: &Expr, span: Span, out: &mut Vec<Stmt>) {
@@ -216,13 +237,6 @@ impl Expand<'_> {
                     let index = make::bits(32, at as u128, span);
                     let kind = ExprKind::Index(Box::new(place.clone()), Box::new(index));
                     self.assign(Expr { kind, ty: elem.as_ref().clone(), span }, part, span, out);
-                }
-            }
-            ty if self.program.is_header(ty) => {
-                // Fields are structs: the header is made valid and filled field by field.
-                out.push(Stmt { kind: StmtKind::SetValid(place.clone(), true), span });
-                for (part, value) in parts_of(self.program, &place).into_iter().zip(parts) {
-                    self.assign(part, value, span, out);
                 }
             }
             _ => {
@@ -575,6 +589,45 @@ mod tests {
             }
         "#]]
         .assert_eq(&after(&control(VARS, LOCALS, body), expand_structs));
+    }
+
+    /// A header is made valid by what is stored, not by `setValid`: in v1model the packet's length follows the latter.
+    #[test]
+    fn headers_of_structs() {
+        let vars = format!("{VARS} local wide_t w;");
+        let body = "w = ({w.pair, 8w1} : wide_t); w = ({x == 8w0 ? a.pair : b.pair, x} : wide_t);";
+        expect![[r#"
+            control C(hdr, x) "C" {
+              vars {
+                inout headers_t hdr;
+                inout bit<8> x;
+                local both_t a;
+                local both_t b;
+                local tuple<bit<8>, h_t> t;
+                local wide_t w;
+                local pair_t part;
+              }
+              locals {
+                var a;
+                var b;
+                var t;
+                var w;
+              }
+              apply {
+                w = ({({w.pair.first, w.pair.second} : pair_t), 8w0x1} : wide_t);
+                var part;
+                if (x == 8w0x0) {
+                  part.first = a.pair.first;
+                  part.second = a.pair.second;
+                } else {
+                  part.first = b.pair.first;
+                  part.second = b.pair.second;
+                }
+                w = ({({part.first, part.second} : pair_t), x} : wide_t);
+              }
+            }
+        "#]]
+        .assert_eq(&after(&control(&vars, "locals { var a; var b; var t; var w; }", body), expand_structs));
     }
 
     #[test]

@@ -107,7 +107,12 @@ fn fold(expr: &mut Expr) -> bool {
             None if *lo == 0 && base.ty == Type::Bit(*hi + 1) && base.ty == expr.ty && !is_place(base) => {
                 Some(base.kind.clone())
             }
-            _ => None,
+            _ => match &base.kind {
+                ExprKind::Slice { base: whole, lo: below, .. } => {
+                    Some(ExprKind::Slice { base: whole.clone(), hi: below + *hi, lo: below + *lo })
+                }
+                _ => None,
+            },
         },
         ExprKind::Cast(operand) => match (number(operand), &operand.ty, &expr.ty) {
             (Some(bits), Type::Bit(_), Type::Bit(width)) => {
@@ -216,7 +221,7 @@ mod tests {
     #[test]
     fn values_and_branches() {
         let body = "if (8w1 + 8w2 == 8w3 && c) { x = 8w1; } else { x = 8w2; } x = x & 8w255; x = x << 8w0;
-            if (c || true) { x = x + 8w3; } for { } while (!true) step { } do { x = 8w4; }";
+            if (c || true) { x = x + 8w3; } x[6:1][2:1] = x[7:4][1:0]; for { } while (!true) step { } do { x = 8w4; }";
         expect![[r#"
             control C(hdr, x) "C" {
               vars {
@@ -236,6 +241,7 @@ mod tests {
                 x = x;
                 x = x;
                 x = x + 8w0x3;
+                x[3:2] = x[5:4];
               }
             }
         "#]]

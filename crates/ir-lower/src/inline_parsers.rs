@@ -402,4 +402,31 @@ mod tests {
         "#]]
         .assert_eq(&after(&(INNER.to_string() + before), inline_parsers));
     }
+
+    /// A parser that ends with an error has its results where they belong.
+    #[test]
+    fn results_in_slices() {
+        let inner = "parser I(p, n) \"P.i\" { vars { param extern packet_in p; out bit<4> n; }
+            state start { n[1:0] = 2w3; n = n + 4w1; goto reject; } } ";
+        let before = "parser P(p, hdr) \"P\" { vars { param extern packet_in p; inout headers_t hdr; }
+            state start { parser I(p, hdr.h.a[5:2]); goto accept; } }";
+        expect![[r#"
+            parser P(p, hdr) "P" {
+              vars {
+                param extern packet_in p;
+                inout headers_t hdr;
+              }
+              state start {
+                hdr.h.a[5:2] = 4w0x0;
+                goto i_start;
+              }
+              state i_start {
+                hdr.h.a[5:2][1:0] = 2w0x3;
+                hdr.h.a[5:2] = hdr.h.a[5:2] + 4w0x1;
+                goto reject;
+              }
+            }
+        "#]]
+        .assert_eq(&after(&(inner.to_string() + before), inline_parsers));
+    }
 }

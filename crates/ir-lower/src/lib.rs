@@ -9,6 +9,7 @@
 mod bind;
 mod bind_action_arguments;
 mod check_inlining;
+mod check_parser_results;
 mod eliminate_exits;
 mod eliminate_returns;
 mod expand_emits;

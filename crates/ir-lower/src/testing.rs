@@ -9,6 +9,7 @@ errors { NoError, PacketTooShort, NoMatch, StackOutOfBounds, HeaderTooShort, Par
 header h_t { bit<8> a; bit<8> b; }
 union u_t { h_t x; h_t y; }
 struct pair_t { bit<8> first; bit<8> second; }
+header wide_t { pair_t pair; bit<8> c; }
 struct both_t { pair_t pair; bool on; }
 struct headers_t { h_t h; h_t g; h_t[2] s; u_t u; }
 extern packet_in { }
@@ -18,11 +19,26 @@ extern_function get(out bit<8> to) -> bit<8>;
 
 ";
 
+/// Why the declarations `before` are not lowered: code, title and label of each diagnostic.
+pub(crate) fn refusals(before: &str) -> String {
+    let found = crate::check_inlining(&read(before)).err().unwrap_or_default();
+    let line = |d: &base_diag::Diagnostic| {
+        let label = d.labels.first().map(|l| l.text.as_str()).unwrap_or_default();
+        format!("{} {} | {label}", d.code, d.title)
+    };
+    found.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn read(declarations: &str) -> Program {
+    let text = format!("{HEAD}{declarations}\nstages {{ }}\n\nmain Nothing {{ }}\n");
+    let program = ir::text::read(&text).unwrap_or_else(|e| panic!("{e}"));
+    ir::verify::verify(&program).unwrap_or_else(|e| panic!("{e:#?}"));
+    program
+}
+
 /// Runs `pass` on the declarations `before`; gives what became of them. Both forms are verified.
 pub(crate) fn after(before: &str, pass: fn(&mut Program) -> Changed) -> String {
-    let text = format!("{HEAD}{before}\nstages {{ }}\n\nmain Nothing {{ }}\n");
-    let mut program = ir::text::read(&text).unwrap_or_else(|e| panic!("{e}"));
-    ir::verify::verify(&program).unwrap_or_else(|e| panic!("{e:#?}"));
+    let mut program = read(before);
     let old = program.clone();
     let changed = pass(&mut program);
     ir::verify::verify(&program).unwrap_or_else(|e| panic!("{e:#?}\n{}", ir::text::write(&program)));

@@ -168,8 +168,20 @@ impl<'p> Check<'p> {
         self.require(!is_split(self.program, &place.ty), span, "a struct or union is copied as a whole");
         match &value.kind {
             ExprKind::InvalidHeader => {}
-            ExprKind::Aggregate(parts) => parts.iter().for_each(|part| self.pure(part)),
+            ExprKind::Aggregate(_) => self.listed(value),
             _ => self.target(value),
+        }
+    }
+
+    /// A list of scalars; where a header has structs, of lists.
+    fn listed(&mut self, value: &Expr) {
+        match &value.kind {
+            ExprKind::Aggregate(parts) => parts.iter().for_each(|part| self.listed(part)),
+            _ => {
+                let scalar = !is_compound(self.program, &value.ty);
+                self.require(scalar, value.span, "a struct in a list");
+                self.pure(value);
+            }
         }
     }
 
