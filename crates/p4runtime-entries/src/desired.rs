@@ -1,74 +1,89 @@
-//! What is there after the updates so far.
+//! What is there after the updates so far, with where the text says so.
 
-use crate::fault::{Result, fault};
-use p4_entries::Statement;
-use p4runtime_proto::p4::v1::update::Type;
+use base_diag::Span;
+use p4runtime_store::{Change, EntryKey};
 use std::collections::BTreeMap;
 
 /// What comes first when a device is filled: entries name groups, groups name members.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Phase {
-    Member,
-    Group,
-    Entry,
-    Object,
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Place {
+    Member(u32, u32),
+    Group(u32, u32),
+    Entry(u32, Option<EntryKey>),
+    DirectCounter(u32, EntryKey),
+    Object(&'static str, u32, u64),
 }
 
-/// Entities by their keys, each with the statements that make it.
+impl Place {
+    fn phase(&self) -> u8 {
+        match self {
+            Place::Member(..) => 0,
+            Place::Group(..) => 1,
+            Place::Entry(..) => 2,
+            Place::DirectCounter(..) | Place::Object(..) => 3,
+        }
+    }
+
+    fn of(change: &Change) -> Place {
+        match change {
+            Change::Member { profile, member, .. } => Place::Member(*profile, *member),
+            Change::Group { profile, group, .. } => Place::Group(*profile, *group),
+            Change::Entry { table, key, .. } => Place::Entry(*table, Some(key.clone())),
+            Change::Default { table, .. } => Place::Entry(*table, None),
+            Change::DirectCounter { table, key, .. } => Place::DirectCounter(*table, key.clone()),
+            Change::Multicast { group, .. } => Place::Object("multicast", *group, 0),
+            Change::CloneSession { session, .. } => Place::Object("clone", *session, 0),
+            Change::ValueSet { set, .. } => Place::Object("value set", *set, 0),
+            Change::Digest { digest, .. } => Place::Object("digest", *digest, 0),
+            Change::Meter { meter, index, .. } => Place::Object("meter", *meter, *index),
+            Change::Counter { counter, index, .. } => Place::Object("counter", *counter, *index),
+            Change::Register { register, index, .. } => Place::Object("register", *register, *index),
+        }
+    }
+}
+
+/// The last change of each thing, with its place in the text.
 #[derive(Default)]
 pub(crate) struct Desired {
-    made: BTreeMap<(Phase, String), (u64, Vec<Statement>)>,
+    made: BTreeMap<Place, (u64, Change, Span)>,
     count: u64,
 }
 
 impl Desired {
-    /// True if there is such an entity.
-    pub(crate) fn has(&self, phase: Phase, key: &str) -> bool {
-        self.made.contains_key(&(phase, key.to_string()))
-    }
-
-    /// An entity that is inserted, modified and deleted.
-    pub(crate) fn write(&mut self, how: Type, phase: Phase, key: String, made: Vec<Statement>) -> Result<()> {
-        let known = self.has(phase, &key);
-        match how {
-            Type::Insert if known => {
-                return fault("this is there already", "an update before it inserts the same");
-            }
-            Type::Modify | Type::Delete if !known => {
-                return fault("this is not there", "no update before it inserts this");
-            }
-            Type::Delete => {
-                self.made.remove(&(phase, key));
-                return Ok(());
-            }
-            _ => {}
+    /// Notes a change. What is deleted is forgotten.
+    pub(crate) fn note(&mut self, change: &Change, span: Span) {
+        let place = Place::of(change);
+        if is_deletion(change) {
+            self.made.remove(&place);
+            return;
         }
-        self.put(phase, key, made);
-        Ok(())
-    }
-
-    /// An entity that is always there and can be modified only. No statements: it is as it was.
-    pub(crate) fn set(&mut self, how: Type, key: String, made: Vec<Statement>) -> Result<()> {
-        match how {
-            Type::Modify => {
-                self.put(Phase::Object, key, made);
-                Ok(())
-            }
-            _ => fault("this can be modified only", "it is there from the beginning to the end"),
-        }
-    }
-
-    fn put(&mut self, phase: Phase, key: String, made: Vec<Statement>) {
         self.count += 1;
-        let order = self.made.get(&(phase, key.clone())).map_or(self.count, |(order, _)| *order);
-        self.made.insert((phase, key), (order, made));
+        let order = self.made.get(&place).map_or(self.count, |(order, ..)| *order);
+        self.made.insert(place, (order, change.clone(), span));
     }
 
-    /// All that is there, what others name first, else in the order of insertion.
-    pub(crate) fn into_statements(self) -> Vec<Statement> {
-        let mut all: Vec<((Phase, u64), Vec<Statement>)> =
-            self.made.into_iter().map(|((phase, _), (order, made))| ((phase, order), made)).collect();
-        all.sort_by_key(|(place, _)| *place);
-        all.into_iter().flat_map(|(_, made)| made).collect()
+    /// All changes, what others name first, else in the order of the text.
+    pub(crate) fn into_changes(self) -> Vec<(Change, Span)> {
+        let mut all: Vec<_> = self
+            .made
+            .into_iter()
+            .map(|(place, (order, change, span))| (place.phase(), order, change, span))
+            .collect();
+        all.sort_by_key(|(phase, order, ..)| (*phase, *order));
+        all.into_iter().map(|(.., change, span)| (change, span)).collect()
     }
+}
+
+fn is_deletion(change: &Change) -> bool {
+    matches!(
+        change,
+        Change::Member { to: None, .. }
+            | Change::Group { to: None, .. }
+            | Change::Entry { to: None, .. }
+            | Change::Default { to: None, .. }
+            | Change::Multicast { to: None, .. }
+            | Change::CloneSession { to: None, .. }
+            | Change::Digest { to: None, .. }
+            | Change::Meter { to: None, .. }
+    )
 }

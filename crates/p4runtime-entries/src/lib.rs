@@ -11,49 +11,42 @@
 //! another device. Updates are done one after the other to an empty device, as P4Runtime 1.5, section 9, says; what
 //! is left at the end are the statements. Ids, widths, canonical forms and permissions are checked against P4Info.
 //!
-//! The way through the modules: [`update`] takes an update apart, [`table`], [`profile`], [`object`] and
-//! [`replication`] say what each entity is, with [`matches`] and [`action`]; [`desired`] keeps what is there.
+//! The updates are checked and kept by `p4runtime-store`; [`desired`] remembers where the text says what is left, and
+//! [`statements`] says it.
 
-mod action;
-mod catalog;
 mod desired;
-mod fault;
-mod matches;
-mod object;
-mod profile;
-mod replication;
-mod table;
-mod update;
+mod statements;
 
 use base_diag::{Diagnostic, Span, codes::run as codes};
-use catalog::Catalog;
 use desired::Desired;
-use fault::Fault;
 use p4_entries::Statement;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, ReadResponse, Update, WriteRequest};
 use p4runtime_proto::{FormError, Places, Step, from_text_placed};
+use p4runtime_store::{Fault, Store, making};
+use statements::Speaker;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Reads a file. `base` is the number of the text's first byte in the source map. If there are diagnostics, the
 /// statements are not all there.
 pub fn read(text: &str, base: u32, info: &P4Info) -> (Vec<Statement>, Vec<Diagnostic>) {
-    let mut reader =
-        Reader { base, catalog: Catalog::new(info), desired: Desired::default(), problems: vec![] };
+    let store = Store::new(Arc::new(info.clone()));
+    let mut reader = Reader { base, store, desired: Desired::default(), problems: vec![] };
     if let Err(error) = reader.read(text) {
         reader.problems.push(unreadable(&error, base));
     }
-    (reader.desired.into_statements(), reader.problems)
+    reader.finish()
 }
 
-struct Reader<'i> {
+struct Reader {
     base: u32,
-    catalog: Catalog<'i>,
+    store: Store,
     desired: Desired,
     problems: Vec<Diagnostic>,
 }
 
-impl Reader<'_> {
+impl Reader {
     fn read(&mut self, text: &str) -> Result<(), FormError> {
         let written = from_text_placed::<WriteRequest>(text);
         let (updates, places, list) = match written {
@@ -66,13 +59,29 @@ impl Reader<'_> {
         for (index, update) in updates.iter().enumerate() {
             let whole = [(list, index)];
             let span = span(places.of(&whole), self.base);
-            let done = update::perform(&self.catalog, &mut self.desired, update, span);
-            if let Err(fault) = done {
+            if let Err(fault) = self.perform(update, span) {
                 let problem = self.refused(&fault, &places, (list, index));
                 self.problems.push(problem);
             }
         }
         Ok(())
+    }
+
+    fn perform(&mut self, update: &Update, span: Span) -> p4runtime_store::Result<()> {
+        for change in self.store.plan(update)? {
+            // What a statement cannot say is refused where it is written.
+            Speaker::new(self.store.catalog(), span).statements(&change)?;
+            self.desired.note(&change, span);
+            self.store.commit(change, None);
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> (Vec<Statement>, Vec<Diagnostic>) {
+        let catalog = self.store.catalog();
+        let said = self.desired.into_changes().into_iter();
+        let said = said.filter_map(|(change, span)| Speaker::new(catalog, span).statements(&change).ok());
+        (said.flatten().collect(), self.problems)
     }
 
     fn refused(&self, fault: &Fault, places: &Places, whole: Step<'_>) -> Diagnostic {
@@ -95,7 +104,7 @@ impl Reader<'_> {
 /// The entities of a `ReadResponse`, as the updates that make them.
 fn read_response(text: &str) -> Option<(Vec<Update>, Places)> {
     let (response, places) = from_text_placed::<ReadResponse>(text).ok()?;
-    let update = |entity: Entity| Update { r#type: update::making(&entity) as i32, entity: Some(entity) };
+    let update = |entity: Entity| Update { r#type: making(&entity) as i32, entity: Some(entity) };
     Some((response.entities.into_iter().map(update).collect(), places))
 }
 

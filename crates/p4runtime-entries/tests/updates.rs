@@ -154,31 +154,60 @@ fn updates_are_done_one_after_the_other() {
     check(
         &updates(&all),
         expect![[r#"
-        ingress.route [hdr.ipv4.dst=1/32] ingress.forward(9)
-        error[P4R0441]: this is there already
-          --> updates.txtpb:9:33
-           |
-         9 |   updates { type: INSERT entity { table_entry { table_id: 33554433 match { field_id: 1 lpm { value: "\x01" prefix_len: 32 } }
-           |  _________________________________^
-        10 | |                action { action { action_id: 16777217 params { param_id: 1 value: "\x01" } } } } } }
-           | |_______________________________________________________________________________________________^ an update before it inserts the same
-           |
-           = note: in an entry of table `ingress.route`
-        error[P4R0441]: this is not there
-          --> updates.txtpb:11:33
-           |
-        11 |   updates { type: DELETE entity { table_entry { table_id: 33554433 match { field_id: 1 lpm { value: "\x03" prefix_len: 32 } }
-           |  _________________________________^
-        12 | |                action { action { action_id: 16777217 params { param_id: 1 value: "\x02" } } } } } }
-           | |_______________________________________________________________________________________________^ no update before it inserts this
-           |
-           = note: in an entry of table `ingress.route`
-    "#]],
+            ingress.route [hdr.ipv4.dst=1/32] ingress.forward(9)
+            error[P4R0441]: this is there already
+              --> updates.txtpb:9:33
+               |
+             9 |   updates { type: INSERT entity { table_entry { table_id: 33554433 match { field_id: 1 lpm { value: "\x01" prefix_len: 32 } }
+               |  _________________________________^
+            10 | |                action { action { action_id: 16777217 params { param_id: 1 value: "\x01" } } } } } }
+               | |_______________________________________________________________________________________________^ an insertion makes something new
+               |
+               = note: in an entry of table `ingress.route`
+            error[P4R0441]: this is not there
+              --> updates.txtpb:11:33
+               |
+            11 |   updates { type: DELETE entity { table_entry { table_id: 33554433 match { field_id: 1 lpm { value: "\x03" prefix_len: 32 } }
+               |  _________________________________^
+            12 | |                action { action { action_id: 16777217 params { param_id: 1 value: "\x02" } } } } } }
+               | |_______________________________________________________________________________________________^ nothing has inserted this
+               |
+               = note: in an entry of table `ingress.route`
+        "#]],
     );
 }
 
 #[test]
-fn members_groups_and_one_shots() {
+fn sets_of_actions_become_groups_of_their_own() {
+    let set = |watch: &str| {
+        format!(
+            r#"updates {{ type: INSERT entity {{ table_entry {{ table_id: 33554435 match {{ field_id: 1 exact {{ value: "\x03" }} }}
+               action {{ action_profile_action_set {{ action_profile_actions {{ {FORWARD} weight: 1 }}
+               action_profile_actions {{ {FORWARD} weight: 1 {watch} }} }} }} }} }} }}"#
+        )
+    };
+    check(
+        &set(""),
+        expect![[r#"
+        member ingress.selector <one-shot 33554435 EntryKey { matches: [Exact(8w0x3)], priority: 0 } 0> ingress.forward(5)
+        member ingress.selector <one-shot 33554435 EntryKey { matches: [Exact(8w0x3)], priority: 0 } 1> ingress.forward(5)
+        group ingress.selector <one-shot 33554435 EntryKey { matches: [Exact(8w0x3)], priority: 0 }> <one-shot 33554435 EntryKey { matches: [Exact(8w0x3)], priority: 0 } 0> <one-shot 33554435 EntryKey { matches: [Exact(8w0x3)], priority: 0 } 1>
+        ingress.ecmp [meta.hop=3] <one-shot 33554435 EntryKey { matches: [Exact(8w0x3)], priority: 0 }>
+    "#]],
+    );
+    check(
+        &set(r#"watch_port: "\x01""#),
+        expect![[r#"
+            member ingress.selector <one-shot 33554435 EntryKey { matches: [Exact(8w0x3)], priority: 0 } 0> ingress.forward(5)
+            member ingress.selector <one-shot 33554435 EntryKey { matches: [Exact(8w0x3)], priority: 0 } 1> ingress.forward(5)
+            group ingress.selector <one-shot 33554435 EntryKey { matches: [Exact(8w0x3)], priority: 0 }> <one-shot 33554435 EntryKey { matches: [Exact(8w0x3)], priority: 0 } 0> <one-shot 33554435 EntryKey { matches: [Exact(8w0x3)], priority: 0 } 1>
+            ingress.ecmp [meta.hop=3] <one-shot 33554435 EntryKey { matches: [Exact(8w0x3)], priority: 0 }>
+        "#]],
+    );
+}
+
+#[test]
+fn members_and_groups() {
     let member = |id: u32| {
         format!("action_profile_member {{ action_profile_id: 285212673 member_id: {id} {FORWARD} }}")
     };
@@ -188,16 +217,13 @@ fn members_groups_and_one_shots() {
             r#"table_entry {{ table_id: 33554435 match {{ field_id: 1 exact {{ value: "\x0{v}" }} }} action {{ {run} }} }}"#
         )
     };
-    let set = format!(
-        "action_profile_action_set {{ action_profile_actions {{ {FORWARD} weight: 1 }} action_profile_actions {{ {FORWARD} weight: 1 watch_port: \"\\x01\" }} }}"
-    );
     let all = [
         ("INSERT", member(7)),
         ("INSERT", member(8)),
         ("INSERT", group.to_string()),
         ("INSERT", ecmp(1, "action_profile_member_id: 7")),
         ("INSERT", ecmp(2, "action_profile_group_id: 1")),
-        ("INSERT", ecmp(3, &set)),
+        ("INSERT", ecmp(3, "action_profile_action_set {}")),
         ("INSERT", ecmp(4, "action_profile_group_id: 2")),
         ("INSERT", ecmp(5, FORWARD)),
     ];
@@ -205,30 +231,33 @@ fn members_groups_and_one_shots() {
     check(
         &updates(&all),
         expect![[r#"
-        member ingress.selector <member 7> ingress.forward(5)
-        member ingress.selector <member 8> ingress.forward(5)
-        group ingress.selector <group 1> <member 7> <member 8>
-        ingress.ecmp [meta.hop=1] <member 7>
-        ingress.ecmp [meta.hop=2] <group 1>
-        member ingress.selector <one-shot 33554435 [Exact(3)] 0 0> ingress.forward(5)
-        member ingress.selector <one-shot 33554435 [Exact(3)] 0 1> ingress.forward(5)
-        group ingress.selector <one-shot 33554435 [Exact(3)] 0> <one-shot 33554435 [Exact(3)] 0 0> <one-shot 33554435 [Exact(3)] 0 1>
-        ingress.ecmp [meta.hop=3] <one-shot 33554435 [Exact(3)] 0>
-        error[P4R0441]: there is no group 2
-         --> updates.txtpb:7:121
-          |
-        7 | ...exact { value: "\x04" } } action { action_profile_group_id: 2 } } } }
-          |                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^ no update before it inserts this
-          |
-          = note: in an entry of table `ingress.ecmp`
-        error[P4R0441]: a table with a profile runs members and groups
-         --> updates.txtpb:8:121
-          |
-        8 | ...: "\x05" } } action { action { action_id: 16777217 params { param_id: 1 value: "\x05" } } } } } }
-          |                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this is an action
-          |
-          = note: in an entry of table `ingress.ecmp`
-    "#]],
+            member ingress.selector <member 7> ingress.forward(5)
+            member ingress.selector <member 8> ingress.forward(5)
+            group ingress.selector <group 1> <member 7> <member 8>
+            ingress.ecmp [meta.hop=1] <member 7>
+            ingress.ecmp [meta.hop=2] <group 1>
+            error[P4R0441]: a set of actions beside members
+             --> updates.txtpb:6:121
+              |
+            6 | ... } } action { action_profile_action_set {} } } } }
+              |                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this selector has members or groups: all or none are sets (section 9.2.3)
+              |
+              = note: in an entry of table `ingress.ecmp`
+            error[P4R0441]: there is no group 2
+             --> updates.txtpb:7:121
+              |
+            7 | ...: 1 exact { value: "\x04" } } action { action_profile_group_id: 2 } } } }
+              |                                           ^^^^^^^^^^^^^^^^^^^^^^^^^^ nothing has inserted this
+              |
+              = note: in an entry of table `ingress.ecmp`
+            error[P4R0441]: a table with a profile runs members and groups
+             --> updates.txtpb:8:121
+              |
+            8 | ...: "\x05" } } action { action { action_id: 16777217 params { param_id: 1 value: "\x05" } } } } } }
+              |                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this is an action
+              |
+              = note: in an entry of table `ingress.ecmp`
+        "#]],
     );
 }
 
@@ -344,6 +373,14 @@ fn mistakes_are_told_with_their_place() {
     check(
         &updates(&all),
         expect![[r#"
+            counter ingress.packets[0] = 0, 0
+            counter ingress.packets[1] = 0, 0
+            counter ingress.packets[2] = 0, 0
+            counter ingress.packets[3] = 0, 0
+            counter ingress.packets[4] = 0, 0
+            counter ingress.packets[5] = 0, 0
+            counter ingress.packets[6] = 0, 0
+            counter ingress.packets[7] = 0, 0
             error[P4R0441]: there is no table 1
              --> updates.txtpb:1:47
               |
@@ -489,13 +526,14 @@ fn mistakes_are_told_with_their_place() {
                |                                                                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ its entries say an action
                |
                = note: in an entry of table `ingress.route`
-            error[P4R0441]: the entries of this table are constant
+            error[P4R0441]: a table without key has no entries
               --> updates.txtpb:21:33
                |
             21 | ...tity { table_entry { table_id: 33554436 action { action { action_id: 16777217 params { param_id: 1 value: "\x05" } } } } } }
-               |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ the source says `const entries`
+               |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ it runs its default action
                |
                = note: in an entry of table `ingress.fixed`
+               = help: modify its default action
             error[P4R0441]: this can be modified only
               --> updates.txtpb:22:33
                |
@@ -521,16 +559,9 @@ fn mistakes_are_told_with_their_place() {
               --> updates.txtpb:25:82
                |
             25 | updates { type: MODIFY entity { register_entry { register_id: 369098753 index {} data { bool: true } } } }
-               |                                                                                  ^^^^^^^^^^^^^^^^^^^ the register has bits: `bitstring`
+               |                                                                                  ^^^^^^^^^^^^^^^^^^^ it wants bits: `bitstring`
                |
                = note: in register `ingress.seen`
-            error[P4R0441]: a write without an index
-              --> updates.txtpb:26:33
-               |
-            26 | updates { type: MODIFY entity { counter_entry { counter_id: 301989889 data {} } } }
-               |                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ it is to one cell
-               |
-               = note: in counter `ingress.packets`
             error[P4R0441]: a negative number
               --> updates.txtpb:27:85
                |
@@ -557,13 +588,11 @@ fn mistakes_are_told_with_their_place() {
                |
             30 | updates { type: INSERT entity { packet_replication_engine_entry { clone_session_entry { session_id: 5 packet_length_bytes: 9 } } } }
                |                                                                                                       ^^^^^^^^^^^^^^^^^^^^^^ set here
-               |
-               = note: in clone session 5
             error[P4R0441]: there is no member 7
               --> updates.txtpb:31:107
                |
-            31 | ...ofile_id: 285212673 group_id: 1 members { member_id: 7 weight: 1 } } } }
-               |                                              ^^^^^^^^^^^^ no update before it inserts this
+            31 | ..._profile_id: 285212673 group_id: 1 members { member_id: 7 weight: 1 } } } }
+               |                                                 ^^^^^^^^^^^^ nothing has inserted this
                |
                = note: in group 1 of `ingress.selector`
             error[P4R0441]: an update without a type
@@ -571,16 +600,16 @@ fn mistakes_are_told_with_their_place() {
                |
             32 | updates { type: UNSPECIFIED entity { table_entry {} } }
                |           ^^^^^^^^^^^^^^^^^ it is INSERT, MODIFY or DELETE
-            error[P4R0441]: settings of digests: not supported yet
+            error[P4R0441]: there is no digest 0
               --> updates.txtpb:33:33
                |
             33 | updates { type: INSERT entity { digest_entry {} } }
-               |                                 ^^^^^^^^^^^^^^^ set here
-            error[P4R0441]: timeouts of entries: not supported yet
-              --> updates.txtpb:34:66
+               |                                 ^^^^^^^^^^^^^^^ the program's P4Info does not have this id
+            error[P4R0441]: an entry without an action
+              --> updates.txtpb:34:33
                |
             34 | updates { type: INSERT entity { table_entry { table_id: 33554433 idle_timeout_ns: 1 } } }
-               |                                                                  ^^^^^^^^^^^^^^^^^^ set here
+               |                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ nothing says what it runs
                |
                = note: in an entry of table `ingress.route`
         "#]],

@@ -1,13 +1,22 @@
-//! Actions with their data.
+//! Actions with their data (P4Runtime 1.5, section 9.1.2).
 
 use crate::catalog::{Catalog, Described};
 use crate::fault::{Result, Within, fault, listed};
-use crate::matches::number;
-use base_diag::Span;
-use p4_entries::{Args, Named, Value};
+use crate::number;
+use base_bits::Bits;
+use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::action_ref::Scope;
 use p4runtime_proto::p4::config::v1::{self, ActionRef, Table};
-use p4runtime_proto::p4::v1::Action;
+use p4runtime_proto::p4::v1::{self as p4, action::Param};
+
+/// An action with a value for each of its parameters, in the order of P4Info.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ActionCall {
+    /// The action's id.
+    pub action: u32,
+    /// Values with their parameters' widths.
+    pub args: Vec<Bits>,
+}
 
 /// What an action is wanted for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,14 +25,13 @@ pub(crate) enum For {
     Default,
 }
 
-/// An action of a table, by name, with its data.
-pub(crate) fn action(
-    catalog: &Catalog<'_>,
+/// An action that one of the tables may run so.
+pub(crate) fn decode(
+    catalog: &Catalog,
     tables: &[&Table],
     wanted: For,
-    given: &Action,
-    span: Span,
-) -> Result<(Named, Args)> {
+    given: &p4::Action,
+) -> Result<ActionCall> {
     let known = of_tables(catalog, tables, wanted, given.action_id).within("action_id")?;
     for (index, param) in given.params.iter().enumerate() {
         let params = &known.params;
@@ -36,12 +44,12 @@ pub(crate) fn action(
                 .about(|| format!("action `{}`", known.name()));
         }
     }
-    let mut args = vec![];
+    let mut args = Vec::with_capacity(known.params.len());
     for param in &known.params {
         let mut all = given.params.iter().enumerate().filter(|(_, p)| p.param_id == param.id);
         let value = match (all.next(), all.next()) {
             (Some((index, found)), None) => {
-                let value = number(catalog, &found.value, param.bitwidth, param.type_name.as_ref());
+                let value = number::decode(catalog, &found.value, param.bitwidth, param.type_name.as_ref());
                 value.within("value").at("params", index)
             }
             (None, _) => {
@@ -51,15 +59,24 @@ pub(crate) fn action(
                 fault("a parameter is given twice", "it stands before it").at("params", index)
             }
         };
-        let value = value.about(|| format!("parameter `{}` of action `{}`", param.name, known.name()))?;
-        args.push((Named { text: param.name.clone(), span }, Value { value, span }));
+        args.push(value.about(|| format!("parameter `{}` of action `{}`", param.name, known.name()))?);
     }
-    let in_order = args.into_iter().map(|(_, value)| value).collect();
-    Ok((Named { text: known.name().to_string(), span }, Args::InOrder(in_order)))
+    Ok(ActionCall { action: given.action_id, args })
+}
+
+/// The call in canonical form.
+pub(crate) fn encode(catalog: &Catalog, call: &ActionCall) -> p4::Action {
+    let params = catalog.action(call.action).map_or(&[][..], |action| &action.params);
+    let params = params.iter().zip(&call.args);
+    let param = |(param, value): (&v1::action::Param, &Bits)| Param {
+        param_id: param.id,
+        value: number::encode(value),
+    };
+    p4::Action { action_id: call.action, params: params.map(param).collect() }
 }
 
 /// The action with this id, if one of the tables may run it so.
-fn of_tables<'i>(catalog: &Catalog<'i>, tables: &[&Table], wanted: For, id: u32) -> Result<&'i v1::Action> {
+fn of_tables<'i>(catalog: &'i Catalog, tables: &[&Table], wanted: For, id: u32) -> Result<&'i v1::Action> {
     let refs = || tables.iter().flat_map(|table| &table.action_refs);
     let name = |r: &ActionRef| catalog.action(r.id).map_or("", |a| a.name());
     let Some(found) = refs().find(|r| r.id == id) else {
@@ -73,7 +90,8 @@ fn of_tables<'i>(catalog: &Catalog<'i>, tables: &[&Table], wanted: For, id: u32)
         _ => None,
     };
     if let Some(only) = only {
-        return fault("an action that cannot stand here", format!("`{}` is `@{only}only`", name(found)));
+        return fault("an action that cannot stand here", format!("`{}` is `@{only}only`", name(found)))
+            .code(Code::PermissionDenied);
     }
     match catalog.action(id) {
         Some(action) => Ok(action),

@@ -2,44 +2,46 @@
 
 use crate::catalog::Catalog;
 use crate::fault::{Result, Within, fault, listed, not_supported};
+use crate::number;
+use base_bits::Bits;
 use base_bits::num_bigint::BigUint;
-use base_diag::Span;
-use p4_entries::{Match, Named, Value};
+use p4runtime_proto::p4::config::v1::MatchField;
 use p4runtime_proto::p4::config::v1::match_field::{Match as Wanted, MatchType};
-use p4runtime_proto::p4::config::v1::{MatchField, P4NamedType};
 use p4runtime_proto::p4::v1::FieldMatch;
-use p4runtime_proto::p4::v1::field_match::FieldMatchType;
+use p4runtime_proto::p4::v1::field_match::{Exact, FieldMatchType, Lpm, Optional, Range, Ternary};
 
-/// The number that bytes are; it has to fit.
-pub(crate) fn number(
-    catalog: &Catalog<'_>,
-    bytes: &[u8],
-    bits: i32,
-    type_name: Option<&P4NamedType>,
-) -> Result<BigUint> {
-    if catalog.is_string(type_name) {
-        return not_supported("values that are strings on the control plane's side");
-    }
-    if bytes.is_empty() {
-        return fault("a value is missing", "no bytes are no number")
-            .help(|| Some("zero is \"\\000\"".into()));
-    }
-    let value = BigUint::from_bytes_be(bytes);
-    match u64::try_from(bits) {
-        Ok(bits) if value.bits() <= bits => Ok(value),
-        _ => fault(
-            "this value does not fit",
-            format!("{value:#x} takes {} bits, there are {bits}", value.bits()),
-        ),
-    }
+/// What an entry wants of one field; values have the field's width.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Match {
+    /// Anything: the field is left out of messages.
+    Any,
+    /// This value: of exact and optional fields.
+    Exact(Bits),
+    /// Equal in the leading bits, of which there is one at least; zero behind them.
+    Lpm {
+        /// The bits, zero behind the prefix.
+        value: Bits,
+        /// How many bits count.
+        prefix_len: u32,
+    },
+    /// Equal where `mask` has ones; it has one at least.
+    Ternary {
+        /// The bits, zero outside of the mask.
+        value: Bits,
+        /// The bits that count.
+        mask: Bits,
+    },
+    /// From `low` to `high`, both included; not everything.
+    Range {
+        /// The least.
+        low: Bits,
+        /// The greatest.
+        high: Bits,
+    },
 }
 
 /// One match for each field, in the order of P4Info; a field left out may be anything.
-pub(crate) fn matches(
-    catalog: &Catalog<'_>,
-    fields: &[MatchField],
-    given: &[FieldMatch],
-) -> Result<Vec<Match>> {
+pub(crate) fn decode(catalog: &Catalog, fields: &[MatchField], given: &[FieldMatch]) -> Result<Vec<Match>> {
     for (index, one) in given.iter().enumerate() {
         if !fields.iter().any(|f| f.id == one.field_id) {
             let known = listed(fields.iter().map(|f| (f.id, f.name.as_str())));
@@ -57,17 +59,41 @@ pub(crate) fn matches(
     fields.iter().map(|field| one(catalog, field, given)).collect()
 }
 
-/// The matches of a table's fields by name.
-pub(crate) fn named(fields: &[MatchField], found: &[Match], span: Span) -> Vec<(Named, Value<Match>)> {
-    let name = |field: &MatchField| Named { text: field.name.clone(), span };
-    fields.iter().zip(found).map(|(f, m)| (name(f), Value { value: m.clone(), span })).collect()
+/// The matches in canonical form, in the order of P4Info; those of anything are left out.
+pub(crate) fn encode(fields: &[MatchField], matches: &[Match]) -> Vec<FieldMatch> {
+    let encoded = fields.iter().zip(matches).filter_map(|(field, one)| {
+        let number = number::encode;
+        let found = match one {
+            Match::Any => return None,
+            Match::Exact(value) if kind(field) == MatchType::Optional => {
+                FieldMatchType::Optional(Optional { value: number(value) })
+            }
+            Match::Exact(value) => FieldMatchType::Exact(Exact { value: number(value) }),
+            Match::Lpm { value, prefix_len } => FieldMatchType::Lpm(Lpm {
+                value: number(value),
+                prefix_len: i32::try_from(*prefix_len).unwrap_or(i32::MAX),
+            }),
+            Match::Ternary { value, mask } => {
+                FieldMatchType::Ternary(Ternary { value: number(value), mask: number(mask) })
+            }
+            Match::Range { low, high } => {
+                FieldMatchType::Range(Range { low: number(low), high: number(high) })
+            }
+        };
+        Some(FieldMatch { field_id: field.id, field_match_type: Some(found) })
+    });
+    encoded.collect()
 }
 
-fn one(catalog: &Catalog<'_>, field: &MatchField, given: &[FieldMatch]) -> Result<Match> {
-    let kind = match &field.r#match {
+pub(crate) fn kind(field: &MatchField) -> MatchType {
+    match &field.r#match {
         Some(Wanted::MatchType(kind)) => MatchType::try_from(*kind).unwrap_or(MatchType::Unspecified),
         _ => MatchType::Unspecified,
-    };
+    }
+}
+
+fn one(catalog: &Catalog, field: &MatchField, given: &[FieldMatch]) -> Result<Match> {
+    let kind = kind(field);
     let found = given.iter().enumerate().find(|(_, m)| m.field_id == field.id);
     match found {
         None if kind == MatchType::Exact => {
@@ -88,11 +114,10 @@ fn shown(field: &MatchField) -> String {
     }
 }
 
-fn in_kind(catalog: &Catalog<'_>, field: &MatchField, kind: MatchType, found: &FieldMatch) -> Result<Match> {
+fn in_kind(catalog: &Catalog, field: &MatchField, kind: MatchType, found: &FieldMatch) -> Result<Match> {
     let number = |bytes: &[u8], name: &'static str| {
-        number(catalog, bytes, field.bitwidth, field.type_name.as_ref()).within(name)
+        number::decode(catalog, bytes, field.bitwidth, field.type_name.as_ref()).within(name)
     };
-    let ones = (BigUint::from(1u8) << u64::try_from(field.bitwidth).unwrap_or(0)) - 1u8;
     match (&found.field_match_type, kind) {
         (Some(FieldMatchType::Exact(m)), MatchType::Exact) => {
             number(&m.value, "value").map(Match::Exact).within("exact")
@@ -102,7 +127,7 @@ fn in_kind(catalog: &Catalog<'_>, field: &MatchField, kind: MatchType, found: &F
         }
         (Some(FieldMatchType::Lpm(m)), MatchType::Lpm) => {
             let value = number(&m.value, "value").within("lpm")?;
-            prefix(value, m.prefix_len, field.bitwidth).within("lpm")
+            prefix(value, m.prefix_len).within("lpm")
         }
         (Some(FieldMatchType::Ternary(m)), MatchType::Ternary) => {
             let value = number(&m.value, "value").within("ternary")?;
@@ -112,7 +137,7 @@ fn in_kind(catalog: &Catalog<'_>, field: &MatchField, kind: MatchType, found: &F
         (Some(FieldMatchType::Range(m)), MatchType::Range) => {
             let low = number(&m.low, "low").within("range")?;
             let high = number(&m.high, "high").within("range")?;
-            range(low, high, &ones).within("range")
+            range(low, high).within("range")
         }
         (Some(FieldMatchType::Other(_)), _) => {
             not_supported("matches of an architecture's own kind").within("other")
@@ -150,43 +175,51 @@ fn form_of(found: &FieldMatchType) -> &'static str {
 
 const LEAVE_OUT: &str = "leave the whole match out";
 
-fn prefix(value: BigUint, length: i32, bits: i32) -> Result<Match> {
-    let (Ok(length), true) = (u32::try_from(length), length <= bits) else {
-        return fault("the prefix is too long", format!("the field has {bits} bits")).within("prefix_len");
+fn prefix(value: Bits, length: i32) -> Result<Match> {
+    let bits = value.width();
+    let prefix_len = match u32::try_from(length) {
+        Ok(length) if length <= bits => length,
+        _ => {
+            return fault("the prefix is too long", format!("the field has {bits} bits"))
+                .within("prefix_len");
+        }
     };
-    if length == 0 {
+    if prefix_len == 0 {
         return fault("a prefix of no bits matches anything", "this is said by no match")
             .help(|| Some(LEAVE_OUT.into()))
             .within("prefix_len");
     }
-    let rest = u64::try_from(bits).unwrap_or(0).saturating_sub(u64::from(length));
-    if value.trailing_zeros().is_some_and(|zeros| zeros < rest) {
+    let rest = bits - prefix_len;
+    let zeros = value.to_biguint().trailing_zeros();
+    if zeros.is_some_and(|zeros| zeros < u64::from(rest)) {
         return fault("a value has bits behind its prefix", format!("the last {rest} bits have to be zero"))
             .within("value");
     }
-    Ok(Match::Prefix(value, length))
+    Ok(Match::Lpm { value, prefix_len })
 }
 
-fn masked(value: BigUint, mask: BigUint) -> Result<Match> {
-    if mask.bits() == 0 {
+fn masked(value: Bits, mask: Bits) -> Result<Match> {
+    if mask.is_zero() {
         return fault("a mask of zero matches anything", "this is said by no match")
             .help(|| Some(LEAVE_OUT.into()))
             .within("mask");
     }
-    if &value & &mask != value {
-        return fault("a value has bits outside of its mask", format!("the mask is {mask:#x}"))
+    let (number, ones): (BigUint, BigUint) = (value.to_biguint(), mask.to_biguint());
+    if &number & &ones != number {
+        return fault("a value has bits outside of its mask", format!("the mask is {ones:#x}"))
             .within("value");
     }
-    Ok(Match::Mask(value, mask))
+    Ok(Match::Ternary { value, mask })
 }
 
-fn range(low: BigUint, high: BigUint, ones: &BigUint) -> Result<Match> {
+fn range(low: Bits, high: Bits) -> Result<Match> {
     if low > high {
-        return fault("a range ends before it begins", format!("{low} is more than {high}")).within("low");
+        let why = format!("{} is more than {}", low.to_biguint(), high.to_biguint());
+        return fault("a range ends before it begins", why).within("low");
     }
-    if low.bits() == 0 && high == *ones {
+    if low.is_zero() && high.is_ones() {
         return fault("a range over everything matches anything", "this is said by no match")
             .help(|| Some(LEAVE_OUT.into()));
     }
-    Ok(Match::Range(low, high))
+    Ok(Match::Range { low, high })
 }

@@ -1,0 +1,176 @@
+//! Who may write (P4Runtime 1.5, section 5).
+
+use crate::status::Status;
+use p4runtime_proto::google::rpc::{self, Code};
+use p4runtime_proto::p4::v1::{
+    MasterArbitrationUpdate, Role, StreamMessageResponse, Uint128, stream_message_response,
+};
+use std::collections::BTreeMap;
+
+/// One controller's stream, as whoever serves it numbers it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct StreamId(pub u64);
+
+/// The most streams of one role.
+const MOST_STREAMS: usize = 256;
+/// The most roles there are at once.
+const MOST_ROLES: usize = 256;
+
+/// The controllers of a device.
+#[derive(Default, Debug)]
+pub(crate) struct Arbitration {
+    /// Known since somebody asked for them.
+    roles: BTreeMap<String, RoleState>,
+    streams: BTreeMap<StreamId, Member>,
+}
+
+#[derive(Default, Debug)]
+struct RoleState {
+    /// The highest election id ever seen.
+    highest: Option<u128>,
+    /// Who has it, and is connected.
+    primary: Option<StreamId>,
+}
+
+#[derive(Clone, Debug)]
+struct Member {
+    role: String,
+    election: Option<u128>,
+}
+
+/// Messages to streams.
+pub(crate) type Notices = Vec<(StreamId, StreamMessageResponse)>;
+
+fn number(id: &Uint128) -> u128 {
+    u128::from(id.high) << 64 | u128::from(id.low)
+}
+
+impl Arbitration {
+    /// A controller says who it wants to be. Its stream ends with an error.
+    pub(crate) fn update(
+        &mut self,
+        stream: StreamId,
+        device: u64,
+        update: &MasterArbitrationUpdate,
+    ) -> Result<Notices, Status> {
+        let refuse = |code, why: String| Err(Status::new(code, why));
+        let role = update.role.as_ref().map_or("", |role| role.name.as_str());
+        let election = update.election_id.as_ref().map(number);
+        if update.role.as_ref().is_some_and(|role| role.config.is_some()) {
+            return refuse(
+                Code::InvalidArgument,
+                "roles are configured by `@p4runtime_role` in the program: leave `role.config` unset".into(),
+            );
+        }
+        match self.streams.get(&stream) {
+            Some(known) if known.role != role => {
+                let why = format!("this stream has the role `{}`: open another for `{role}`", known.role);
+                return refuse(Code::FailedPrecondition, why);
+            }
+            Some(_) => {}
+            None => {
+                let open = self.streams.values().filter(|member| member.role == role).count();
+                if open >= MOST_STREAMS || (!self.roles.contains_key(role) && self.roles.len() >= MOST_ROLES)
+                {
+                    return refuse(Code::ResourceExhausted, format!("too many streams of the role `{role}`"));
+                }
+            }
+        }
+        let taken = election.is_some()
+            && self.streams.iter().any(|(id, m)| *id != stream && m.role == role && m.election == election);
+        if taken {
+            let why = "another controller of this role has this election id".to_string();
+            return refuse(Code::InvalidArgument, why);
+        }
+        self.streams.insert(stream, Member { role: role.to_string(), election });
+        let state = self.roles.entry(role.to_string()).or_default();
+        let was_primary = state.primary == Some(stream);
+        let all = if election.is_some_and(|id| state.highest.is_none_or(|highest| id >= highest)) {
+            state.highest = election;
+            state.primary = Some(stream);
+            true
+        } else {
+            if was_primary {
+                state.primary = None;
+            }
+            was_primary
+        };
+        Ok(self.notices(device, role, (!all).then_some(stream)))
+    }
+
+    /// A stream has ended.
+    pub(crate) fn close(&mut self, stream: StreamId, device: u64) -> Notices {
+        let Some(member) = self.streams.remove(&stream) else { return vec![] };
+        match self.roles.get_mut(&member.role) {
+            Some(state) if state.primary == Some(stream) => {
+                state.primary = None;
+                self.notices(device, &member.role, None)
+            }
+            _ => vec![],
+        }
+    }
+
+    /// What the controllers of a role are told; with `only` one of them. The primary is told last.
+    fn notices(&self, device: u64, role: &str, only: Option<StreamId>) -> Notices {
+        let Some(state) = self.roles.get(role) else { return vec![] };
+        let mut told: Vec<StreamId> = self
+            .streams
+            .iter()
+            .filter(|(id, member)| member.role == role && only.is_none_or(|only| only == **id))
+            .map(|(id, _)| *id)
+            .collect();
+        told.sort_by_key(|id| (Some(*id) == state.primary, *id));
+        told.into_iter().map(|id| (id, notice(device, role, state, id))).collect()
+    }
+
+    /// True if a stream is its role's primary.
+    pub(crate) fn is_primary(&self, stream: StreamId) -> bool {
+        let role = self.streams.get(&stream).and_then(|member| self.roles.get(&member.role));
+        role.is_some_and(|state| state.primary == Some(stream))
+    }
+
+    /// The role of a stream that has one.
+    pub(crate) fn role_of(&self, stream: StreamId) -> Option<&str> {
+        self.streams.get(&stream).map(|member| member.role.as_str())
+    }
+
+    /// The primaries of all roles.
+    pub(crate) fn primaries(&self) -> impl Iterator<Item = (&str, StreamId)> {
+        self.roles.iter().filter_map(|(role, state)| Some((role.as_str(), state.primary?)))
+    }
+
+    /// Refuses a request that is not the primary's.
+    pub(crate) fn authorize(&self, role: &str, election: Option<&Uint128>) -> Result<(), Status> {
+        let Some(state) = self.roles.get(role) else {
+            if role.is_empty() {
+                return Err(Status::new(
+                    Code::PermissionDenied,
+                    "there is no primary controller: open a stream and send an arbitration update first",
+                ));
+            }
+            return Err(Status::new(Code::NotFound, format!("there is no role `{role}`")));
+        };
+        let primary = state.primary.and_then(|id| self.streams.get(&id)).and_then(|member| member.election);
+        match (primary, election.map(number)) {
+            (Some(primary), Some(given)) if primary == given => Ok(()),
+            (Some(_), _) => Err(Status::new(Code::PermissionDenied, "this is not the primary's election id")),
+            (None, _) => Err(Status::new(Code::PermissionDenied, "there is no primary controller now")),
+        }
+    }
+}
+
+fn notice(device: u64, role: &str, state: &RoleState, to: StreamId) -> StreamMessageResponse {
+    let (code, message) = match state.primary {
+        Some(primary) if primary == to => (Code::Ok, "you are the primary"),
+        Some(_) => (Code::AlreadyExists, "you are a backup"),
+        None => (Code::NotFound, "there is no primary"),
+    };
+    let split = |id: u128| Uint128 { high: (id >> 64) as u64, low: id as u64 };
+    let update = MasterArbitrationUpdate {
+        device_id: device,
+        role: (!role.is_empty()).then(|| Role { name: role.to_string(), ..Role::default() }),
+        election_id: state.highest.map(split),
+        status: Some(rpc::Status { code: code as i32, message: message.to_string(), details: vec![] }),
+    };
+    StreamMessageResponse { update: Some(stream_message_response::Update::Arbitration(update)) }
+}

@@ -1,0 +1,172 @@
+//! Programs and how they come in (P4Runtime 1.5, sections 7, 14 and 15).
+
+use crate::packet_io::PacketIo;
+use crate::server::Server;
+use crate::status::Status;
+use crate::target::{Builder, Built, Target};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
+use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
+use p4runtime_proto::p4::v1::{
+    Entity, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest,
+    GetForwardingPipelineConfigResponse, SetForwardingPipelineConfigRequest, Update, update,
+};
+use p4runtime_store::{Change, Store, making};
+
+/// A program with what the control plane has written to it.
+pub(crate) struct Configured<T> {
+    pub(crate) config: ForwardingPipelineConfig,
+    pub(crate) store: Store,
+    pub(crate) packet_io: PacketIo,
+    pub(crate) target: T,
+    /// Changes that wait for the commit of a saved program; none once it runs.
+    pub(crate) waiting: Option<Vec<Change>>,
+}
+
+/// The most changes that may wait for a commit.
+pub(crate) const MOST_WAITING: usize = 1 << 22;
+
+impl<T: Target> Configured<T> {
+    /// Of a device that was just built.
+    fn new(config: ForwardingPipelineConfig, built: Built<T>) -> Configured<T> {
+        let mut store = Store::new(built.info.clone());
+        for update in &built.initial {
+            // What P4Info does not describe (a hidden action) cannot be said, and is not listed.
+            let _ = store.load_initial(update);
+        }
+        Configured {
+            packet_io: PacketIo::new(&built.info),
+            config: ForwardingPipelineConfig { p4info: Some((*built.info).clone()), ..config },
+            store,
+            target: built.target,
+            waiting: None,
+        }
+    }
+
+    /// Does again what a controller had written to another program, instead of the program's own entries that are not
+    /// constant.
+    fn replay(&mut self, entities: Vec<Entity>) -> Result<(), Status> {
+        let refuse = |fault: Box<p4runtime_store::Fault>| {
+            Status::new(
+                Code::InvalidArgument,
+                format!("what was written does not fit the new program: {fault}"),
+            )
+        };
+        let mut own = vec![];
+        self.store.read_written(&self.target, &mut |entity| own.push(entity)).map_err(refuse)?;
+        let drop_own = own.into_iter().map(|entity| (update::Type::Delete, entity));
+        for (how, entity) in drop_own.chain(entities.into_iter().map(|entity| (making(&entity), entity))) {
+            let update = Update { r#type: how as i32, entity: Some(entity) };
+            for change in self.store.plan(&update).map_err(refuse)? {
+                self.target.apply(self.store.catalog(), &change).map_err(refuse)?;
+                self.store.commit(change, None);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<B: Builder> Server<B> {
+    /// Runs a program before any controller asks for one.
+    pub fn start(&mut self, config: ForwardingPipelineConfig) -> Result<(), Status> {
+        let built = self.builder.build(&config)?;
+        self.running = Some(Configured::new(config, built));
+        Ok(())
+    }
+
+    /// The RPC `SetForwardingPipelineConfig`. What fails changes nothing.
+    pub fn set_config(&mut self, request: SetForwardingPipelineConfigRequest) -> Result<(), Status> {
+        self.check_device(request.device_id)?;
+        self.arbitration.authorize(&request.role, request.election_id.as_ref())?;
+        let action = request.action();
+        if action == Action::Commit {
+            if request.config.is_some() {
+                return Err(Status::new(
+                    Code::InvalidArgument,
+                    "COMMIT takes the saved config: leave it unset",
+                ));
+            }
+            return self.commit_saved();
+        }
+        let Some(config) = request.config else {
+            return Err(Status::new(Code::InvalidArgument, "the config is missing"));
+        };
+        if action == Action::Unspecified {
+            return Err(Status::new(Code::InvalidArgument, "the action is missing"));
+        }
+        let built = self.builder.build(&config)?;
+        let mut new = Configured::new(config, built);
+        match action {
+            Action::VerifyAndSave => {
+                new.waiting = Some(vec![]);
+                self.saved = Some(new);
+            }
+            Action::VerifyAndCommit => self.install(new),
+            Action::ReconcileAndCommit => {
+                if let Some(running) = &self.running {
+                    new.replay(written(running)?)?;
+                }
+                self.install(new);
+            }
+            Action::Verify | Action::Commit | Action::Unspecified => {}
+        }
+        Ok(())
+    }
+
+    fn commit_saved(&mut self) -> Result<(), Status> {
+        let Some(saved) = &mut self.saved else {
+            return Err(Status::new(Code::NotFound, "there is no saved config: VERIFY_AND_SAVE comes first"));
+        };
+        let waiting = saved.waiting.take().unwrap_or_default();
+        for change in &waiting {
+            if let Err(fault) = saved.target.apply(saved.store.catalog(), change) {
+                // Half of it is on a device that nothing runs on: it is built again when it is asked for again.
+                self.saved = None;
+                return Err(Status::new(Code::Internal, format!("the saved config is dropped: {fault}")));
+            }
+        }
+        if let Some(saved) = self.saved.take() {
+            self.install(saved);
+        }
+        Ok(())
+    }
+
+    fn install(&mut self, new: Configured<B::Target>) {
+        self.running = Some(new);
+        self.saved = None;
+        self.digests = crate::digests::Digests::default();
+        self.configs += 1;
+    }
+
+    /// The RPC `GetForwardingPipelineConfig`.
+    pub fn get_config(
+        &self,
+        request: &GetForwardingPipelineConfigRequest,
+    ) -> Result<GetForwardingPipelineConfigResponse, Status> {
+        self.check_device(request.device_id)?;
+        let shown = |config: &ForwardingPipelineConfig| {
+            let (info, device) = match request.response_type() {
+                ResponseType::All => (true, true),
+                ResponseType::CookieOnly => (false, false),
+                ResponseType::P4infoAndCookie => (true, false),
+                ResponseType::DeviceConfigAndCookie => (false, true),
+            };
+            ForwardingPipelineConfig {
+                p4info: config.p4info.clone().filter(|_| info),
+                p4_device_config: if device { config.p4_device_config.clone() } else { vec![] },
+                cookie: config.cookie,
+            }
+        };
+        let config = self.running.as_ref().map(|running| shown(&running.config));
+        Ok(GetForwardingPipelineConfigResponse { config })
+    }
+}
+
+/// All that a controller has written, what others name first.
+fn written<T: Target>(of: &Configured<T>) -> Result<Vec<Entity>, Status> {
+    let mut entities = vec![];
+    of.store
+        .read_written(&of.target, &mut |entity| entities.push(entity))
+        .map_err(|fault| Status::new(Code::Internal, format!("what was written cannot be read: {fault}")))?;
+    Ok(entities)
+}

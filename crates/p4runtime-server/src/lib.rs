@@ -1,0 +1,24 @@
+//! P4Runtime 1.5 as a state machine without I/O.
+//!
+//! ```text
+//! controllers ──message, write, read, set_config──> Server ──Change──> Target, a device
+//!             <─────────── Output, Status ─────────
+//! ```
+//!
+//! A [`Server`] owns what a controller has written (`p4runtime-store`) and the device it steers, which a [`Builder`]
+//! makes of a configuration. Whoever serves it over gRPC, or runs it in a test, brings requests, streams, frames and
+//! time, and does what the [`Output`]s say.
+
+mod arbitration;
+mod config;
+mod digests;
+mod packet_io;
+mod requests;
+mod server;
+mod status;
+mod target;
+
+pub use arbitration::StreamId;
+pub use server::{Output, Server};
+pub use status::Status;
+pub use target::{Builder, Built, Target};

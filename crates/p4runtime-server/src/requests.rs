@@ -1,0 +1,213 @@
+//! The RPCs `Write` and `Read` (P4Runtime 1.5, sections 12 and 13).
+
+use crate::config::{Configured, MOST_WAITING};
+use crate::server::{Server, no_program};
+use crate::status::{Status, error, ok};
+use crate::target::{Builder, Target};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::write_request::Atomicity;
+use p4runtime_proto::p4::v1::{
+    Entity, ReadRequest, ReadResponse, Update, WriteRequest, entity::Entity as Kind,
+};
+use p4runtime_store::{Before, Change, Described, Result, Within, fault};
+
+/// The most entities of one answer to a read.
+const MOST_ENTITIES: usize = 1024;
+
+impl<B: Builder> Server<B> {
+    /// The RPC `Write`. No packet sees the device between two updates of a request.
+    pub fn write(&mut self, request: &WriteRequest) -> std::result::Result<(), Status> {
+        self.check_device(request.device_id)?;
+        self.arbitration.authorize(&request.role, request.election_id.as_ref())?;
+        let configured = self.saved.as_mut().or(self.running.as_mut()).ok_or_else(no_program)?;
+        let all_or_nothing = request.atomicity() != Atomicity::ContinueOnError;
+        let mut errors = vec![];
+        let mut undo = vec![];
+        let mut failed = false;
+        for update in &request.updates {
+            if failed && all_or_nothing {
+                errors.push(p4runtime_proto::p4::v1::Error {
+                    canonical_code: Code::Aborted as i32,
+                    message: "not tried: an update before it failed".to_string(),
+                    ..Default::default()
+                });
+                continue;
+            }
+            match configured.update(&request.role, update, all_or_nothing.then_some(&mut undo)) {
+                Ok(()) => errors.push(ok()),
+                Err(fault) => {
+                    failed = true;
+                    errors.push(error(&fault));
+                }
+            }
+        }
+        if failed && all_or_nothing {
+            configured.roll_back(undo)?;
+            for error in errors.iter_mut().filter(|error| error.canonical_code == 0) {
+                error.canonical_code = Code::Aborted as i32;
+                error.message = "rolled back: an update behind it failed".to_string();
+            }
+        }
+        self.forget_digests();
+        if failed { Err(Status::of_batch("updates", errors)) } else { Ok(()) }
+    }
+
+    fn forget_digests(&mut self) {
+        let Some(running) = &self.running else { return };
+        for digest in &running.store.catalog().info().digests {
+            if running.store.digest(digest.id()).is_none() {
+                self.digests.forget(digest.id());
+            }
+        }
+    }
+
+    /// The RPC `Read`. `out` gets the answers one after the other, of bounded size.
+    pub fn read(
+        &self,
+        request: &ReadRequest,
+        out: &mut dyn FnMut(ReadResponse),
+    ) -> std::result::Result<(), Status> {
+        self.check_device(request.device_id)?;
+        let configured = self.saved.as_ref().or(self.running.as_ref()).ok_or_else(no_program)?;
+        let mut entities: Vec<Entity> = vec![];
+        let mut errors = vec![];
+        for query in &request.entities {
+            let mut give = |entity: Entity| {
+                if configured.permit(&request.role, entity.entity.as_ref()).is_ok() {
+                    entities.push(entity);
+                }
+                if entities.len() >= MOST_ENTITIES {
+                    out(ReadResponse { entities: std::mem::take(&mut entities) });
+                }
+            };
+            errors.push(match configured.store.read(query, &configured.target, &mut give) {
+                Ok(()) => ok(),
+                Err(fault) => error(&fault),
+            });
+        }
+        if !entities.is_empty() {
+            out(ReadResponse { entities });
+        }
+        match errors.iter().any(|error| error.canonical_code != 0) {
+            true => Err(Status::of_batch("queries", errors)),
+            false => Ok(()),
+        }
+    }
+}
+
+impl<T: Target> Configured<T> {
+    /// Does one update, all of it or nothing. The inverses of what it did are put behind `undo`.
+    fn update(&mut self, role: &str, update: &Update, undo: Option<&mut Vec<Change>>) -> Result<()> {
+        self.permit(role, update.entity.as_ref().and_then(|entity| entity.entity.as_ref()))?;
+        let changes = self.store.plan(update)?;
+        let mut done = vec![];
+        let wants_inverse = undo.is_some() || changes.len() > 1;
+        for change in changes {
+            match self.change(change, wants_inverse) {
+                Ok(inverse) => done.extend(inverse),
+                Err(fault) => {
+                    let rest = self.roll_back(done);
+                    return rest.map_or_else(|status| crate::requests::stuck(&status), |()| Err(fault));
+                }
+            }
+        }
+        if let Some(undo) = undo {
+            undo.extend(done);
+        }
+        Ok(())
+    }
+
+    fn change(&mut self, change: Change, wants_inverse: bool) -> Result<Option<Change>> {
+        if let Some(waiting) = &mut self.waiting {
+            if waiting.len() >= MOST_WAITING {
+                return fault("too much waits for the commit", "commit the saved config first")
+                    .code(Code::ResourceExhausted);
+            }
+            waiting.push(change.clone());
+            return Ok(self.store.commit(change, None));
+        }
+        let before = if wants_inverse { self.before(&change)? } else { None };
+        self.target.apply(self.store.catalog(), &change)?;
+        Ok(self.store.commit(change, before))
+    }
+
+    /// What the data plane has written where `change` writes.
+    fn before(&self, change: &Change) -> Result<Option<Before>> {
+        Ok(match change {
+            Change::Counter { counter, index, .. } => {
+                Some(Before::Count(self.target.counter(*counter, *index)?))
+            }
+            Change::Register { register, index, .. } => {
+                Some(Before::Register(self.target.register(*register, *index)?))
+            }
+            Change::DirectCounter { table, key, .. } => {
+                Some(Before::Count(self.target.direct_counter(*table, key)?))
+            }
+            // A deleted entry comes back with what it had counted.
+            Change::Entry { table, key, .. }
+                if self.store.entry(*table, key).is_some()
+                    && self.store.catalog().direct_counter(*table).is_some() =>
+            {
+                Some(Before::Count(self.target.direct_counter(*table, key)?))
+            }
+            _ => None,
+        })
+    }
+
+    /// Does the inverses, the last first.
+    fn roll_back(&mut self, undo: Vec<Change>) -> std::result::Result<(), Status> {
+        for change in undo.into_iter().rev() {
+            self.change(change, false)
+                .map_err(|fault| Status::new(Code::Internal, format!("rolling back failed: {fault}")))?;
+        }
+        Ok(())
+    }
+
+    /// Refuses what is another role's: what the program marks `@p4runtime_role("name")` is of that role and of the
+    /// default one.
+    fn permit(&self, role: &str, entity: Option<&Kind>) -> Result<()> {
+        if role.is_empty() {
+            return Ok(());
+        }
+        let catalog = self.store.catalog();
+        let owner = match entity {
+            Some(Kind::TableEntry(e)) => owner(catalog.table(e.table_id).ok()),
+            Some(Kind::DirectCounterEntry(e)) => {
+                owner(e.table_entry.as_ref().and_then(|e| catalog.table(e.table_id).ok()))
+            }
+            Some(Kind::DirectMeterEntry(e)) => {
+                owner(e.table_entry.as_ref().and_then(|e| catalog.table(e.table_id).ok()))
+            }
+            Some(Kind::ActionProfileMember(e)) => owner(catalog.profile(e.action_profile_id).ok()),
+            Some(Kind::ActionProfileGroup(e)) => owner(catalog.profile(e.action_profile_id).ok()),
+            Some(Kind::CounterEntry(e)) => owner(catalog.counter(e.counter_id).ok()),
+            Some(Kind::MeterEntry(e)) => owner(catalog.meter(e.meter_id).ok()),
+            Some(Kind::RegisterEntry(e)) => owner(catalog.register(e.register_id).ok()),
+            Some(Kind::ValueSetEntry(e)) => owner(catalog.value_set(e.value_set_id).ok()),
+            Some(Kind::DigestEntry(e)) => owner(catalog.digest(e.digest_id).ok()),
+            _ => None,
+        };
+        match owner {
+            Some(owner) if owner != role => {
+                fault("this is another role's", format!("the program gives it to `{owner}`"))
+                    .code(Code::PermissionDenied)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+pub(crate) fn stuck<T>(status: &Status) -> Result<T> {
+    fault("half of an update is left", status.message.clone()).code(Code::Internal)
+}
+
+/// The role that an annotation names.
+fn owner<D: Described>(thing: Option<&D>) -> Option<&str> {
+    let annotations = thing.and_then(Described::preamble).map_or(&[][..], |preamble| &preamble.annotations);
+    let role = |text: &'_ String| -> Option<(usize, usize)> {
+        let inside = text.strip_prefix("@p4runtime_role(\"")?.strip_suffix("\")")?;
+        let start = text.len() - inside.len() - 2;
+        Some((start, start + inside.len()))
+    };
+    annotations.iter().find_map(|text| role(text).and_then(|(from, to)| text.get(from..to)))
+}

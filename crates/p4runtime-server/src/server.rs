@@ -1,0 +1,219 @@
+//! The server: who may do what, and the streams.
+
+use crate::arbitration::{Arbitration, StreamId};
+use crate::config::Configured;
+use crate::digests::Digests;
+use crate::status::Status;
+use crate::target::{Builder, Target};
+use base_time::Time;
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::{
+    CapabilitiesResponse, DigestList, DigestListAck, DigestListAckError, IdleTimeoutNotification, PacketOut,
+    PacketOutError, StreamError, StreamMessageRequest, StreamMessageResponse, StreamOtherError, stream_error,
+    stream_message_request as asked, stream_message_response as told,
+};
+
+/// What the server wants done.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Output {
+    /// A message for a controller. Where it cannot be delivered it is lost, and nothing waits for it.
+    Send(StreamId, StreamMessageResponse),
+    /// The end of a controller's stream.
+    End(StreamId, Status),
+    /// A frame that comes into the device by the CPU port.
+    Inject(Vec<u8>),
+}
+
+/// One device, served to many controllers.
+///
+/// Deterministic and without I/O: requests, streams, frames and time come in as arguments, [`Output`]s go out.
+pub struct Server<B: Builder> {
+    pub(crate) builder: B,
+    device: u64,
+    /// Unix time of time 0, in nanoseconds.
+    epoch_ns: i64,
+    pub(crate) arbitration: Arbitration,
+    pub(crate) running: Option<Configured<B::Target>>,
+    /// Saved and not committed: reads and writes mean it, packets do not.
+    pub(crate) saved: Option<Configured<B::Target>>,
+    pub(crate) digests: Digests,
+    pub(crate) configs: u64,
+}
+
+impl<B: Builder> Server<B> {
+    /// Without a program. `device` is its id; `epoch_ns` the Unix time of time 0, in nanoseconds.
+    pub fn new(builder: B, device: u64, epoch_ns: i64) -> Server<B> {
+        Server {
+            builder,
+            device,
+            epoch_ns,
+            arbitration: Arbitration::default(),
+            running: None,
+            saved: None,
+            digests: Digests::default(),
+            configs: 0,
+        }
+    }
+
+    /// The device that packets go through, if there is a program.
+    pub fn target(&mut self) -> Option<&mut B::Target> {
+        self.running.as_mut().map(|running| &mut running.target)
+    }
+
+    /// Counts up with every program that a controller commits.
+    pub fn configs(&self) -> u64 {
+        self.configs
+    }
+
+    /// The device id is ours; 0 too, since many clients leave it out.
+    pub(crate) fn check_device(&self, id: u64) -> Result<(), Status> {
+        match id {
+            0 => Ok(()),
+            id if id == self.device => Ok(()),
+            id => {
+                Err(Status::new(Code::NotFound, format!("there is no device {id}: this is {}", self.device)))
+            }
+        }
+    }
+
+    /// The RPC `Capabilities`.
+    pub fn capabilities(&self) -> CapabilitiesResponse {
+        CapabilitiesResponse { p4runtime_api_version: "1.5.0".to_string(), ..CapabilitiesResponse::default() }
+    }
+
+    /// A controller says something on its stream.
+    pub fn message(&mut self, stream: StreamId, request: &StreamMessageRequest) -> Vec<Output> {
+        match &request.update {
+            Some(asked::Update::Arbitration(update)) => {
+                let done = self
+                    .check_device(update.device_id)
+                    .and_then(|()| self.arbitration.update(stream, self.device, update));
+                match done {
+                    Ok(notices) => notices.into_iter().map(|(to, what)| Output::Send(to, what)).collect(),
+                    Err(status) => {
+                        let mut out = self.close(stream);
+                        out.push(Output::End(stream, status));
+                        out
+                    }
+                }
+            }
+            Some(asked::Update::Packet(packet)) => vec![match self.packet_out(stream, packet) {
+                Ok(frame) => Output::Inject(frame),
+                Err(status) => {
+                    let error = PacketOutError { packet_out: Some(packet.clone()) };
+                    refused(stream, &status, stream_error::Details::PacketOut(error))
+                }
+            }],
+            Some(asked::Update::DigestAck(ack)) => match self.digest_ack(stream, ack) {
+                Ok(()) => vec![],
+                Err(status) => {
+                    let error = DigestListAckError { digest_list_ack: Some(*ack) };
+                    vec![refused(stream, &status, stream_error::Details::DigestListAck(error))]
+                }
+            },
+            Some(asked::Update::Other(other)) => {
+                let status = Status::new(Code::Unimplemented, "no messages of other kinds are known");
+                let error = StreamOtherError { other: Some(other.clone()) };
+                vec![refused(stream, &status, stream_error::Details::Other(error))]
+            }
+            None => {
+                let status = Status::new(Code::InvalidArgument, "a message of nothing");
+                let error = StreamOtherError { other: None };
+                vec![refused(stream, &status, stream_error::Details::Other(error))]
+            }
+        }
+    }
+
+    /// A controller's stream has ended.
+    pub fn close(&mut self, stream: StreamId) -> Vec<Output> {
+        let notices = self.arbitration.close(stream, self.device);
+        notices.into_iter().map(|(to, what)| Output::Send(to, what)).collect()
+    }
+
+    fn primary(&self, stream: StreamId) -> Result<(), Status> {
+        match (self.arbitration.is_primary(stream), self.arbitration.role_of(stream)) {
+            (true, _) => Ok(()),
+            (false, Some(_)) => Err(Status::new(Code::PermissionDenied, "you are a backup")),
+            (false, None) => Err(Status::new(Code::PermissionDenied, "send an arbitration update first")),
+        }
+    }
+
+    fn packet_out(&self, stream: StreamId, packet: &PacketOut) -> Result<Vec<u8>, Status> {
+        self.primary(stream)?;
+        let running = self.running.as_ref().ok_or_else(no_program)?;
+        running.packet_io.frame(packet).map_err(|fault| Status::new(fault.code, fault.to_string()))
+    }
+
+    fn digest_ack(&mut self, stream: StreamId, ack: &DigestListAck) -> Result<(), Status> {
+        self.primary(stream)?;
+        let running = self.running.as_ref().ok_or_else(no_program)?;
+        let known = running.store.catalog().digest(ack.digest_id);
+        known.map_err(|fault| Status::new(Code::InvalidArgument, fault.to_string()))?;
+        self.digests.acknowledge(ack);
+        Ok(())
+    }
+
+    /// A frame has left the device by the CPU port.
+    pub fn packet_in(&self, frame: &[u8]) -> Vec<Output> {
+        let Some(running) = &self.running else { return vec![] };
+        self.to_primaries(&told::Update::Packet(running.packet_io.message(frame)))
+    }
+
+    /// What is due by `now`: digests and idle entries.
+    pub fn tick(&mut self, now: Time) -> Vec<Output> {
+        let Some(running) = &mut self.running else { return vec![] };
+        let catalog = running.store.catalog().clone();
+        let mut lists: Vec<DigestList> = vec![];
+        for (digest, data) in running.target.take_digests(&catalog) {
+            if let Some(config) = running.store.digest(digest) {
+                lists.extend(self.digests.push(digest, data, config, now));
+            }
+        }
+        let config = |digest: u32| running.store.digest(digest).copied();
+        lists.extend(self.digests.due(config, now));
+        let idle = running.target.take_idle(&catalog, now);
+        let table_entry: Vec<_> = idle
+            .into_iter()
+            .filter_map(|(table, key)| {
+                let entry = running.store.entry(table, &key)?;
+                Some(running.store.plain_entry(catalog.table(table).ok()?, &key, entry))
+            })
+            .collect();
+        let timestamp = self.epoch_ns.saturating_add(i64::try_from(now.as_ns()).unwrap_or(i64::MAX));
+        let mut out = vec![];
+        for list in lists {
+            out.extend(self.to_primaries(&told::Update::Digest(DigestList { timestamp, ..list })));
+        }
+        if !table_entry.is_empty() {
+            let notification = IdleTimeoutNotification { table_entry, timestamp };
+            out.extend(self.to_primaries(&told::Update::IdleTimeoutNotification(notification)));
+        }
+        out
+    }
+
+    /// When [`tick`](Server::tick) has something to do next for what has come in so far; digests and hits come in
+    /// at any time.
+    pub fn deadline(&self) -> Option<Time> {
+        let running = self.running.as_ref()?;
+        self.digests.deadline(|digest| running.store.digest(digest).copied())
+    }
+
+    fn to_primaries(&self, what: &told::Update) -> Vec<Output> {
+        let message = || StreamMessageResponse { update: Some(what.clone()) };
+        self.arbitration.primaries().map(|(_, stream)| Output::Send(stream, message())).collect()
+    }
+}
+
+pub(crate) fn no_program() -> Status {
+    Status::new(Code::FailedPrecondition, "there is no program yet: set a forwarding pipeline config first")
+}
+
+fn refused(stream: StreamId, status: &Status, details: stream_error::Details) -> Output {
+    let error = StreamError {
+        canonical_code: status.code as i32,
+        message: status.message.clone(),
+        details: Some(details),
+        ..StreamError::default()
+    };
+    Output::Send(stream, StreamMessageResponse { update: Some(told::Update::Error(error)) })
+}

@@ -1,0 +1,39 @@
+//! What the server steers.
+
+use crate::status::Status;
+use base_time::Time;
+use p4runtime_proto::p4::config::v1::P4Info;
+use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, P4Data, Update};
+use p4runtime_store::{Catalog, Change, EntryKey, Live, Result};
+use std::sync::Arc;
+
+/// A device with a program, or several that look like one.
+pub trait Target: Live {
+    /// Does a change, as a whole or not at all. It has been checked against the P4Info.
+    fn apply(&mut self, catalog: &Catalog, change: &Change) -> Result<()>;
+
+    /// The digests that the data plane sent since the last time, by their ids; some may be lost.
+    fn take_digests(&mut self, catalog: &Catalog) -> Vec<(u32, P4Data)>;
+
+    /// The entries that were idle for their time by `now`, by table; each once until it is hit or idle again.
+    fn take_idle(&mut self, catalog: &Catalog, now: Time) -> Vec<(u32, EntryKey)>;
+}
+
+/// Makes devices of configurations.
+pub trait Builder {
+    /// What it makes.
+    type Target: Target;
+
+    /// The device that a configuration describes, with the program's own entries and nothing else.
+    fn build(&self, config: &ForwardingPipelineConfig) -> std::result::Result<Built<Self::Target>, Status>;
+}
+
+/// A device, new.
+pub struct Built<T> {
+    /// The device.
+    pub target: T,
+    /// What the program offers to control planes.
+    pub info: Arc<P4Info>,
+    /// The program's own entries, as if a controller had written them.
+    pub initial: Vec<Update>,
+}

@@ -1,0 +1,154 @@
+//! What the ids of a P4Info stand for.
+
+use crate::fault::{Result, Within, fault, listed};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::config::v1::{
+    Action, ActionProfile, Counter, Digest, DirectCounter, DirectMeter, Meter, P4Info, P4NamedType, Preamble,
+    Register, Table, ValueSet, p4_new_type_spec::Representation, p4_new_type_translation::SdnType,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A P4Info by ids.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    info: Arc<P4Info>,
+    tables: BTreeMap<u32, usize>,
+    actions: BTreeMap<u32, usize>,
+}
+
+/// Something with a preamble.
+pub trait Described {
+    /// Its id, names and annotations.
+    fn preamble(&self) -> Option<&Preamble>;
+
+    /// The control-plane name.
+    fn name(&self) -> &str {
+        self.preamble().map_or("", |preamble| preamble.name.as_str())
+    }
+
+    /// The id; 0 without a preamble.
+    fn id(&self) -> u32 {
+        self.preamble().map_or(0, |preamble| preamble.id)
+    }
+}
+
+macro_rules! described {
+    ($($ty:ty),*) => {$(
+        impl Described for $ty {
+            fn preamble(&self) -> Option<&Preamble> {
+                self.preamble.as_ref()
+            }
+        }
+    )*};
+}
+
+described!(
+    Action,
+    ActionProfile,
+    Counter,
+    Digest,
+    DirectCounter,
+    DirectMeter,
+    Meter,
+    Register,
+    Table,
+    ValueSet
+);
+
+impl Catalog {
+    /// Of the first thing with an id if there are several.
+    pub fn new(info: Arc<P4Info>) -> Catalog {
+        let places = |ids: Vec<u32>| ids.into_iter().enumerate().rev().map(|(at, id)| (id, at)).collect();
+        Catalog {
+            tables: places(info.tables.iter().map(Described::id).collect()),
+            actions: places(info.actions.iter().map(Described::id).collect()),
+            info,
+        }
+    }
+
+    /// All of it.
+    pub fn info(&self) -> &Arc<P4Info> {
+        &self.info
+    }
+
+    /// The table with an id.
+    pub fn table(&self, id: u32) -> Result<&Table> {
+        match self.tables.get(&id).and_then(|at| self.info.tables.get(*at)) {
+            Some(table) => Ok(table),
+            None => unknown("table", id, &self.info.tables),
+        }
+        .within("table_id")
+    }
+
+    /// The action with an id, if P4Info describes it.
+    pub fn action(&self, id: u32) -> Option<&Action> {
+        self.actions.get(&id).and_then(|at| self.info.actions.get(*at))
+    }
+
+    /// The action profile or selector with an id.
+    pub fn profile(&self, id: u32) -> Result<&ActionProfile> {
+        find("action profile", id, &self.info.action_profiles).within("action_profile_id")
+    }
+
+    /// The counter with an id.
+    pub fn counter(&self, id: u32) -> Result<&Counter> {
+        find("counter", id, &self.info.counters).within("counter_id")
+    }
+
+    /// The meter with an id.
+    pub fn meter(&self, id: u32) -> Result<&Meter> {
+        find("meter", id, &self.info.meters).within("meter_id")
+    }
+
+    /// The register with an id.
+    pub fn register(&self, id: u32) -> Result<&Register> {
+        find("register", id, &self.info.registers).within("register_id")
+    }
+
+    /// The value set with an id.
+    pub fn value_set(&self, id: u32) -> Result<&ValueSet> {
+        find("value set", id, &self.info.value_sets).within("value_set_id")
+    }
+
+    /// The digest with an id.
+    pub fn digest(&self, id: u32) -> Result<&Digest> {
+        find("digest", id, &self.info.digests).within("digest_id")
+    }
+
+    /// The direct counter of a table.
+    pub fn direct_counter(&self, table: u32) -> Option<&DirectCounter> {
+        self.info.direct_counters.iter().find(|counter| counter.direct_table_id == table)
+    }
+
+    /// The direct meter of a table.
+    pub fn direct_meter(&self, table: u32) -> Option<&DirectMeter> {
+        self.info.direct_meters.iter().find(|meter| meter.direct_table_id == table)
+    }
+
+    /// True if values of the type are strings on the control plane's side.
+    pub(crate) fn is_string(&self, type_name: Option<&P4NamedType>) -> bool {
+        let types = self.info.type_info.as_ref().map(|info| &info.new_types);
+        let spec = type_name.and_then(|name| types?.get(&name.name));
+        match spec.and_then(|spec| spec.representation.as_ref()) {
+            Some(Representation::TranslatedType(translation)) => {
+                matches!(translation.sdn_type, Some(SdnType::SdnString(_)))
+            }
+            _ => false,
+        }
+    }
+}
+
+fn find<'i, T: Described>(kind: &str, id: u32, all: &'i [T]) -> Result<&'i T> {
+    match all.iter().find(|thing| thing.id() == id) {
+        Some(thing) => Ok(thing),
+        None => unknown(kind, id, all),
+    }
+}
+
+fn unknown<T, D: Described>(kind: &str, id: u32, all: &[D]) -> Result<T> {
+    let known = listed(all.iter().map(|thing| (thing.id(), thing.name())));
+    fault(format!("there is no {kind} {id}"), "the program's P4Info does not have this id")
+        .code(Code::NotFound)
+        .help(|| known)
+}

@@ -1,0 +1,39 @@
+//! The entities of P4Runtime 1.5: read from messages and checked against P4Info, kept, and written back in canonical form.
+//!
+//! ```text
+//! Update ──plan──> [Change] ──(the device does it)──> commit ──> its inverse
+//! query  ──read──> [Entity], with what the data plane has written from `Live`
+//! ```
+//!
+//! A [`Change`] is data: whatever does it to a device (one, or many that share a program) needs nothing else. Nothing
+//! is kept before the device has done it; the inverses of what was done, in reverse, lead back to what was.
+//!
+//! The way through the modules: [`update`] takes an update apart; `table`, `profile`, `object` and `replication` say
+//! what each entity is, with `matches`, `action`, `data` and `number`; [`store`] keeps them, [`read`] answers.
+
+mod action;
+mod catalog;
+mod change;
+mod data;
+mod fault;
+mod matches;
+mod number;
+mod object;
+mod profile;
+mod read;
+mod replication;
+mod store;
+mod table;
+mod update;
+
+pub use action::ActionCall;
+pub use catalog::{Catalog, Described};
+pub use change::{
+    Change, CloneSession, Count, DefaultEntry, Entry, EntryKey, Group, GroupMember, MulticastGroup, OneShot,
+    OneShotAction, Rates, Replica, Run, Watch,
+};
+pub use fault::{Fault, Result, Within, fault, not_supported};
+pub use matches::Match;
+pub use read::Live;
+pub use store::{Before, Store};
+pub use update::making;

@@ -1,0 +1,235 @@
+//! Counters, meters, registers, value sets and digests (P4Runtime 1.5, sections 9.3 to 9.8).
+
+use crate::catalog::{Catalog, Described};
+use crate::change::{Change, Count, Entry, EntryKey, Rates};
+use crate::fault::{Result, Within, fault, not_supported};
+use crate::store::Store;
+use crate::{data, matches, table, update};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::config::v1::{MeterSpec, meter_spec};
+use p4runtime_proto::p4::v1::{
+    CounterData, CounterEntry, DigestEntry, DirectCounterEntry, DirectMeterEntry, Index, MeterConfig,
+    MeterEntry, RegisterEntry, TableEntry, ValueSetEntry, update::Type,
+};
+use std::ops::Range;
+
+/// The most cells that one message reads or writes: more are refused rather than held in memory.
+const MOST_CELLS: u64 = 1 << 22;
+
+/// Which cells of how many; without an index all.
+pub(crate) fn cells(index: Option<&Index>, size: i64) -> Result<Range<u64>> {
+    let size = u64::try_from(size).unwrap_or(0);
+    match index {
+        None if size > MOST_CELLS => {
+            fault("too many cells at once", format!("there are {size}, and a message takes {MOST_CELLS}"))
+                .code(Code::ResourceExhausted)
+        }
+        None => Ok(0..size),
+        Some(index) => match u64::try_from(index.index) {
+            Ok(cell) if cell < size => Ok(cell..cell + 1),
+            Ok(_) => {
+                fault("there is no such cell", format!("there are {size}, from 0 on")).code(Code::OutOfRange)
+            }
+            Err(_) => fault("a negative index", "cells count from 0"),
+        }
+        .within("index")
+        .within("index"),
+    }
+}
+
+fn unsigned(value: i64, field: &'static str) -> Result<u64> {
+    match u64::try_from(value) {
+        Ok(value) => Ok(value),
+        Err(_) => fault("a negative number", "it counts from 0").within(field),
+    }
+}
+
+/// A counter's value.
+pub(crate) fn count(data: &CounterData) -> Result<Count> {
+    Ok(Count {
+        packets: unsigned(data.packet_count, "packet_count")?,
+        bytes: unsigned(data.byte_count, "byte_count")?,
+    })
+}
+
+pub(crate) fn plan_counter(store: &Store, how: Type, entry: &CounterEntry) -> Result<Vec<Change>> {
+    let counter = store.catalog.counter(entry.counter_id)?;
+    let changes = || {
+        update::only_modified(how)?;
+        let cells = cells(entry.index.as_ref(), counter.size)?;
+        let Some(data) = &entry.data else { return Ok(vec![]) };
+        let to = count(data).within("data")?;
+        Ok(cells.map(|index| Change::Counter { counter: entry.counter_id, index, to }).collect())
+    };
+    changes().about(|| format!("counter `{}`", counter.name()))
+}
+
+/// The entry that a message about something direct names.
+pub(crate) fn direct_entry<'s>(
+    store: &'s Store,
+    given: Option<&TableEntry>,
+) -> Result<(u32, EntryKey, &'s Entry)> {
+    let Some(given) = given else {
+        return fault("an entry is missing", "it says whose this is").within("table_entry");
+    };
+    let found = || {
+        let table = store.catalog.table(given.table_id)?;
+        if given.is_default_action {
+            return not_supported("direct counters and meters of default actions");
+        }
+        let key = table::key(&store.catalog, table, given)?;
+        match store.entry(given.table_id, &key) {
+            Some(entry) => Ok((given.table_id, key, entry)),
+            None => fault("there is no such entry", "nothing has inserted this").code(Code::NotFound),
+        }
+    };
+    found().within("table_entry")
+}
+
+pub(crate) fn plan_direct_counter(
+    store: &Store,
+    how: Type,
+    entry: &DirectCounterEntry,
+) -> Result<Vec<Change>> {
+    update::only_modified(how)?;
+    let (table, key, _) = direct_entry(store, entry.table_entry.as_ref())?;
+    if store.catalog.direct_counter(table).is_none() {
+        return fault("the table has no direct counter", "nothing counts").within("table_entry");
+    }
+    let Some(data) = &entry.data else { return Ok(vec![]) };
+    let to = count(data).within("data")?;
+    Ok(vec![Change::DirectCounter { table, key, to }])
+}
+
+pub(crate) fn plan_meter(store: &Store, how: Type, entry: &MeterEntry) -> Result<Vec<Change>> {
+    let meter = store.catalog.meter(entry.meter_id)?;
+    let changes = || {
+        update::only_modified(how)?;
+        if entry.counter_data.is_some() {
+            return not_supported("counters of meters").within("counter_data");
+        }
+        let cells = cells(entry.index.as_ref(), meter.size)?;
+        let to = entry.config.as_ref().map(|config| rates(meter.spec.as_ref(), config).within("config"));
+        let to = to.transpose()?;
+        Ok(cells.map(|index| Change::Meter { meter: entry.meter_id, index, to }).collect())
+    };
+    changes().about(|| format!("meter `{}`", meter.name()))
+}
+
+pub(crate) fn plan_direct_meter(store: &Store, how: Type, entry: &DirectMeterEntry) -> Result<Change> {
+    update::only_modified(how)?;
+    if entry.counter_data.is_some() {
+        return not_supported("counters of meters").within("counter_data");
+    }
+    let (table, key, known) = direct_entry(store, entry.table_entry.as_ref())?;
+    let Some(meter) = store.catalog.direct_meter(table) else {
+        return fault("the table has no direct meter", "nothing has these rates").within("table_entry");
+    };
+    let config = entry.config.as_ref();
+    let meter = config.map(|config| rates(meter.spec.as_ref(), config).within("config")).transpose()?;
+    let to = Entry { meter, ..known.clone() };
+    Ok(Change::Entry { table, key, to: Some(Box::new(to)), count: None })
+}
+
+/// A meter's rates, as its kind wants them.
+pub(crate) fn rates(spec: Option<&MeterSpec>, config: &MeterConfig) -> Result<Rates> {
+    let kind = spec.map_or(meter_spec::Type::TwoRateThreeColor, MeterSpec::r#type);
+    if config.eburst != 0 {
+        return match kind {
+            meter_spec::Type::SingleRateThreeColor => not_supported("meters with an excess burst"),
+            _ => fault("an excess burst", "only meters of a single rate and three colours have it"),
+        }
+        .within("eburst");
+    }
+    let two = kind == meter_spec::Type::TwoRateThreeColor;
+    if !two && (config.pir != config.cir || config.pburst != config.cburst) {
+        return fault("two rates", "this meter has one: `pir` and `pburst` are `cir` and `cburst`")
+            .within("pir");
+    }
+    let rates = Rates {
+        cir: unsigned(config.cir, "cir")?,
+        cburst: unsigned(config.cburst, "cburst")?,
+        pir: unsigned(config.pir, "pir")?,
+        pburst: unsigned(config.pburst, "pburst")?,
+    };
+    if rates.cir > rates.pir {
+        return fault("the committed rate is above the peak rate", "`cir` is at most `pir`").within("cir");
+    }
+    Ok(rates)
+}
+
+/// The rates as a message.
+pub(crate) fn config(rates: &Rates) -> MeterConfig {
+    let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    MeterConfig {
+        cir: number(rates.cir),
+        cburst: number(rates.cburst),
+        pir: number(rates.pir),
+        pburst: number(rates.pburst),
+        eburst: 0,
+    }
+}
+
+pub(crate) fn plan_register(store: &Store, how: Type, entry: &RegisterEntry) -> Result<Vec<Change>> {
+    let register = store.catalog.register(entry.register_id)?;
+    let changes = || {
+        update::only_modified(how)?;
+        let cells = cells(entry.index.as_ref(), i64::from(register.size))?;
+        let Some(given) = &entry.data else {
+            return fault("a register without a value", "nothing says what it becomes").within("data");
+        };
+        let to = data::canonical(&store.catalog, register.type_spec.as_ref(), given).within("data")?;
+        let change = |index| Change::Register { register: entry.register_id, index, to: to.clone() };
+        Ok(cells.map(change).collect())
+    };
+    changes().about(|| format!("register `{}`", register.name()))
+}
+
+pub(crate) fn plan_value_set(store: &Store, how: Type, entry: &ValueSetEntry) -> Result<Change> {
+    let set = store.catalog.value_set(entry.value_set_id)?;
+    let change = || {
+        update::only_modified(how)?;
+        let size = usize::try_from(set.size).unwrap_or(0);
+        if entry.members.len() > size {
+            return fault("too many members", format!("the set holds {size}"))
+                .code(Code::ResourceExhausted)
+                .at("members", size);
+        }
+        let mut members = vec![];
+        for (index, member) in entry.members.iter().enumerate() {
+            members.push(member_of(&store.catalog, set, &member.r#match, &members).at("members", index)?);
+        }
+        Ok(Change::ValueSet { set: entry.value_set_id, members })
+    };
+    change().about(|| format!("value set `{}`", set.name()))
+}
+
+fn member_of(
+    catalog: &Catalog,
+    set: &p4runtime_proto::p4::config::v1::ValueSet,
+    given: &[p4runtime_proto::p4::v1::FieldMatch],
+    before: &[Vec<matches::Match>],
+) -> Result<Vec<matches::Match>> {
+    let member = matches::decode(catalog, &set.r#match, given)?;
+    if before.contains(&member) {
+        return fault("a member stands twice", "it matches what one before it does")
+            .code(Code::AlreadyExists);
+    }
+    Ok(member)
+}
+
+pub(crate) fn plan_digest(store: &Store, how: Type, entry: &DigestEntry) -> Result<Change> {
+    let digest = store.catalog.digest(entry.digest_id)?;
+    let change = || {
+        update::presence(how, store.digest(entry.digest_id).is_some())?;
+        if how == Type::Delete {
+            return Ok(Change::Digest { digest: entry.digest_id, to: None });
+        }
+        let config = entry.config.unwrap_or_default();
+        if config.max_timeout_ns < 0 || config.max_list_size < 0 || config.ack_timeout_ns < 0 {
+            return fault("a negative number", "times and sizes count from 0").within("config");
+        }
+        Ok(Change::Digest { digest: entry.digest_id, to: Some(config) })
+    };
+    change().about(|| format!("digest `{}`", digest.name()))
+}

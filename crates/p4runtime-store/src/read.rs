@@ -1,0 +1,514 @@
+//! Queries (P4Runtime 1.5, section 13): a message with holes to all entities that fit it, in canonical form.
+
+use crate::action;
+use crate::catalog::Described;
+use crate::change::{Count, Entry, EntryKey, Run};
+use crate::fault::{Result, Within, fault, not_supported};
+use crate::store::Store;
+use crate::{matches, object, replication};
+use p4runtime_proto::p4::config::v1::Table;
+use p4runtime_proto::p4::config::v1::table::IdleTimeoutBehavior;
+use p4runtime_proto::p4::v1::{
+    self, ActionProfileAction, ActionProfileActionSet, ActionProfileGroup, ActionProfileMember,
+    CloneSessionEntry, CounterData, CounterEntry, DigestEntry, DirectCounterEntry, DirectMeterEntry, Index,
+    MeterEntry, MulticastGroupEntry, P4Data, PacketReplicationEngineEntry, RegisterEntry, TableAction,
+    TableEntry, ValueSetEntry, ValueSetMember, action_profile_group, entity::Entity, p4_data::Data,
+    packet_replication_engine_entry as pre, table_action, table_entry::IdleTimeout,
+};
+
+/// What the data plane has written; asked only about what is there.
+pub trait Live {
+    /// A cell of a counter.
+    fn counter(&self, counter: u32, index: u64) -> Result<Count>;
+    /// The direct counter of an entry.
+    fn direct_counter(&self, table: u32, key: &EntryKey) -> Result<Count>;
+    /// A cell of a register.
+    fn register(&self, register: u32, index: u64) -> Result<P4Data>;
+    /// Nanoseconds since an entry was hit or made.
+    fn since_last_hit(&self, table: u32, key: &EntryKey) -> Result<u64>;
+}
+
+impl Store {
+    /// Gives `out` all entities that fit `query`.
+    pub fn read(&self, query: &v1::Entity, live: &dyn Live, out: &mut dyn FnMut(v1::Entity)) -> Result<()> {
+        let mut give = |entity: Entity| out(v1::Entity { entity: Some(entity) });
+        match &query.entity {
+            None => fault("a query for nothing", "it names no kind of entity"),
+            Some(Entity::TableEntry(q)) => self.read_entries(q, live, &mut give).within("table_entry"),
+            Some(Entity::ActionProfileMember(q)) => {
+                self.read_members(q, &mut give).within("action_profile_member")
+            }
+            Some(Entity::ActionProfileGroup(q)) => {
+                self.read_groups(q, &mut give).within("action_profile_group")
+            }
+            Some(Entity::CounterEntry(q)) => self.read_counters(q, live, &mut give).within("counter_entry"),
+            Some(Entity::DirectCounterEntry(q)) => {
+                self.read_direct_counters(q, live, &mut give).within("direct_counter_entry")
+            }
+            Some(Entity::MeterEntry(q)) => self.read_meters(q, &mut give).within("meter_entry"),
+            Some(Entity::DirectMeterEntry(q)) => {
+                self.read_direct_meters(q, &mut give).within("direct_meter_entry")
+            }
+            Some(Entity::RegisterEntry(q)) => {
+                self.read_registers(q, live, &mut give).within("register_entry")
+            }
+            Some(Entity::ValueSetEntry(q)) => self.read_value_sets(q, &mut give).within("value_set_entry"),
+            Some(Entity::DigestEntry(q)) => self.read_digests(q, &mut give).within("digest_entry"),
+            Some(Entity::PacketReplicationEngineEntry(q)) => {
+                self.read_replication(q, &mut give).within("packet_replication_engine_entry")
+            }
+            Some(Entity::ExternEntry(q)) if q.extern_type_id == 0 => Ok(()),
+            Some(Entity::ExternEntry(_)) => not_supported("entries of other externs").within("extern_entry"),
+        }
+    }
+
+    /// Gives `out` all that a controller has written, in an order in which it can be written again: what is named
+    /// comes first. Cells of counters and registers that are zero are left out.
+    pub fn read_written(&self, live: &dyn Live, out: &mut dyn FnMut(v1::Entity)) -> Result<()> {
+        let mut give = |entity: Entity| {
+            if !is_unwritten(&entity) {
+                out(v1::Entity { entity: Some(entity) });
+            }
+        };
+        self.read_members(&ActionProfileMember::default(), &mut give)?;
+        self.read_groups(&ActionProfileGroup::default(), &mut give)?;
+        let asked = |query: TableEntry| TableEntry {
+            meter_config: Some(v1::MeterConfig::default()),
+            counter_data: Some(CounterData::default()),
+            ..query
+        };
+        self.read_entries(&asked(TableEntry::default()), live, &mut give)?;
+        for (table, _) in self.tables.iter().filter(|(_, state)| state.default.is_some()) {
+            give(Entity::TableEntry(self.default_message(self.catalog.table(*table)?)));
+        }
+        let mut replication =
+            |kind| self.read_replication(&PacketReplicationEngineEntry { r#type: Some(kind) }, &mut give);
+        replication(pre::Type::MulticastGroupEntry(MulticastGroupEntry::default()))?;
+        replication(pre::Type::CloneSessionEntry(CloneSessionEntry::default()))?;
+        self.read_value_sets(&ValueSetEntry::default(), &mut give)?;
+        self.read_digests(&DigestEntry::default(), &mut give)?;
+        self.read_meters(&MeterEntry::default(), &mut give)?;
+        self.read_counters(&CounterEntry::default(), live, &mut give)?;
+        self.read_registers(&RegisterEntry::default(), live, &mut give)
+    }
+
+    fn read_entries(&self, query: &TableEntry, live: &dyn Live, give: &mut dyn FnMut(Entity)) -> Result<()> {
+        let tables: Vec<&Table> = match query.table_id {
+            0 => self.catalog.info().tables.iter().collect(),
+            id => vec![self.catalog.table(id)?],
+        };
+        for table in tables {
+            let asked = |known: &Table| query.table_id == known.id();
+            if asked(table) {
+                self.refuse_impossible(table, query)?;
+            }
+            if query.is_default_action {
+                give(Entity::TableEntry(self.default_message(table)));
+                continue;
+            }
+            let one = (asked(table) && !query.r#match.is_empty())
+                .then(|| matches::decode(&self.catalog, &table.match_fields, &query.r#match));
+            let one = one.transpose()?;
+            for (key, entry) in self.entries(table.id()) {
+                if one.as_deref().is_none_or(|wanted| *key.matches == *wanted) && fits(query, key, entry) {
+                    give(Entity::TableEntry(self.entry_message(table, key, entry, query, live)?));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_impossible(&self, table: &Table, query: &TableEntry) -> Result<()> {
+        if query.time_since_last_hit.is_some()
+            && table.idle_timeout_behavior() == IdleTimeoutBehavior::NoTimeout
+        {
+            return fault("entries of this table do not time out", "the source says no `support_timeout`")
+                .within("time_since_last_hit");
+        }
+        if query.meter_counter_data.is_some() {
+            return not_supported("counters of meters").within("meter_counter_data");
+        }
+        Ok(())
+    }
+
+    /// The default entry of a table, the controller's or the program's.
+    fn default_message(&self, table: &Table) -> TableEntry {
+        let id = table.id();
+        let set = self.default_entry(id);
+        let action = match (set, &table.initial_default_action) {
+            (Some(set), _) => Some(action::encode(&self.catalog, &set.call)),
+            (None, Some(initial)) => Some(v1::Action {
+                action_id: initial.action_id,
+                params: initial
+                    .arguments
+                    .iter()
+                    .map(|arg| v1::action::Param { param_id: arg.param_id, value: arg.value.clone() })
+                    .collect(),
+            }),
+            (None, None) if table.const_default_action_id != 0 => {
+                Some(v1::Action { action_id: table.const_default_action_id, params: vec![] })
+            }
+            (None, None) => None,
+        };
+        #[allow(deprecated)]
+        TableEntry {
+            table_id: id,
+            is_default_action: true,
+            is_const: table.const_default_action_id != 0,
+            action: action.map(|action| TableAction { r#type: Some(table_action::Type::Action(action)) }),
+            metadata: set.map(|set| set.metadata.clone()).unwrap_or_default(),
+            controller_metadata: set.map_or(0, |set| set.controller_metadata),
+            ..TableEntry::default()
+        }
+    }
+
+    /// An entry as a message, with what the data plane has written where `query` asks for it.
+    fn entry_message(
+        &self,
+        table: &Table,
+        key: &EntryKey,
+        entry: &Entry,
+        query: &TableEntry,
+        live: &dyn Live,
+    ) -> Result<TableEntry> {
+        let id = table.id();
+        let mut message = self.plain_entry(table, key, entry);
+        if query.meter_config.is_some() {
+            message.meter_config = entry.meter.as_ref().map(object::config);
+        }
+        if query.counter_data.is_some() && self.catalog.direct_counter(id).is_some() {
+            message.counter_data = Some(counter_data(live.direct_counter(id, key)?));
+        }
+        if query.time_since_last_hit.is_some()
+            && table.idle_timeout_behavior() != IdleTimeoutBehavior::NoTimeout
+        {
+            let elapsed = live.since_last_hit(id, key)?;
+            message.time_since_last_hit = Some(IdleTimeout { elapsed_ns: number(elapsed) });
+        }
+        Ok(message)
+    }
+
+    /// An entry as a message, without what the data plane writes.
+    pub fn plain_entry(&self, table: &Table, key: &EntryKey, entry: &Entry) -> TableEntry {
+        #[allow(deprecated)]
+        TableEntry {
+            table_id: table.id(),
+            r#match: matches::encode(&table.match_fields, &key.matches),
+            priority: key.priority,
+            action: Some(TableAction { r#type: Some(self.run_message(&entry.run)) }),
+            is_const: entry.is_const,
+            metadata: entry.metadata.clone(),
+            controller_metadata: entry.controller_metadata,
+            idle_timeout_ns: entry.idle_timeout_ns,
+            ..TableEntry::default()
+        }
+    }
+
+    fn run_message(&self, run: &Run) -> table_action::Type {
+        match run {
+            Run::Action(call) => table_action::Type::Action(action::encode(&self.catalog, call)),
+            Run::Member(member) => table_action::Type::ActionProfileMemberId(*member),
+            Run::Group(group) => table_action::Type::ActionProfileGroupId(*group),
+            Run::OneShot(set) => table_action::Type::ActionProfileActionSet(ActionProfileActionSet {
+                action_profile_actions: set
+                    .actions
+                    .iter()
+                    .map(|one| ActionProfileAction {
+                        action: Some(action::encode(&self.catalog, &one.call)),
+                        weight: one.weight,
+                        watch_kind: one.watch.of_action(),
+                    })
+                    .collect(),
+                size_semantics: set.size_semantics as i32,
+                ..ActionProfileActionSet::default()
+            }),
+        }
+    }
+
+    fn read_members(&self, query: &ActionProfileMember, give: &mut dyn FnMut(Entity)) -> Result<()> {
+        if query.action_profile_id != 0 {
+            self.catalog.profile(query.action_profile_id)?;
+        }
+        for ((profile, member), shared) in &self.members {
+            if is(query.action_profile_id, *profile) && is(query.member_id, *member) {
+                give(Entity::ActionProfileMember(ActionProfileMember {
+                    action_profile_id: *profile,
+                    member_id: *member,
+                    action: Some(action::encode(&self.catalog, &shared.what)),
+                }));
+            }
+        }
+        Ok(())
+    }
+
+    fn read_groups(&self, query: &ActionProfileGroup, give: &mut dyn FnMut(Entity)) -> Result<()> {
+        if query.action_profile_id != 0 {
+            self.catalog.profile(query.action_profile_id)?;
+        }
+        for ((profile, group), shared) in &self.groups {
+            if is(query.action_profile_id, *profile) && is(query.group_id, *group) {
+                let members = shared.what.members.iter().map(|member| action_profile_group::Member {
+                    member_id: member.member,
+                    weight: member.weight,
+                    watch_kind: member.watch.of_member(),
+                });
+                give(Entity::ActionProfileGroup(ActionProfileGroup {
+                    action_profile_id: *profile,
+                    group_id: *group,
+                    members: members.collect(),
+                    max_size: shared.what.max_size,
+                }));
+            }
+        }
+        Ok(())
+    }
+
+    fn read_counters(
+        &self,
+        query: &CounterEntry,
+        live: &dyn Live,
+        give: &mut dyn FnMut(Entity),
+    ) -> Result<()> {
+        let counters = match query.counter_id {
+            0 => self.catalog.info().counters.iter().collect(),
+            id => vec![self.catalog.counter(id)?],
+        };
+        for counter in counters {
+            let index = query.index.as_ref().filter(|_| query.counter_id != 0);
+            for cell in
+                object::cells(index, counter.size).about(|| format!("counter `{}`", counter.name()))?
+            {
+                let data = Some(counter_data(live.counter(counter.id(), cell)?));
+                let index = Some(Index { index: number(cell) });
+                give(Entity::CounterEntry(CounterEntry { counter_id: counter.id(), index, data }));
+            }
+        }
+        Ok(())
+    }
+
+    /// The entries that a query about something direct means: one, those of a table, or all.
+    fn direct_entries(
+        &self,
+        query: Option<&TableEntry>,
+        has: impl Fn(u32) -> bool,
+    ) -> Result<Vec<(&Table, EntryKey)>> {
+        let query = query.cloned().unwrap_or_default();
+        if query.table_id != 0 && !query.r#match.is_empty() {
+            let (table, key, _) = object::direct_entry(self, Some(&query))?;
+            let known = self.catalog.table(table)?;
+            return match has(table) {
+                true => Ok(vec![(known, key)]),
+                false => {
+                    fault("the table has no such thing", "nothing direct of this kind").within("table_entry")
+                }
+            };
+        }
+        let tables: Vec<&Table> = match query.table_id {
+            0 => self.catalog.info().tables.iter().filter(|table| has(table.id())).collect(),
+            id => vec![self.catalog.table(id).within("table_entry")?],
+        };
+        let keys = |table: &Table| self.entries(table.id()).map(|(key, _)| key.clone()).collect::<Vec<_>>();
+        let wanted = |key: &EntryKey| query.priority == 0 || query.priority == key.priority;
+        Ok(tables
+            .into_iter()
+            .filter(|table| has(table.id()))
+            .flat_map(|table| keys(table).into_iter().map(move |key| (table, key)))
+            .filter(|(_, key)| wanted(key))
+            .collect())
+    }
+
+    fn read_direct_counters(
+        &self,
+        query: &DirectCounterEntry,
+        live: &dyn Live,
+        give: &mut dyn FnMut(Entity),
+    ) -> Result<()> {
+        let has = |table| self.catalog.direct_counter(table).is_some();
+        for (table, key) in self.direct_entries(query.table_entry.as_ref(), has)? {
+            let data = Some(counter_data(live.direct_counter(table.id(), &key)?));
+            let table_entry = Some(key_message(table, &key));
+            give(Entity::DirectCounterEntry(DirectCounterEntry { table_entry, data }));
+        }
+        Ok(())
+    }
+
+    fn read_meters(&self, query: &MeterEntry, give: &mut dyn FnMut(Entity)) -> Result<()> {
+        if query.counter_data.is_some() {
+            return not_supported("counters of meters").within("counter_data");
+        }
+        let meters = match query.meter_id {
+            0 => self.catalog.info().meters.iter().collect(),
+            id => vec![self.catalog.meter(id)?],
+        };
+        for meter in meters {
+            let id = meter.id();
+            let index = query.index.as_ref().filter(|_| query.meter_id != 0);
+            for cell in object::cells(index, meter.size).about(|| format!("meter `{}`", meter.name()))? {
+                let config = self.meters.get(&(id, cell)).map(object::config);
+                let index = Some(Index { index: number(cell) });
+                give(Entity::MeterEntry(MeterEntry { meter_id: id, index, config, counter_data: None }));
+            }
+        }
+        Ok(())
+    }
+
+    fn read_direct_meters(&self, query: &DirectMeterEntry, give: &mut dyn FnMut(Entity)) -> Result<()> {
+        if query.counter_data.is_some() {
+            return not_supported("counters of meters").within("counter_data");
+        }
+        let has = |table| self.catalog.direct_meter(table).is_some();
+        for (table, key) in self.direct_entries(query.table_entry.as_ref(), has)? {
+            let entry = self.entry(table.id(), &key);
+            let config = entry.and_then(|entry| entry.meter.as_ref()).map(object::config);
+            let table_entry = Some(key_message(table, &key));
+            give(Entity::DirectMeterEntry(DirectMeterEntry { table_entry, config, counter_data: None }));
+        }
+        Ok(())
+    }
+
+    fn read_registers(
+        &self,
+        query: &RegisterEntry,
+        live: &dyn Live,
+        give: &mut dyn FnMut(Entity),
+    ) -> Result<()> {
+        let registers = match query.register_id {
+            0 => self.catalog.info().registers.iter().collect(),
+            id => vec![self.catalog.register(id)?],
+        };
+        for register in registers {
+            let id = register.id();
+            let index = query.index.as_ref().filter(|_| query.register_id != 0);
+            let cells = object::cells(index, i64::from(register.size));
+            for cell in cells.about(|| format!("register `{}`", register.name()))? {
+                let data = Some(live.register(id, cell)?);
+                let index = Some(Index { index: number(cell) });
+                give(Entity::RegisterEntry(RegisterEntry { register_id: id, index, data }));
+            }
+        }
+        Ok(())
+    }
+
+    fn read_value_sets(&self, query: &ValueSetEntry, give: &mut dyn FnMut(Entity)) -> Result<()> {
+        let sets = match query.value_set_id {
+            0 => self.catalog.info().value_sets.iter().collect(),
+            id => vec![self.catalog.value_set(id)?],
+        };
+        for set in sets {
+            let members = self.value_sets.get(&set.id()).into_iter().flatten();
+            let members =
+                members.map(|member| ValueSetMember { r#match: matches::encode(&set.r#match, member) });
+            let members = members.collect();
+            give(Entity::ValueSetEntry(ValueSetEntry { value_set_id: set.id(), members }));
+        }
+        Ok(())
+    }
+
+    fn read_digests(&self, query: &DigestEntry, give: &mut dyn FnMut(Entity)) -> Result<()> {
+        if query.digest_id != 0 {
+            self.catalog.digest(query.digest_id)?;
+        }
+        for (digest, config) in &self.digests {
+            if is(query.digest_id, *digest) {
+                give(Entity::DigestEntry(DigestEntry { digest_id: *digest, config: Some(*config) }));
+            }
+        }
+        Ok(())
+    }
+
+    fn read_replication(
+        &self,
+        query: &PacketReplicationEngineEntry,
+        give: &mut dyn FnMut(Entity),
+    ) -> Result<()> {
+        let mut entry = |kind| {
+            give(Entity::PacketReplicationEngineEntry(PacketReplicationEngineEntry { r#type: Some(kind) }))
+        };
+        match &query.r#type {
+            None => {
+                return fault(
+                    "a query for nothing",
+                    "it is neither for multicast groups nor for clone sessions",
+                );
+            }
+            Some(pre::Type::MulticastGroupEntry(query)) => {
+                for (group, to) in self.multicast.iter().filter(|(id, _)| is(query.multicast_group_id, **id))
+                {
+                    entry(pre::Type::MulticastGroupEntry(MulticastGroupEntry {
+                        multicast_group_id: *group,
+                        replicas: replication::encode(&to.replicas),
+                        metadata: to.metadata.clone(),
+                    }));
+                }
+            }
+            Some(pre::Type::CloneSessionEntry(query)) => {
+                for (session, to) in self.sessions.iter().filter(|(id, _)| is(query.session_id, **id)) {
+                    entry(pre::Type::CloneSessionEntry(CloneSessionEntry {
+                        session_id: *session,
+                        replicas: replication::encode(&to.replicas),
+                        class_of_service: 0,
+                        packet_length_bytes: i32::try_from(to.packet_length_bytes).unwrap_or(i32::MAX),
+                    }));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// True for what is as it is on a device that was just built.
+fn is_unwritten(entity: &Entity) -> bool {
+    let zero = |data: &P4Data| match &data.data {
+        Some(Data::Bitstring(bytes)) => bytes.iter().all(|byte| *byte == 0),
+        Some(Data::Bool(value)) => !value,
+        _ => false,
+    };
+    match entity {
+        Entity::TableEntry(e) => e.is_const,
+        Entity::ValueSetEntry(e) => e.members.is_empty(),
+        Entity::MeterEntry(e) => e.config.is_none(),
+        Entity::CounterEntry(e) => e.data.unwrap_or_default() == CounterData::default(),
+        Entity::RegisterEntry(e) => e.data.as_ref().is_none_or(zero),
+        _ => false,
+    }
+}
+
+/// A zero asks for all.
+fn is(wanted: u32, id: u32) -> bool {
+    wanted == 0 || wanted == id
+}
+
+fn fits(query: &TableEntry, key: &EntryKey, entry: &Entry) -> bool {
+    if query.table_id == 0 {
+        return true;
+    }
+    let action = match query.action.as_ref().and_then(|action| action.r#type.as_ref()) {
+        Some(table_action::Type::Action(wanted)) => match &entry.run {
+            Run::Action(call) => wanted.action_id == 0 || wanted.action_id == call.action,
+            _ => false,
+        },
+        _ => true,
+    };
+    #[allow(deprecated)]
+    let cookie = query.controller_metadata == 0 || query.controller_metadata == entry.controller_metadata;
+    let metadata = query.metadata.is_empty() || query.metadata == entry.metadata;
+    let priority = query.priority == 0 || query.priority == key.priority;
+    action && cookie && metadata && priority
+}
+
+fn key_message(table: &Table, key: &EntryKey) -> TableEntry {
+    TableEntry {
+        table_id: table.id(),
+        r#match: matches::encode(&table.match_fields, &key.matches),
+        priority: key.priority,
+        ..TableEntry::default()
+    }
+}
+
+fn counter_data(count: Count) -> CounterData {
+    CounterData { packet_count: number(count.packets), byte_count: number(count.bytes) }
+}
+
+fn number(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}

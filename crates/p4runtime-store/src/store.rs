@@ -1,0 +1,242 @@
+//! What there is: all entities that the control plane has written, by their keys.
+
+use crate::catalog::Catalog;
+use crate::change::{
+    Change, CloneSession, Count, DefaultEntry, Entry, EntryKey, Group, MulticastGroup, Rates, Run,
+};
+use crate::fault::Result;
+use crate::matches::Match;
+use crate::{ActionCall, update};
+use p4runtime_proto::p4::config::v1::P4Info;
+use p4runtime_proto::p4::v1::{Update, digest_entry};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What there is. Cells of counters and registers are not in it: the data plane writes them.
+///
+/// **Invariant**: every entity has been checked against the P4Info; what an entity names is there.
+#[derive(Clone, Debug)]
+pub struct Store {
+    pub(crate) catalog: Catalog,
+    pub(crate) tables: BTreeMap<u32, TableState>,
+    pub(crate) members: BTreeMap<(u32, u32), Shared<ActionCall>>,
+    pub(crate) groups: BTreeMap<(u32, u32), Shared<Group>>,
+    pub(crate) multicast: BTreeMap<u32, MulticastGroup>,
+    pub(crate) sessions: BTreeMap<u32, CloneSession>,
+    pub(crate) value_sets: BTreeMap<u32, Vec<Vec<Match>>>,
+    pub(crate) digests: BTreeMap<u32, digest_entry::Config>,
+    pub(crate) meters: BTreeMap<(u32, u64), Rates>,
+    /// Of each selector, the entries with groups of their own.
+    pub(crate) one_shots: BTreeMap<u32, usize>,
+}
+
+/// What there is of a table.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct TableState {
+    pub(crate) entries: BTreeMap<EntryKey, Entry>,
+    /// If it is not the program's own.
+    pub(crate) default: Option<DefaultEntry>,
+}
+
+/// What others name.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared<T> {
+    pub(crate) what: T,
+    /// How many entries and groups name it.
+    pub(crate) uses: usize,
+}
+
+impl Store {
+    /// Empty.
+    pub fn new(info: Arc<P4Info>) -> Store {
+        Store {
+            catalog: Catalog::new(info),
+            tables: BTreeMap::new(),
+            members: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            multicast: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            value_sets: BTreeMap::new(),
+            digests: BTreeMap::new(),
+            meters: BTreeMap::new(),
+            one_shots: BTreeMap::new(),
+        }
+    }
+
+    /// The P4Info by ids.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// What an update changes, in order; nothing is changed yet. More than one change come only of writes to all
+    /// cells of an object.
+    pub fn plan(&self, change: &Update) -> Result<Vec<Change>> {
+        update::plan(self, change)
+    }
+
+    /// Takes an entry that the program has from the start; the device has it already. Of entries with one key the
+    /// first counts.
+    pub fn load_initial(&mut self, update: &Update) -> Result<()> {
+        if let Some(change) = update::plan_initial(self, update)? {
+            self.commit(change, None);
+        }
+        Ok(())
+    }
+
+    /// An entry of a table.
+    pub fn entry(&self, table: u32, key: &EntryKey) -> Option<&Entry> {
+        self.tables.get(&table)?.entries.get(key)
+    }
+
+    /// All entries of a table, in the order of their keys.
+    pub fn entries(&self, table: u32) -> impl Iterator<Item = (&EntryKey, &Entry)> {
+        self.tables.get(&table).into_iter().flat_map(|state| &state.entries)
+    }
+
+    /// The default action of a table, if it is not the program's own.
+    pub fn default_entry(&self, table: u32) -> Option<&DefaultEntry> {
+        self.tables.get(&table)?.default.as_ref()
+    }
+
+    /// A member of a profile.
+    pub fn member(&self, profile: u32, member: u32) -> Option<&ActionCall> {
+        self.members.get(&(profile, member)).map(|shared| &shared.what)
+    }
+
+    /// A group of a selector.
+    pub fn group(&self, profile: u32, group: u32) -> Option<&Group> {
+        self.groups.get(&(profile, group)).map(|shared| &shared.what)
+    }
+
+    /// How digests are sent, if they are.
+    pub fn digest(&self, digest: u32) -> Option<&digest_entry::Config> {
+        self.digests.get(&digest)
+    }
+
+    /// Does a change that [`plan`](Store::plan) gave, and gives its inverse. Of counters and registers only what
+    /// `before` says was there: `None` leaves them out.
+    pub fn commit(&mut self, change: Change, before: Option<Before>) -> Option<Change> {
+        Some(match change {
+            Change::Entry { table, key, to, count } => {
+                let old = self.set_entry(table, key.clone(), to.map(|entry| *entry));
+                let count = count.and(before).and_then(Before::count);
+                Change::Entry { table, key, to: old.map(Box::new), count }
+            }
+            Change::Default { table, to } => {
+                let state = self.tables.entry(table).or_default();
+                let old = std::mem::replace(&mut state.default, to.map(|entry| *entry));
+                Change::Default { table, to: old.map(Box::new) }
+            }
+            Change::Member { profile, member, to } => {
+                let to = replace_shared(&mut self.members, (profile, member), to);
+                Change::Member { profile, member, to }
+            }
+            Change::Group { profile, group, to } => {
+                for member in to.iter().flat_map(|group| &group.members) {
+                    self.use_member(profile, member.member, true);
+                }
+                let to = replace_shared(&mut self.groups, (profile, group), to);
+                for member in to.iter().flat_map(|group: &Group| &group.members) {
+                    self.use_member(profile, member.member, false);
+                }
+                Change::Group { profile, group, to }
+            }
+            Change::Multicast { group, to } => {
+                Change::Multicast { group, to: replace(&mut self.multicast, group, to) }
+            }
+            Change::CloneSession { session, to } => {
+                Change::CloneSession { session, to: replace(&mut self.sessions, session, to) }
+            }
+            Change::ValueSet { set, members } => {
+                let to = (!members.is_empty()).then_some(members);
+                let members = replace(&mut self.value_sets, set, to).unwrap_or_default();
+                Change::ValueSet { set, members }
+            }
+            Change::Digest { digest, to } => {
+                Change::Digest { digest, to: replace(&mut self.digests, digest, to) }
+            }
+            Change::Meter { meter, index, to } => {
+                Change::Meter { meter, index, to: replace(&mut self.meters, (meter, index), to) }
+            }
+            Change::Counter { counter, index, .. } => {
+                Change::Counter { counter, index, to: before.and_then(Before::count)? }
+            }
+            Change::DirectCounter { table, key, .. } => {
+                Change::DirectCounter { table, key, to: before.and_then(Before::count)? }
+            }
+            Change::Register { register, index, .. } => match before? {
+                Before::Register(to) => Change::Register { register, index, to },
+                Before::Count(_) => return None,
+            },
+        })
+    }
+
+    fn set_entry(&mut self, table: u32, key: EntryKey, to: Option<Entry>) -> Option<Entry> {
+        if let Some(entry) = &to {
+            self.use_run(table, &entry.run, true);
+        }
+        let entries = &mut self.tables.entry(table).or_default().entries;
+        let old = replace(entries, key, to);
+        if let Some(entry) = &old {
+            self.use_run(table, &entry.run, false);
+        }
+        old
+    }
+
+    fn use_run(&mut self, table: u32, run: &Run, more: bool) {
+        let profile = self.catalog.table(table).map_or(0, |table| table.implementation_id);
+        match run {
+            Run::Action(_) => {}
+            Run::Member(member) => self.use_member(profile, *member, more),
+            Run::Group(group) => step(self.groups.get_mut(&(profile, *group)).map(|g| &mut g.uses), more),
+            Run::OneShot(_) => step(Some(self.one_shots.entry(profile).or_default()), more),
+        }
+    }
+
+    fn use_member(&mut self, profile: u32, member: u32, more: bool) {
+        step(self.members.get_mut(&(profile, member)).map(|m| &mut m.uses), more);
+    }
+}
+
+/// What the data plane had written where a change writes.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Before {
+    /// Of a counter.
+    Count(Count),
+    /// Of a cell of a register.
+    Register(p4runtime_proto::p4::v1::P4Data),
+}
+
+impl Before {
+    fn count(self) -> Option<Count> {
+        match self {
+            Before::Count(count) => Some(count),
+            Before::Register(_) => None,
+        }
+    }
+}
+
+fn step(uses: Option<&mut usize>, more: bool) {
+    if let Some(uses) = uses {
+        *uses = if more { *uses + 1 } else { uses.saturating_sub(1) };
+    }
+}
+
+fn replace<K: Ord, V>(all: &mut BTreeMap<K, V>, key: K, to: Option<V>) -> Option<V> {
+    match to {
+        Some(to) => all.insert(key, to),
+        None => all.remove(&key),
+    }
+}
+
+/// Replaces what is there and keeps who names it.
+fn replace_shared<K: Ord, V>(all: &mut BTreeMap<K, Shared<V>>, key: K, to: Option<V>) -> Option<V> {
+    match (to, all.get_mut(&key)) {
+        (Some(to), Some(shared)) => Some(std::mem::replace(&mut shared.what, to)),
+        (Some(what), None) => {
+            all.insert(key, Shared { what, uses: 0 });
+            None
+        }
+        (None, _) => all.remove(&key).map(|shared| shared.what),
+    }
+}

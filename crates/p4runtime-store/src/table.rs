@@ -1,0 +1,220 @@
+//! Entries and default actions of tables (P4Runtime 1.5, section 9.1).
+
+use crate::action::{self, For};
+use crate::catalog::{Catalog, Described};
+use crate::change::{Change, Count, DefaultEntry, Entry, EntryKey, Rates, Run};
+use crate::fault::{Result, Within, fault, not_supported};
+use crate::store::Store;
+use crate::{matches, object, profile, update};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::config::v1::Table;
+use p4runtime_proto::p4::config::v1::match_field::MatchType;
+use p4runtime_proto::p4::config::v1::table::IdleTimeoutBehavior;
+use p4runtime_proto::p4::v1::{TableAction, TableEntry, table_action, update::Type};
+
+pub(crate) fn plan(store: &Store, how: Type, entry: &TableEntry) -> Result<Change> {
+    let table = store.catalog.table(entry.table_id)?;
+    match entry.is_default_action {
+        true => plan_default(store, how, table, entry),
+        false => plan_entry(store, how, table, entry),
+    }
+    .about(|| format!("an entry of table `{}`", table.name()))
+}
+
+/// Which entry a message is about.
+pub(crate) fn key(catalog: &Catalog, table: &Table, entry: &TableEntry) -> Result<EntryKey> {
+    let found = matches::decode(catalog, &table.match_fields, &entry.r#match)?;
+    let ranked = has_priorities(table);
+    match (ranked, entry.priority) {
+        (true, 1..) | (false, 0) => Ok(EntryKey { matches: found.into(), priority: entry.priority }),
+        (true, _) => fault("a priority is missing", "fields are ternary, range or optional: it is 1 or more"),
+        (false, _) => fault("a priority where there is none", "no field is ternary, range or optional"),
+    }
+    .within("priority")
+}
+
+/// Tables have priorities if some field can be matched in more than one way that does not say which is better.
+pub(crate) fn has_priorities(table: &Table) -> bool {
+    let ranked = [MatchType::Ternary, MatchType::Range, MatchType::Optional];
+    table.match_fields.iter().any(|field| ranked.contains(&matches::kind(field)))
+}
+
+fn plan_default(store: &Store, how: Type, table: &Table, entry: &TableEntry) -> Result<Change> {
+    update::only_modified(how)?;
+    if table.const_default_action_id != 0 {
+        return fault("this default action is constant", "the source says `const default_action`")
+            .code(Code::PermissionDenied);
+    }
+    if !entry.r#match.is_empty() {
+        return fault("a default action matches nothing", "it runs where no entry matches").within("match");
+    }
+    if entry.priority != 0 {
+        return fault("a default action has no priority", "it runs where no entry matches")
+            .within("priority");
+    }
+    if entry.idle_timeout_ns != 0 || entry.time_since_last_hit.is_some() {
+        return fault("a default action does not time out", "it is always there").within("idle_timeout_ns");
+    }
+    if entry.meter_config.is_some() || entry.counter_data.is_some() || entry.meter_counter_data.is_some() {
+        return not_supported("direct counters and meters of default actions");
+    }
+    let to = match entry.action.as_ref().and_then(|a| a.r#type.as_ref()) {
+        None => None,
+        Some(table_action::Type::Action(given)) => {
+            let call = action::decode(&store.catalog, &[table], For::Default, given);
+            Some(Box::new(DefaultEntry {
+                call: call.within("action").within("action")?,
+                metadata: entry.metadata.clone(),
+                controller_metadata: controller_metadata(entry),
+            }))
+        }
+        Some(_) => return not_supported("a member or group as default action").within("action"),
+    };
+    Ok(Change::Default { table: entry.table_id, to })
+}
+
+#[allow(deprecated)]
+fn controller_metadata(entry: &TableEntry) -> u64 {
+    entry.controller_metadata
+}
+
+fn plan_entry(store: &Store, how: Type, table: &Table, entry: &TableEntry) -> Result<Change> {
+    if entry.is_const {
+        return fault("an entry that is constant", "only the program has such").within("is_const");
+    }
+    if how == Type::Insert && table.match_fields.is_empty() {
+        return fault("a table without key has no entries", "it runs its default action")
+            .help(|| Some("modify its default action".into()));
+    }
+    if table.is_const_table && how != Type::Modify {
+        return fault("the entries of this table are constant", "the source says `const entries`")
+            .code(Code::PermissionDenied);
+    }
+    let key = key(&store.catalog, table, entry)?;
+    let known = store.entry(entry.table_id, &key);
+    update::presence(how, known.is_some())?;
+    if how == Type::Delete {
+        if known.is_some_and(|known| known.is_const) {
+            return constant();
+        }
+        return Ok(Change::Entry { table: entry.table_id, key, to: None, count: None });
+    }
+    if how == Type::Insert {
+        room(store, table, entry.table_id)?;
+    }
+    let (meter, count) = direct(store, entry)?;
+    let to = match (&entry.action, known) {
+        (Some(_), Some(known)) if known.is_const => return constant().within("action"),
+        (None, None) => {
+            return fault("an entry without an action", "nothing says what it runs").within("action");
+        }
+        (None, Some(known)) => Entry { meter, ..known.clone() },
+        (Some(given), _) => Entry {
+            run: run(store, table, given).within("action")?,
+            metadata: entry.metadata.clone(),
+            controller_metadata: controller_metadata(entry),
+            idle_timeout_ns: idle_timeout(table, entry)?,
+            meter,
+            is_const: false,
+        },
+    };
+    Ok(Change::Entry { table: entry.table_id, key, to: Some(Box::new(to)), count })
+}
+
+/// An entry that the program has from the start, unless there is one with its key.
+pub(crate) fn plan_initial(store: &Store, entry: &TableEntry) -> Result<Option<Change>> {
+    let table = store.catalog.table(entry.table_id)?;
+    let key = key(&store.catalog, table, entry)?;
+    if store.entry(entry.table_id, &key).is_some() {
+        return Ok(None);
+    }
+    let given = entry.action.clone().unwrap_or_default();
+    let to = Entry {
+        run: run(store, table, &given).within("action")?,
+        metadata: vec![],
+        controller_metadata: 0,
+        idle_timeout_ns: 0,
+        meter: None,
+        is_const: entry.is_const,
+    };
+    Ok(Some(Change::Entry { table: entry.table_id, key, to: Some(Box::new(to)), count: None }))
+}
+
+fn constant<T>() -> Result<T> {
+    fault("this entry is constant", "the source says so").code(Code::PermissionDenied)
+}
+
+fn room(store: &Store, table: &Table, id: u32) -> Result<()> {
+    let used = store.tables.get(&id).map_or(0, |state| state.entries.len());
+    match usize::try_from(table.size) {
+        Ok(size) if size > 0 && used >= size => {
+            fault("the table is full", format!("its size is {size}")).code(Code::ResourceExhausted)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What an entry says of its direct meter and counter.
+fn direct(store: &Store, entry: &TableEntry) -> Result<(Option<Rates>, Option<Count>)> {
+    if entry.meter_counter_data.is_some() {
+        return not_supported("counters of meters").within("meter_counter_data");
+    }
+    let meter = match (&entry.meter_config, store.catalog.direct_meter(entry.table_id)) {
+        (None, _) => None,
+        (Some(_), None) => {
+            return fault("the table has no direct meter", "nothing has these rates").within("meter_config");
+        }
+        (Some(config), Some(meter)) => {
+            Some(object::rates(meter.spec.as_ref(), config).within("meter_config")?)
+        }
+    };
+    let count = match (&entry.counter_data, store.catalog.direct_counter(entry.table_id)) {
+        (None, _) => None,
+        (Some(_), None) => {
+            return fault("the table has no direct counter", "nothing counts").within("counter_data");
+        }
+        (Some(data), Some(_)) => Some(object::count(data).within("counter_data")?),
+    };
+    Ok((meter, count))
+}
+
+fn idle_timeout(table: &Table, entry: &TableEntry) -> Result<i64> {
+    if entry.time_since_last_hit.is_some() {
+        return fault("the time since the last hit is only read", "the data plane writes it")
+            .within("time_since_last_hit");
+    }
+    if entry.idle_timeout_ns != 0 && table.idle_timeout_behavior() == IdleTimeoutBehavior::NoTimeout {
+        return fault("entries of this table do not time out", "the source says no `support_timeout`")
+            .within("idle_timeout_ns");
+    }
+    match entry.idle_timeout_ns {
+        0.. => Ok(entry.idle_timeout_ns),
+        _ => fault("a negative time", "it counts from 0").within("idle_timeout_ns"),
+    }
+}
+
+/// What an entry runs.
+fn run(store: &Store, table: &Table, given: &TableAction) -> Result<Run> {
+    let id = table.implementation_id;
+    match given.r#type.as_ref() {
+        None => fault("an entry without an action", "nothing says what it runs"),
+        Some(table_action::Type::Action(given)) if id == 0 => {
+            action::decode(&store.catalog, &[table], For::Entry, given).map(Run::Action).within("action")
+        }
+        Some(table_action::Type::Action(_)) => {
+            fault("a table with a profile runs members and groups", "this is an action").within("action")
+        }
+        Some(_) if id == 0 => fault("the table has no action profile", "its entries say an action"),
+        Some(table_action::Type::ActionProfileMemberId(member)) => {
+            profile::member_must_be(store, id, *member).within("action_profile_member_id")?;
+            Ok(Run::Member(*member))
+        }
+        Some(table_action::Type::ActionProfileGroupId(group)) => {
+            profile::group_must_be(store, id, *group).within("action_profile_group_id")?;
+            Ok(Run::Group(*group))
+        }
+        Some(table_action::Type::ActionProfileActionSet(set)) => {
+            profile::one_shot(store, table, set).map(Run::OneShot).within("action_profile_action_set")
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! An update, taken apart.
+
+use crate::change::Change;
+use crate::fault::{Result, Within, fault, not_supported};
+use crate::store::Store;
+use crate::{object, profile, replication, table};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::{
+    self, PacketReplicationEngineEntry, Update, entity::Entity, packet_replication_engine_entry as pre,
+    update::Type,
+};
+
+/// How an update makes what an entity says: what is always there is modified.
+pub fn making(entity: &v1::Entity) -> Type {
+    match &entity.entity {
+        Some(Entity::TableEntry(e)) if e.is_default_action => Type::Modify,
+        Some(
+            Entity::CounterEntry(_)
+            | Entity::DirectCounterEntry(_)
+            | Entity::MeterEntry(_)
+            | Entity::DirectMeterEntry(_)
+            | Entity::RegisterEntry(_)
+            | Entity::ValueSetEntry(_),
+        ) => Type::Modify,
+        _ => Type::Insert,
+    }
+}
+
+pub(crate) fn plan(store: &Store, update: &Update) -> Result<Vec<Change>> {
+    let how = match Type::try_from(update.r#type) {
+        Ok(how) if how != Type::Unspecified => how,
+        _ => return fault("an update without a type", "it is INSERT, MODIFY or DELETE").within("type"),
+    };
+    let Some(entity) = update.entity.as_ref().and_then(|e| e.entity.as_ref()) else {
+        return fault("an update of nothing", "it names no entity").within("entity");
+    };
+    let one = |change: Result<Change>| change.map(|change| vec![change]);
+    match entity {
+        Entity::TableEntry(e) => one(table::plan(store, how, e)).within("table_entry"),
+        Entity::ActionProfileMember(e) => {
+            one(profile::plan_member(store, how, e)).within("action_profile_member")
+        }
+        Entity::ActionProfileGroup(e) => {
+            one(profile::plan_group(store, how, e)).within("action_profile_group")
+        }
+        Entity::CounterEntry(e) => object::plan_counter(store, how, e).within("counter_entry"),
+        Entity::DirectCounterEntry(e) => {
+            object::plan_direct_counter(store, how, e).within("direct_counter_entry")
+        }
+        Entity::MeterEntry(e) => object::plan_meter(store, how, e).within("meter_entry"),
+        Entity::DirectMeterEntry(e) => {
+            one(object::plan_direct_meter(store, how, e)).within("direct_meter_entry")
+        }
+        Entity::RegisterEntry(e) => object::plan_register(store, how, e).within("register_entry"),
+        Entity::ValueSetEntry(e) => one(object::plan_value_set(store, how, e)).within("value_set_entry"),
+        Entity::DigestEntry(e) => one(object::plan_digest(store, how, e)).within("digest_entry"),
+        Entity::PacketReplicationEngineEntry(e) => {
+            one(plan_replication(store, how, e)).within("packet_replication_engine_entry")
+        }
+        Entity::ExternEntry(_) => not_supported("entries of other externs").within("extern_entry"),
+    }
+    .within("entity")
+}
+
+/// An entry of the program's own.
+pub(crate) fn plan_initial(store: &Store, update: &Update) -> Result<Option<Change>> {
+    match update.entity.as_ref().and_then(|e| e.entity.as_ref()) {
+        Some(Entity::TableEntry(e)) => table::plan_initial(store, e).within("table_entry").within("entity"),
+        _ => fault("this is no entry of a table", "a program has no other entities of its own"),
+    }
+}
+
+fn plan_replication(store: &Store, how: Type, entry: &PacketReplicationEngineEntry) -> Result<Change> {
+    match &entry.r#type {
+        Some(pre::Type::MulticastGroupEntry(e)) => {
+            replication::plan_multicast(store, how, e).within("multicast_group_entry")
+        }
+        Some(pre::Type::CloneSessionEntry(e)) => {
+            replication::plan_session(store, how, e).within("clone_session_entry")
+        }
+        None => fault("an update of nothing", "it is neither a multicast group nor a clone session"),
+    }
+}
+
+/// What is inserted may not be there, what is modified or deleted has to be.
+pub(crate) fn presence(how: Type, known: bool) -> Result<()> {
+    match how {
+        Type::Insert if known => {
+            fault("this is there already", "an insertion makes something new").code(Code::AlreadyExists)
+        }
+        Type::Modify | Type::Delete if !known => {
+            fault("this is not there", "nothing has inserted this").code(Code::NotFound)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What is always there can be modified only.
+pub(crate) fn only_modified(how: Type) -> Result<()> {
+    match how {
+        Type::Modify => Ok(()),
+        _ => fault("this can be modified only", "it is there from the beginning to the end").within("type"),
+    }
+}
