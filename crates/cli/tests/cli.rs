@@ -182,6 +182,19 @@ fn mistakes_are_answered() {
 }
 
 #[test]
+fn types_are_reported_beside_syntax_errors_but_not_behind_a_missing_file() {
+    let program = directory("damaged").join("d.p4");
+    let check = |text: &str| {
+        std::fs::write(&program, text).expect("it is written");
+        stderr(&p4rack(&["check", &program.display().to_string()]))
+    };
+    let both = check("const bit<8> a = true;\nconst bit<8> b = ;\n");
+    assert!(both.contains("P4R0210") && both.contains("P4R0120"), "{both}");
+    let missing = check("#include <none.p4>\nconst bit<8> a = unknown;\n");
+    assert!(missing.contains("P4R0110") && !missing.contains("P4R0201"), "{missing}");
+}
+
+#[test]
 fn usage_mistakes_give_status_2() {
     assert_eq!(p4rack(&["frobnicate"]).status.code(), Some(2));
     assert_eq!(p4rack(&["up"]).status.code(), Some(2));

@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 
 use crate::codes;
 use crate::scope::{Def, Scopes};
-use crate::typed::{Extern, Function, Id, Name, Program, Table, Type};
+use crate::typed::{Enum, Extern, Function, Id, Name, Program, Struct, Table, Type};
 use crate::types::facts::Facts;
 use crate::types::infer::InferTable;
 
@@ -31,6 +31,14 @@ pub(crate) enum Place {
     Method,
 }
 
+/// What a field or member belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Owner {
+    Struct(Id<Struct>),
+    Enum(Id<Enum>),
+    Error,
+}
+
 /// After so many errors no nearest names are looked for.
 const MAX_SUGGESTIONS: usize = 100;
 
@@ -40,6 +48,10 @@ pub(crate) struct Checker {
     pub(crate) diags: Diagnostics,
     pub(crate) scopes: Scopes,
     pub(crate) infer: InferTable,
+    /// The places of fields and members, by their names.
+    pub(crate) members: FxHashMap<(Owner, SmolStr), u32>,
+    /// Bits of the long values made so far.
+    pub(crate) long_bits: u64,
     /// What is known of types already.
     pub(crate) facts: RefCell<FxHashMap<Type, Facts>>,
     pub(crate) place: Place,
@@ -63,6 +75,8 @@ impl Checker {
             diags: Diagnostics::new(),
             scopes: Scopes::new(),
             infer: InferTable::default(),
+            members: FxHashMap::default(),
+            long_bits: 0,
             facts: RefCell::default(),
             place: Place::TopLevel,
             returns: None,

@@ -8,14 +8,49 @@ mod instance;
 mod params;
 mod types;
 
+use base_diag::Span;
 use p4_syntax::ast;
+use smol_str::SmolStr;
 
 use crate::cx::{Checker, Place};
+use crate::scope::Def;
 use crate::typed::Decl;
 
 pub(crate) use params::ParamOf;
 
 impl Checker {
+    /// Checks all declarations of a program. What was made of text with syntax errors is declared but not judged.
+    pub(crate) fn decls(&mut self, program: &ast::Program) {
+        let mut damage = program.damage.iter().peekable();
+        for (i, decl) in program.decls.iter().enumerate() {
+            let mut recovered = None;
+            while let Some(next) = damage.next_if(|d| d.at == i) {
+                if next.recovered { recovered = Some(next) } else { self.distrust(&next.words) }
+            }
+            match recovered {
+                None => self.decl(decl),
+                Some(damage) => {
+                    let diags = std::mem::take(&mut self.diags);
+                    self.decl(decl);
+                    self.diags = diags;
+                    if let Some(name) = decl.name() {
+                        self.scopes.rebind(&name.text, Def::Error);
+                    }
+                    self.distrust(&damage.words);
+                }
+            }
+        }
+    }
+
+    /// Names that nothing declares may have been going to be declared in text that could not be read.
+    fn distrust(&mut self, words: &[SmolStr]) {
+        for word in words {
+            if self.scopes.lookup(word).is_none() {
+                self.scopes.bind(word, Def::Error, Span::NONE);
+            }
+        }
+    }
+
     /// Checks a top-level declaration.
     pub(crate) fn decl(&mut self, decl: &ast::Decl) {
         self.place = Place::TopLevel;

@@ -21,20 +21,24 @@ pub mod typed;
 mod types;
 mod warn;
 
-use base_diag::Diagnostic;
 use base_diag::codes::check as codes;
+use base_diag::{Diagnostic, Severity};
 use p4_syntax::ast;
 
-/// Checks a program. If one of the diagnostics is an error, the tree has holes.
+/// Checks a program. If one of the diagnostics is an error, or the program has syntax errors, the tree has holes.
 ///
 /// Diagnostics come in no particular order. The checks of whole bodies run only on programs without errors so far,
-/// the warnings of whole bodies only on programs without errors.
+/// the warnings of whole bodies only on programs without errors. Of a program with syntax errors only those
+/// declarations are judged that have none, and nothing is said about a name that a damaged one may declare.
 pub fn check(program: &ast::Program) -> (typed::Program, Vec<Diagnostic>) {
     let mut checker = cx::Checker::new();
-    for decl in &program.decls {
-        checker.decl(decl);
-    }
+    checker.decls(program);
+    let sound = program.damage.is_empty();
     let cx::Checker { mut program, mut diags, .. } = checker;
+    if !sound {
+        let errors = diags.into_vec().into_iter().filter(|d| d.severity == Severity::Error);
+        return (program, errors.collect());
+    }
     if !diags.has_errors() {
         late::check(&mut program, &mut diags);
     }

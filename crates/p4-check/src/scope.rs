@@ -135,14 +135,16 @@ impl Scopes {
     }
 
     /// Binds `name` in the innermost scope. The binding it replaces or hides is returned with `true` if it stands in
-    /// the same scope; then nothing is bound.
+    /// the same scope; then nothing is bound. A name that is merely distrusted is not bound yet.
     pub(crate) fn bind(&mut self, name: &SmolStr, def: Def, span: Span) -> Option<(Binding, bool)> {
         let depth = self.open.len() as u32;
         let bindings = self.names.entry(name.clone()).or_default();
         let before = bindings.last().cloned();
-        if let Some(old) = &before
-            && old.depth == depth
-        {
+        if let Some(old) = bindings.last_mut().filter(|old| old.depth == depth) {
+            if matches!(old.def, Def::Error) && old.span.is_none() {
+                *old = Binding { def, span, depth };
+                return None;
+            }
             return Some((old.clone(), true));
         }
         bindings.push(Binding { def, span, depth });

@@ -8,6 +8,8 @@
 //!
 //! The grammar is P4-16 1.2.5 with the working draft's loops, compound assignments, `+:` slices and arrays.
 
+use smol_str::SmolStr;
+
 mod annotation;
 mod decl;
 mod expr;
@@ -40,4 +42,17 @@ pub const MAX_HEIGHT: u32 = 400;
 pub struct Program {
     /// Top-level declarations in source order; those of included files come where the `#include` stands.
     pub decls: Vec<Decl>,
+    /// Where the top level has syntax errors, in source order.
+    pub damage: Vec<Damage>,
+}
+
+/// A stretch of the top level with syntax errors: a declaration that has holes, or text of which nothing was made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Damage {
+    /// The index of the declaration that was made of it, or else of the one that follows.
+    pub at: usize,
+    /// A declaration was made of it.
+    pub recovered: bool,
+    /// The names in it, some of which it may have been going to declare.
+    pub words: Vec<SmolStr>,
 }

@@ -26,6 +26,8 @@ pub use printer::print;
 pub struct Parsed {
     /// The tree; where diagnostics hold errors, parts of it are missing.
     pub program: ast::Program,
+    /// False after an error in a directive or a macro: then anything may be missing from the tree.
+    pub preprocessed: bool,
     /// What was found on the way.
     pub diagnostics: Diagnostics,
 }
@@ -36,8 +38,8 @@ pub fn parse(main_file: &str, loader: &dyn Loader, options: &Options, map: &mut 
     let tokens = preprocess::preprocess(main_file, loader, options, map, &mut diagnostics);
     if diagnostics.has_errors() {
         let program = parser::parse_program(&tokens, map, &mut Diagnostics::new());
-        return Parsed { program, diagnostics };
+        return Parsed { program, preprocessed: false, diagnostics };
     }
     let program = parser::parse_program(&tokens, map, &mut diagnostics);
-    Parsed { program, diagnostics }
+    Parsed { program, preprocessed: true, diagnostics }
 }

@@ -25,7 +25,9 @@ mod types;
 
 use base_diag::{Diagnostics, SourceMap, Span};
 
-use crate::ast::{MAX_HEIGHT, Name, Path, Program};
+use smol_str::SmolStr;
+
+use crate::ast::{Damage, MAX_HEIGHT, Name, Path, Program};
 use crate::token::{Token, TokenKind};
 use names::Names;
 use text::Texts;
@@ -73,17 +75,29 @@ impl<'a> Parser<'a> {
 
     fn program(&mut self) -> Program {
         let mut decls = Vec::new();
+        let mut damage = Vec::new();
         while !self.at(TokenKind::Eof) {
             if self.eat(TokenKind::Semicolon) {
                 continue;
             }
-            let before = self.pos;
-            decls.extend(self.top_level());
+            let (before, errors) = (self.pos, self.diagnostics.error_count());
+            let decl = self.top_level();
             if self.pos == before {
                 self.skip_declaration();
             }
+            if self.diagnostics.error_count() > errors {
+                let words = self.words(before..self.pos);
+                damage.push(Damage { at: decls.len(), recovered: decl.is_some(), words });
+            }
+            decls.extend(decl);
         }
-        Program { decls }
+        Program { decls, damage }
+    }
+
+    /// The names among these tokens.
+    fn words(&self, tokens: std::ops::Range<usize>) -> Vec<SmolStr> {
+        let names = tokens.filter(|&i| Self::is_name(self.token_at(i).kind));
+        names.map(|i| self.texts.text(self.tokens, i).into()).collect()
     }
 
     /// The token `ahead` of the next one; `Eof` beyond the end.

@@ -32,11 +32,11 @@ pub fn compile(
 ) -> Compiled {
     let parsed = p4_syntax::parse(main_file, loader, options, map);
     let mut diagnostics = parsed.diagnostics;
-    let (typed, found) = p4_check::check(&parsed.program);
-    // After a syntax error parts of the tree are missing: what the checker says then need not be true.
-    if !diagnostics.has_errors() {
-        add(&mut diagnostics, found);
+    if !parsed.preprocessed {
+        return Compiled { program: None, diagnostics: diagnostics.into_sorted(map) };
     }
+    let (typed, found) = p4_check::check(&parsed.program);
+    add(&mut diagnostics, found);
     if diagnostics.has_errors() || until == Until::Checked {
         return Compiled { program: None, diagnostics: diagnostics.into_sorted(map) };
     }

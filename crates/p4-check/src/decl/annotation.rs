@@ -3,6 +3,7 @@
 use base_diag::Diagnostic;
 use num_bigint::BigInt;
 use p4_syntax::ast::{self, AnnotationToken, AnnotationTokenKind};
+use rustc_hash::FxHashMap;
 
 use crate::codes;
 use crate::cx::Checker;
@@ -17,17 +18,17 @@ impl Checker {
         if list.is_empty() {
             return Annotations::default();
         }
-        for (i, a) in list.iter().enumerate() {
-            let structured = |b: &ast::AnnotationBody| {
-                matches!(b, ast::AnnotationBody::List(_) | ast::AnnotationBody::Record(_))
-            };
-            let before = list[..i].iter().find(|b| b.name.text == a.name.text);
-            if let Some(before) = before.filter(|b| structured(&a.body) || structured(&b.body)) {
-                let at = before.name.span;
+        let structured = |b: &ast::AnnotationBody| {
+            matches!(b, ast::AnnotationBody::List(_) | ast::AnnotationBody::Record(_))
+        };
+        let mut first: FxHashMap<&str, &ast::Annotation> = FxHashMap::default();
+        for a in list {
+            let before = *first.entry(a.name.text.as_str()).or_insert(a);
+            if !std::ptr::eq(a, before) && (structured(&a.body) || structured(&before.body)) {
                 self.report(
                     Diagnostic::error(codes::BAD_ANNOTATION, format!("`@{}` stands twice", a.name.text))
                         .at(a.name.span, "a structured annotation stands once")
-                        .at(at, "first here"),
+                        .at(before.name.span, "first here"),
                 );
             }
         }

@@ -9,6 +9,9 @@ use crate::decl::ParamOf;
 use crate::scope::Def;
 use crate::typed::{Action, Block, Direction, Extern, Function, FunctionOwner, Id, Type, Var};
 
+/// Functions of one name; calls are compared with each of them.
+const MAX_OVERLOADS: usize = 200;
+
 impl Checker {
     pub(crate) fn extern_function(&mut self, d: &ast::ExternFunction) -> Id<Function> {
         let annotations = self.annotations(&d.annotations);
@@ -124,13 +127,26 @@ impl Checker {
             return;
         };
         let mut ids = ids.clone();
-        if let Some(&same) = ids.iter().find(|&&other| self.same_parameters(other, id)) {
+        if self.is_overload(name, id, &ids) {
+            ids.push(id);
+            self.scopes.rebind(&name.text, Def::Functions(ids));
+        }
+    }
+
+    /// True if the function can stand beside those of its name declared before it; otherwise reports why not.
+    fn is_overload(&mut self, name: &ast::Name, id: Id<Function>, before: &[Id<Function>]) -> bool {
+        if let Some(&same) = before.iter().find(|&&other| self.same_parameters(other, id)) {
             let before = self.program.functions[same].name.span;
             self.duplicate(&name.text, name.span, before);
-            return;
+            return false;
         }
-        ids.push(id);
-        self.scopes.rebind(&name.text, Def::Functions(ids));
+        if before.len() >= MAX_OVERLOADS {
+            let title = format!("too many functions are named `{}`", name.text);
+            let why = format!("at most {MAX_OVERLOADS} share a name");
+            self.error(codes::BAD_DECLARATION, name.span, title, why);
+            return false;
+        }
+        true
     }
 
     /// True if no call can tell the two apart.
@@ -242,9 +258,7 @@ impl Checker {
         } else {
             self.methods_named(owner, &m.name.text)
         };
-        if let Some(&same) = siblings.iter().find(|&&other| self.same_parameters(other, id)) {
-            let before = self.program.functions[same].name.span;
-            self.duplicate(&m.name.text, m.name.span, before);
+        if !self.is_overload(&m.name, id, &siblings) {
             return;
         }
         let record = &mut self.program.externs[owner];

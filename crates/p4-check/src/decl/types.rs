@@ -2,16 +2,14 @@
 
 use base_diag::Diagnostic;
 use p4_syntax::ast;
-use rustc_hash::FxHashMap;
 
 use crate::codes;
-use crate::cx::{Checker, name};
+use crate::cx::{Checker, Owner, name};
 use crate::scope::Def;
 use crate::typed::{
     Annotations, Constant, Decl, Enum, EnumMember, Field, Id, NewType, Struct, StructKind, Type, TypeVar,
     Typedef,
 };
-use crate::types::facts::MAX_LEAVES;
 
 impl Checker {
     /// Declares type parameters in the innermost scope.
@@ -36,14 +34,15 @@ impl Checker {
         self.scopes.enter();
         let type_params = self.type_params(&d.type_params);
         let mut fields: Vec<Field> = Vec::with_capacity(d.fields.len());
-        let mut seen: FxHashMap<&str, base_diag::Span> = FxHashMap::default();
+        let owner = Owner::Struct(Id::new(self.program.structs.len()));
         for f in &d.fields {
             let ty = self.resolve_type(&f.ty);
             let ty = self.check_field(kind, &name(&f.name), ty, f.name.span);
-            if let Some(before) = seen.insert(&f.name.text, f.name.span) {
-                self.duplicate(&f.name.text, f.name.span, before);
+            if let Some(&before) = self.members.get(&(owner, f.name.text.clone())) {
+                self.duplicate(&f.name.text, f.name.span, fields[before as usize].name.span);
                 continue;
             }
+            self.members.insert((owner, f.name.text.clone()), fields.len() as u32);
             let annotations = self.annotations(&f.annotations);
             fields.push(Field { name: name(&f.name), ty, annotations });
         }
@@ -57,12 +56,8 @@ impl Checker {
             span: d.span,
         });
         let args: Vec<Type> = self.program.structs[id].type_params.iter().map(|&v| Type::Var(v)).collect();
-        if self.facts(&Type::Struct(id, args.into())).leaves > MAX_LEAVES {
-            self.too_large(d.name.span);
-            self.bind(&d.name, Def::Error);
-        } else {
-            self.bind(&d.name, Def::Struct(id));
-        }
+        let excess = self.refuse_excess(&Type::Struct(id, args.into()), d.name.span);
+        self.bind(&d.name, if excess { Def::Error } else { Def::Struct(id) });
         id
     }
 
@@ -92,10 +87,10 @@ impl Checker {
             span: d.span,
         });
         self.bind(&d.name, Def::Enum(id));
-        let mut seen: FxHashMap<&str, base_diag::Span> = FxHashMap::default();
         self.scopes.enter();
         for m in &d.members {
-            if let Some(before) = seen.insert(&m.name.text, m.name.span) {
+            if let Some(&before) = self.members.get(&(Owner::Enum(id), m.name.text.clone())) {
+                let before = self.program.enums[id].members[before as usize].name.span;
                 self.duplicate(&m.name.text, m.name.span, before);
                 continue;
             }
@@ -129,6 +124,7 @@ impl Checker {
             let members = &mut self.program.enums[id].members;
             members.push(member);
             let index = members.len() as u32 - 1;
+            self.members.insert((Owner::Enum(id), m.name.text.clone()), index);
             self.scopes.bind(&m.name.text, Def::EnumMember(id, index), m.name.span);
         }
         self.scopes.leave();
@@ -137,11 +133,15 @@ impl Checker {
 
     pub(crate) fn error_decl(&mut self, d: &ast::ErrorDecl) {
         for m in &d.members {
-            let before = self.program.errors.iter().find(|(_, e)| e.name.text == m.text);
-            match before.map(|(_, e)| e.name.span) {
-                Some(before) => self.duplicate(&m.text, m.span, before),
+            match self.members.get(&(Owner::Error, m.text.clone())) {
+                Some(&before) => {
+                    let before = self.program.errors[Id::new(before as usize)].name.span;
+                    self.duplicate(&m.text, m.span, before);
+                }
                 None => {
-                    self.program.errors.push(Constant { name: name(m), annotations: Annotations::default() });
+                    let constant = Constant { name: name(m), annotations: Annotations::default() };
+                    let id = self.program.errors.push(constant);
+                    self.members.insert((Owner::Error, m.text.clone()), id.index() as u32);
                 }
             }
         }
@@ -200,7 +200,8 @@ impl Checker {
         }
         let of = ty;
         let id = self.program.new_types.push(NewType { name: name(&d.name), of, annotations, span: d.span });
-        self.bind(&d.name, Def::NewType(id));
+        let excess = self.refuse_excess(&Type::NewType(id), d.name.span);
+        self.bind(&d.name, if excess { Def::Error } else { Def::NewType(id) });
         Some(Decl::NewType(id))
     }
 }

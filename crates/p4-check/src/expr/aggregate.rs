@@ -5,7 +5,7 @@ use p4_syntax::ast;
 
 use super::convert::build;
 use crate::codes;
-use crate::cx::{Checker, Place, count};
+use crate::cx::{Checker, Owner, Place, count};
 use crate::typed::{Expr, ExprKind, FieldValue, Id, Struct, StructKind, Type};
 
 impl Checker {
@@ -172,7 +172,7 @@ impl Checker {
     }
 
     pub(crate) fn field_index(&self, id: Id<Struct>, name: &str) -> Option<usize> {
-        self.program.structs[id].fields.iter().position(|f| f.name.text == name)
+        self.members.get(&(Owner::Struct(id), name.into())).map(|&i| i as usize)
     }
 
     pub(crate) fn unknown_field(&mut self, id: Id<Struct>, ty: &Type, name: &ast::Name) {

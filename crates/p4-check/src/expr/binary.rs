@@ -65,6 +65,9 @@ impl BinaryOp {
     }
 }
 
+/// No string made of others is longer, in bytes.
+const MAX_STRING: usize = 1 << 16;
+
 impl Checker {
     pub(crate) fn binary(
         &mut self,
@@ -199,7 +202,7 @@ impl Checker {
 
     fn folded(&mut self, result: Result<BigInt, FoldError>, ty: Type, op_span: Span, span: Span) -> Expr {
         let title = match result {
-            Ok(value) => return Expr { kind: ExprKind::Int(value), ty, span },
+            Ok(value) => return self.known(ExprKind::Int(value), ty, span),
             Err(FoldError::DivisionByZero) => "division by zero",
             Err(FoldError::NegativeDivision) => "division of negative numbers",
             Err(FoldError::NegativeShift) => "shift by a negative number",
@@ -278,10 +281,15 @@ impl Checker {
     fn concat(&mut self, op_span: Span, a: Expr, b: Expr, span: Span) -> Expr {
         if let (Type::String, Type::String) = (&a.ty, &b.ty) {
             let kind = match (&a.kind, &b.kind) {
+                (ExprKind::String(x), ExprKind::String(y)) if x.len() + y.len() > MAX_STRING => {
+                    let why = format!("strings are joined up to {MAX_STRING} bytes");
+                    self.error(codes::BAD_VALUE, op_span, "the string is too long", why);
+                    return Expr::error(span);
+                }
                 (ExprKind::String(x), ExprKind::String(y)) => ExprKind::String(format!("{x}{y}").into()),
                 _ => ExprKind::Binary(BinaryOp::Concat, Box::new(a), Box::new(b)),
             };
-            return Expr { kind, ty: Type::String, span };
+            return self.known(kind, Type::String, span);
         }
         let (a, b) = (self.to_numeric(a), self.to_numeric(b));
         let (Some(n), Some(m)) = (a.ty.fixed_width(), b.ty.fixed_width()) else {
@@ -311,7 +319,7 @@ impl Checker {
             }
             _ => ExprKind::Binary(BinaryOp::Concat, Box::new(a), Box::new(b)),
         };
-        Expr { kind, ty, span }
+        self.known(kind, ty, span)
     }
 }
 

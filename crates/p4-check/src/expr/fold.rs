@@ -1,15 +1,48 @@
 //! Arithmetic on compile-time known values (P4-16 §8.5 to §8.9, §18.1).
 
+use base_diag::Span;
 use num_bigint::BigInt;
 
-use crate::typed::{BinaryOp, Type};
+use crate::codes;
+use crate::cx::Checker;
+use crate::typed::{BinaryOp, Expr, ExprKind, Type};
 
 /// No shift of an `int` makes a number longer than this many bits.
 const MAX_SHIFT: u32 = 4096;
 
+/// Values with more bits than this are long.
+const LONG: u64 = 4096;
+
+/// The long values of a program have no more bits than this, each counted where it is made and where it is named.
+const MAX_LONG_BITS: u64 = 1 << 30;
+
+impl Checker {
+    /// A value known at compile time, unless it and those before it are too much to keep.
+    pub(crate) fn known(&mut self, kind: ExprKind, ty: Type, span: Span) -> Expr {
+        let bits = match &kind {
+            ExprKind::Int(n) => n.bits(),
+            ExprKind::String(text) => 8 * text.len() as u64,
+            _ => 0,
+        };
+        if bits > LONG {
+            self.long_bits = self.long_bits.saturating_add(bits);
+            if self.long_bits > MAX_LONG_BITS {
+                let why = format!("all of them together have at most {MAX_LONG_BITS} bits");
+                self.error(codes::BAD_VALUE, span, "too many long values", why);
+                return Expr::error(span);
+            }
+        }
+        Expr { kind, ty, span }
+    }
+}
+
 /// `value` in the range of the type: modulo `2^W`, in two's complement for `int<W>`.
 pub(crate) fn wrap(value: &BigInt, ty: &Type) -> BigInt {
     let Some(width) = ty.fixed_width() else { return value.clone() };
+    let sign = u64::from(matches!(ty, Type::Signed(_)));
+    if value >= &BigInt::ZERO && value.bits() + sign <= u64::from(width) {
+        return value.clone();
+    }
     let modulus = BigInt::from(1) << width;
     let mut low = value % &modulus;
     if low < BigInt::ZERO {

@@ -5,9 +5,9 @@ use p4_syntax::ast;
 
 use super::name::is_literal;
 use crate::codes;
-use crate::cx::{Checker, Place};
+use crate::cx::{Checker, Owner, Place};
 use crate::scope::Def;
-use crate::typed::{Expr, ExprKind, Type};
+use crate::typed::{Expr, ExprKind, Id, Type};
 
 impl Checker {
     pub(crate) fn member(&mut self, base: &ast::Expr, name: &ast::Name, span: Span) -> Expr {
@@ -38,31 +38,25 @@ impl Checker {
 
     fn member_of_type(&mut self, ty: &Type, name: &ast::Name, span: Span) -> Expr {
         let ty = self.infer.shallow(ty);
-        let (kind, members): (_, Vec<&str>) = match &ty {
+        let found = |owner| self.members.get(&(owner, name.text.clone())).copied();
+        let kind = match &ty {
             Type::Error => return Expr::error(span),
-            Type::Enum(id) => {
-                let members = &self.program.enums[*id].members;
-                let found = members.iter().position(|m| m.name.text == name.text);
-                (
-                    found.map(|i| ExprKind::EnumMember(*id, i as u32)),
-                    members.iter().map(|m| m.name.text.as_str()).collect(),
-                )
-            }
-            Type::ErrorCode => {
-                let found = self.program.errors.iter().find(|(_, e)| e.name.text == name.text);
-                (
-                    found.map(|(id, _)| ExprKind::ErrorMember(id)),
-                    self.program.errors.iter().map(|(_, e)| e.name.text.as_str()).collect(),
-                )
-            }
-            _ => (None, vec![]),
+            Type::Enum(id) => found(Owner::Enum(*id)).map(|i| ExprKind::EnumMember(*id, i)),
+            Type::ErrorCode => found(Owner::Error).map(|i| ExprKind::ErrorMember(Id::new(i as usize))),
+            _ => None,
         };
         if let Some(kind) = kind {
             return Expr { kind, ty, span };
         }
-        if name.text.is_empty() {
+        let distrusted = || matches!(self.scopes.lookup_global(&name.text).map(|b| &b.def), Some(Def::Error));
+        if name.text.is_empty() || ty == Type::ErrorCode && distrusted() {
             return Expr::error(span);
         }
+        let members: Vec<&str> = match &ty {
+            Type::Enum(id) => self.program.enums[*id].members.iter().map(|m| m.name.text.as_str()).collect(),
+            Type::ErrorCode => self.program.errors.iter().map(|(_, e)| e.name.text.as_str()).collect(),
+            _ => vec![],
+        };
         let what = self.program.describe_type(&ty);
         let mut diagnostic =
             Diagnostic::error(codes::UNKNOWN_MEMBER, format!("{what} has no member `{}`", name.text))

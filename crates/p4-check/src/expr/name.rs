@@ -47,7 +47,7 @@ impl Checker {
         if ty.is_error() {
             return Expr::error(span);
         }
-        Expr { kind, ty, span }
+        self.known(kind, ty, span)
     }
 }
 

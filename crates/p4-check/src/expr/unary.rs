@@ -54,6 +54,6 @@ impl Checker {
             }
             _ => ExprKind::Unary(op, Box::new(operand)),
         };
-        Expr { kind, ty, span }
+        self.known(kind, ty, span)
     }
 }

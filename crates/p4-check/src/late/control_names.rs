@@ -20,7 +20,8 @@ pub(crate) fn check_control_names(program: &Program, diags: &mut Diagnostics) {
     let Some(main) = program.main else { return };
     let mut applied = Applied(vec![false; program.tables.len()]);
     all_bodies(program, &mut applied);
-    let mut names = Names { program, diags, applied: applied.0, seen: FxHashMap::default(), depth: 0 };
+    let mut names =
+        Names { program, diags, applied: applied.0, seen: FxHashMap::default(), depth: 0, instances: 0 };
     names.package(&program.instances[main].construct);
 }
 
@@ -31,6 +32,9 @@ enum Kind {
     Action,
 }
 
+/// Instances looked at; elaboration refuses programs that have more.
+const MAX_INSTANCES: u32 = 10_000;
+
 struct Names<'a> {
     program: &'a Program,
     diags: &'a mut Diagnostics,
@@ -39,6 +43,7 @@ struct Names<'a> {
     /// The declaration behind a name and the prefix of the instance it belongs to.
     seen: FxHashMap<(Kind, SmolStr), (Span, SmolStr)>,
     depth: u32,
+    instances: u32,
 }
 
 impl Names<'_> {
@@ -57,7 +62,8 @@ impl Names<'_> {
 
     fn block(&mut self, construct: &Construct) {
         match construct.of {
-            Constructed::Package(_) if self.depth < 50 => {
+            Constructed::Package(_) if self.depth < 50 && self.instances <= MAX_INSTANCES => {
+                self.instances += 1;
                 self.depth += 1;
                 self.package(construct);
                 self.depth -= 1;
@@ -71,7 +77,8 @@ impl Names<'_> {
     }
 
     fn control(&mut self, id: Id<Control>, prefix: &SmolStr) {
-        if self.depth > 100 {
+        self.instances += 1;
+        if self.depth > 100 || self.instances > MAX_INSTANCES {
             return;
         }
         let program = self.program;

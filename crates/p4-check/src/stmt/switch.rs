@@ -1,12 +1,16 @@
 //! `switch` on the action that a table ran, or on a value (P4-16 §12.7).
 
+use std::collections::hash_map::Entry;
+
 use base_diag::{Diagnostic, Span};
+use num_bigint::BigInt;
 use p4_syntax::ast;
+use rustc_hash::FxHashMap;
 
 use crate::codes;
 use crate::cx::{Checker, Place};
 use crate::scope::Def;
-use crate::typed::{Expr, Id, StmtKind, Switch, SwitchCase, SwitchLabel, Table, Type};
+use crate::typed::{Constant, Expr, ExprKind, Id, StmtKind, Switch, SwitchCase, SwitchLabel, Table, Type};
 
 impl Checker {
     pub(crate) fn switch(&mut self, subject: &ast::Expr, cases: &[ast::SwitchCase], span: Span) -> StmtKind {
@@ -17,7 +21,7 @@ impl Checker {
         let subject = self.check_subject(subject);
         let mut out: Vec<SwitchCase> = Vec::with_capacity(cases.len());
         let mut labels: Vec<SwitchLabel> = vec![];
-        let mut seen: Vec<(SwitchLabel, Span)> = vec![];
+        let mut seen: FxHashMap<LabelKey, Span> = FxHashMap::default();
         let mut default: Option<Span> = None;
         let mut start = Span::NONE;
         for case in cases {
@@ -68,7 +72,7 @@ impl Checker {
         &mut self,
         label: &ast::SwitchLabel,
         subject: &Expr,
-        seen: &mut Vec<(SwitchLabel, Span)>,
+        seen: &mut FxHashMap<LabelKey, Span>,
         default: &mut Option<Span>,
     ) -> Option<SwitchLabel> {
         let span = label.span();
@@ -122,14 +126,20 @@ impl Checker {
                 }
             },
         };
-        if let Some((_, before)) = seen.iter().find(|(l, _)| same_label(l, &label)) {
+        let before = label_key(&label).and_then(|key| match seen.entry(key) {
+            Entry::Occupied(before) => Some(*before.get()),
+            Entry::Vacant(free) => {
+                free.insert(span);
+                None
+            }
+        });
+        if let Some(before) = before {
             let diagnostic = Diagnostic::error(codes::BAD_SWITCH, "the same label twice")
                 .at(span, "")
-                .at(*before, "first here");
+                .at(before, "first here");
             self.report(diagnostic);
             return None;
         }
-        seen.push((label.clone(), span));
         Some(label)
     }
 
@@ -155,17 +165,26 @@ impl Checker {
     }
 }
 
-fn same_label(a: &SwitchLabel, b: &SwitchLabel) -> bool {
-    use crate::typed::ExprKind::{Bool, EnumMember, ErrorMember, Int};
-    match (a, b) {
-        (SwitchLabel::Action(_, i), SwitchLabel::Action(_, j)) => i == j,
-        (SwitchLabel::Value(x), SwitchLabel::Value(y)) => match (&x.kind, &y.kind) {
-            (Int(x), Int(y)) => x == y,
-            (Bool(x), Bool(y)) => x == y,
-            (EnumMember(x, i), EnumMember(y, j)) => x == y && i == j,
-            (ErrorMember(x), ErrorMember(y)) => x == y,
-            _ => false,
+/// What tells a label from the others of its `switch`.
+#[derive(PartialEq, Eq, Hash)]
+enum LabelKey {
+    Action(u32),
+    Int(BigInt),
+    Bool(bool),
+    Member(u32),
+    Error(Id<Constant>),
+}
+
+fn label_key(label: &SwitchLabel) -> Option<LabelKey> {
+    match label {
+        SwitchLabel::Default => None,
+        SwitchLabel::Action(_, i) => Some(LabelKey::Action(*i)),
+        SwitchLabel::Value(value) => match &value.kind {
+            ExprKind::Int(n) => Some(LabelKey::Int(n.clone())),
+            ExprKind::Bool(b) => Some(LabelKey::Bool(*b)),
+            ExprKind::EnumMember(_, i) => Some(LabelKey::Member(*i)),
+            ExprKind::ErrorMember(e) => Some(LabelKey::Error(*e)),
+            _ => None,
         },
-        _ => false,
     }
 }

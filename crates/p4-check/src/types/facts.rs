@@ -3,6 +3,9 @@
 //! Records nest, so that a type of a few lines can have more parts than there are atoms: every part is looked at
 //! once, and types with too many leaves are refused where they are declared.
 
+use base_diag::Span;
+
+use crate::codes;
 use crate::cx::Checker;
 use crate::typed::{StructKind, Type};
 
@@ -10,7 +13,10 @@ use crate::typed::{StructKind, Type};
 pub(crate) const MAX_LEAVES: u64 = 1 << 20;
 
 /// No type has more nodes than this in its own text, typedefs written out.
-pub(crate) const MAX_NODES: u32 = 20_000;
+pub(crate) const MAX_NODES: u32 = 2_000;
+
+/// No type has parts in parts deeper than this.
+pub(crate) const MAX_NESTING: u32 = 64;
 
 /// Facts of a type.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +25,8 @@ pub(crate) struct Facts {
     pub(crate) size: Option<(u64, u64)>,
     /// How many single values it is made of.
     pub(crate) leaves: u64,
+    /// How deep its parts and type arguments nest: 0 for a type without.
+    pub(crate) nesting: u32,
     /// Some part is a `varbit`.
     pub(crate) varbit: bool,
     /// Values can be compared with `==`.
@@ -32,7 +40,7 @@ pub(crate) struct Facts {
 impl Facts {
     fn leaf(size: Option<u32>, comparable: bool, has_default: bool) -> Facts {
         let size = size.map(|w| (w.into(), w.into()));
-        Facts { size, leaves: 1, varbit: false, comparable, has_default, emitted: false }
+        Facts { size, leaves: 1, nesting: 0, varbit: false, comparable, has_default, emitted: false }
     }
 
     /// Of a value made of parts; `emitted` if all parts are.
@@ -40,6 +48,7 @@ impl Facts {
         let none = Facts {
             size: Some((0, 0)),
             leaves: 0,
+            nesting: 0,
             varbit: false,
             comparable: true,
             has_default: true,
@@ -51,6 +60,7 @@ impl Facts {
                 .zip(part.size)
                 .and_then(|((a, b), (c, d))| Some((a.checked_add(c)?, b.checked_add(d)?))),
             leaves: all.leaves.saturating_add(part.leaves),
+            nesting: all.nesting.max(part.nesting + 1),
             varbit: all.varbit || part.varbit,
             comparable: all.comparable && part.comparable,
             has_default: all.has_default && part.has_default,
@@ -60,7 +70,12 @@ impl Facts {
 
     fn times(self, n: u32) -> Facts {
         let size = self.size.and_then(|(a, b)| Some((a.checked_mul(n.into())?, b.checked_mul(n.into())?)));
-        Facts { size, leaves: self.leaves.saturating_mul(n.into()), ..self }
+        Facts { size, leaves: self.leaves.saturating_mul(n.into()), ..self.inside() }
+    }
+
+    /// One level deeper, inside something.
+    fn inside(self) -> Facts {
+        Facts { nesting: self.nesting + 1, ..self }
     }
 }
 
@@ -88,7 +103,9 @@ impl Checker {
             Type::Varbit(w) => {
                 Facts { varbit: true, size: Some((0, (*w).into())), ..Facts::leaf(None, true, true) }
             }
-            Type::NewType(id) => Facts { emitted: false, ..self.facts(&self.program.new_types[*id].of) },
+            Type::NewType(id) => {
+                Facts { emitted: false, ..self.facts(&self.program.new_types[*id].of).inside() }
+            }
             Type::Enum(id) => match &self.program.enums[*id].underlying {
                 Some(under) => self.facts(under),
                 None => Facts::leaf(None, true, true),
@@ -96,6 +113,7 @@ impl Checker {
             Type::Struct(id, args) => {
                 let fields = self.field_types(*id, args);
                 let whole = Facts::of_parts(fields.iter().map(|t| self.facts(t)));
+                let whole = Facts { nesting: whole.nesting.max(self.nesting_of(args)), ..whole };
                 match self.program.structs[*id].kind {
                     StructKind::Struct => whole,
                     StructKind::Header => Facts { has_default: true, emitted: true, ..whole },
@@ -113,15 +131,43 @@ impl Checker {
             Type::Tuple(members) => Facts::of_parts(members.iter().map(|t| self.facts(t))),
             Type::Array(element, n) => self.facts(element).times(*n),
             Type::List(element) => {
-                Facts { size: None, has_default: false, emitted: false, ..self.facts(element) }
+                Facts { size: None, has_default: false, emitted: false, ..self.facts(element).inside() }
             }
             Type::Var(_) => Facts { emitted: true, ..Facts::leaf(None, false, true) },
+            Type::Extern(_, args)
+            | Type::ParserType(_, args)
+            | Type::ControlType(_, args)
+            | Type::Parser(_, args)
+            | Type::Control(_, args)
+            | Type::Package(_, args) => {
+                Facts { nesting: self.nesting_of(args), ..Facts::leaf(None, false, false) }
+            }
             _ => Facts::leaf(None, false, false),
         }
     }
 
+    fn nesting_of(&self, args: &[Type]) -> u32 {
+        args.iter().map(|t| self.facts(t).nesting + 1).max().unwrap_or(0)
+    }
+
+    /// Reports a type that is larger or nested deeper than any program needs.
+    pub(crate) fn refuse_excess(&mut self, ty: &Type, span: Span) -> bool {
+        let facts = self.facts(ty);
+        let (title, why) = if facts.nesting > MAX_NESTING {
+            ("this type is nested too deeply", format!("types nest at most {MAX_NESTING} levels deep"))
+        } else if facts.leaves > MAX_LEAVES {
+            ("this type is too large", format!("a type has at most {MAX_LEAVES} single values"))
+        } else if self.is_huge(ty) {
+            ("this type is too large", format!("a type is written with at most {MAX_NODES} others"))
+        } else {
+            return false;
+        };
+        self.error(codes::BAD_WIDTH, span, title, why);
+        true
+    }
+
     /// True if the type's own text has more than [`MAX_NODES`] nodes.
-    pub(crate) fn is_huge(&self, ty: &Type) -> bool {
+    fn is_huge(&self, ty: &Type) -> bool {
         let mut nodes = 0;
         ty.any(&mut |_| {
             nodes += 1;

@@ -10,7 +10,6 @@ use crate::codes;
 use crate::cx::{Checker, count};
 use crate::scope::Def;
 use crate::typed::{Id, Type, TypeVar};
-use crate::types::facts::MAX_LEAVES;
 
 /// No value is wider than this many bits.
 pub(crate) const MAX_WIDTH: u32 = 1 << 20;
@@ -65,17 +64,7 @@ impl Checker {
             ty.kind,
             TypeKind::Specialized { .. } | TypeKind::Array { .. } | TypeKind::Tuple(_) | TypeKind::List(_)
         );
-        if built && (self.is_huge(&resolved) || self.facts(&resolved).leaves > MAX_LEAVES) {
-            self.too_large(ty.span);
-            return Type::Error;
-        }
-        resolved
-    }
-
-    /// Reports a type with more parts than any program needs.
-    pub(crate) fn too_large(&mut self, span: Span) {
-        let why = format!("a type has at most {MAX_LEAVES} single values");
-        self.error(codes::BAD_WIDTH, span, "this type is too large", why);
+        if built && self.refuse_excess(&resolved, ty.span) { Type::Error } else { resolved }
     }
 
     fn resolve_parts(&mut self, ty: &ast::Type, open: Open) -> Type {

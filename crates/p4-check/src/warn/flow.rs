@@ -268,13 +268,16 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// A loop: its body starts with what holds before it or after an earlier turn.
+    /// A loop: its body starts with what holds before it or after an earlier turn. In a silent turn of a loop around
+    /// it, that turn stands for the earlier one: else the time would double with each loop.
     fn turns(&mut self, turn: impl Fn(&mut Flow<'a>)) {
-        let entry = self.state.clone();
-        self.silent += 1;
-        turn(self);
-        self.silent -= 1;
-        self.merge(entry);
+        if self.silent == 0 {
+            let entry = self.state.clone();
+            self.silent += 1;
+            turn(self);
+            self.silent -= 1;
+            self.merge(entry);
+        }
         let entry = self.state.clone();
         turn(self);
         self.state.dead &= entry.dead;

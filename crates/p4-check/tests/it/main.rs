@@ -6,6 +6,7 @@ mod calls;
 mod codes;
 mod constants;
 mod conversions;
+mod damaged;
 mod declarations;
 mod entries;
 mod instances;

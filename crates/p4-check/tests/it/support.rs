@@ -51,9 +51,24 @@ pub fn syntax_errors(source: &str) -> Vec<String> {
 pub fn check(expect: Expect) {
     let source = plain(expect.data());
     let (_, diagnostics, map) = run(&source);
+    draw(expect, &source, &diagnostics, &map);
+}
+
+/// As [`check`], with the errors of the syntax.
+pub fn check_damaged(expect: Expect) {
+    let source = plain(expect.data());
+    let mut map = SourceMap::new();
+    let parsed = parse("t.p4", &One(source.as_str().into()), &Options::default(), &mut map);
+    assert!(!parsed.diagnostics.is_empty(), "the test has no syntax error: {source}");
+    let mut diagnostics = parsed.diagnostics;
+    diagnostics.extend(p4_check::check(&parsed.program).1);
+    draw(expect, &source, &diagnostics.into_vec(), &map);
+}
+
+fn draw(expect: Expect, source: &str, diagnostics: &[Diagnostic], map: &SourceMap) {
     let mut marks: Vec<(u32, u32, u32, String)> = vec![];
     let mut elsewhere = vec![];
-    for d in &diagnostics {
+    for d in diagnostics {
         let kind = match d.severity {
             Severity::Error => "error",
             Severity::Warning => d.warning.unwrap_or("warning"),
