@@ -4,6 +4,7 @@
 //! [`up`] runs it in virtual time; [`run`] runs one program on one device; [`proof`] checks that the split changes nothing.
 
 pub mod analysis;
+pub mod bench;
 pub mod bmv2;
 pub mod compile;
 pub mod entries;
@@ -21,6 +22,7 @@ pub mod run;
 pub mod sources;
 pub mod up;
 
+pub use bench_load;
 pub use compile::{Compiled, Until, compile};
 pub use files::Disk;
 pub use rack::{Racked, load};

@@ -1,16 +1,17 @@
-//! The benchmark programs: without a warning, and each passes its STF test on the reference interpreter.
+//! The benchmark programs: without a warning, each passes its STF test on the reference interpreter, and its load fits.
 
 use base_diag::{SourceMap, Style, render};
 use p4_syntax::Options;
+use p4rack::bench::{Contestant, Interp};
+use p4rack::bench_load::{PROGRAMS, Shape};
 use p4rack::run::Job;
 use p4rack::{Disk, Until, compile};
 use std::path::Path;
-
-const PROGRAMS: [&str; 8] = ["l2", "router", "acl", "firewall", "nat", "vxlan", "sketch", "dcswitch"];
+use std::sync::Arc;
 
 #[test]
 fn each_passes_its_test() {
-    for name in PROGRAMS {
+    for name in PROGRAMS.map(|p| p.name) {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/bench").join(name);
         let path = dir.join(format!("{name}.p4")).display().to_string();
         let mut map = SourceMap::new();
@@ -25,5 +26,21 @@ fn each_passes_its_test() {
             Job { program, fillings: vec![], seed: 1, interval: None, cpu_port: Some(510), trace: false };
         let (report, _) = job.test(&file, &mut |_| Ok(())).expect("the device can be made");
         assert!(report.passed(), "{name}: {:#?}", report.problems);
+    }
+}
+
+#[test]
+fn each_load_fits_its_program_and_is_the_same_each_time() {
+    let shape = Shape { packets: 300, flows: 2000, ..Shape::default() };
+    for program in &PROGRAMS {
+        let load = Arc::new((program.load)(&shape));
+        assert_eq!(load.packets, (program.load)(&shape).packets, "{}", program.name);
+        let outcome = Interp::new(program, &load).and_then(|mut i| i.check());
+        let outcome = outcome.unwrap_or_else(|what| panic!("{}: {what}", program.name));
+        // Faults are rare but there, and access lists drop some.
+        let dropped = outcome.sent.iter().filter(|sent| sent.is_empty()).count();
+        let most = if program.name == "firewall" { 200 } else { 90 };
+        assert!((1..most).contains(&dropped), "{}: {dropped} dropped", program.name);
+        assert!(outcome.sent.iter().all(|sent| sent.len() <= 1), "{}: floods", program.name);
     }
 }

@@ -1,6 +1,7 @@
 //! One file for each command.
 
 pub mod analyze;
+pub mod bench;
 pub mod check;
 pub mod explain;
 pub mod ir;

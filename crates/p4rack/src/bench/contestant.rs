@@ -1,0 +1,40 @@
+//! What takes part.
+
+use bench_load::wire::Outcome;
+use std::time::Duration;
+
+/// Does a program's job on a load.
+pub trait Contestant: Send {
+    /// What it took to get ready.
+    fn setup(&self) -> Setup;
+
+    /// Each packet of the load once, in order. To be called first: the state is still empty.
+    fn check(&mut self) -> Result<Outcome, String>;
+
+    /// Packets of the load, again and again, for so many milliseconds of processor time.
+    fn time(&mut self, milliseconds: u64) -> Result<Timing, String>;
+}
+
+/// What it took to get ready.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Setup {
+    /// From source to something that runs.
+    pub compile: Duration,
+    /// To write all entries.
+    pub fill: Duration,
+    /// How many there were.
+    pub entries: usize,
+    /// Bytes of memory that it holds, with the load.
+    pub memory: u64,
+}
+
+/// A slice of time.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Timing {
+    /// How many.
+    pub packets: u64,
+    /// Processor time.
+    pub cpu: Duration,
+    /// Time on the wall.
+    pub wall: Duration,
+}

@@ -1,0 +1,176 @@
+//! Checks all contestants, then lets them take turns.
+
+use super::contestant::{Contestant, Setup, Timing};
+use super::interp::Interp;
+use super::peer::{Peer, Scratch, compile_c};
+use super::{Kind, Settings, clock, dpdk};
+use bench_load::wire::difference;
+use bench_load::{Load, Program, Shape};
+use std::process::Command;
+use std::sync::Arc;
+
+/// Turns that each contestant has.
+const TURNS: u64 = 5;
+
+/// A program's measurements.
+#[derive(Debug)]
+pub struct Result {
+    /// Which program.
+    pub program: &'static Program,
+    /// Of what the load was made.
+    pub shape: Shape,
+    /// Entries of the load.
+    pub entries: usize,
+    /// Packets of the load that were dropped.
+    pub dropped: usize,
+    /// One for each contestant.
+    pub outcomes: Vec<(Kind, Outcome)>,
+}
+
+/// How it went.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It was measured.
+    Measured(Measured),
+    /// It is not there, for this reason.
+    Skipped(String),
+    /// It failed or gave other bytes: a fault.
+    Failed(String),
+}
+
+/// What was measured.
+#[derive(Debug)]
+pub struct Measured {
+    /// What it took to get ready.
+    pub setup: Setup,
+    /// For each number of workers.
+    pub speeds: Vec<(usize, Speed)>,
+}
+
+/// How fast. Of several turns that in the middle.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Speed {
+    /// Nanoseconds of processor time for a packet.
+    pub nanoseconds: f64,
+    /// Of the fastest turn.
+    pub best: f64,
+    /// Of the slowest turn.
+    pub worst: f64,
+    /// Packets a second of all workers together, if each has a processor for itself.
+    pub packets_per_second: f64,
+}
+
+/// A contestant that gave the right bytes, and those beside it for more workers.
+struct Ready {
+    kind: Kind,
+    workers: Vec<Box<dyn Contestant>>,
+    turns: Vec<Vec<Vec<Timing>>>,
+}
+
+/// Measures one program.
+pub fn measure(settings: &Settings, program: &'static Program) -> std::result::Result<Result, String> {
+    let shape = Shape { skew: settings.skew.unwrap_or(program.skew), ..settings.shape };
+    let load = Arc::new((program.load)(&shape));
+    let wanted = Interp::new(program, &load)?.check()?;
+    let dropped = wanted.sent.iter().filter(|sent| sent.is_empty()).count();
+    let scratch = Scratch::new()?;
+    let most = settings.workers.iter().copied().max().unwrap_or(1);
+    let mut outcomes = vec![];
+    let mut ready = vec![];
+    for kind in &settings.kinds {
+        let mut workers = vec![];
+        let made = match maker(*kind, program, &load, &scratch) {
+            Ok(mut make) => (0..most).try_for_each(|n| make(n).map(|made| workers.push(made))),
+            Err(why) => {
+                outcomes.push((*kind, Outcome::Skipped(why)));
+                continue;
+            }
+        };
+        let checked = made.and_then(|()| {
+            workers.iter_mut().try_for_each(|w| match difference(&wanted, &w.check()?) {
+                Some(what) => Err(what),
+                None => Ok(()),
+            })
+        });
+        match checked {
+            Ok(()) => ready.push(Ready { kind: *kind, workers, turns: vec![] }),
+            Err(what) => outcomes.push((*kind, Outcome::Failed(what))),
+        }
+    }
+    for number in &settings.workers {
+        ready.iter_mut().for_each(|r| r.turns.push(vec![]));
+        for _ in 0..TURNS {
+            for contestant in &mut ready {
+                let turn = turn(&mut contestant.workers[..*number], settings.time.div_ceil(TURNS))?;
+                contestant.turns.last_mut().into_iter().for_each(|turns| turns.push(turn.clone()));
+            }
+        }
+    }
+    for Ready { kind, workers, turns } in ready {
+        let setup = workers.first().map(|w| w.setup()).unwrap_or_default();
+        let speeds = settings.workers.iter().zip(&turns).map(|(n, turns)| (*n, speed(turns))).collect();
+        outcomes.push((kind, Outcome::Measured(Measured { setup, speeds })));
+    }
+    let place = |kind: &Kind| settings.kinds.iter().position(|k| k == kind);
+    outcomes.sort_by_key(|(kind, _)| place(kind));
+    Ok(Result { program, shape, entries: load.entries.len(), dropped, outcomes })
+}
+
+/// All workers at once.
+fn turn(workers: &mut [Box<dyn Contestant>], time: u64) -> std::result::Result<Vec<Timing>, String> {
+    std::thread::scope(|scope| {
+        let running: Vec<_> = workers.iter_mut().map(|w| scope.spawn(move || w.time(time))).collect();
+        let ended = |thread: std::thread::ScopedJoinHandle<_>| {
+            thread.join().unwrap_or_else(|_| Err("a worker panicked".to_string()))
+        };
+        running.into_iter().map(ended).collect()
+    })
+}
+
+fn speed(turns: &[Vec<Timing>]) -> Speed {
+    let per_packet = |t: &Timing| t.cpu.as_nanos() as f64 / t.packets.max(1) as f64;
+    let mut by_turn: Vec<(f64, f64)> = turns
+        .iter()
+        .map(|turn| {
+            let rate = turn.iter().map(|t| 1e9 / per_packet(t)).sum::<f64>();
+            (turn.iter().map(per_packet).sum::<f64>() / turn.len().max(1) as f64, rate)
+        })
+        .collect();
+    by_turn.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let at = |n: usize| by_turn.get(n).copied().unwrap_or((f64::NAN, f64::NAN));
+    let (nanoseconds, packets_per_second) = at(by_turn.len() / 2);
+    Speed { nanoseconds, best: at(0).0, worst: at(by_turn.len().saturating_sub(1)).0, packets_per_second }
+}
+
+/// Makes contestants of a kind, numbered.
+type Make<'m> = Box<dyn FnMut(usize) -> std::result::Result<Box<dyn Contestant>, String> + 'm>;
+
+/// How contestants of a kind are made, or why there are none.
+fn maker<'m>(
+    kind: Kind,
+    program: &'static Program,
+    load: &'m Arc<Load>,
+    scratch: &'m Scratch,
+) -> std::result::Result<Make<'m>, String> {
+    match kind {
+        Kind::Interp => Ok(Box::new(move |_| Ok(Box::new(Interp::new(program, load)?)))),
+        Kind::C => {
+            let start = clock::wall();
+            let binary = compile_c(program, scratch)?;
+            let compile = clock::wall() - start;
+            Ok(Box::new(move |n| {
+                let peer = Peer::start(Command::new(&binary), load, compile, scratch, &format!("c{n}"))?;
+                Ok(Box::new(peer))
+            }))
+        }
+        Kind::Swx => {
+            let start = clock::wall();
+            let binary = dpdk::compile(program, scratch)?;
+            let compile = clock::wall() - start;
+            Ok(Box::new(move |n| {
+                let command = dpdk::command(&binary, n);
+                Ok(Box::new(Peer::start(command, load, compile, scratch, &format!("swx{n}"))?))
+            }))
+        }
+    }
+}

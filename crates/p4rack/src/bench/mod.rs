@@ -1,0 +1,60 @@
+//! Packets per second of the engine, beside others that do the same job.
+//!
+//! For each program a [`Load`](bench_load::Load) is made from a seed. The reference interpreter says what comes out of its packets;
+//! each contestant has to give the same bytes before it is timed. Then they take turns, a slice of time each, so that
+//! what disturbs the machine disturbs all. Time is processor time.
+
+mod clock;
+mod contestant;
+mod dpdk;
+mod interp;
+mod measure;
+mod peer;
+mod report;
+mod source;
+
+pub use contestant::{Contestant, Setup, Timing};
+pub use interp::Interp;
+pub use measure::{Measured, Outcome, Result as ProgramResult, Speed, measure};
+pub use report::{json, text};
+
+use bench_load::{Program, Shape};
+
+/// Who may take part.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Kind {
+    /// The reference interpreter.
+    Interp,
+    /// The same job in C.
+    C,
+    /// The same job as a pipeline of DPDK's.
+    Swx,
+}
+
+impl Kind {
+    /// What tables call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Interp => "interp",
+            Kind::C => "c",
+            Kind::Swx => "swx",
+        }
+    }
+}
+
+/// What is measured, and how.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Which programs.
+    pub programs: Vec<&'static Program>,
+    /// Who takes part; what others are compared with stands first.
+    pub kinds: Vec<Kind>,
+    /// How many at once, each on packets of its own.
+    pub workers: Vec<usize>,
+    /// For each contestant and number of workers, in milliseconds.
+    pub time: u64,
+    /// What loads look like; the skew is the program's own if `skew` is none.
+    pub shape: Shape,
+    /// The exponent of the flows' popularity in thousandths.
+    pub skew: Option<u32>,
+}

@@ -1,0 +1,106 @@
+//! Measurements as text and as JSON.
+
+use super::measure::{Measured, Outcome, Result};
+use bench_load::Size;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// A table; the last column says how many times faster the first contestant is.
+pub fn text(result: &Result) -> String {
+    let mut text = format!("{}: {}\n", result.program.name, result.program.title);
+    let shape = &result.shape;
+    let size = match shape.size {
+        Size::Fixed(bytes) => format!("{bytes} bytes"),
+        Size::Imix => "IMIX".to_string(),
+    };
+    let _ = writeln!(
+        text,
+        "  {} entries; {} packets of {} flows, skew {}.{:03}, {size}, seed {}; {} dropped",
+        result.entries,
+        shape.packets,
+        shape.flows,
+        shape.skew / 1000,
+        shape.skew % 1000,
+        shape.seed,
+        result.dropped
+    );
+    let _ = writeln!(
+        text,
+        "  {:<8} {:>3} {:>10} {:>10} {:>21} {:>10} {:>9} {:>9} {:>8}",
+        "who", "n", "Mpps", "ns/packet", "(best .. worst)", "compile", "fill", "memory", "ratio"
+    );
+    for (kind, outcome) in &result.outcomes {
+        match outcome {
+            Outcome::Measured(measured) => lines(result, kind.name(), measured, &mut text),
+            Outcome::Skipped(why) => text.push_str(&format!("  {:<8} skipped: {why}\n", kind.name())),
+            Outcome::Failed(what) => text.push_str(&format!("  {:<8} FAILED: {what}\n", kind.name())),
+        }
+    }
+    text
+}
+
+fn lines(result: &Result, name: &str, measured: &Measured, text: &mut String) {
+    for (workers, speed) in &measured.speeds {
+        let ratio = first(result, *workers)
+            .map_or(String::new(), |first| format!("{:.3}", first / speed.packets_per_second));
+        let setup = &measured.setup;
+        let _ = writeln!(
+            text,
+            "  {name:<8} {workers:>3} {:>10.3} {:>10.1} {:>21} {:>7.0} ms {:>6.0} ms {:>6} MB {ratio:>8}",
+            speed.packets_per_second / 1e6,
+            speed.nanoseconds,
+            format!("({:.1} .. {:.1})", speed.best, speed.worst),
+            setup.compile.as_secs_f64() * 1e3,
+            setup.fill.as_secs_f64() * 1e3,
+            setup.memory >> 20,
+        );
+    }
+}
+
+/// Packets a second of the first contestant.
+fn first(result: &Result, workers: usize) -> Option<f64> {
+    let (_, Outcome::Measured(measured)) = result.outcomes.first()? else { return None };
+    measured.speeds.iter().find(|(n, _)| *n == workers).map(|(_, speed)| speed.packets_per_second)
+}
+
+/// The same as data.
+pub fn json(result: &Result) -> Value {
+    let shape = &result.shape;
+    let contestants = result.outcomes.iter().map(|(kind, outcome)| {
+        let mut value = json!({ "name": kind.name() });
+        match outcome {
+            Outcome::Measured(measured) => {
+                value["compile_ms"] = (measured.setup.compile.as_secs_f64() * 1e3).into();
+                value["fill_ms"] = (measured.setup.fill.as_secs_f64() * 1e3).into();
+                value["memory_bytes"] = measured.setup.memory.into();
+                value["speeds"] = measured
+                    .speeds
+                    .iter()
+                    .map(|(workers, speed)| {
+                        json!({
+                            "workers": workers,
+                            "packets_per_second": speed.packets_per_second,
+                            "ns_per_packet": speed.nanoseconds,
+                            "best_ns_per_packet": speed.best,
+                            "worst_ns_per_packet": speed.worst,
+                        })
+                    })
+                    .collect();
+            }
+            Outcome::Skipped(why) => value["skipped"] = why.as_str().into(),
+            Outcome::Failed(what) => value["failed"] = what.as_str().into(),
+        }
+        value
+    });
+    json!({
+        "program": result.program.name,
+        "entries": result.entries,
+        "packets": shape.packets,
+        "flows": shape.flows,
+        "skew": f64::from(shape.skew) / 1000.0,
+        "size": match shape.size { Size::Fixed(bytes) => json!(bytes), Size::Imix => json!("imix") },
+        "seed": shape.seed,
+        "dropped": result.dropped,
+        "contestants": contestants.collect::<Value>(),
+    })
+}
