@@ -8,10 +8,9 @@ use smol_str::SmolStr;
 
 use crate::annotation::{annotations, local_name};
 use crate::elaborator::Elaborator;
-use crate::env::{Env, Open};
+use crate::env::Env;
 use crate::instance::Site;
 use crate::names::{Unique, qualify};
-use crate::refuse;
 use crate::stmt::Body;
 use crate::value::{Object, Value};
 
@@ -41,19 +40,13 @@ impl Elaborator<'_> {
         site: Site<'_>,
     ) -> Object {
         let decl = &self.typed.controls[id];
-        if self.open.contains(&Open::Control(id)) {
-            self.report(refuse::recursive("control", &decl.name.text, site.span));
-            return Object::Broken;
-        }
         let env = Env {
             subst: Substitution::new(&decl.type_params, &type_args),
             values: values.into_iter().collect(),
             prefix: self.prefix(&decl.name.text, &site),
             ..Env::default()
         };
-        self.open.push(Open::Control(id));
         let made = self.deeper(site.span, |el| el.control_instance(decl, env, &site));
-        self.open.pop();
         made.map_or(Object::Broken, Object::Control)
     }
 
@@ -112,7 +105,7 @@ impl Body<'_, '_> {
         for local in locals {
             match local {
                 Local::Var(stmt) => self.stmt(stmt, &mut stmts),
-                Local::Const(_) => {}
+                Local::Const(id) => self.constant(*id),
                 Local::Instance(id) => self.local_instance(*id),
                 Local::Action(id) => {
                     if let Some(actions) = &mut self.actions {

@@ -7,7 +7,7 @@ use p4_check::typed::{self, Id};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
-use crate::env::{Env, Open};
+use crate::env::Env;
 use crate::names::Unique;
 use crate::refuse;
 use crate::value::Object;
@@ -52,7 +52,7 @@ pub(crate) struct Elaborator<'p> {
     pub(crate) extern_ids: FxHashMap<Id<typed::Extern>, ExternId>,
     pub(crate) extern_function_ids: FxHashMap<Id<typed::Function>, ExternFunctionId>,
     /// `None` while the function is being elaborated.
-    pub(crate) function_ids: FxHashMap<(Id<typed::Function>, Vec<ir::Type>), Option<FunctionId>>,
+    pub(crate) function_ids: FxHashMap<(Id<typed::Function>, Vec<ir::Type>), FunctionId>,
     pub(crate) function_names: Unique,
     /// Names of controls and parsers.
     pub(crate) block_names: Unique,
@@ -60,8 +60,6 @@ pub(crate) struct Elaborator<'p> {
     pub(crate) globals: FxHashMap<Id<typed::Instance>, Object>,
     /// Blocks of packages, by the prefix of their members' control-plane names.
     pub(crate) prefixes: FxHashSet<SmolStr>,
-    /// Controls and parsers being made.
-    pub(crate) open: Vec<Open>,
     /// Functions and instances being made.
     depth: usize,
     /// Control-plane names given, by kind of thing, with their places.
@@ -102,7 +100,6 @@ impl<'p> Elaborator<'p> {
             block_names: Unique::default(),
             globals: FxHashMap::default(),
             prefixes: FxHashSet::default(),
-            open: vec![],
             depth: 0,
             control_plane: FxHashMap::default(),
             direct_owners: FxHashMap::default(),

@@ -42,15 +42,6 @@ impl Env {
     }
 }
 
-/// What is being made, so that nothing is made inside itself.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Open {
-    /// A control.
-    Control(Id<typed::Control>),
-    /// A parser.
-    Parser(Id<typed::Parser>),
-}
-
 /// The place of a state in a parser's source order, by its place in the IR: `start` comes first there.
 pub(crate) fn state_order(states: &[typed::State]) -> Vec<usize> {
     let start = states.iter().position(|s| s.name.text == "start");

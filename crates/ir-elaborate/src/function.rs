@@ -8,7 +8,6 @@ use smol_str::SmolStr;
 use crate::annotation::annotations;
 use crate::elaborator::Elaborator;
 use crate::env::Env;
-use crate::refuse;
 use crate::stmt::Body;
 
 impl Elaborator<'_> {
@@ -22,21 +21,15 @@ impl Elaborator<'_> {
         let decl = &self.typed.functions[id];
         let arg_types: Vec<ir::Type> = type_args.iter().map(|t| self.ty(t)).collect();
         let key = (id, arg_types);
-        match self.function_ids.get(&key) {
-            Some(Some(known)) => return Some(*known),
-            Some(None) => {
-                self.report(refuse::recursive("function", &decl.name.text, span));
-                return None;
-            }
-            None => {}
+        if let Some(known) = self.function_ids.get(&key) {
+            return Some(*known);
         }
-        self.function_ids.insert(key.clone(), None);
         let env = Env { subst: Substitution::new(&decl.type_params, type_args), ..Env::default() };
         let mangled =
             key.1.iter().fold(decl.name.text.to_string(), |name, ty| format!("{name}_{}", self.mangled(ty)));
         let made = self.deeper(span, |el| el.function_body(decl, env, &mangled));
         if let Some(made) = made {
-            self.function_ids.insert(key, Some(made));
+            self.function_ids.insert(key, made);
         }
         made
     }

@@ -7,10 +7,9 @@ use p4_check::typed::{self, AnnotationBody, Id, Local, Substitution, Target, Typ
 
 use crate::annotation::{annotations, local_name};
 use crate::elaborator::Elaborator;
-use crate::env::{Env, Open, next_parser, state_order};
+use crate::env::{Env, next_parser, state_order};
 use crate::instance::Site;
 use crate::names::qualify;
-use crate::refuse;
 use crate::stmt::Body;
 use crate::table::match_kind;
 use crate::value::{Object, Value};
@@ -25,19 +24,13 @@ impl Elaborator<'_> {
         site: Site<'_>,
     ) -> Object {
         let decl = &self.typed.parsers[id];
-        if self.open.contains(&Open::Parser(id)) {
-            self.report(refuse::recursive("parser", &decl.name.text, site.span));
-            return Object::Broken;
-        }
         let env = Env {
             subst: Substitution::new(&decl.type_params, &type_args),
             values: values.into_iter().collect(),
             prefix: self.prefix(&decl.name.text, &site),
             ..Env::default()
         };
-        self.open.push(Open::Parser(id));
         let made = self.deeper(site.span, |el| el.parser_instance(decl, env, &site));
-        self.open.pop();
         made.map_or(Object::Broken, Object::Parser)
     }
 
@@ -80,7 +73,8 @@ impl Body<'_, '_> {
                     self.env.value_sets.insert(*id, ValueSetId::from(value_sets.len()));
                     value_sets.push(self.value_set(*id));
                 }
-                Local::Const(_) | Local::Action(_) | Local::Table(_) => {}
+                Local::Const(id) => self.constant(*id),
+                Local::Action(_) | Local::Table(_) => {}
             }
         }
         (stmts, value_sets)

@@ -15,13 +15,6 @@ pub(crate) fn not_constant(what: &str, span: Span) -> Diagnostic {
         .help("use literals, `const` values and constructor parameters")
 }
 
-/// A declaration that leads back to itself.
-pub(crate) fn recursive(what: &str, name: &str, span: Span) -> Diagnostic {
-    Diagnostic::error(codes::RECURSION, format!("{what} `{name}` uses itself"))
-        .at(span, "leads back to its own declaration")
-        .note("P4 has no recursion: neither calls nor instances may form a cycle (P4-16 §10.2)")
-}
-
 /// Calls or instances nested deeper than the elaborator goes.
 pub(crate) fn too_deep(limit: usize, span: Span) -> Diagnostic {
     Diagnostic::error(codes::TOO_DEEP, "calls or instances are nested too deeply")

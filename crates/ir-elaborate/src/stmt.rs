@@ -24,6 +24,11 @@ pub(crate) struct Body<'e, 'p> {
 }
 
 impl<'e, 'p> Body<'e, 'p> {
+    /// A constant is evaluated where it is used; here for the static assertions in it.
+    pub(crate) fn constant(&mut self, id: Id<typed::Const>) {
+        self.el.eval(&self.env, &self.el.typed.consts[id].value);
+    }
+
     pub(crate) fn new(el: &'e mut Elaborator<'p>, env: Env) -> Body<'e, 'p> {
         Body { el, env, actions: None, vars: vec![], hoisted: vec![] }
     }
@@ -109,7 +114,8 @@ impl<'e, 'p> Body<'e, 'p> {
     pub(crate) fn stmt(&mut self, stmt: &typed::Stmt, out: &mut Vec<Stmt>) {
         let span = stmt.span;
         let kind = match &stmt.kind {
-            typed::StmtKind::Empty | typed::StmtKind::Const(_) => return,
+            typed::StmtKind::Empty => return,
+            typed::StmtKind::Const(id) => return self.constant(*id),
             typed::StmtKind::Block(block) => StmtKind::Block(self.block(block)),
             typed::StmtKind::Var { var, init } => {
                 let init = init.as_ref().map(|e| self.expr(e));

@@ -9,8 +9,6 @@ codes! {
     ARCHITECTURE = 0303,
     /// A value that must be known at compile time is not.
     NOT_CONSTANT = 0304,
-    /// A function, parser or control that uses itself.
-    RECURSION = 0305,
     /// Calls or instances nested too deeply.
     TOO_DEEP = 0306,
     /// Two things with one control-plane name.

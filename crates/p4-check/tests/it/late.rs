@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::support::check;
+use crate::support::{check, ok};
 
 #[test]
 fn functions_return_on_every_path() {
@@ -43,6 +43,16 @@ fn data_planes_do_not_divide() {
                         ^^^^^ error: division at run time -- its operands are not known at compile time
                                    ^^^^^ error: division at run time -- its operands are not known at compile time
         }
+    "#]]);
+}
+
+#[test]
+fn constructor_arguments_are_divided() {
+    ok("control c(inout bit<8> x)(bit<8> n) { apply { x = x + 64 / n + (bit<8>)(7 % n); } }
+        const bit<8> m = 6; control d(inout bit<8> x) { c(m) i; apply { i.apply(x); } }");
+    check(expect![[r#"
+        control c(inout bit<8> x)(bit<8> n) { apply { x = x / n; } }
+                                                          ^^^^^ error: division at run time -- its operands are not known at compile time
     "#]]);
 }
 
