@@ -34,12 +34,24 @@ pub struct Program {
 
 macro_rules! bench {
     ($name:literal, $title:literal, $skew:literal, $load:path) => {
+        bench!($name, $title, $skew, $load, None)
+    };
+    ($name:literal, $title:literal, $skew:literal, $load:path, swx) => {
+        bench!(
+            $name,
+            $title,
+            $skew,
+            $load,
+            Some(include_str!(concat!("../../../../examples/bench/", $name, "/", $name, ".spec")))
+        )
+    };
+    ($name:literal, $title:literal, $skew:literal, $load:path, $swx:expr) => {
         Program {
             name: $name,
             title: $title,
             p4: include_str!(concat!("../../../../examples/bench/", $name, "/", $name, ".p4")),
             c: include_str!(concat!("../../../../examples/bench/", $name, "/", $name, ".c")),
-            swx: None,
+            swx: $swx,
             skew: $skew,
             load: $load,
         }
@@ -49,7 +61,7 @@ macro_rules! bench {
 /// All programs.
 pub const PROGRAMS: [Program; 8] = [
     bench!("l2", "Ethernet switch with VLANs, 4096 stations", 0, l2::load),
-    bench!("router", "IPv4 router, 1000 routes", 0, router::load),
+    bench!("router", "IPv4 router, 1000 routes", 0, router::load, swx),
     bench!("acl", "IPv4 and IPv6 router, 1000 ternary rules each", 0, acl::load),
     bench!("firewall", "stateful firewall, Bloom filter", 0, firewall::load),
     bench!("nat", "address and port translation, a session a flow", 0, nat::load),

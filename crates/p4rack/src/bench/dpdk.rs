@@ -1,7 +1,7 @@
 //! DPDK's SWX pipeline as a peer: `examples/bench/swx/host.c` and a specification for each program that has one.
 
 use super::peer::{Scratch, run};
-use bench_load::{Program, SWX_HOST};
+use bench_load::{C_FILES, Program, SWX_HOST};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -19,7 +19,10 @@ pub fn compile(program: &Program, scratch: &Scratch) -> Result<PathBuf, String> 
     cc.current_dir(scratch.path())
         .args(["-O3", "-march=native", "-DALLOW_EXPERIMENTAL_API", "-o"])
         .arg(&binary);
-    run(cc.args(flags).arg("host.c").args(libraries).arg("-lpcap"))?;
+    for (name, text) in C_FILES {
+        scratch.write(name, text.as_bytes())?;
+    }
+    run(cc.args(flags).arg("host.c").args(libraries))?;
     scratch.write("swx.name", program.name.as_bytes())?;
     Ok(binary)
 }
@@ -34,7 +37,7 @@ pub fn command(binary: &Path, number: usize) -> Command {
 }
 
 fn pkg_config(what: &[&str]) -> Result<Vec<String>, String> {
-    let missing = || "DPDK is not installed: apt-get install libdpdk-dev libpcap-dev pkg-config".to_string();
+    let missing = || "DPDK is not installed: apt-get install libdpdk-dev pkg-config".to_string();
     let output = Command::new("pkg-config").args(what).arg("libdpdk").output().map_err(|_| missing())?;
     if !output.status.success() {
         return Err(missing());
