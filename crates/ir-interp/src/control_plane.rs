@@ -443,7 +443,7 @@ pub enum EntryRun {
 }
 
 impl TableEntry {
-    fn new(table: &table::Table, key: &table::EntryKey, entry: &table::Entry) -> TableEntry {
+    pub(crate) fn new(table: &table::Table, key: &table::EntryKey, entry: &table::Entry) -> TableEntry {
         let run = match &entry.run {
             Run::Action(action, data) => {
                 let (action, data) = action_view(table, *action, data);

@@ -11,6 +11,7 @@
 mod access;
 mod apply;
 mod build;
+mod by_key;
 mod call;
 mod check;
 mod control_plane;
@@ -48,6 +49,7 @@ mod wire;
 
 pub use access::{Access, AccessKind};
 pub use base_diag::codes::run as codes;
+pub use by_key::EntryOf;
 pub use control_plane::{EntryRun, TableEntry};
 pub use driver::Driver;
 pub use environment::{Environment, Observation, PassThrough, Recorder, Replayer, Source};
@@ -55,6 +57,7 @@ pub use hash::Crc;
 pub use inspect::{Cells, ObjectView};
 pub use objects::counter::Count;
 pub use objects::meter::MeterRate;
+pub use objects::profile::GroupMember;
 pub use replication::Session;
 pub use state::Digest;
 pub use stf::{ResolvedEntry, StfReport, StfRun, resolve_entry, run_stf};

@@ -7,6 +7,7 @@ pub mod analysis;
 pub mod bench;
 pub mod bmv2;
 pub mod compile;
+pub mod control;
 pub mod entries;
 pub mod files;
 pub mod footprint;

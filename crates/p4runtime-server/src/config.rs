@@ -9,7 +9,7 @@ use p4runtime_proto::p4::v1::get_forwarding_pipeline_config_request::ResponseTyp
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::{
     Entity, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest,
-    GetForwardingPipelineConfigResponse, SetForwardingPipelineConfigRequest, Update, update,
+    GetForwardingPipelineConfigResponse, SetForwardingPipelineConfigRequest, Update, entity, update,
 };
 use p4runtime_store::{Change, Store, making};
 
@@ -53,7 +53,11 @@ impl<T: Target> Configured<T> {
             )
         };
         let mut own = vec![];
-        self.store.read_written(&self.target, &mut |entity| own.push(entity)).map_err(refuse)?;
+        let mut take = |entity: Entity| own.push(entity);
+        self.store.read_written(&self.target, &mut take).map_err(refuse)?;
+        own.retain(
+            |entity| matches!(&entity.entity, Some(entity::Entity::TableEntry(e)) if !e.is_default_action),
+        );
         let drop_own = own.into_iter().map(|entity| (update::Type::Delete, entity));
         for (how, entity) in drop_own.chain(entities.into_iter().map(|entity| (making(&entity), entity))) {
             let update = Update { r#type: how as i32, entity: Some(entity) };

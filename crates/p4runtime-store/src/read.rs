@@ -458,17 +458,24 @@ impl Store {
 
 /// True for what is as it is on a device that was just built.
 fn is_unwritten(entity: &Entity) -> bool {
-    let zero = |data: &P4Data| match &data.data {
-        Some(Data::Bitstring(bytes)) => bytes.iter().all(|byte| *byte == 0),
-        Some(Data::Bool(value)) => !value,
-        _ => false,
-    };
     match entity {
         Entity::TableEntry(e) => e.is_const,
         Entity::ValueSetEntry(e) => e.members.is_empty(),
         Entity::MeterEntry(e) => e.config.is_none(),
         Entity::CounterEntry(e) => e.data.unwrap_or_default() == CounterData::default(),
-        Entity::RegisterEntry(e) => e.data.as_ref().is_none_or(zero),
+        Entity::RegisterEntry(e) => e.data.as_ref().is_none_or(is_zero),
+        _ => false,
+    }
+}
+
+/// Zero in all its parts. Enums and errors have no zero that is known here.
+fn is_zero(data: &P4Data) -> bool {
+    let zero = |bytes: &Vec<u8>| bytes.iter().all(|byte| *byte == 0);
+    match &data.data {
+        Some(Data::Bitstring(bytes) | Data::EnumValue(bytes)) => zero(bytes),
+        Some(Data::Bool(value)) => !value,
+        Some(Data::Tuple(parts) | Data::Struct(parts)) => parts.members.iter().all(is_zero),
+        Some(Data::Header(header)) => !header.is_valid && header.bitstrings.iter().all(zero),
         _ => false,
     }
 }

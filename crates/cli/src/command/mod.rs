@@ -9,6 +9,7 @@ pub mod p4info;
 pub mod prove_split;
 pub mod run;
 pub mod split;
+pub mod switch;
 pub mod up;
 
 /// Preprocessor options that several commands take.

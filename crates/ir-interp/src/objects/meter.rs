@@ -133,6 +133,15 @@ impl MeterArray {
         index < self.size
     }
 
+    /// One meter makes all packets green again.
+    pub(crate) fn reset(&mut self, index: u64) {
+        if self.others.buckets.is_none() {
+            self.cells.remove(&index);
+        } else if index < self.size {
+            self.cells.insert(index, Meter::default());
+        }
+    }
+
     /// Sets the rates of all meters.
     pub(crate) fn configure_all(&mut self, committed: MeterRate, peak: MeterRate) {
         self.cells.clear();

@@ -3,9 +3,9 @@
 use crate::hash::Algorithm;
 use crate::names::refused;
 use crate::value::Value;
-use dataplane_api::EntryError;
+use dataplane_api::{EntryError, Port};
 use ir::Name;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Members and groups.
 #[derive(Clone, Debug)]
@@ -16,8 +16,31 @@ pub(crate) struct Profile {
     /// `action_selector`: it may have groups.
     selects: bool,
     members: BTreeMap<u32, Member>,
-    groups: BTreeMap<u32, Vec<u32>>,
+    groups: BTreeMap<u32, Group>,
+    /// Ports that are down: members that watch them are not chosen.
+    down: BTreeSet<Port>,
 }
+
+#[derive(Clone, Default, Debug)]
+struct Group {
+    members: Vec<GroupMember>,
+    /// The members to choose from, by their numbers, each as often as its weight says.
+    choice: Vec<u32>,
+}
+
+/// A member of a group.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct GroupMember {
+    /// Its number.
+    pub member: u32,
+    /// How often it is chosen, beside the others.
+    pub weight: u32,
+    /// It is chosen only while this port is up.
+    pub watch: Option<Port>,
+}
+
+/// The largest sum of weights in a group.
+const MOST_CHOICES: u64 = 1 << 16;
 
 /// An action with its data.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,6 +59,7 @@ impl Profile {
             selects: selector.is_some(),
             members: BTreeMap::new(),
             groups: BTreeMap::new(),
+            down: BTreeSet::new(),
         }
     }
 
@@ -46,35 +70,81 @@ impl Profile {
 
     /// The member of a group that `hash` chooses: they are sorted by their number.
     pub(crate) fn choose(&self, group: u32, hash: u64) -> Option<&Member> {
-        let members = self.groups.get(&group)?;
-        let position = hash.checked_rem(members.len() as u64)?;
-        self.member(*members.get(position as usize)?)
+        let choice = &self.groups.get(&group)?.choice;
+        let position = hash.checked_rem(choice.len() as u64)?;
+        self.member(*choice.get(position as usize)?)
     }
 
     /// Adds a member and gives its number, the smallest that is free.
     pub(crate) fn add_member(&mut self, member: Member) -> Result<u32, EntryError> {
-        if self.members.len() as u64 >= self.size {
-            return Err(refused(format!("the profile is full: it has {} members", self.size)));
-        }
         let id = smallest_free(&self.members);
-        self.members.insert(id, member);
+        self.set_member(id, Some(member))?;
         Ok(id)
+    }
+
+    /// Makes, replaces or removes a member.
+    pub(crate) fn set_member(&mut self, id: u32, to: Option<Member>) -> Result<(), EntryError> {
+        match to {
+            Some(_) if self.members.len() as u64 >= self.size && !self.members.contains_key(&id) => {
+                return Err(refused(format!("the profile is full: it has {} members", self.size)));
+            }
+            Some(member) => drop(self.members.insert(id, member)),
+            None => drop(self.members.remove(&id)),
+        }
+        Ok(())
     }
 
     /// Adds a group of members and gives its number, the smallest that is free.
     pub(crate) fn add_group(&mut self, members: &[u32]) -> Result<u32, EntryError> {
-        if !self.selects {
-            return Err(refused("an action profile has no groups; an action selector has"));
-        }
-        if let Some(missing) = members.iter().find(|m| !self.members.contains_key(m)) {
-            return Err(refused(format!("there is no member {missing}")));
-        }
         let mut members = members.to_vec();
         members.sort_unstable();
         members.dedup();
+        let members = members.into_iter().map(|member| GroupMember { member, weight: 1, watch: None });
         let id = smallest_free(&self.groups);
-        self.groups.insert(id, members);
+        self.set_group(id, Some(members.collect()))?;
         Ok(id)
+    }
+
+    /// Makes, replaces or removes a group.
+    pub(crate) fn set_group(&mut self, id: u32, to: Option<Vec<GroupMember>>) -> Result<(), EntryError> {
+        if !self.selects {
+            return Err(refused("an action profile has no groups; an action selector has"));
+        }
+        let Some(mut members) = to else {
+            self.groups.remove(&id);
+            return Ok(());
+        };
+        if let Some(missing) = members.iter().find(|m| !self.members.contains_key(&m.member)) {
+            return Err(refused(format!("there is no member {}", missing.member)));
+        }
+        let sum: u64 = members.iter().map(|m| u64::from(m.weight)).sum();
+        if sum > MOST_CHOICES {
+            return Err(refused(format!(
+                "the weights of a group sum up to at most {MOST_CHOICES}, not {sum}"
+            )));
+        }
+        members.sort_unstable();
+        let choice = self.choice(&members);
+        self.groups.insert(id, Group { members, choice });
+        Ok(())
+    }
+
+    /// A port goes up or down.
+    pub(crate) fn set_port(&mut self, port: Port, up: bool) {
+        let changed = if up { self.down.remove(&port) } else { self.down.insert(port) };
+        if changed {
+            let mut groups = std::mem::take(&mut self.groups);
+            for group in groups.values_mut() {
+                group.choice = self.choice(&group.members);
+            }
+            self.groups = groups;
+        }
+    }
+
+    fn choice(&self, members: &[GroupMember]) -> Vec<u32> {
+        let up = |member: &&GroupMember| member.watch.is_none_or(|port| !self.down.contains(&port));
+        let often = |member: &GroupMember| std::iter::repeat_n(member.member, member.weight as usize);
+        members.iter().filter(up).flat_map(often).collect()
     }
 
     /// True if there is such a group.

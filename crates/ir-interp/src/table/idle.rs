@@ -17,6 +17,23 @@ pub(crate) struct IdleTimer {
     told: bool,
 }
 
+impl IdleTimer {
+    /// Runs from `now` on.
+    pub(crate) fn new(timeout: Duration, now: Time) -> IdleTimer {
+        IdleTimer { timeout, since: now, told: false }
+    }
+
+    /// Begins anew.
+    pub(crate) fn restart(&mut self, now: Time) {
+        *self = IdleTimer::new(self.timeout, now);
+    }
+
+    /// Since the last hit.
+    pub(crate) fn idle(&self, now: Time) -> Duration {
+        now.since(self.since)
+    }
+}
+
 /// An entry was not hit for as long as its timeout says.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IdleEntry {
@@ -49,7 +66,7 @@ impl Table {
         match self.entries.values_mut().find(|e| e.handle == handle) {
             Some(entry) => {
                 let timeout = timeout.filter(|t| !t.is_zero());
-                entry.idle = timeout.map(|timeout| IdleTimer { timeout, since: now, told: false });
+                entry.idle = timeout.map(|timeout| IdleTimer::new(timeout, now));
                 Ok(())
             }
             None => Err(refused(format!("`{name}` has no entry with the handle {handle}"))),

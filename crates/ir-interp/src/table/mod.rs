@@ -13,6 +13,7 @@ mod write;
 pub(crate) use build::key_spec;
 pub(crate) use entry::{ActionSpec, Entry, EntryKey, Run};
 pub use idle::IdleEntry;
+pub(crate) use idle::IdleTimer;
 pub(crate) use key::fit;
 pub use key::{KeyMatch, KeySpec};
 pub(crate) use write::action_data;

@@ -1,6 +1,7 @@
 //! What the control plane does to a table.
 
 use super::{ActionSpec, Entry, EntryKey, KeyMatch, Run, Table, fit};
+use crate::by_key::EntryOf;
 use crate::names::{refused, resolve};
 use crate::value::Value;
 use base_bits::Bits;
@@ -114,6 +115,16 @@ impl Table {
     pub(crate) fn action_index(&self, name: &str) -> Result<usize, EntryError> {
         let known = self.actions.iter().map(|a| a.control_plane_name.as_str());
         resolve(&format!("action of table `{}`", self.control_plane_name), name, known)
+    }
+
+    /// The position of an entry.
+    pub(crate) fn position(&self, of: EntryOf<'_>) -> Result<usize, EntryError> {
+        let key = self.entry_key(of.keys, of.priority)?;
+        let found = self.entries.get_index_of(&key);
+        // The ranks of constant entries are the program's own and not those that control planes see.
+        let constant = || self.entries.iter().position(|(k, entry)| entry.is_const && k.keys == key.keys);
+        let missing = || refused(format!("`{}` has no such entry", self.control_plane_name));
+        found.or_else(constant).ok_or_else(missing)
     }
 
     fn entry_key(&self, keys: &[KeyMatch], priority: Option<i64>) -> Result<EntryKey, EntryError> {

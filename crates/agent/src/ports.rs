@@ -1,0 +1,177 @@
+//! Ports: capture files and TAP interfaces.
+
+use base_pcap::{Reader, Record, Writer};
+use base_time::Time;
+use p4runtime_grpc::Front;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::thread;
+
+/// What a port is, as `-i` says it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PortSpec {
+    /// Its number.
+    pub port: u32,
+    /// What stands behind it.
+    pub kind: PortKind,
+}
+
+/// What stands behind a port.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PortKind {
+    /// Frames come from a capture file, as fast as they are taken, and go to another.
+    Pcap {
+        /// Where frames come from.
+        input: Option<PathBuf>,
+        /// Where they go.
+        output: Option<PathBuf>,
+    },
+    /// A TAP interface with this name, made if there is none.
+    Tap(String),
+}
+
+impl FromStr for PortSpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<PortSpec, String> {
+        let form = "a port is written NUMBER@pcap:IN,OUT (either may be empty) or NUMBER@tap:NAME";
+        let (port, kind) = text.split_once('@').ok_or(form)?;
+        let port = port.parse().map_err(|_| format!("`{port}` is no port number: {form}"))?;
+        let kind = match kind.split_once(':').ok_or(form)? {
+            ("pcap", files) => {
+                let (input, output) = files.split_once(',').unwrap_or((files, ""));
+                let path = |name: &str| (!name.is_empty()).then(|| PathBuf::from(name));
+                PortKind::Pcap { input: path(input), output: path(output) }
+            }
+            ("tap", name) if !name.is_empty() && name.len() < 16 => PortKind::Tap(name.to_string()),
+            ("tap", _) => return Err("the name of an interface has 1 to 15 letters".to_string()),
+            (kind, _) => return Err(format!("`{kind}` is no kind of port: {form}")),
+        };
+        Ok(PortSpec { port, kind })
+    }
+}
+
+/// Why a port cannot be opened.
+#[derive(Debug)]
+pub struct PortError(String);
+
+impl fmt::Display for PortError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The ports of a device.
+#[derive(Default)]
+pub(crate) struct Ports {
+    out: BTreeMap<u32, Out>,
+    inputs: Vec<(u32, In)>,
+}
+
+enum Out {
+    Capture(Writer<BufWriter<File>>),
+    Tap(Arc<tun::Device>),
+    Nowhere,
+}
+
+enum In {
+    Capture(Reader<'static>),
+    Tap(Arc<tun::Device>),
+}
+
+impl Ports {
+    /// Opens all; none if one cannot be opened.
+    pub(crate) fn open(specs: &[PortSpec]) -> Result<Ports, PortError> {
+        let mut ports = Ports::default();
+        for spec in specs {
+            let told = |error: &dyn fmt::Display| PortError(format!("port {}: {error}", spec.port));
+            if ports.out.contains_key(&spec.port) {
+                return Err(told(&"it is given twice"));
+            }
+            let out = match &spec.kind {
+                PortKind::Pcap { input, output } => {
+                    if let Some(path) = input {
+                        let named =
+                            |error: &dyn fmt::Display| told(&format!("`{}`: {error}", path.display()));
+                        let file = File::open(path).map_err(|error| named(&error))?;
+                        let reader = Reader::new(file).map_err(|error| named(&error))?;
+                        ports.inputs.push((spec.port, In::Capture(reader)));
+                    }
+                    match output {
+                        Some(path) => {
+                            let named =
+                                |error: std::io::Error| told(&format!("`{}`: {error}", path.display()));
+                            let file = BufWriter::new(File::create(path).map_err(named)?);
+                            Out::Capture(Writer::new(file).map_err(named)?)
+                        }
+                        None => Out::Nowhere,
+                    }
+                }
+                PortKind::Tap(name) => {
+                    let mut config = tun::Configuration::default();
+                    config.tun_name(name).layer(tun::Layer::L2).up();
+                    let device =
+                        tun::create(&config).map_err(|error| told(&format!("TAP `{name}`: {error}")))?;
+                    let device = Arc::new(device);
+                    ports.inputs.push((spec.port, In::Tap(Arc::clone(&device))));
+                    Out::Tap(device)
+                }
+            };
+            ports.out.insert(spec.port, out);
+        }
+        Ok(ports)
+    }
+
+    /// Begins to give what comes in to the device.
+    pub(crate) fn listen(&mut self, front: &Front) {
+        for (port, input) in std::mem::take(&mut self.inputs) {
+            let front = front.clone();
+            thread::spawn(move || match input {
+                In::Capture(reader) => replay(port, reader, &front),
+                In::Tap(device) => receive(port, &device, &front),
+            });
+        }
+    }
+
+    /// Sends a frame. What cannot be sent is lost, as on a wire.
+    pub(crate) fn send(&mut self, port: u32, frame: &[u8], now: Time) -> std::io::Result<()> {
+        match self.out.get_mut(&port) {
+            Some(Out::Capture(writer)) => {
+                let original = u32::try_from(frame.len()).unwrap_or(u32::MAX);
+                writer.write(&Record { nanos: now.as_ns(), frame: frame.to_vec(), original })
+            }
+            Some(Out::Tap(device)) => device.send(frame).map(drop),
+            Some(Out::Nowhere) | None => Ok(()),
+        }
+    }
+
+    /// Writes what waits to be written.
+    pub(crate) fn flush(&mut self) -> std::io::Result<()> {
+        self.out.values_mut().try_for_each(|out| match out {
+            Out::Capture(writer) => writer.flush(),
+            Out::Tap(_) | Out::Nowhere => Ok(()),
+        })
+    }
+}
+
+fn replay(port: u32, reader: Reader<'static>, front: &Front) {
+    for record in reader {
+        let Ok(record) = record else { return };
+        // A capture waits for room; nothing of it is lost.
+        if !front.frame_when_possible(port, record.frame) {
+            return;
+        }
+    }
+}
+
+fn receive(port: u32, device: &tun::Device, front: &Front) {
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(length) = device.recv(&mut buffer) {
+        front.frame(port, buffer.get(..length).unwrap_or_default().to_vec());
+    }
+}

@@ -1,0 +1,178 @@
+//! What the control plane does to single things by what makes them the same: entries by their keys, members and
+//! groups by their numbers, cells by their values. P4Runtime speaks so.
+
+use crate::control_plane::TableEntry;
+use crate::names::refused;
+use crate::objects::Object;
+use crate::objects::counter::Count;
+use crate::objects::meter::{Meter, MeterRate};
+use crate::objects::profile::{GroupMember, Member, Profile};
+use crate::switch::Switch;
+use crate::table::{self, IdleTimer, KeyMatch, Run, action_data};
+use crate::value::Value;
+use base_bits::Bits;
+use base_time::{Duration, Time};
+use dataplane_api::{EntryError, Port};
+
+/// Which entry of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct EntryOf<'k> {
+    /// The table's control-plane name.
+    pub table: &'k str,
+    /// One for each key element that is not `selector`.
+    pub keys: &'k [KeyMatch],
+    /// In tables with priorities. Of constant entries it does not count.
+    pub priority: Option<i64>,
+}
+
+impl Switch {
+    /// An entry.
+    pub fn entry(&self, of: EntryOf<'_>) -> Result<TableEntry, EntryError> {
+        let table = self.core.state.tables.by_name(of.table)?;
+        let (key, entry) = table.entries.get_index(table.position(of)?).ok_or_else(|| no_entry(of))?;
+        Ok(TableEntry::new(table, key, entry))
+    }
+
+    /// Sets the direct counter of an entry.
+    pub fn entry_set_count(&mut self, of: EntryOf<'_>, count: Count) -> Result<(), EntryError> {
+        self.entry_mut(of)?.count = count;
+        Ok(())
+    }
+
+    /// Sets committed and peak rate of an entry's direct meter; `None` makes all packets green.
+    pub fn entry_set_rates(
+        &mut self,
+        of: EntryOf<'_>,
+        rates: Option<(MeterRate, MeterRate)>,
+    ) -> Result<(), EntryError> {
+        let meter = &mut self.entry_mut(of)?.meter;
+        *meter = Meter::default();
+        if let Some((committed, peak)) = rates {
+            meter.configure(committed, peak);
+        }
+        Ok(())
+    }
+
+    /// Sets how long an entry may stay without a hit before [`take_idle`](Switch::take_idle) gives it, from `now` on.
+    pub fn entry_set_timeout(
+        &mut self,
+        of: EntryOf<'_>,
+        timeout: Duration,
+        now: Time,
+    ) -> Result<(), EntryError> {
+        self.entry_mut(of)?.idle = Some(IdleTimer::new(timeout, now));
+        Ok(())
+    }
+
+    /// An entry's time without a hit begins anew.
+    pub fn entry_restart(&mut self, of: EntryOf<'_>, now: Time) -> Result<(), EntryError> {
+        if let Some(timer) = &mut self.entry_mut(of)?.idle {
+            timer.restart(now);
+        }
+        Ok(())
+    }
+
+    /// Lets an entry run a member of its table's profile.
+    pub fn entry_set_member(&mut self, of: EntryOf<'_>, member: u32) -> Result<(), EntryError> {
+        self.entry_mut(of)?.run = Run::Member(member);
+        Ok(())
+    }
+
+    /// Lets an entry run a group of its table's selector.
+    pub fn entry_set_group(&mut self, of: EntryOf<'_>, group: u32) -> Result<(), EntryError> {
+        self.entry_mut(of)?.run = Run::Group(group);
+        Ok(())
+    }
+
+    /// How long an entry with a timeout has not been hit.
+    pub fn entry_idle(&self, of: EntryOf<'_>, now: Time) -> Result<Duration, EntryError> {
+        let table = self.core.state.tables.by_name(of.table)?;
+        let (_, entry) = table.entries.get_index(table.position(of)?).ok_or_else(|| no_entry(of))?;
+        Ok(entry.idle.as_ref().map_or(Duration::ZERO, |timer| timer.idle(now)))
+    }
+
+    fn entry_mut(&mut self, of: EntryOf<'_>) -> Result<&mut table::Entry, EntryError> {
+        let table = self.core.state.tables.by_name_mut(of.table)?;
+        let position = table.position(of)?;
+        table.entries.get_index_mut(position).map(|(_, entry)| entry).ok_or_else(|| no_entry(of))
+    }
+
+    /// Makes, replaces or removes a member of an action profile or selector. `table` is one that uses it.
+    pub fn member_set(
+        &mut self,
+        table: &str,
+        member: u32,
+        to: Option<(&str, &[Bits])>,
+    ) -> Result<(), EntryError> {
+        let found = self.core.state.tables.by_name(table)?;
+        let made = to.map(|(action, args)| {
+            let spec = &found.actions[found.action_index(action)?];
+            let data = action_data(&self.core.program, spec, args)?;
+            Ok(Member { action: spec.control_plane_name.clone(), data })
+        });
+        let made = made.transpose()?;
+        self.profile_mut(table)?.set_member(member, made)
+    }
+
+    /// Makes, replaces or removes a group of an action selector. `table` is one that uses it.
+    pub fn group_set(
+        &mut self,
+        table: &str,
+        group: u32,
+        to: Option<Vec<GroupMember>>,
+    ) -> Result<(), EntryError> {
+        self.profile_mut(table)?.set_group(group, to)
+    }
+
+    fn profile_mut(&mut self, table: &str) -> Result<&mut Profile, EntryError> {
+        let found = self.core.state.tables.by_name(table)?.implementation;
+        match found.and_then(|id| self.core.state.objects.get_mut(id.index())) {
+            Some(Object::Profile(profile)) => Ok(profile),
+            _ => Err(refused(format!("`{table}` has no profile"))),
+        }
+    }
+
+    /// Sets committed and peak rate of a meter; `None` makes all packets green.
+    pub fn meter_set(
+        &mut self,
+        name: &str,
+        index: u64,
+        rates: Option<(MeterRate, MeterRate)>,
+    ) -> Result<(), EntryError> {
+        if let Some((committed, peak)) = rates {
+            return self.meter_set_rates(name, index, committed, peak);
+        }
+        let is_meter = |o: &Object| matches!(o, Object::Meter(_));
+        if let Object::Meter(meters) =
+            self.core.state.object_mut(&self.core.program, "meter", name, is_meter)?
+        {
+            meters.reset(index);
+        }
+        Ok(())
+    }
+
+    /// A port goes up or down: members of groups that watch it come and go.
+    pub fn port_set(&mut self, port: Port, up: bool) {
+        for object in &mut self.core.state.objects {
+            if let Object::Profile(profile) = object {
+                profile.set_port(port, up);
+            }
+        }
+    }
+
+    /// Writes one cell of a register, whatever its type; the value has that type.
+    pub fn register_set(&mut self, name: &str, index: u64, value: Value) -> Result<(), EntryError> {
+        let is_register = |o: &Object| matches!(o, Object::Register(_));
+        match self.core.state.object_mut(&self.core.program, "register", name, is_register)? {
+            Object::Register(register) => match register.write(index, value) {
+                true => Ok(()),
+                false => Err(refused(format!("`{name}` has {} cells: there is no {index}", register.size))),
+            },
+            _ => Err(refused("no such register")),
+        }
+    }
+}
+
+fn no_entry(of: EntryOf<'_>) -> EntryError {
+    refused(format!("`{}` has no such entry", of.table))
+}

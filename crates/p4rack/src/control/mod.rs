@@ -1,0 +1,163 @@
+//! A device under P4Runtime: a program's text comes in as configuration, changes go to the switch that runs it.
+//!
+//! [`Maker`] compiles what a `ForwardingPipelineConfig` carries and makes a [`Controlled`] switch of it; [`data`] turns
+//! values into messages and back.
+
+mod change;
+mod data;
+mod live;
+
+use crate::functions;
+use crate::reparse::reparse;
+use base_diag::{Diagnostic, Severity, SourceMap, Style, render};
+use base_time::Time;
+use ir_interp::{Options, Switch};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::config::v1::P4Info;
+use p4runtime_proto::p4::v1::ForwardingPipelineConfig;
+use p4runtime_server::{Builder, Built, Status};
+use p4runtime_store::{Catalog, EntryKey};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Makes switches of configurations whose `p4_device_config` is the text of a P4-16 program.
+pub struct Maker {
+    /// For what the program draws.
+    pub seed: u64,
+    /// The port that means "drop"; the architecture's own if none is given.
+    pub drop_port: Option<u32>,
+    /// The program that a configuration without text means.
+    pub own: Option<Arc<ir::Program>>,
+}
+
+/// A switch whose entities a P4Runtime server keeps.
+pub struct Controlled {
+    switch: Switch,
+    info: Arc<P4Info>,
+    catalog: Catalog,
+    now: Time,
+    /// Clone sessions may cut clones short: PSA.
+    cuts_clones: bool,
+    /// Entries by table and handle.
+    handles: BTreeMap<(u32, u64), EntryKey>,
+    /// Of entries with groups of their own: a table of the selector, the group, its members.
+    one_shots: BTreeMap<(u32, EntryKey), (String, u32, Vec<u32>)>,
+    /// Numbers given to such groups and members.
+    numbers: u32,
+}
+
+impl Controlled {
+    /// The switch. What is written to it past the server is not known to controllers.
+    pub fn switch(&mut self) -> &mut Switch {
+        &mut self.switch
+    }
+
+    /// What comes now comes at this time: entries begin to be idle.
+    pub fn at(&mut self, now: Time) {
+        self.now = now;
+    }
+}
+
+impl Maker {
+    fn program(&self, config: &ForwardingPipelineConfig) -> Result<Arc<ir::Program>, Status> {
+        if config.p4_device_config.is_empty() {
+            return self.own.clone().ok_or_else(|| {
+                Status::new(
+                    Code::InvalidArgument,
+                    "`p4_device_config` is empty: it is the text of a P4-16 program",
+                )
+            });
+        }
+        let Ok(text) = std::str::from_utf8(&config.p4_device_config) else {
+            return Err(Status::new(
+                Code::InvalidArgument,
+                "`p4_device_config` is no text: it has to be a P4-16 program, with what it includes beside the \
+                 built-in architectures",
+            ));
+        };
+        if text.trim_start().starts_with('{') {
+            return Err(Status::new(
+                Code::InvalidArgument,
+                "`p4_device_config` looks like the JSON of another compiler: send the P4-16 program itself",
+            ));
+        }
+        let mut map = SourceMap::new();
+        reparse("p4_device_config.p4", text, &mut map).map_err(|problems| {
+            let errors = problems.iter().filter(|d| d.severity == Severity::Error);
+            let text: String = errors.map(|d| render(d, &map, Style::Plain)).collect();
+            let text = if text.is_empty() { "the program has no `main`".to_string() } else { text };
+            Status::new(Code::InvalidArgument, text)
+        })
+    }
+}
+
+fn told(what: &str, problems: &[Diagnostic]) -> Status {
+    let titles: Vec<&str> = problems.iter().map(|problem| problem.title.as_str()).collect();
+    Status::new(Code::InvalidArgument, format!("{what}: {}", titles.join("; ")))
+}
+
+impl Builder for Maker {
+    type Target = Controlled;
+
+    fn build(&self, config: &ForwardingPipelineConfig) -> Result<Built<Controlled>, Status> {
+        let program = self.program(config)?;
+        let info =
+            p4info::p4info(&program).map_err(|problems| told("no P4Info of the program", &problems))?;
+        if let Some(given) = config.p4info.as_ref().filter(|given| **given != P4Info::default())
+            && let Some(what) = differs(given, &info)
+        {
+            return Err(Status::new(
+                Code::InvalidArgument,
+                format!("the P4Info is not the program's: {what}; `p4rack p4info` writes the right one"),
+            ));
+        }
+        let initial =
+            p4info::entries(&program).map_err(|problems| told("the program's entries", &problems))?;
+        let cuts_clones = info.pkg_info.as_ref().is_some_and(|package| package.arch == "psa");
+        let mut options = Options { registry: functions::all(), seed: self.seed, ..Options::default() };
+        options.drop_port = self.drop_port.unwrap_or(options.drop_port);
+        let switch =
+            Switch::new(program, options).map_err(|problems| told("the program cannot run", &problems))?;
+        let info = Arc::new(info);
+        let target = Controlled {
+            switch,
+            catalog: Catalog::new(Arc::clone(&info)),
+            info: Arc::clone(&info),
+            now: Time::ZERO,
+            cuts_clones,
+            handles: BTreeMap::new(),
+            one_shots: BTreeMap::new(),
+            numbers: 0,
+        };
+        Ok(Built { target, info, initial: initial.updates })
+    }
+}
+
+/// What a controller's P4Info has that the program does not, or the other way: names and ids have to be the same.
+fn differs(given: &P4Info, own: &P4Info) -> Option<String> {
+    let (given, own) = (named(given), named(own));
+    let missing = given.iter().find(|thing| !own.contains(thing));
+    let forgotten = own.iter().find(|thing| !given.contains(thing));
+    match (missing, forgotten) {
+        (Some((id, name)), _) => Some(format!("the program has no {id:#x} `{name}`")),
+        (None, Some((id, name))) => Some(format!("it lacks {id:#x} `{name}`")),
+        (None, None) => None,
+    }
+}
+
+fn named(info: &P4Info) -> Vec<(u32, String)> {
+    let preambles = info
+        .tables
+        .iter()
+        .filter_map(|t| t.preamble.as_ref())
+        .chain(info.actions.iter().filter_map(|t| t.preamble.as_ref()))
+        .chain(info.action_profiles.iter().filter_map(|t| t.preamble.as_ref()))
+        .chain(info.counters.iter().filter_map(|t| t.preamble.as_ref()))
+        .chain(info.direct_counters.iter().filter_map(|t| t.preamble.as_ref()))
+        .chain(info.meters.iter().filter_map(|t| t.preamble.as_ref()))
+        .chain(info.direct_meters.iter().filter_map(|t| t.preamble.as_ref()))
+        .chain(info.registers.iter().filter_map(|t| t.preamble.as_ref()))
+        .chain(info.digests.iter().filter_map(|t| t.preamble.as_ref()))
+        .chain(info.value_sets.iter().filter_map(|t| t.preamble.as_ref()));
+    preambles.map(|preamble| (preamble.id, preamble.name.clone())).collect()
+}

@@ -1,0 +1,6 @@
+//! P4Runtime's rules on a switch, without a network: requests as text in, answers as text out.
+
+mod entities;
+mod sessions;
+mod setup;
+mod streams;

@@ -1,0 +1,93 @@
+//! What comes in, for the thread that owns the device.
+
+use p4runtime_proto::p4::v1::{
+    CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
+    ReadRequest, ReadResponse, SetForwardingPipelineConfigRequest, StreamMessageRequest,
+    StreamMessageResponse, WriteRequest,
+};
+use p4runtime_server::{Status, StreamId};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use tokio::sync::{mpsc, oneshot};
+
+/// Where an answer goes. Nobody may be waiting any more.
+pub type Reply<T> = oneshot::Sender<Result<T, Status>>;
+
+/// What a stream is told.
+pub(crate) type Told = mpsc::Sender<Result<StreamMessageResponse, tonic::Status>>;
+
+/// Something to do.
+pub enum Command {
+    /// The RPC `Write`.
+    Write(Box<WriteRequest>, Reply<()>),
+    /// The RPC `Read`: what was found, and how it ended.
+    Read(ReadRequest, oneshot::Sender<(Vec<ReadResponse>, Result<(), Status>)>),
+    /// The RPC `SetForwardingPipelineConfig`.
+    SetConfig(Box<SetForwardingPipelineConfigRequest>, Reply<()>),
+    /// The RPC `GetForwardingPipelineConfig`.
+    GetConfig(GetForwardingPipelineConfigRequest, Reply<GetForwardingPipelineConfigResponse>),
+    /// The RPC `Capabilities`.
+    Capabilities(Reply<CapabilitiesResponse>),
+    /// A controller has opened a stream; it is told by the sender, which [`Streams`](crate::Streams) keeps.
+    Open(StreamId, Listener),
+    /// A controller says something.
+    Message(StreamId, Box<StreamMessageRequest>),
+    /// A stream has ended.
+    Close(StreamId),
+    /// A frame has come in by a port.
+    Frame(u32, Vec<u8>),
+    /// End, in order.
+    Stop,
+}
+
+/// The way to a controller's stream.
+pub struct Listener(pub(crate) Told);
+
+/// The way to the thread that owns the device.
+#[derive(Clone)]
+pub struct Front {
+    commands: SyncSender<Command>,
+    streams: Arc<AtomicU64>,
+}
+
+/// A queue of so many commands: its two ends.
+pub fn queue(length: usize) -> (Front, Receiver<Command>) {
+    let (commands, receiver) = sync_channel(length);
+    (Front { commands, streams: Arc::new(AtomicU64::new(0)) }, receiver)
+}
+
+/// Why a command did not get through; it comes back where there is no room now.
+pub(crate) enum Stuck {
+    Full(Command),
+    Gone,
+}
+
+impl Front {
+    pub(crate) fn next_stream(&self) -> StreamId {
+        StreamId(self.streams.fetch_add(1, Ordering::Relaxed))
+    }
+
+    pub(crate) fn try_send(&self, command: Command) -> Result<(), Stuck> {
+        self.commands.try_send(command).map_err(|error| match error {
+            TrySendError::Full(command) => Stuck::Full(command),
+            TrySendError::Disconnected(_) => Stuck::Gone,
+        })
+    }
+
+    /// A frame that came in by a port; false if there is no room, and it is lost.
+    pub fn frame(&self, port: u32, frame: Vec<u8>) -> bool {
+        self.try_send(Command::Frame(port, frame)).is_ok()
+    }
+
+    /// A frame that came in by a port; waits for room. False if nobody is there any more.
+    pub fn frame_when_possible(&self, port: u32, frame: Vec<u8>) -> bool {
+        self.commands.send(Command::Frame(port, frame)).is_ok()
+    }
+
+    /// Asks the owner to end; waits for room.
+    pub fn stop(&self) {
+        // Who is gone has ended.
+        let _ = self.commands.send(Command::Stop);
+    }
+}

@@ -1,0 +1,28 @@
+//! P4Runtime's service over gRPC.
+//!
+//! ```text
+//! controllers ══gRPC══ Front ──Command──> whoever owns the Server and its device, one thread
+//!                        ^ ──────────────── Streams, answers ──────────┘
+//! ```
+//!
+//! [`serve`] accepts connections and turns each call into a [`Command`]; nothing here knows P4Runtime's rules. All queues
+//! are bounded: a call that finds the device's queue full is answered `UNAVAILABLE`, a message on a stream waits and
+//! lets its sender wait, and a controller that does not read loses what it does not read.
+
+mod command;
+mod serve;
+mod service;
+mod streams;
+
+pub use command::{Command, Front, queue};
+pub use p4runtime_server::{Output, Status, StreamId};
+pub use serve::{ServeError, Tls, serve};
+pub use streams::Streams;
+
+/// A client of the service.
+pub use generated::p4_runtime_client::P4RuntimeClient;
+
+#[allow(missing_docs, clippy::all)]
+mod generated {
+    tonic::include_proto!("p4.v1");
+}

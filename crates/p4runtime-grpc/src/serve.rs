@@ -1,0 +1,76 @@
+//! Connections.
+
+use crate::command::Front;
+use crate::generated::p4_runtime_server::P4RuntimeServer;
+use std::fmt;
+use std::future::Future;
+use std::net::SocketAddr;
+use tokio::net::TcpListener;
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::transport::{Certificate, Identity, Server, ServerTlsConfig};
+
+/// The largest request, in bytes: 100,000 entries and programs of many thousand lines fit.
+const MOST_BYTES: usize = 64 << 20;
+
+/// Certificates as PEM.
+#[derive(Clone)]
+pub struct Tls {
+    /// The server's.
+    pub certificate: Vec<u8>,
+    /// Its private key.
+    pub key: Vec<u8>,
+    /// Who signs controllers' certificates, if they have to have one.
+    pub clients: Option<Vec<u8>>,
+}
+
+/// Why nothing is served.
+#[derive(Debug)]
+pub struct ServeError(String);
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ServeError {}
+
+/// Serves on an address until `stop` is done; then calls that are under way end. `bound` is told where it listens.
+pub async fn serve(
+    address: SocketAddr,
+    tls: Option<Tls>,
+    front: Front,
+    bound: impl FnOnce(SocketAddr),
+    stop: impl Future<Output = ()>,
+) -> Result<(), ServeError> {
+    let listener = TcpListener::bind(address).await;
+    let listener = listener.map_err(|error| ServeError(format!("cannot listen on {address}: {error}")))?;
+    let mut server = Server::builder();
+    if let Some(tls) = tls {
+        let mut config = ServerTlsConfig::new().identity(Identity::from_pem(tls.certificate, tls.key));
+        if let Some(clients) = tls.clients {
+            config = config.client_ca_root(Certificate::from_pem(clients));
+        }
+        server = server.tls_config(config).map_err(|error| ServeError(format!("TLS: {}", chain(&error))))?;
+    }
+    if let Ok(address) = listener.local_addr() {
+        bound(address);
+    }
+    let service = P4RuntimeServer::new(front)
+        .max_decoding_message_size(MOST_BYTES)
+        .max_encoding_message_size(MOST_BYTES);
+    let served =
+        server.add_service(service).serve_with_incoming_shutdown(TcpListenerStream::new(listener), stop);
+    served.await.map_err(|error| ServeError(chain(&error)))
+}
+
+/// An error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text += &format!(": {error}");
+        cause = error.source();
+    }
+    text
+}
