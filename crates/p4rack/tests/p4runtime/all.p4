@@ -6,7 +6,8 @@ header ethernet_t { bit<48> dst; bit<48> src; bit<16> type; }
 @controller_header("packet_in")
 header packet_in_t { bit<9> ingress_port; bit<7> reason; }
 @controller_header("packet_out")
-header packet_out_t { bit<9> egress_port; bit<7> pad; }
+// `submit` is 1 for packets that go through the tables.
+header packet_out_t { bit<9> egress_port; bit<7> submit; }
 
 struct headers_t { packet_in_t packet_in; packet_out_t packet_out; ethernet_t ethernet; }
 struct meta_t { bit<16> hop; bit<2> color; }
@@ -85,9 +86,8 @@ control MyIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadat
         const entries = { 0x88cc: forward(3); }
     }
     apply {
-        if (hdr.packet_out.isValid()) {
+        if (hdr.packet_out.isValid() && hdr.packet_out.submit == 0) {
             std.egress_spec = hdr.packet_out.egress_port;
-            hdr.packet_out.setInvalid();
         } else {
             packets.count((bit<32>) std.ingress_port & 3);
             rate.execute_meter(32w0, meta.color);

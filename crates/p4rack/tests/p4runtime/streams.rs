@@ -32,7 +32,7 @@ fn packets_in_and_out_carry_metadata() {
     all += &told(&bench.server.packet_in(&[0x01, 0x85, 0xaa, 0xbb]));
     expect![[r#"
         in: 01800102
-        to 0: error { canonical_code: 3 message: "metadata are missing: 2 `pad`" packet_out { packet_out { payload: "\001\002" metadata { metadata_id: 1 value: "\003" } } } }
+        to 0: error { canonical_code: 3 message: "metadata are missing: 2 `submit`" packet_out { packet_out { payload: "\001\002" metadata { metadata_id: 1 value: "\003" } } } }
         to 0: error { canonical_code: 3 message: "metadata do not fit: `egress_port` has 9 bits: 0x400 is more" packet_out { packet_out { payload: "\001\002" metadata { metadata_id: 1 value: "\004\000" } metadata { metadata_id: 2 value: "\000" } } } }
         to 8: error { canonical_code: 7 message: "send an arbitration update first" packet_out { packet_out { payload: "\001\002" } } }
         to 0: packet { payload: "\252\273" metadata { metadata_id: 1 value: "\003" } metadata { metadata_id: 2 value: "\005" } }
