@@ -5,6 +5,7 @@ mod build_time;
 mod conformance;
 mod conformance_p4info;
 mod generate;
+mod generate_split;
 mod process;
 mod tidy;
 
@@ -24,6 +25,11 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   generate [--programs N] [--seed S] [--jobs J] [--check compile|reparse|print|passes|all] [--packets N] [--size N]
            [--portable] [--coverage] [--out DIR] [--no-shrink]
                        random programs: each compiles, and printed or lowered it does the same with its packets
+  generate-split [--programs N] [--seed S] [--jobs J] [--packets N] [--size N] [--no-shrink]
+                 [--file PROGRAM | --faults]
+                       random programs with random cuts over two to four devices: the parts do what the whole does;
+                       with a file: one program, with regions named after their devices, `Cut0_at1`; prints its parts;
+                       with --faults: how many programs it takes to notice each fault that a splitter could have
   conformance-p4info --suite DIR
                        compare P4Info and entries with the reference outputs of a p4c checkout
 ";
@@ -43,6 +49,10 @@ fn main() -> ExitCode {
         ["conformance-split", "--suite", suite, rest @ ..] => conformance::run_split(suite, rest),
         ["generate", options @ ..] => match generate::Options::parse(options) {
             Some(options) => generate::run(&options),
+            None => usage(),
+        },
+        ["generate-split", options @ ..] => match generate_split::Options::parse(options) {
+            Some(options) => generate_split::run(&options),
             None => usage(),
         },
         ["conformance-p4info", "--suite", suite] => conformance_p4info::run(suite),

@@ -59,6 +59,7 @@ pub use objects::counter::Count;
 pub use objects::meter::MeterRate;
 pub use objects::profile::GroupMember;
 pub use replication::Session;
+pub use snapshot::add_counts;
 pub use state::Digest;
 pub use stf::{ResolvedEntry, StfReport, StfRun, resolve_entry, run_stf};
 pub use switch::{Options, Switch};

@@ -66,6 +66,21 @@ fn direct_counts(table: &Table, only_packets: bool) -> Vec<u8> {
     by_key(counted.map(|(k, e)| (k, count_bytes(&e.count, only_packets))))
 }
 
+/// The snapshot of a counter whose cells are the sums of two others': devices that count parts of the same packets.
+pub fn add_counts(one: &[u8], other: &[u8]) -> Vec<u8> {
+    const CELL: usize = 24;
+    let mut sums: BTreeMap<[u8; 8], [u64; 2]> = BTreeMap::new();
+    for cell in one.chunks_exact(CELL).chain(other.chunks_exact(CELL)) {
+        let part = |at: usize| <[u8; 8]>::try_from(&cell[at..at + 8]).unwrap_or_default();
+        let sum = sums.entry(part(0)).or_default();
+        sum[0] = sum[0].wrapping_add(u64::from_be_bytes(part(8)));
+        sum[1] = sum[1].wrapping_add(u64::from_be_bytes(part(16)));
+    }
+    sums.into_iter()
+        .flat_map(|(index, sum)| [index, sum[0].to_be_bytes(), sum[1].to_be_bytes()].concat())
+        .collect()
+}
+
 fn count_bytes(count: &Count, only_packets: bool) -> Vec<u8> {
     let bytes = if only_packets { 0 } else { count.bytes };
     [count.packets, bytes].map(u64::to_be_bytes).concat()

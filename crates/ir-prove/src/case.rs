@@ -1,12 +1,14 @@
 //! A program and a split of it, ready to be run side by side.
 
+use crate::environment::Watch;
 use crate::generate::{EntrySpec, Setup};
 use crate::network::{Links, Network};
+use crate::whole::Whole;
 use base_bits::Bits;
 use base_diag::Diagnostic;
 use dataplane_api::{EntryError, Registry};
 use ir::Program;
-use ir_interp::{Environment, KeyMatch, Options, Recorder, Switch};
+use ir_interp::{Environment, KeyMatch, Options, PassThrough, Switch};
 use ir_split::{Linkage, PORT_BITS, Placement};
 use std::sync::Arc;
 
@@ -54,26 +56,34 @@ impl From<EntryError> for SetupError {
 
 impl Case {
     /// The whole program on one device, with these entries.
-    pub fn whole(&self, setup: &Setup, environment: Box<dyn Environment>) -> Result<Switch, SetupError> {
+    pub fn whole(&self, setup: &Setup, environment: Box<dyn Environment>) -> Result<Whole, SetupError> {
         let mut switch = self.device(&self.whole, environment)?;
         for entry in &setup.entries {
             write(&mut switch, &self.whole, entry)?;
         }
         prepare(&mut switch, &self.whole, setup)?;
         replicate(&mut switch, setup);
-        Ok(switch)
+        Ok(Whole::new(switch, &self.reserved_ports()))
+    }
+
+    /// Takes out what the whole program does not take: it may have an entry or a member from its source.
+    pub fn accepted(&self, setup: &mut Setup) -> Result<(), SetupError> {
+        let mut switch = self.device(&self.whole, Box::new(PassThrough))?;
+        setup.entries.retain(|entry| write(&mut switch, &self.whole, entry).is_ok());
+        setup.value_sets.retain(|(set, member)| switch.value_set_add(set, member).is_ok());
+        Ok(())
     }
 
     /// The split program on its devices, with these entries.
     pub fn network(&self, setup: &Setup) -> Result<Network, SetupError> {
-        let recorder = Recorder::default();
+        let watch = Watch::default();
         let mut devices = vec![];
         for part in &self.parts {
             let Some(part) = part else {
                 devices.push(None);
                 continue;
             };
-            let mut switch = self.device(&part.program, Box::new(recorder.clone()))?;
+            let mut switch = self.device(&part.program, Box::new(watch.clone()))?;
             switch.set_access_log(true);
             link(&mut switch, &part.linkage)?;
             prepare(&mut switch, &part.program, setup)?;
@@ -86,13 +96,14 @@ impl Case {
         if let Some(Some(switch)) = devices.get_mut(origin) {
             replicate(switch, setup);
         }
-        let prefix = self.parts.iter().flatten().map(|p| p.linkage.prefix.as_str()).max().unwrap_or_default();
+        let linkage = self.parts.get(origin).and_then(|p| p.as_ref()).map(|p| p.linkage.clone());
         let counters = self.whole.instances.iter().filter(|i| {
             let object = &self.whole.extern_object(i.object).name;
             object == "counter" || object == "direct_counter"
         });
         let counters = counters.map(|i| i.control_plane_name.clone()).collect();
-        Ok(Network::new(devices, self.links(), origin, recorder, prefix).with_unordered(counters))
+        Ok(Network::new(devices, self.links(), origin, watch, linkage.unwrap_or_default())
+            .with_unordered(counters))
     }
 
     fn device(

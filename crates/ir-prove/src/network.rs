@@ -2,10 +2,12 @@
 //!
 //! Everything that comes of one input frame, or of one timer, is one *transaction*, on whichever device it runs.
 
+use crate::environment::Watch;
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, Output, Port, QueueRecord, Queued, QueuedPacket};
 use ir::Name;
-use ir_interp::{Observation, Recorder, Source, Switch};
+use ir_interp::{Observation, Source, Switch};
+use ir_split::Linkage;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of a transaction, in the order in which they start.
@@ -33,6 +35,8 @@ pub struct Record {
     pub cause: Cause,
     /// When.
     pub at: Time,
+    /// What all that comes of it reads in egress, if that is the same.
+    pub steady: Option<u64>,
     /// What left the network because of it.
     pub outputs: Vec<Output>,
     /// Messages to the control plane because of it, in order, as text.
@@ -62,7 +66,7 @@ pub struct Network {
     pub devices: Vec<Option<Switch>>,
     links: Links,
     origin: usize,
-    recorder: Recorder,
+    watch: Watch,
     /// Ordered by time, then by when it was scheduled.
     events: BTreeMap<(Time, u64), (Transaction, Event)>,
     scheduled: u64,
@@ -75,8 +79,8 @@ pub struct Network {
     records: Vec<Record>,
     /// Frames that went from one device to another.
     pub hops: usize,
-    /// What the names of the runtime's own objects begin with.
-    prefix: String,
+    /// The origin's.
+    linkage: Linkage,
     /// Objects whose order of use does not show: counters.
     unordered: BTreeSet<Name>,
     /// For each state object whose order of use shows, the transactions that touched it, in order.
@@ -84,20 +88,19 @@ pub struct Network {
 }
 
 impl Network {
-    /// A network at rest. `recorder` is the one the devices were given; names of the runtime's own objects begin with
-    /// `prefix`.
+    /// A network at rest. `watch` is the environment that the devices were given, `linkage` the origin's.
     pub fn new(
         devices: Vec<Option<Switch>>,
         links: Links,
         origin: usize,
-        recorder: Recorder,
-        prefix: &str,
+        watch: Watch,
+        linkage: Linkage,
     ) -> Network {
         Network {
             devices,
             links,
             origin,
-            recorder,
+            watch,
             events: BTreeMap::new(),
             scheduled: 0,
             depths: Rng::new(0).split("depths"),
@@ -105,7 +108,7 @@ impl Network {
             last: BTreeMap::new(),
             records: vec![],
             hops: 0,
-            prefix: format!("{prefix}_"),
+            linkage,
             unordered: BTreeSet::new(),
             accesses: BTreeMap::new(),
         }
@@ -123,15 +126,18 @@ impl Network {
         self
     }
 
-    /// A frame comes in at the origin; it starts to run when time comes to `at`.
-    pub fn inject(&mut self, port: Port, frame: &[u8], at: Time) {
+    /// A frame comes in at the origin; it starts to run when time comes to `at`. All that comes of it finds the same
+    /// queues and clock in egress if it is `steady`.
+    pub fn inject(&mut self, port: Port, frame: &[u8], at: Time, steady: bool) {
         let transaction = self.begin(Cause::Frame { port, frame: frame.to_vec() }, at);
+        self.records[transaction.0].steady = steady.then(|| at.as_us());
         let arrive = Event::Arrive { device: self.origin, port, frame: frame.to_vec() };
         self.schedule(at, transaction, arrive);
     }
 
     fn begin(&mut self, cause: Cause, at: Time) -> Transaction {
-        self.records.push(Record { cause, at, outputs: vec![], digests: vec![], observations: vec![] });
+        let (outputs, digests, observations) = (vec![], vec![], vec![]);
+        self.records.push(Record { cause, at, steady: None, outputs, digests, observations });
         Transaction(self.records.len() - 1)
     }
 
@@ -173,30 +179,43 @@ impl Network {
 
     fn tick(&mut self, device: usize, at: Time) {
         let transaction = self.begin(Cause::Timer, at);
+        self.watch.set_steady(None);
         let Some(switch) = self.devices[device].as_mut() else { return };
         let queued = switch.tick(at);
-        self.forward(device, queued, at, transaction);
+        self.forward(device, queued, at, transaction, false);
     }
 
     fn handle(&mut self, at: Time, transaction: Transaction, event: Event) {
-        let (device, queued) = match event {
+        self.watch.set_steady(self.records[transaction.0].steady);
+        let (device, queued, amid_egress) = match event {
             Event::Arrive { device, port, frame } => {
                 let Some(switch) = self.devices[device].as_mut() else { return };
-                (device, switch.ingress(port, &frame, at))
+                let is_handed_over = self.links.contains_key(&(device, port));
+                let amid_egress = is_handed_over && self.linkage.is_amid_egress(&frame);
+                (device, switch.ingress(port, &frame, at), amid_egress)
             }
             Event::Resume { device, packet } => {
                 let Some(switch) = self.devices[device].as_mut() else { return };
-                (device, switch.resume(packet, at))
+                (device, switch.resume(packet, at), false)
             }
         };
-        self.forward(device, queued, at, transaction);
+        self.forward(device, queued, at, transaction, amid_egress);
     }
 
-    /// Takes packets through egress, and what leaves over the links.
-    fn forward(&mut self, device: usize, queued: Vec<Queued>, at: Time, transaction: Transaction) {
-        self.records[transaction.0].observations.extend(self.recorder.take());
-        let mut waiting = std::collections::VecDeque::from(queued);
-        while let Some(packet) = waiting.pop_front() {
+    /// Takes packets through egress, and what leaves over the links. Packets that go on `amid_egress` have been in the
+    /// program's queue before.
+    fn forward(
+        &mut self,
+        device: usize,
+        queued: Vec<Queued>,
+        at: Time,
+        transaction: Transaction,
+        amid_egress: bool,
+    ) {
+        self.records[transaction.0].observations.extend(self.watch.take());
+        let queued = queued.into_iter().map(|packet| (packet, amid_egress));
+        let mut waiting: std::collections::VecDeque<_> = queued.collect();
+        while let Some((packet, amid_egress)) = waiting.pop_front() {
             let Some(switch) = self.devices[device].as_mut() else { return };
             let record = QueueRecord {
                 enqueued: at,
@@ -206,10 +225,11 @@ impl Network {
             let result = switch.egress(packet, record, at);
             let leaves_by_link =
                 result.output.as_ref().is_some_and(|o| self.links.contains_key(&(device, o.port)));
-            let seen = self.recorder.take();
-            let of_program = seen.into_iter().filter(|o| !leaves_by_link || !is_read_at_egress(&o.source));
+            let seen = self.watch.take();
+            let is_ours = leaves_by_link || amid_egress;
+            let of_program = seen.into_iter().filter(|o| !is_ours || !is_read_at_egress(&o.source));
             self.records[transaction.0].observations.extend(of_program);
-            waiting.extend(result.requeued);
+            waiting.extend(result.requeued.into_iter().map(|packet| (packet, false)));
             for packet in result.again {
                 let when = self.arrival((device, None), at);
                 self.schedule(when, transaction, Event::Resume { device, packet });
@@ -263,7 +283,8 @@ impl Network {
 
     /// True for the objects that the splitter adds.
     fn is_runtime(&self, name: &str) -> bool {
-        self.prefix.len() > 1 && name.rsplit('.').next().is_some_and(|last| last.starts_with(&self.prefix))
+        let last = name.rsplit('.').next().and_then(|last| last.strip_prefix(&self.linkage.prefix));
+        !self.linkage.prefix.is_empty() && last.is_some_and(|rest| rest.starts_with('_'))
     }
 
     /// What ran since the last time.
@@ -271,14 +292,18 @@ impl Network {
         std::mem::take(&mut self.records)
     }
 
-    /// The state of the program's objects, all devices together. An object that two devices have is an error of
-    /// the split; the second one is named `object@device`.
+    /// The state of the program's objects, all devices together. What several devices count adds up; any other object
+    /// that two devices have is an error of the split, and the second one is named `object@device`.
     pub fn state(&self) -> BTreeMap<String, Vec<u8>> {
-        let mut all = BTreeMap::new();
+        let mut all: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         for (index, switch) in self.devices.iter().enumerate() {
             let Some(switch) = switch else { continue };
             for (name, value) in switch.state() {
                 if self.is_runtime(&name) {
+                    continue;
+                }
+                if let (true, Some(sum)) = (self.unordered.contains(name.as_str()), all.get_mut(&name)) {
+                    *sum = ir_interp::add_counts(sum, &value);
                     continue;
                 }
                 let key = if all.contains_key(&name) { format!("{name}@{index}") } else { name };

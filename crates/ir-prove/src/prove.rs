@@ -8,12 +8,14 @@
 //! split run, gives the same frames for every transaction and the same state at the end.
 
 use crate::case::{Case, SetupError};
+use crate::environment::Answers;
 use crate::generate::{PacketMaker, Pool, Setup, setup};
 use crate::network::{Cause, Network, Record, Transaction};
+use crate::whole::Whole;
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, Output};
 use ir::{Block, Program};
-use ir_interp::{Options, PassThrough, Replayer, Switch};
+use ir_interp::{Options, PassThrough, Switch};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -150,9 +152,10 @@ fn best_draw(case: &Case, effort: &Effort, packets: usize, rng: &Rng) -> Result<
     for attempt in 0..effort.draws.max(1) {
         let rng = rng.split_index(attempt as u64);
         let mut pool = Pool::new(&case.whole, &case.reserved_ports(), &rng);
-        let setup = setup(&case.whole, &mut pool, effort.entries, &rng);
-        let inputs = inputs(&case.whole, &mut pool, packets, &mut rng.split("packets"));
-        let sent = sent_by_whole(case, &setup, &inputs)?;
+        let mut setup = setup(&case.whole, &mut pool, effort.entries, &rng);
+        case.accepted(&mut setup)?;
+        let mut inputs = inputs(&case.whole, &mut pool, packets, &mut rng.split("packets"));
+        let sent = sent_by_whole(case, &setup, &mut inputs)?;
         if best.as_ref().is_none_or(|(most, _)| sent > *most) {
             best = Some((sent, Draw { setup, inputs }));
         }
@@ -160,13 +163,17 @@ fn best_draw(case: &Case, effort: &Effort, packets: usize, rng: &Rng) -> Result<
     Ok(best.map_or(Draw { setup: Setup::default(), inputs: vec![] }, |(_, draw)| draw))
 }
 
-fn sent_by_whole(case: &Case, setup: &Setup, inputs: &[Input]) -> Result<usize, SetupError> {
+/// Frames that the whole program sends. Packets that it sends to ports that join devices are taken out, those that it
+/// copies are noted.
+fn sent_by_whole(case: &Case, setup: &Setup, inputs: &mut Vec<Input>) -> Result<usize, SetupError> {
     let mut whole = case.whole(setup, Box::new(PassThrough))?;
     let mut sent = 0;
-    for input in inputs {
-        let queued = whole.ingress(input.port, &input.frame, Time::ZERO);
-        sent += whole.drain(queued, Time::ZERO).len();
-    }
+    inputs.retain_mut(|input| {
+        let outputs = whole.frame(input.port, &input.frame, Time::ZERO);
+        input.is_copied = whole.has_copied;
+        sent += outputs.as_ref().map_or(0, Vec::len);
+        outputs.is_some()
+    });
     Ok(sent)
 }
 
@@ -184,6 +191,8 @@ struct Input {
     port: u32,
     frame: Vec<u8>,
     gap: Duration,
+    /// The whole program makes copies of it.
+    is_copied: bool,
 }
 
 fn inputs(program: &Arc<Program>, pool: &mut Pool, count: usize, rng: &mut Rng) -> Vec<Input> {
@@ -203,7 +212,7 @@ fn inputs(program: &Arc<Program>, pool: &mut Pool, count: usize, rng: &mut Rng) 
         } else {
             Duration::from_ns(rng.between(1, 2000))
         };
-        inputs.push(Input { port: pool.port(rng), frame, gap });
+        inputs.push(Input { port: pool.port(rng), frame, gap, is_copied: false });
     }
     inputs
 }
@@ -230,55 +239,56 @@ fn mended(mender: &mut Switch, frame: Vec<u8>) -> Vec<u8> {
 }
 
 fn drained(case: &Case, setup: &Setup, inputs: &[Input]) -> Result<Tried, Difference> {
-    let replayer = Replayer::default();
-    let mut whole = case.whole(setup, Box::new(replayer.clone())).map_err(Difference::Setup)?;
+    let answers = Answers::default();
+    let mut whole = case.whole(setup, Box::new(answers.clone())).map_err(Difference::Setup)?;
     let mut network = case.network(setup).map_err(Difference::Setup)?;
     let mut tried = Tried::default();
     let mut now = Time::ZERO;
     for input in inputs {
         now += input.gap;
         network.run_until(now, EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?;
-        check_timers(&mut whole, &mut network, now, &mut tried)?;
-        network.inject(input.port, &input.frame, now);
+        if !check_timers(&mut whole, &mut network, now, &mut tried)? {
+            return Ok(tried);
+        }
+        network.inject(input.port, &input.frame, now, input.is_copied);
         network.run_until(now, EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?;
         let mut records = network.take_records();
         if let Some(record) = records.pop() {
-            replayer.clear();
-            replayer.load(record.observations.iter().cloned());
-            let queued = whole.ingress(input.port, &input.frame, now);
-            let expected = whole.drain(queued, now);
+            answers.load(&record.observations, record.steady);
+            let Some(expected) = whole.frame(input.port, &input.frame, now) else { return Ok(tried) };
             compare(record, expected, &mut whole, &mut tried)?;
         }
-        replayer.clear();
+        answers.load(&[], None);
         tried.packets += 1;
     }
     network.settle(EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?;
-    check_timers(&mut whole, &mut network, Time::MAX, &mut tried)?;
+    if !check_timers(&mut whole, &mut network, Time::MAX, &mut tried)? {
+        return Ok(tried);
+    }
     tried.accesses = network.accesses.values().map(Vec::len).sum();
     tried.hops = network.hops;
-    compare_states(&whole, &network)?;
+    compare_states(&whole.switch, &network)?;
     Ok(tried)
 }
 
-/// Runs the whole program's timers up to `now` beside those that the network has run.
+/// Runs the whole program's timers up to `now` beside those that the network has run; false if one of them sends to a
+/// port that joins devices.
 fn check_timers(
-    whole: &mut Switch,
+    whole: &mut Whole,
     network: &mut Network,
     now: Time,
     tried: &mut Tried,
-) -> Result<(), Difference> {
+) -> Result<bool, Difference> {
     for record in network.take_records() {
-        let at = whole.deadline().filter(|at| *at <= now).unwrap_or(record.at);
-        let queued = whole.tick(at);
-        let expected = whole.drain(queued, at);
+        let at = whole.switch.deadline().filter(|at| *at <= now).unwrap_or(record.at);
+        let Some(expected) = whole.tick(at) else { return Ok(false) };
         tried.timers += 1;
         compare(record, expected, whole, tried)?;
     }
-    match whole.deadline().filter(|at| *at <= now) {
-        None => Ok(()),
+    match whole.switch.deadline().filter(|at| *at <= now) {
+        None => Ok(true),
         Some(at) => {
-            let queued = whole.tick(at);
-            let expected = whole.drain(queued, at);
+            let Some(expected) = whole.tick(at) else { return Ok(false) };
             Err(Difference::Outputs { cause: Cause::Timer, at, expected, found: vec![] })
         }
     }
@@ -287,14 +297,14 @@ fn check_timers(
 fn compare(
     record: Record,
     mut expected: Vec<Output>,
-    whole: &mut Switch,
+    whole: &mut Whole,
     tried: &mut Tried,
 ) -> Result<(), Difference> {
     let mut found = record.outputs;
     found.sort();
     expected.sort();
     tried.outputs += found.len();
-    let digests: Vec<String> = whole.take_digests().iter().map(|d| format!("{d:?}")).collect();
+    let digests: Vec<String> = whole.switch.take_digests().iter().map(|d| format!("{d:?}")).collect();
     tried.digests += digests.len();
     if digests != record.digests {
         return Err(Difference::Digests { cause: record.cause, expected: digests, found: record.digests });
@@ -324,33 +334,32 @@ fn pipelined(case: &Case, setup: &Setup, inputs: &[Input], delays: Rng) -> Resul
     let mut now = Time::ZERO;
     for input in inputs {
         now += input.gap;
-        network.inject(input.port, &input.frame, now);
+        network.inject(input.port, &input.frame, now, input.is_copied);
         network.run_until(now, EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?;
     }
     network.settle(EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?;
     let records = network.take_records();
     let order = serial_order(&network.accesses, records.len())?;
-    let replayer = Replayer::default();
-    let mut whole = case.whole(setup, Box::new(replayer.clone())).map_err(Difference::Setup)?;
+    let answers = Answers::default();
+    let mut whole = case.whole(setup, Box::new(answers.clone())).map_err(Difference::Setup)?;
     let mut records: Vec<Option<Record>> = records.into_iter().map(Some).collect();
     let mut tried = Tried { packets: inputs.len(), ..Tried::default() };
     tried.accesses = network.accesses.values().map(Vec::len).sum();
     tried.hops = network.hops;
     for Transaction(index) in order {
         let Some(record) = records.get_mut(index).and_then(Option::take) else { continue };
-        replayer.clear();
-        replayer.load(record.observations.iter().cloned());
-        let queued = match &record.cause {
-            Cause::Frame { port, frame } => whole.ingress(*port, frame, record.at),
+        answers.load(&record.observations, record.steady);
+        let expected = match &record.cause {
+            Cause::Frame { port, frame } => whole.frame(*port, frame, record.at),
             Cause::Timer => {
                 tried.timers += 1;
                 whole.tick(record.at)
             }
         };
-        let expected = whole.drain(queued, record.at);
+        let Some(expected) = expected else { return Ok(tried) };
         compare(record, expected, &mut whole, &mut tried)?;
     }
-    compare_states(&whole, &network)?;
+    compare_states(&whole.switch, &network)?;
     Ok(tried)
 }
 

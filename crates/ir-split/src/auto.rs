@@ -10,8 +10,8 @@
 use crate::section::Half;
 use base_diag::{Diagnostic, Span};
 use ir::{
-    Annotation, AnnotationBody, AnnotationValue, Block, Callee, Control, ControlId, Expr, ExprKind, Name,
-    Program, Stmt, StmtKind, SwitchOn, visit,
+    Annotation, Block, Callee, Control, ControlId, Expr, ExprKind, Name, Program, Stmt, StmtKind, SwitchOn,
+    visit,
 };
 use std::collections::BTreeSet;
 
@@ -50,7 +50,7 @@ pub struct Cut {
     pub name: Name,
     /// Where it begins.
     pub from: Border,
-    /// How many statements it has; `None` for all to the end of the block.
+    /// How many statements it has, if the block has so many; `None` for all to its end.
     pub len: Option<usize>,
 }
 
@@ -266,8 +266,8 @@ fn mark_some(program: &mut Program, from: &Border, len: Option<usize>, name: &st
     let stage = if from.half == Half::Ingress { "ingress" } else { "egress" };
     let Some(id) = program.stage_control(stage) else { return };
     within(&mut program.controls[id.index()].body, &from.path, &mut |block| {
-        let end = len.map_or(block.stmts.len(), |len| from.index + len);
-        if from.index >= end || end > block.stmts.len() {
+        let end = len.map_or(block.stmts.len(), |len| (from.index + len).min(block.stmts.len()));
+        if from.index >= end {
             return;
         }
         let behind = block.stmts.split_off(end);
@@ -275,16 +275,19 @@ fn mark_some(program: &mut Program, from: &Border, len: Option<usize>, name: &st
         if !behind.is_empty() {
             block.stmts.extend(inside.iter_mut().filter_map(declared_before));
         }
-        let value = AnnotationValue::Str(name.to_string());
-        let region = Annotation { name: "region".into(), body: AnnotationBody::Values(vec![value]) };
-        let marked = Block { annotations: vec![region], stmts: inside };
-        block.stmts.push(Stmt { kind: StmtKind::Block(marked), span: from.span });
+        block.stmts.push(region(name, from.span, inside));
         block.stmts.extend(behind);
     });
 }
 
+/// Statements as a region.
+pub(crate) fn region(name: &str, span: Span, stmts: Vec<Stmt>) -> Stmt {
+    let marked = Block { annotations: vec![Annotation::string("region", name)], stmts };
+    Stmt { kind: StmtKind::Block(marked), span }
+}
+
 /// Variables that code behind the region may read are declared before it.
-fn declared_before(stmt: &mut Stmt) -> Option<Stmt> {
+pub(crate) fn declared_before(stmt: &mut Stmt) -> Option<Stmt> {
     let StmtKind::Declare(var, init) = &mut stmt.kind else { return None };
     let declaration = Stmt { kind: StmtKind::Declare(*var, None), span: stmt.span };
     let empty = StmtKind::Block(Block::default());

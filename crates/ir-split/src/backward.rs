@@ -153,7 +153,7 @@ impl Flow<'_> {
         }
     }
 
-    /// A loop: what is read anywhere in it is live before it; nothing is killed.
+    /// A loop: what is read anywhere in it is live before it; its body kills nothing.
     fn loop_backward(&self, control: ControlId, stmt: &Stmt, facts: &Facts, mut live: Live) -> Live {
         visit::exprs(stmt, &mut |e| live = self.read(control, e, facts, live.clone()));
         let facts = self.stmt_forward(control, stmt, facts.clone());
@@ -162,8 +162,19 @@ impl Flow<'_> {
             let before = live.clone();
             live.union(&self.block_backward(control, body, &facts, before.clone()));
             if live == before {
-                return live;
+                break;
             }
+        }
+        // Its own variables are declared in its head.
+        match &stmt.kind {
+            StmtKind::For { init, .. } => {
+                init.iter().rev().fold(live, |live, first| self.stmt_backward(control, first, &facts, live))
+            }
+            StmtKind::ForIn { var, .. } => {
+                self.leaves_of_var(control, *var).into_iter().for_each(|leaf| live.kill(leaf));
+                live
+            }
+            _ => live,
         }
     }
 

@@ -237,7 +237,8 @@ pub fn check_fit(sections: &Sections, placement: &Placement, found: &[TooLong]) 
             .note(format!("a frame of {} bytes may become a hand-over of {}", t.frame, t.hand_over))
             .note(format!("the link from `{a}` to `{b}` carries frames of {} bytes", t.link))
             .help(format!(
-                "raise the link's `mtu` by {}, or lower that of the origin's other links by {more}",
+                "raise the link's `mtu` by {}, lower that of the origin's other links by {more}, or accept that the longest \
+                 frames are lost with `long_frames = \"drop\"` in the app",
                 t.hand_over - u64::from(t.link)
             ))
     };

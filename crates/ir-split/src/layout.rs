@@ -18,6 +18,9 @@ pub const ETHER_TYPE: u16 = 0x88b5;
 /// The version of this layout.
 pub const VERSION: u64 = 1;
 
+/// Its bits.
+pub const VERSION_BITS: u32 = 4;
+
 /// Bits in front that make a hand-over an Ethernet frame: addresses and EtherType.
 pub const ETHERNET_BITS: u32 = 112;
 
@@ -120,7 +123,7 @@ impl Layout {
             field("dst_addr", 48),
             field("src_addr", 48),
             field("ether_type", 16),
-            field("version", 4),
+            field("version", VERSION_BITS),
             field("app", APP_BITS),
             field("epoch", EPOCH_BITS),
             field("region", bits_for(unknown_region)),

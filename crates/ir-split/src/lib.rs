@@ -3,6 +3,7 @@
 //! ```text
 //! program + placement
 //!   auto       regions that nobody marked
+//!   landings   regions that `flyto` calls begin
 //!   mark       @region blocks
 //!   emits      the deparser's headers one by one
 //!   hoist      locals of the bodies beside the tables
@@ -30,6 +31,7 @@ mod flow;
 mod forward;
 mod generate;
 mod hoist;
+mod landings;
 mod layout;
 mod leaf_set;
 mod mark;
@@ -44,6 +46,7 @@ mod state;
 mod v1model;
 
 pub use generate::{DeviceProgram, LinkEntry, Linkage};
+pub use landings::landings;
 pub use layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, Form, Layout, LayoutField, LiveField, VERSION};
 pub use mark::{Mark, marks};
 pub use placement::{DeviceIndex, Placement};
@@ -149,7 +152,7 @@ pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diag
         first.instances.extend(state::used_before_ingress(&hoisted));
     }
     wrong.extend(check::check_links(&sections, placement));
-    let separated = state::separated(&sections, &uses);
+    let separated = state::separated(&hoisted, &sections, &uses);
     wrong.extend(check::check_state(&hoisted, &sections, placement, &separated));
     if is_cut {
         wrong.extend(check::check_bytes(&hoisted, &sections, &uses));

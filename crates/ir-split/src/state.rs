@@ -1,6 +1,7 @@
 //! State objects: which section touches which, and whether a placement keeps each at one device.
 
 use crate::section::{Code, SectionId, Sections};
+use crate::v1model::adds_up;
 use ir::{
     Block, Call, Callee, ControlId, ExprKind, InstanceId, Program, Stmt, StmtKind, SwitchOn, TableId, visit,
 };
@@ -118,6 +119,43 @@ fn add_table(program: &Program, control: ControlId, table: TableId, uses: &mut U
     }
 }
 
+/// What a program declares and no code of it uses: the control plane may write it all the same.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Idle {
+    /// Tables that nothing applies, and what they use.
+    pub tables: BTreeMap<ControlId, Uses>,
+    /// Objects that nothing calls, those of idle tables among them.
+    pub instances: BTreeSet<InstanceId>,
+}
+
+/// What no code of a program uses. A table that nothing applies, with an object that something uses, is left out: it
+/// would pull that object to its own device.
+pub fn idle(program: &Program) -> Idle {
+    let mut busy = used_before_ingress(program);
+    let mut applied = BTreeMap::new();
+    for index in 0..program.controls.len() {
+        let id = ControlId::from(index);
+        let uses = uses_of_block(program, id, &program.control(id).body);
+        busy.extend(uses.instances.iter().copied());
+        applied.insert(id, uses.tables);
+    }
+    let mut idle = Idle::default();
+    for (id, applied) in applied {
+        let mut uses = Uses::default();
+        for table in (0..program.control(id).tables.len()).map(TableId::from) {
+            let mut own = Uses::default();
+            add_table(program, id, table, &mut own);
+            if !applied.contains(&table) && own.instances.is_disjoint(&busy) {
+                add_table(program, id, table, &mut uses);
+            }
+        }
+        idle.tables.insert(id, uses);
+    }
+    let instances = (0..program.instances.len()).map(InstanceId::from);
+    idle.instances = instances.filter(|i| !busy.contains(i)).collect();
+    idle
+}
+
 /// What parser and checksum verification use: they run at the origin, before ingress.
 pub fn used_before_ingress(program: &Program) -> BTreeSet<InstanceId> {
     let mut found = BTreeSet::new();
@@ -148,12 +186,13 @@ pub struct Separated {
     pub second: SectionId,
 }
 
-/// Finds objects that are used at several devices, or on both sides of a cut that one packet may pass.
-pub fn separated(sections: &Sections, uses: &BTreeMap<SectionId, Uses>) -> Vec<Separated> {
+/// Finds objects that are used at several devices, or on both sides of a cut that one packet may pass. Counters may be.
+pub fn separated(program: &Program, sections: &Sections, uses: &BTreeMap<SectionId, Uses>) -> Vec<Separated> {
     let mut by_object: BTreeMap<InstanceId, Vec<SectionId>> = BTreeMap::new();
     for (&section, used) in uses {
         used.instances.iter().for_each(|&i| by_object.entry(i).or_default().push(section));
     }
+    by_object.retain(|i, _| !adds_up(program.extern_object(program.instance(*i).object)));
     let beyond = beyond_a_cut(sections);
     let mut found = vec![];
     for (instance, users) in by_object {

@@ -112,6 +112,11 @@ pub fn order_matters(object: &ExternObject) -> bool {
     object.user || matches!(object.name.as_str(), "register" | "meter" | "direct_meter")
 }
 
+/// The object may be on several devices: what it holds is the sum of what they count. Only the control plane reads it.
+pub fn adds_up(object: &ExternObject) -> bool {
+    object.name == "counter" && !object.user
+}
+
 /// The name in `@frame_extern("name")`.
 pub fn frame_extern(object: &ExternObject) -> Option<&str> {
     object.annotations.iter().find(|a| a.name == "frame_extern").and_then(|a| a.as_str())

@@ -11,6 +11,7 @@ pub mod inputs;
 mod mutants;
 mod program;
 mod shrink;
+pub mod split;
 mod stf;
 mod text;
 mod tree;

@@ -76,7 +76,7 @@ fn read(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Result<Re
     Ok((rack, program, entries, found))
 }
 
-/// Compiles a program that has to run; warnings are added to `warnings`.
+/// Compiles a program that has to run, with its `flyto` calls as regions; warnings are added to `warnings`.
 pub fn compile_program(
     main: &str,
     options: &Options,
@@ -85,7 +85,8 @@ pub fn compile_program(
 ) -> Result<Arc<Program>, Vec<Diagnostic>> {
     let compiled = compile(main, &Disk, options, Until::Elaborated, map);
     match compiled.program {
-        Some(program) => {
+        Some(mut program) => {
+            ir_split::landings(Arc::make_mut(&mut program))?;
             warnings.extend(compiled.diagnostics);
             Ok(program)
         }
@@ -140,6 +141,9 @@ fn placement(rack: &Rack) -> Result<Placement, Vec<Diagnostic>> {
             placement.ports.entry((index(from), index(to))).or_insert(u64::from(a.port));
             placement.ports.entry((index(to), index(from))).or_insert(u64::from(b.port));
         }
+    }
+    if app.drops_long_frames {
+        placement.longest_frame = None;
     }
     if wrong.is_empty() { Ok(placement) } else { Err(wrong) }
 }

@@ -551,3 +551,62 @@ fn mutants_of_a_digest_are_caught() {
     );
     check_mutants(&source, &[]);
 }
+
+#[test]
+fn the_headers_as_a_value_of_their_own() {
+    let source =
+        small_program("", "hdr.h.a = first({ { 3, 4 }, { 5, 6 } }); @region(\"R\") { meta.x = 1; }", "");
+    check_source(&source.replace("parser P", "bit<8> first(headers all) { return all.g.b; }\nparser P"));
+}
+
+#[test]
+fn a_top_level_action_that_exits() {
+    let table = "table t { key = { hdr.h.a: exact; } actions = { leave(); } }";
+    let source = small_program(
+        table,
+        "bit<8> v = (hdr.h.b == 1 || t.apply().hit) ? 8w2 : 8w3; @region(\"R\") { hdr.h.b = v; }",
+        "",
+    );
+    check_source(&source.replace("parser P", "action leave() { exit; }\nparser P"));
+}
+
+/// The control plane may write the table all the same.
+#[test]
+fn a_table_that_only_dead_code_applies() {
+    let table = "action a() { exit; } table t { key = { hdr.h.a: exact; } actions = { a(); } }";
+    check(table, "hdr.h.b = false ? (t.apply().hit ? 8w1 : 8w2) : 8w3; @region(\"R\") { meta.x = 1; }", "");
+}
+
+#[test]
+fn a_counter_that_nobody_uses_stays_at_the_origin() {
+    check("counter<bit<8>>(4, CounterType.packets) c;", "@region(\"R\") { hdr.h.a = 1; }", "");
+}
+
+#[test]
+fn a_loop_of_an_action_has_variables_of_its_own() {
+    check(
+        "action a() { for (bit<8> i = 0; i < 3; i = i + 1) { hdr.h.a = hdr.h.a + i; } }",
+        "@region(\"R\") { meta.x = 1; } a();",
+        "",
+    );
+}
+
+/// In a pass through egress that only takes a hand-over on, the program reads no queue.
+#[test]
+fn queues_are_read_in_each_of_several_passes() {
+    check(
+        "",
+        "",
+        "if (hdr.h.isValid() && hdr.h.a < 128) { hdr.h.a = hdr.h.a + 128; recirculate_preserving_field_list(1); } hdr.h.b = hdr.h.b + std.enq_qdepth[7:0]; @region(\"R\") { hdr.h.b = hdr.h.b ^ std.deq_qdepth[7:0]; }",
+    );
+}
+
+/// Only the control plane reads a counter: each device counts its part.
+#[test]
+fn a_counter_on_both_sides_of_a_cut() {
+    check(
+        "counter<bit<8>>(4, CounterType.packets) c;",
+        "c.count(hdr.h.a & 3); @region(\"R\") { c.count(hdr.h.b & 3); meta.x = 1; } c.count(1);",
+        "",
+    );
+}

@@ -9,6 +9,7 @@
 //! origin = "tor"                # owns the ports and the traffic manager
 //! map = { Acl = "nic" }         # what does not run at the origin
 //! epoch = 1                     # the number that hand-overs of this plan carry
+//! long_frames = "refuse"        # frames that are too long for a link once they are handed over: "drop" accepts their loss
 //! ```
 
 use crate::names::Names;
@@ -35,6 +36,8 @@ pub struct App {
     pub map: Vec<Placement>,
     /// The number of the plan, carried by hand-overs.
     pub epoch: u32,
+    /// Frames that may be too long for a link once they are handed over are dropped there; else such a rack is refused.
+    pub drops_long_frames: bool,
     /// Where it is described.
     pub span: Span,
 }
@@ -51,6 +54,8 @@ pub struct Placement {
 const RUNTIMES: [(&str, Option<()>); 3] =
     [("full", Some(())), ("headerless", None), ("headerless-ipv4", None)];
 
+const LONG_FRAMES: [(&str, Option<bool>); 2] = [("refuse", Some(false)), ("drop", Some(true))];
+
 pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App> {
     let mut s = Section::new(r, "this app".to_string(), item.span, item)?;
     let name = s.optional(r, "name", value::name);
@@ -65,6 +70,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
     let map = s.optional(r, "map", |r, i| placements(r, i, device));
     let epoch = s.optional(r, "epoch", |r, i| value::small(r, i, 0..=255));
     s.optional(r, "runtime", |r, i| value::choice(r, i, &RUNTIMES));
+    let long_frames = s.optional(r, "long_frames", |r, i| value::choice(r, i, &LONG_FRAMES));
     for key in ["policy", "traffic", "order", "objective"] {
         s.later(r, key);
     }
@@ -78,6 +84,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
         origin: origin?,
         map: map.map_or(vec![], |m| m.value),
         epoch: epoch.map_or(1, |e| e.value),
+        drops_long_frames: long_frames.is_some_and(|l| l.value),
         span: item.span,
     })
 }

@@ -7,7 +7,8 @@
 //! delay = "1us"             # propagation; default 0
 //! jitter = "200ns"          # up to this much more, by the seed; frames keep their order; default 0
 //! loss = "0.1%"             # by the seed, each frame for itself; default 0
-//! mtu = 1500                # longest frame, without the 14 bytes of Ethernet's header
+//! mtu = 1500                # longest frame, without the 14 bytes of Ethernet's header; default 9000 between two devices,
+//!                           # since hand-overs are longer than what came in, else 1500
 //! queue = 64                # frames that wait before it at each end, for each priority
 //! overhead = 24             # bytes that each frame takes on the wire besides its own: preamble, FCS, gap
 //! pad = true                # frames shorter than 60 bytes are padded to 60, as Ethernet does
@@ -64,15 +65,17 @@ pub struct End {
 }
 
 impl Link {
-    /// A link with defaults: no delay, jitter or loss, Ethernet's MTU and framing, 64 frames of queue.
+    /// A link with defaults: no delay, jitter or loss, Ethernet's framing, 64 frames of queue; Ethernet's MTU, and jumbo
+    /// frames between devices.
     pub fn new(ends: [(NodeId, u32); 2], rate: Rate) -> Link {
+        let is_inner = ends.iter().all(|(node, _)| matches!(node, NodeId::Device(_)));
         Link {
             ends: ends.map(|(node, port)| End { node, port, span: Span::NONE }),
             rate,
             delay: Duration::ZERO,
             jitter: Duration::ZERO,
             loss: Probability::ZERO,
-            mtu: 1500,
+            mtu: if is_inner { 9000 } else { 1500 },
             queue: 64,
             overhead: 24,
             pad: true,

@@ -1,9 +1,9 @@
 //! What P4 source cannot say.
 
-use crate::local::note_calls;
+use crate::local::{note_calls, note_exprs};
 use base_diag::codes::elaborate::NOT_PRINTABLE;
 use base_diag::{Diagnostic, Span};
-use ir::{Arch, Callee, Program, StageKind};
+use ir::{Arch, Callee, Const, Expr, ExprKind, Program, StageKind, Type, visit};
 use std::collections::BTreeMap;
 
 /// The reasons why the source that [`print`](crate::print) makes of `program` does not mean the same; none if it
@@ -12,7 +12,46 @@ pub fn check(program: &Program) -> Vec<Diagnostic> {
     let mut found = vec![];
     architecture(program, &mut found);
     shared_blocks(program, &mut found);
+    constant_indices(program, &mut found);
     found
+}
+
+/// What a pass made constant must be in range: at run time other rules hold.
+fn constant_indices(program: &Program, found: &mut Vec<Diagnostic>) {
+    let mut look = |e: &Expr| match &e.kind {
+        ExprKind::SlicePlus { base, start, width } => {
+            let fits =
+                |n: u64| n.saturating_add(u64::from(*width)) <= program.bits(&base.ty).unwrap_or(u64::MAX);
+            if constant(start).is_some_and(|n| !fits(n)) {
+                found.push(refused("a slice lies outside of its value", e.span, "bits from a constant on"));
+            }
+        }
+        ExprKind::Index(stack, index) => {
+            let Type::Stack(_, size) = stack.ty else { return };
+            if constant(index).is_some_and(|n| n >= u64::from(size)) {
+                found.push(refused("an index lies outside of its stack", e.span, "a constant index"));
+            }
+        }
+        _ => {}
+    };
+    for control in &program.controls {
+        let keys = control.tables.iter().flat_map(|t| &t.keys);
+        keys.for_each(|key| visit::subexprs(&key.expr, &mut look));
+        let blocks = std::iter::once(&control.body).chain(control.actions.iter().map(|a| &a.body));
+        blocks.for_each(|block| note_exprs(&block.stmts, &mut look));
+    }
+}
+
+/// The value of a constant that the checker works out.
+fn constant(e: &Expr) -> Option<u64> {
+    match &e.kind {
+        ExprKind::Const(Const::Bits(bits)) => bits.to_u64(),
+        ExprKind::Cast(inner) => {
+            let width = if let Type::Bit(width) = e.ty { width } else { return None };
+            Some(constant(inner)? & u64::MAX.checked_shr(64u32.saturating_sub(width)).unwrap_or(0))
+        }
+        _ => None,
+    }
 }
 
 /// v1model's switch takes all of its blocks.

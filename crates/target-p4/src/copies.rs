@@ -10,6 +10,42 @@ pub(crate) fn same_action(a: (&Control, &Action), b: (&Control, &Action)) -> boo
     std::ptr::eq(a.1, b.1) || Canonical::of(a.0, a.1) == Canonical::of(b.0, b.1)
 }
 
+/// True if a copy of a top-level action can be printed there: it names no variables of its control, and calls no action
+/// that does. Passes may have made it, as those that turn `exit` into a flag.
+pub(crate) fn stands_alone(control: &Control, action: &Action) -> bool {
+    let mut seen = vec![];
+    !reaches_control(control, action, &mut seen)
+}
+
+fn reaches_control(control: &Control, action: &Action, seen: &mut Vec<ActionId>) -> bool {
+    let mut own = action.params.clone();
+    let mut found = false;
+    ir::visit::stmts(&action.body, &mut |stmt| match &stmt.kind {
+        StmtKind::Declare(var, _) | StmtKind::ForIn { var, .. } => own.push(*var),
+        StmtKind::For { init, .. } => own.extend(init.iter().filter_map(declared)),
+        _ => {}
+    });
+    crate::local::note_exprs(&action.body.stmts, &mut |e| {
+        found |= matches!(e.kind, ExprKind::Var(var) if !own.contains(&var));
+    });
+    let mut called = vec![];
+    crate::local::note_calls(&action.body.stmts, &mut |callee| {
+        if let Callee::Action(id) = callee {
+            called.push(*id);
+        }
+    });
+    found
+        || called.into_iter().any(|id| {
+            let is_new = !seen.contains(&id);
+            seen.push(id);
+            is_new && control.actions.get(id.index()).is_some_and(|a| reaches_control(control, a, seen))
+        })
+}
+
+fn declared(stmt: &Stmt) -> Option<VarId> {
+    if let StmtKind::Declare(var, _) = stmt.kind { Some(var) } else { None }
+}
+
 /// An action with ids in the order in which they occur.
 #[derive(PartialEq, Eq)]
 struct Canonical {

@@ -1,6 +1,6 @@
 //! Names at the top level.
 
-use crate::copies::same_action;
+use crate::copies::{same_action, stands_alone};
 use crate::names::Taken;
 use ir::{Action, Const, Control, ExprKind, InstanceId, Owner, Program, Table};
 use p4_arch::{Architecture, Declared, TableObject};
@@ -106,7 +106,9 @@ impl Globals {
         let found = self.actions.iter().find(|top| top.control_plane_name == action.control_plane_name)?;
         let first = program.controls.get(found.copy.0)?;
         let copy = first.actions.get(found.copy.1)?;
-        let same = action.top_level && same_action((first, copy), (control, action));
+        let same = action.top_level
+            && stands_alone(control, action)
+            && same_action((first, copy), (control, action));
         same.then_some(found.name.as_str())
     }
 }
@@ -158,7 +160,7 @@ fn top_level_actions(program: &Program, declared: &Declared, taken: &mut Taken) 
             let known = found.iter().any(|top| top.control_plane_name == action.control_plane_name);
             let is_declared =
                 is_no_action(action) || declared.names.contains(action.control_plane_name.as_str());
-            if action.top_level && !is_declared && !known {
+            if action.top_level && !is_declared && !known && stands_alone(control, action) {
                 let is_renamed = action.annotations.iter().any(|a| a.name == "name");
                 let name = if is_renamed { &action.name } else { &action.control_plane_name };
                 found.push(TopLevelAction {

@@ -28,11 +28,12 @@ mod rename;
 mod runtime;
 mod types;
 
-use crate::layout::Layout;
+use crate::layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, ETHERNET_BITS, Layout, VERSION_BITS};
 use crate::place::{HeaderIndex, Leaf, Places, RoleKey};
 use crate::placement::{DeviceIndex, Placement};
 use crate::prepare::{Lengths, Orders};
-use crate::section::{SectionId, Sections};
+use crate::section::{Half, SectionId, Sections};
+use crate::state::{Idle, idle};
 use ir::{ControlId, Expr, Name, ParserId, Program, Role, Type, VarId};
 pub use rename::shift_types;
 use std::collections::BTreeMap;
@@ -91,6 +92,22 @@ pub struct Linkage {
     pub entries: Vec<LinkEntry>,
     /// What the names of the runtime's own tables, actions, objects and fields begin with; empty where there are none.
     pub prefix: String,
+    /// Bits of the number by which a hand-over names the section to go on at.
+    pub region_bits: u32,
+    /// The number of egress' first section; those behind it are entered in the middle of egress.
+    pub egress: u64,
+}
+
+impl Linkage {
+    /// True for a hand-over that goes on in the middle of egress.
+    pub fn is_amid_egress(&self, frame: &[u8]) -> bool {
+        let type_at = ETHERNET_BITS as usize / 8;
+        let has_type = frame.get(type_at - 2..type_at) == Some(&ETHER_TYPE.to_be_bytes()[..]);
+        let start = ETHERNET_BITS + VERSION_BITS + APP_BITS + EPOCH_BITS;
+        let bit = |at: u32| frame.get(at as usize / 8).map(|byte| u64::from(byte >> (7 - at % 8) & 1));
+        let region = (start..start + self.region_bits).try_fold(0, |sum, at| Some(sum * 2 + bit(at)?));
+        has_type && self.region_bits > 0 && region.is_some_and(|region| region > self.egress)
+    }
 }
 
 /// An entry `key -> action(port)`.
@@ -114,7 +131,8 @@ pub fn device_program(cut: &Cut<'_>, device: DeviceIndex) -> DeviceProgram {
     generator.guard_checksums();
     generator.write_bodies();
     generator.write_deparser();
-    prune::prune(&mut generator.out);
+    let kept = if generator.is_origin() { idle(cut.program) } else { Idle::default() };
+    prune::prune(&mut generator.out, &kept);
     DeviceProgram { program: generator.out, linkage: generator.linkage }
 }
 
@@ -151,7 +169,12 @@ impl<'a> Generator<'a> {
             cut,
             device,
             out: cut.program.clone(),
-            linkage: Linkage { prefix: cut.prefix.to_string(), ..Linkage::default() },
+            linkage: Linkage {
+                prefix: cut.prefix.to_string(),
+                region_bits: cut.layout.width_of("region"),
+                egress: u64::from(cut.sections.first(Half::Egress).0),
+                ..Linkage::default()
+            },
             headers_type: Type::Void,
             metadata_type: Type::Void,
             common: 0,

@@ -1,22 +1,31 @@
 //! Remove what a device does not use: tables, actions, instances and variables of sections that run elsewhere.
+//!
+//! What no device uses stays at the origin.
 
 use super::rename::Renumber;
 use crate::flow::successors;
-use crate::state::{Uses, uses_of_block};
+use crate::state::{Idle, Uses, uses_of_block};
 use base_bits::Bits;
 use base_diag::Span;
 use ir::{
     ActionId, Block, Call, Callee, Const, Control, ControlId, Expr, ExprKind, InstanceId, Parser, Program,
-    StateId, StateRef, StmtKind, TableId, Transition, Type, visit,
+    StageKind, StateId, StateRef, StmtKind, TableId, Transition, Type, visit,
 };
 use std::collections::BTreeSet;
 
-/// Removes unused tables and actions from every control, then unused instances from the program.
-pub fn prune(program: &mut Program) {
-    let mut instances = BTreeSet::new();
+/// Removes unused tables and actions from every control, then unused instances from the program. What is in `kept` stays.
+pub fn prune(program: &mut Program, kept: &Idle) {
+    let mut instances = kept.instances.clone();
+    if kept.tables.is_empty() {
+        clear_idle_controls(program);
+    }
     for index in 0..program.controls.len() {
         let id = ControlId::from(index);
-        let uses = uses_of_block(program, id, &program.control(id).body);
+        let mut uses = uses_of_block(program, id, &program.control(id).body);
+        if let Some(idle) = kept.tables.get(&id) {
+            uses.tables.extend(&idle.tables);
+            uses.actions.extend(&idle.actions);
+        }
         prune_control(&mut program.controls[index], &uses);
         instances.extend(uses.instances);
     }
@@ -28,6 +37,33 @@ pub fn prune(program: &mut Program) {
         instances.extend(used);
     }
     prune_instances(program, &instances);
+}
+
+/// Empties the controls that no stage applies: the origin has them.
+fn clear_idle_controls(program: &mut Program) {
+    let mut busy = BTreeSet::new();
+    let mut open: Vec<ControlId> = vec![];
+    for stage in &program.stages {
+        if let StageKind::Control(id) | StageKind::Deparse(id) = stage.kind {
+            open.push(id);
+        }
+    }
+    while let Some(id) = open.pop() {
+        if !busy.insert(id) {
+            continue;
+        }
+        visit::stmts(&program.control(id).body, &mut |stmt| {
+            if let StmtKind::Call(Call { callee: Callee::Control(inner), .. }) = &stmt.kind {
+                open.push(*inner);
+            }
+        });
+    }
+    for (index, control) in program.controls.iter_mut().enumerate() {
+        if !busy.contains(&ControlId::from(index)) {
+            control.body = Block::default();
+            control.locals.clear();
+        }
+    }
 }
 
 /// Removes states that nothing leads to.

@@ -49,7 +49,7 @@ pub fn prepare(program: &Program, prefix: String, cut: CutHalves) -> Result<Prep
             digests::record_digests(&mut program, &prefix, control)?;
         }
     }
-    let orders = orders::record_orders(&mut program, &prefix, cut)?;
+    let orders = orders::record_orders(&mut program, &prefix, cut, !lengths.is_empty())?;
     let port = if cut.egress { standard::keep_port(&mut program, &prefix) } else { None };
     Ok(Prepared { program, prefix, lengths, orders, port })
 }

@@ -67,8 +67,13 @@ const TRUNCATE: [&str; 1] = ["truncate"];
 /// Records the orders of the halves that are cut.
 ///
 /// A clone of egress takes an order to truncate along, in the traffic manager: where that clone may leave egress as a
-/// hand-over, it is refused.
-pub fn record_orders(program: &mut Program, prefix: &str, cut: CutHalves) -> Result<Orders, Vec<Diagnostic>> {
+/// hand-over, it is refused. So are clones of packets with varbits there.
+pub fn record_orders(
+    program: &mut Program,
+    prefix: &str,
+    cut: CutHalves,
+    has_varbits: bool,
+) -> Result<Orders, Vec<Diagnostic>> {
     let mut orders = Orders { copies: makes_copies(program), ..Orders::default() };
     let (Some(ingress), Some(egress)) = (program.stage_control("ingress"), program.stage_control("egress"))
     else {
@@ -78,6 +83,18 @@ pub fn record_orders(program: &mut Program, prefix: &str, cut: CutHalves) -> Res
     let last = if cut.egress { egress } else { ingress };
     let mut recorder = Recorder { program, prefix };
     orders.egress_clones = recorder.calls(egress, &CLONE);
+    let mut refused = vec![];
+    if cut.egress && orders.egress_clones {
+        let why = "a packet is truncated that egress may clone, and egress is cut";
+        recorder.refuse_calls(&[ingress, egress], &TRUNCATE, why, &mut refused);
+    }
+    if cut.egress && has_varbits {
+        let why = "a clone starts without metadata, where the lengths of varbits are, and egress is cut";
+        recorder.refuse_calls(&[ingress, egress], &CLONE, why, &mut refused);
+    }
+    if !refused.is_empty() {
+        return Err(refused);
+    }
     let mut at_end = vec![];
     if cut.ingress && recorder.calls(ingress, &RESUBMIT) {
         orders.restart = recorder.record_resubmit(ingress);
@@ -93,20 +110,6 @@ pub fn record_orders(program: &mut Program, prefix: &str, cut: CutHalves) -> Res
     let both: Vec<ControlId> = whole.iter().filter(|(_, wanted)| *wanted).map(|(id, _)| *id).collect();
     if recorder.record(&both, last, &RECIRCULATE, "recirculate", &mut at_end) && cut.egress {
         recorder.forget_at_group(ingress, "recirculate");
-    }
-    if cut.egress && orders.egress_clones {
-        for id in [ingress, egress] {
-            let mut refused = vec![];
-            recorder.each_call(id, &TRUNCATE, &mut |call| {
-                refused.push(unsupported(
-                    call.span,
-                    "a packet is truncated that egress may clone, and egress is cut",
-                ));
-            });
-            if !refused.is_empty() {
-                return Err(refused);
-            }
-        }
     }
     let mut cuts = vec![];
     recorder.record(&both, last, &TRUNCATE, "truncate", &mut cuts);
@@ -289,6 +292,12 @@ impl Recorder<'_> {
         let control = self.program.control(control);
         let var = control.params.get(position).copied().unwrap_or(VarId(0));
         (var, control.vars[var.index()].ty.clone())
+    }
+
+    fn refuse_calls(&self, controls: &[ControlId], functions: &[&str], why: &str, out: &mut Vec<Diagnostic>) {
+        for &id in controls {
+            self.each_call(id, functions, &mut |call| out.push(unsupported(call.span, why)));
+        }
     }
 
     fn each_call(&self, control: ControlId, functions: &[&str], f: &mut dyn FnMut(&Call)) {

@@ -1,7 +1,9 @@
 //! `measure-varbits`: a metadata field for the length of each varbit in the packet's headers.
 //!
 //! Before: `packet.extract(hdr.options, n);`
-//! After:  `meta.p4rack_len_options = n; packet.extract(hdr.options, n);`
+//! After:  `p4rack_bits = n; packet.extract(hdr.options, n); meta.p4rack_len_options = p4rack_bits;`
+//!
+//! The length may look ahead, or read what is extracted; an extraction that fails leaves the varbit as it was.
 //!
 //! Why: who takes a hand-over has to know how much to extract, and P4 has no way to ask a varbit for its length.
 
@@ -12,8 +14,8 @@ use crate::layout::varbit_bits;
 use crate::place::constant;
 use base_diag::{Diagnostic, Span};
 use ir::{
-    Block, Callee, Expr, ExprKind, Field, Program, Role, Stage, StageKind, Stmt, StmtKind, Type, TypeKind,
-    VarId,
+    Block, Callee, Expr, ExprKind, Field, Parser, Program, Role, Stage, StageKind, Stmt, StmtKind, Type,
+    TypeKind, Var, VarId, VarKind,
 };
 use std::collections::BTreeMap;
 
@@ -43,7 +45,9 @@ pub fn measure_varbits(program: &mut Program, prefix: &str) -> Result<Lengths, V
         match stage.kind {
             StageKind::Parse(id) => {
                 let parser = &mut program.parsers[id.index()];
+                let taken = add_local(parser, &format!("{prefix}_bits"));
                 let mut pass = Pass::new(&types, &lengths, vars(&parser.params), &mut refused);
+                pass.taken = Some(taken);
                 for state in &mut parser.states {
                     pass.stmts(&mut state.stmts);
                 }
@@ -58,6 +62,15 @@ pub fn measure_varbits(program: &mut Program, prefix: &str) -> Result<Lengths, V
         }
     }
     if refused.is_empty() { Ok(lengths) } else { Err(refused) }
+}
+
+/// A variable of the parser for a number of bits.
+fn add_local(parser: &mut Parser, name: &str) -> VarId {
+    let var = VarId::from(parser.vars.len());
+    let (kind, ty, span) = (VarKind::Local, Type::Bit(32), Span::NONE);
+    parser.vars.push(Var { name: name.into(), ty, kind, annotations: vec![], span });
+    parser.locals.push(build::stmt(StmtKind::Declare(var, Some(build::bits(32, 0)))));
+    var
 }
 
 /// The headers with varbits below a type: path and name.
@@ -92,6 +105,8 @@ struct Pass<'a> {
     lengths: &'a Lengths,
     headers: Option<VarId>,
     metadata: Option<(VarId, Type)>,
+    /// Where the parser keeps the length of what it extracts.
+    taken: Option<VarId>,
     refused: &'a mut Vec<Diagnostic>,
 }
 
@@ -103,7 +118,7 @@ impl<'a> Pass<'a> {
         refused: &'a mut Vec<Diagnostic>,
     ) -> Pass<'a> {
         let metadata = metadata.zip(role_type(program, Role::Metadata));
-        Pass { program, lengths, headers, metadata, refused }
+        Pass { program, lengths, headers, metadata, taken: None, refused }
     }
 
     fn block(&mut self, block: &mut Block) {
@@ -124,10 +139,10 @@ impl<'a> Pass<'a> {
     fn around(&mut self, stmt: &Stmt) -> (Option<Stmt>, Option<Stmt>) {
         match &stmt.kind {
             StmtKind::Extract { header, varbit_bits: Some(bits), .. } => {
-                if let Some(length) = self.length_of(header) {
-                    // Before: the length may look ahead, or read what is extracted.
+                if let (Some(length), Some(taken)) = (self.length_of(header), self.taken) {
+                    let taken = build::var(taken, &Type::Bit(32));
                     let bits = build::cast(bits.clone(), Type::Bit(32));
-                    return (Some(build::assign(length, bits)), None);
+                    return (Some(build::assign(taken.clone(), bits)), Some(build::assign(length, taken)));
                 }
                 self.refuse(header, stmt.span);
             }

@@ -23,7 +23,13 @@ pub fn wrap_whole_structs(program: &mut Program, prefix: &str) {
 }
 
 fn is_used_whole(program: &Program, role: Role) -> bool {
+    let Some(ty) = role_type(program, role) else { return false };
+    let is_value = |e: &Expr| e.ty == ty && !matches!(e.kind, ExprKind::Var(_));
+    // A function may make such a struct of its own.
     let mut found = false;
+    for function in &program.functions {
+        visit::all_exprs(&function.body, &mut |e| found |= e.ty == ty);
+    }
     let mut program = program.clone();
     each_stage_var(&mut program, role, &mut |_, var, walk| {
         let (mut all, mut fields) = (0usize, 0usize);
@@ -32,6 +38,7 @@ fn is_used_whole(program: &Program, role: Role) -> bool {
             visit::subexprs(e, &mut |e| {
                 all += usize::from(is_it(e));
                 fields += usize::from(matches!(&e.kind, ExprKind::Field(base, _) if is_it(base)));
+                found |= is_value(e);
             });
         });
         found |= all > fields;

@@ -9,7 +9,7 @@ mod passes;
 mod run;
 mod surface;
 
-pub(crate) use compile::{FILE, Memory, compile};
+pub(crate) use compile::{FILE, Memory, Refusal, compile};
 pub use run::{Outcome, run};
 
 use crate::inputs::{Inputs, inputs};
@@ -67,6 +67,8 @@ pub enum Step {
     PrintedRun,
     /// A lowering pass changes what the program does.
     Pass,
+    /// Its parts on several devices do not compile, or do something else.
+    Split,
     /// Something panicked.
     Panic,
 }

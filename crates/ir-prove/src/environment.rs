@@ -1,0 +1,83 @@
+//! What devices read of clocks, queues and randomness, written down in the split run and answered in the whole one.
+//!
+//! Reads are answered in the order in which they were recorded. Copies of one packet pass through egress in another order
+//! where one of them is handed over: a frame that is copied finds *steady* queues and clocks in egress, the same for all
+//! that comes of it.
+
+use ir_interp::{Environment, Observation, Recorder, Replayer, Source};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What all that comes of one frame reads in egress; none if each pass reads on its own.
+#[derive(Clone, Default, Debug)]
+struct Steady(Arc<Mutex<Option<u64>>>);
+
+impl Steady {
+    fn set(&self, number: Option<u64>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = number;
+    }
+
+    fn answer(&self, source: &Source) -> Option<u128> {
+        let number = (*self.0.lock().unwrap_or_else(PoisonError::into_inner))?;
+        let value = match source {
+            Source::EgressTimestamp | Source::EnqueueTimestamp => number,
+            Source::EnqueueDepth => number % 61,
+            Source::DequeueDepth => number % 53,
+            Source::DequeueTimedelta => number % 47,
+            _ => return None,
+        };
+        Some(u128::from(value))
+    }
+}
+
+/// The environment of the split run. Clones share what they have seen.
+#[derive(Clone, Default, Debug)]
+pub struct Watch {
+    recorder: Recorder,
+    steady: Steady,
+}
+
+impl Watch {
+    /// What was read since the last time, in order.
+    pub fn take(&self) -> Vec<Observation> {
+        self.recorder.take()
+    }
+
+    /// From here on egress reads what this number says, or what the queues give.
+    pub fn set_steady(&self, number: Option<u64>) {
+        self.steady.set(number);
+    }
+}
+
+impl Environment for Watch {
+    fn read(&mut self, source: &Source, value: u128) -> u128 {
+        match self.steady.answer(source) {
+            Some(steady) => steady,
+            None => self.recorder.read(source, value),
+        }
+    }
+}
+
+/// The environment of the whole run. Clones share what they answer.
+#[derive(Clone, Default, Debug)]
+pub struct Answers {
+    replayer: Replayer,
+    steady: Steady,
+}
+
+impl Answers {
+    /// Answers with these observations, and in egress with the number if there is one.
+    pub fn load(&self, observations: &[Observation], steady: Option<u64>) {
+        self.replayer.clear();
+        self.replayer.load(observations.iter().cloned());
+        self.steady.set(steady);
+    }
+}
+
+impl Environment for Answers {
+    fn read(&mut self, source: &Source, value: u128) -> u128 {
+        match self.steady.answer(source) {
+            Some(steady) => steady,
+            None => self.replayer.read(source, value),
+        }
+    }
+}
