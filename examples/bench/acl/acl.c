@@ -7,7 +7,7 @@
 #include "next_hops.h"
 #include "ternary.h"
 
-enum { PERMIT = 1, DENY, BYTES_V4 = 4 + 4 + 1 + 2 + 2 + 1, BYTES_V6 = 16 + 16 + 1 + 2 + 2 + 1 };
+enum { PERMIT = 1, DENY, BYTES_V6 = 16 + 16 + 1 + 2 + 2 + 1 };
 
 static struct lpm routes_v4;
 static struct lpm6 routes_v6;
@@ -16,7 +16,7 @@ static struct ternary acl_v4, acl_v6;
 static uint64_t verdict(const struct entry *e) { return is_action(e, "deny") ? DENY : PERMIT; }
 
 static void setup(const struct entry *e, size_t count) {
-    static const unsigned widths_v4[] = { 4, 4, 1, 2, 2, 1 }, widths_v6[] = { 16, 16, 1, 2, 2, 1 };
+    static const unsigned widths_v4[] = { 4, 4, 1, 2, 2, 1, 0 }, widths_v6[] = { 16, 16, 1, 2, 2, 1, 0 };
     lpm_fill(&routes_v4, e, count, "routes_v4", 0, next_hop_of);
     lpm6_fill(&routes_v6, e, count, "routes_v6", 0, next_hop_of);
     ternary_fill(&acl_v4, e, count, "acl_v4", widths_v4, TERNARY_WORDS, verdict);
@@ -52,13 +52,13 @@ static void process(struct packet *p, unsigned count) {
             int plain = ip[0] == 0x45 && !(load16(ip + 6) & __builtin_bswap16(0x1fff));
             l4(key + 8, ip[9], ip + 20);
             if (!plain) memset(key + 9, 0, 5);
-            if (ternary_find(&acl_v4, key, BYTES_V4, TERNARY_WORDS) == DENY) continue;
+            if (ternary_find(&acl_v4, key, TERNARY_WORDS) == DENY) continue;
             route = lpm_find(&routes_v4, be32(ip + 16));
         } else if (type == __builtin_bswap16(ETH_IPV6)) {
             if (ip[7] < 2) continue;
             memcpy(key, ip + 8, 32);
             l4(key + 32, ip[6], ip + 40);
-            if (ternary_find(&acl_v6, key, BYTES_V6, TERNARY_WORDS) == DENY) continue;
+            if (ternary_find(&acl_v6, key, TERNARY_WORDS) == DENY) continue;
             route = lpm6_find(&routes_v6, be64(ip + 24));
         } else {
             continue;

@@ -83,13 +83,13 @@ static void setup(const struct entry *e, size_t count) {
         lpm_fill(&ipv4_routes[vrf], e, count, "ipv4_routes", vrf, route);
         lpm6_fill(&ipv6_routes[vrf], e, count, "ipv6_routes", vrf, route);
     }
-    ternary_fill(&sanity, e, count, "sanity", (unsigned[]){ 6, 2, 1, 1 }, 1, one);
-    ternary_fill(&classes, e, count, "classes", (unsigned[]){ 1, 1 }, 1, class);
-    ternary_fill(&mac_acl, e, count, "mac_acl", (unsigned[]){ 2, 6, 6, 2 }, 1, filter);
-    ternary_fill(&ipv4_acl, e, count, "ipv4_acl", (unsigned[]){ 2, 4, 4, 1, 2, 2, 1 }, 4, filter);
-    ternary_fill(&ipv6_acl, e, count, "ipv6_acl", (unsigned[]){ 2, 16, 16, 1, 2, 2, 1 }, 2, filter);
-    ternary_fill(&system_acl, e, count, "system_acl", (unsigned[]){ 1, 6, 2, 1, 2 }, 1, last_word);
-    ternary_fill(&egress_acl, e, count, "egress_acl", (unsigned[]){ 2, 2, 1, 2 }, 1, last_word);
+    ternary_fill(&sanity, e, count, "sanity", (unsigned[]){ 6, 2, 1, 1, 0 }, 1, one);
+    ternary_fill(&classes, e, count, "classes", (unsigned[]){ 1, 1, 0 }, 1, class);
+    ternary_fill(&mac_acl, e, count, "mac_acl", (unsigned[]){ 2, 6, 6, 2, 0 }, 1, filter);
+    ternary_fill(&ipv4_acl, e, count, "ipv4_acl", (unsigned[]){ 2, 4, 4, 1, 2, 2, 1, 0 }, 4, filter);
+    ternary_fill(&ipv6_acl, e, count, "ipv6_acl", (unsigned[]){ 2, 16, 16, 1, 2, 2, 1, 0 }, 2, filter);
+    ternary_fill(&system_acl, e, count, "system_acl", (unsigned[]){ 1, 6, 2, 1, 2, 0 }, 1, last_word);
+    ternary_fill(&egress_acl, e, count, "egress_acl", (unsigned[]){ 2, 2, 1, 2, 0 }, 1, last_word);
     for (size_t i = 0; i < count; i++) {
         const struct entry *f = &e[i];
         uint64_t key = (uint64_t)f->keys[0].value & 0xffff;
@@ -199,7 +199,7 @@ static inline void admit(struct packet *p, struct work *w) {
     put16(sane + 6, outer);
     sane[8] = w->version;
     sane[9] = w->ttl;
-    if (ternary_find(&sanity, sane, 10, 1)) w->reason = DROP_INSANE;
+    if (ternary_find(&sanity, sane, 1)) w->reason = DROP_INSANE;
     if (w->ether_type == ETH_IPV4 && !ipv4_right(ip, w->sum)) w->reason = DROP_CHECKSUM;
     uint64_t from = (uint64_t)w->bd << 48 | mac(d + 6), to = (uint64_t)w->bd << 48 | mac(d);
     exact_prefetch(&sources, &from);
@@ -230,7 +230,7 @@ static inline uint8_t filters(const uint8_t *d, const struct work *w, uint8_t *t
     memcpy(key + 2, d + 6, 6);
     memcpy(key + 8, d, 6);
     put16(key + 14, w->ether_type);
-    reason = apply(ternary_find(&mac_acl, key, 16, 1), mac_hits, w->length, traffic_class);
+    reason = apply(ternary_find(&mac_acl, key, 1), mac_hits, w->length, traffic_class);
     int v4 = w->ether_type == ETH_IPV4;
     if (reason || (!v4 && w->ether_type != ETH_IPV6)) return reason;
     unsigned at = v4 ? 10 : 34;
@@ -240,8 +240,8 @@ static inline uint8_t filters(const uint8_t *d, const struct work *w, uint8_t *t
     put16(key + at + 1, w->l4_src);
     put16(key + at + 3, w->l4_dst);
     key[at + 5] = w->tcp_flags;
-    return v4 ? apply(ternary_find(&ipv4_acl, key, 16, 4), ipv4_hits, w->length, traffic_class)
-              : apply(ternary_find(&ipv6_acl, key, 40, 2), ipv6_hits, w->length, traffic_class);
+    return v4 ? apply(ternary_find(&ipv4_acl, key, 4), ipv4_hits, w->length, traffic_class)
+              : apply(ternary_find(&ipv6_acl, key, 2), ipv6_hits, w->length, traffic_class);
 }
 
 static void process(struct packet *p, unsigned count) {
@@ -256,7 +256,7 @@ static void process(struct packet *p, unsigned count) {
         if (!reason) {
             uint64_t from = (uint64_t)w->bd << 48 | mac(d + 6);
             if (exact_find(&sources, &from) != w->ifindex) learn(d, w->bd, w->ifindex);
-            uint64_t found = ternary_find(&classes, (uint8_t[]){ w->version, w->dscp }, 2, 1);
+            uint64_t found = ternary_find(&classes, (uint8_t[]){ w->version, w->dscp }, 1);
             if (found) traffic_class = (uint8_t)(found - 1);
             reason = filters(d, w, &traffic_class);
         }
@@ -310,7 +310,7 @@ static void process(struct packet *p, unsigned count) {
         put16(word + 7, w->ether_type);
         word[9] = w->protocol;
         put16(word + 10, w->l4_dst);
-        uint64_t said = ternary_find(&system_acl, word, 12, 1);
+        uint64_t said = ternary_find(&system_acl, word, 1);
         if (reason) reasons[reason]++;
         if (said == 3) port = CPU_PORT;
         else if (reason || said == 2) continue;
@@ -329,7 +329,7 @@ static void process(struct packet *p, unsigned count) {
             uint8_t key[7];
             put16(key, port);
             memcpy(key + 2, word + 7, 5);
-            if (ternary_find(&egress_acl, key, 7, 1) == 2) continue;
+            if (ternary_find(&egress_acl, key, 1) == 2) continue;
         }
         if (v4) store16(ip + 10, (uint16_t)~fold(ipv4_sum(ip)));
         uint64_t key = (uint64_t)port << 16 | out_bd, vid;

@@ -60,7 +60,7 @@ macro_rules! bench {
 
 /// All programs.
 pub const PROGRAMS: [Program; 8] = [
-    bench!("l2", "Ethernet switch with VLANs, 4096 stations", 0, l2::load),
+    bench!("l2", "Ethernet switch with VLANs, 4096 stations", 0, l2::load, swx),
     bench!("router", "IPv4 router, 1000 routes", 0, router::load, swx),
     bench!("acl", "IPv4 and IPv6 router, 1000 ternary rules each", 0, acl::load),
     bench!("firewall", "stateful firewall, Bloom filter", 0, firewall::load),
