@@ -3,6 +3,7 @@
 mod bench_check;
 mod build_time;
 mod conformance;
+mod conformance_arch;
 mod conformance_p4info;
 mod generate;
 mod generate_split;
@@ -18,6 +19,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench-check          check a generated program of 7,000 lines and fail past 150 ms
   conformance --suite DIR
                        check the programs of a p4c checkout and compare with its reference outputs
+  conformance-arch --suite DIR
+                       compare our declarations of the architectures with those of a p4c checkout
   conformance-stf --suite DIR [NAME]
                        elaborate, print and run the programs of a p4c checkout with its packet tests
   conformance-split --suite DIR [--prove N] [--seed S] [--packets N] [NAME]
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
             Some(options) => generate_split::run(&options),
             None => usage(),
         },
+        ["conformance-arch", "--suite", suite] => conformance_arch::run(suite),
         ["conformance-p4info", "--suite", suite] => conformance_p4info::run(suite),
         _ => usage(),
     }

@@ -68,6 +68,13 @@ impl Checker {
             None => None,
             Some(p) => Some(self.const_int(p, "a priority")?),
         };
+        if let (true, Some(p)) = (is_const, &e.priority) {
+            self.report(
+                Diagnostic::error(codes::BAD_ENTRY, "a priority in `const entries`")
+                    .at(p.span, "their order decides which of them wins")
+                    .help("leave it out, or write `entries` without `const`"),
+            );
+        }
         if priority.as_ref().is_some_and(|p| *p < BigInt::ZERO) {
             self.error(codes::BAD_ENTRY, e.span, "a priority cannot be negative", "");
         }

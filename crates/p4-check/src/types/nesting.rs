@@ -33,8 +33,9 @@ impl Checker {
                 Type::Enum(_) => Some("an enum without underlying type has no bits in a packet"),
                 Type::Struct(id, args) if self.program.structs[id].kind == StructKind::Struct => {
                     let whole = Type::Struct(id, args.clone());
-                    let sized =
-                        self.facts(&whole).size.is_some() || whole.any(&mut |t| matches!(t, Type::Var(_)));
+                    let facts = self.facts(&whole);
+                    let generic = whole.any(&mut |t| matches!(t, Type::Var(_)));
+                    let sized = generic || facts.size.is_some() && !facts.varbit;
                     let flat = sized
                         && self.field_types(id, &args).iter().all(|t| self.bad_field(kind, t).is_none());
                     (!flat).then_some("it has fields that a header cannot have")

@@ -17,6 +17,7 @@ mod parsers;
 mod places;
 mod programs;
 mod robust;
+mod rules;
 mod statements;
 mod support;
 mod tables;
