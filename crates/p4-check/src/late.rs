@@ -12,7 +12,7 @@ mod returns;
 use base_diag::Diagnostics;
 
 pub(crate) use endless::targets;
-pub(crate) use reach::all_bodies;
+pub(crate) use reach::{Reach, all_bodies};
 
 use crate::typed::Program;
 

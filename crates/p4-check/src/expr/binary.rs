@@ -270,6 +270,14 @@ impl Checker {
             return Expr::error(span);
         }
         let ty = self.infer.shallow(&a.ty);
+        if let (Some(width), Some(n)) = (ty.fixed_width(), &amount)
+            && *n >= BigInt::from(width)
+        {
+            let title = format!("a shift of `{}` by {n}", self.show(&ty));
+            let sign = op == BinaryOp::Shr && matches!(ty, Type::Signed(_));
+            let label = if sign { "only the sign is left" } else { "no bit of the value is left" };
+            self.report(Diagnostic::warning(codes::OVERFLOW, "overflow", title).at(b.span, label));
+        }
         if let (ExprKind::Int(x), Some(n)) = (&a.kind, &amount)
             && let Some(result) = fold_int(op, x, n, &ty)
         {

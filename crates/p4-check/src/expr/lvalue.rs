@@ -41,11 +41,11 @@ impl Checker {
             }
             ExprKind::Field { base, .. }
             | ExprKind::Index { base, .. }
+            | ExprKind::TupleIndex { base, .. }
             | ExprKind::Slice { base, .. }
             | ExprKind::SliceAt { base, .. } => self.not_assignable(base),
             ExprKind::StackNext(base) | ExprKind::StackLast(base) => self.not_assignable(base),
             ExprKind::Error => None,
-            ExprKind::TupleIndex { .. } => Some("a tuple is assigned as a whole".into()),
             ExprKind::Cast { .. } => Some("this is a cast, not a variable".into()),
             _ if matches!(expr.ty, Type::Extern(..)) => Some("an instance cannot be assigned to".into()),
             ExprKind::Const(_) | ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::String(_) => {

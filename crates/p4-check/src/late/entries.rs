@@ -31,7 +31,7 @@ fn kind_name<'a>(program: &'a Program, table: &Table, key: usize) -> &'a str {
     table.keys.get(key).map_or("", |k| program.match_kinds[k.match_kind].name.text.as_str())
 }
 
-/// A prefix match takes prefixes, an exact match single values, an optional match single values or all.
+/// A prefix match takes prefixes, an optional match single values or all.
 fn check_sets(program: &Program, table: &Table, entries: &Entries, diags: &mut Diagnostics) {
     for entry in &entries.entries {
         for (key, set) in entry.sets.iter().enumerate() {
@@ -40,7 +40,7 @@ fn check_sets(program: &Program, table: &Table, entries: &Entries, diags: &mut D
                 ("lpm", KeySet::Mask(_, mask)) if !is_prefix(mask.as_int(), &mask.ty) => {
                     "the mask of an `lpm` key is ones followed by zeros"
                 }
-                ("exact" | "optional", KeySet::Mask(..)) => "this key matches single values",
+                ("optional", KeySet::Mask(..)) => "this key matches single values",
                 ("exact" | "optional" | "lpm", KeySet::Range(..)) => "this key does not match ranges",
                 _ => continue,
             };

@@ -9,9 +9,9 @@ use crate::typed::{
 /// Declarations that are in use.
 pub(crate) struct Reach {
     actions: Vec<bool>,
-    functions: Vec<bool>,
-    parsers: Vec<bool>,
-    controls: Vec<bool>,
+    pub(crate) functions: Vec<bool>,
+    pub(crate) parsers: Vec<bool>,
+    pub(crate) controls: Vec<bool>,
     instances: Vec<bool>,
 }
 

@@ -33,6 +33,13 @@ pub(crate) fn warn_flow(program: &Program, diags: &mut Diagnostics) {
     }
 }
 
+/// Whether an `out` parameter may have fields that are not set: metadata that a parser hands on usually has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Partly {
+    Fine,
+    Warned,
+}
+
 struct Flow<'a> {
     program: &'a Program,
     diags: &'a mut Diagnostics,
@@ -109,7 +116,7 @@ impl<'a> Flow<'a> {
     fn body(&mut self, body: &Block) {
         self.block(body);
         if !self.state.dead {
-            self.check_out_params();
+            self.check_out_params(Partly::Warned);
         }
     }
 
@@ -157,15 +164,19 @@ impl<'a> Flow<'a> {
         if let Transition::Select { keys, .. } = &decl.transition {
             keys.iter().for_each(|k| self.read(k));
         }
+        if self.silent == 0 && targets(&decl.transition).contains(&Target::Accept) {
+            self.check_out_params(Partly::Fine);
+        }
         self.muted = outer;
     }
 
-    fn check_out_params(&mut self) {
+    fn check_out_params(&mut self, partly: Partly) {
         for p in self.out_params.clone() {
             let Some(place) = self.places.of_var(p).cloned() else { continue };
             let (mut unset, mut set) = (false, false);
             place.each(&mut |v| if self.state.unset[v] { unset = true } else { set = true }, &mut |_| {});
             let var = &self.program.vars[p];
+            let unset = unset && (partly == Partly::Warned || !set);
             if unset && !silenced(&var.annotations, "uninitialized-out-param") {
                 let name = &var.name.text;
                 let title = format!("`out` parameter `{name}` may stay unset");
@@ -245,7 +256,7 @@ impl<'a> Flow<'a> {
             StmtKind::Return(value) => {
                 value.iter().for_each(|e| self.read(e));
                 if !self.state.dead {
-                    self.check_out_params();
+                    self.check_out_params(Partly::Warned);
                 }
                 self.state.dead = true;
             }

@@ -1,4 +1,5 @@
-//! `unreachable`: statements behind `return`, `exit`, `break` and `continue`; states that no path from `start` leads to.
+//! `unreachable`: statements behind `return`, `exit`, `break` and `continue`; states that no path from `start` leads to;
+//! `accept` where a parser never ends there.
 
 use base_diag::{Diagnostic, Diagnostics};
 
@@ -28,14 +29,24 @@ impl Dead<'_> {
         let mut seen = vec![false; parser.states.len()];
         let mut work: Vec<usize> =
             parser.states.iter().position(|s| s.name.text == "start").into_iter().collect();
+        let mut accepts = false;
         while let Some(i) = work.pop() {
             let Some(state) = parser.states.get(i) else { continue };
             if !std::mem::replace(&mut seen[i], true) {
-                work.extend(targets(&state.transition).iter().filter_map(|t| match t {
+                let targets = targets(&state.transition);
+                accepts |= targets.contains(&Target::Accept);
+                work.extend(targets.iter().filter_map(|t| match t {
                     Target::State(next) => Some(*next as usize),
                     _ => None,
                 }));
             }
+        }
+        if !accepts && !silenced(&parser.annotations, "unreachable") {
+            let title = format!("parser `{}` never accepts a packet", parser.name.text);
+            self.diags.push(
+                Diagnostic::warning(codes::UNREACHABLE, "unreachable", title)
+                    .at(parser.name.span, "no path from `start` leads to `accept`"),
+            );
         }
         for (state, _) in parser.states.iter().zip(seen).filter(|(_, seen)| !seen) {
             if !silenced(&state.annotations, "unreachable") {

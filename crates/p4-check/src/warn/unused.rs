@@ -1,15 +1,17 @@
-//! `unused`: local variables that nothing reads, local actions, tables, instances and value sets that nothing uses.
+//! `unused`: local variables and action data that nothing reads, local actions, tables, instances and value sets that nothing
+//! uses, and parsers and controls that `main` does not lead to.
 //!
-//! Declarations of the program itself are not looked at: included files declare more than a program needs.
+//! Constants, types and functions of the program are not looked at: included files declare more than a program needs.
 
 use base_diag::{Code, Diagnostic, Diagnostics};
 
 use super::silenced;
 use crate::codes;
+use crate::late::Reach;
 use crate::typed::walk::{Visitor, walk_call, walk_expr, walk_locals, walk_state, walk_stmt, walk_table};
 use crate::typed::{
-    Annotations, Arg, Call, Callee, Construct, Expr, ExprKind, KeySet, Local, Name, Program, Stmt, StmtKind,
-    Transition, Type, VarKind,
+    Annotations, Arg, Call, Callee, Construct, Direction, Expr, ExprKind, KeySet, Local, Name, Program, Stmt,
+    StmtKind, Transition, Type, VarKind,
 };
 
 const CODE: Code = codes::UNUSED;
@@ -22,6 +24,25 @@ pub(crate) fn warn_unused(program: &Program, diags: &mut Diagnostics) {
             let label = if uses.written[id.index()] { "written and never read" } else { "never used" };
             warn(diags, "variable", &var.name, &var.annotations, label);
         }
+    }
+    for (_, action) in program.actions.iter().filter(|(_, a)| !a.body.stmts.is_empty()) {
+        let data = action.params.iter().filter(|p| program.vars[**p].kind == VarKind::Param(Direction::None));
+        for param in data.filter(|p| !uses.vars[p.index()]) {
+            let var = &program.vars[*param];
+            let silent = silenced(&action.annotations, "unused");
+            if !silent {
+                warn(
+                    diags,
+                    "action data",
+                    &var.name,
+                    &var.annotations,
+                    "every entry has to give it, and nothing reads it",
+                );
+            }
+        }
+    }
+    if program.main.is_some() {
+        warn_unreached(program, diags);
     }
     let locals = program.controls.iter().flat_map(|(_, c)| &c.locals);
     for local in locals.chain(program.parsers.iter().flat_map(|(_, p)| &p.locals)) {
@@ -50,6 +71,18 @@ pub(crate) fn warn_unused(program: &Program, diags: &mut Diagnostics) {
             }
             _ => {}
         }
+    }
+}
+
+/// Parsers and controls that `main` does not lead to.
+fn warn_unreached(program: &Program, diags: &mut Diagnostics) {
+    let reach = Reach::new(program);
+    let label = "`main` does not lead to it";
+    for (_, p) in program.parsers.iter().filter(|(id, _)| !reach.parsers[id.index()]) {
+        warn(diags, "parser", &p.name, &p.annotations, label);
+    }
+    for (_, c) in program.controls.iter().filter(|(id, _)| !reach.controls[id.index()]) {
+        warn(diags, "control", &c.name, &c.annotations, label);
     }
 }
 

@@ -87,6 +87,7 @@ fn arithmetic_has_no_value_everywhere() {
         const int e = 1 << 100000;
                         ^^ error: the number is too large
         const bit<8> f = 8w1 >> 400;
+                                ^^^ overflow: a shift of `bit<8>` by 400 -- no bit of the value is left
         action x(inout bit<8> v) { v = v / 0; v = v << -1; v = v / -2; }
                                            ^ error: division by zero
                                                        ^^ error: shift by a negative number

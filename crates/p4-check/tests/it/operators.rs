@@ -115,6 +115,7 @@ fn shifts_are_by_natural_numbers() {
     check(expect![[r#"
         action a(inout bit<8> x, inout int<8> y, in int<4> z, in bit<4> w) {
             x = x << 3; x = x >> w; y = y >> w; x = x << 8w200;
+                                                         ^^^^^ overflow: a shift of `bit<8>` by 200 -- no bit of the value is left
             x = x << z;
                      ^ error: bad operand of `<<` -- this is `int<4>`
             x = x << -1;

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::support::check;
+use crate::support::{check, ok};
 
 #[test]
 fn unused() {
@@ -305,6 +305,74 @@ fn missing_case() {
             state start { transition select(v) { e.a: accept; e.c: next; } }
                                             ^ missing-case: `select` has no case for some values -- no case for b
             state next { transition select(b) { true: accept; false: reject; } }
+        }
+    "#]]);
+}
+
+#[test]
+fn action_data_that_nothing_reads() {
+    check(expect![[r#"
+        action a(inout bit<8> x, bit<8> read, bit<8> unread, bit<8> _mute) { x = read; }
+                                                     ^^^^^^ unused: action data `unread` is unused -- every entry has to give it, and nothing reads it
+        action b(bit<8> stub) { }
+        @noWarn("unused") action c(inout bit<8> x, bit<8> quiet) { x = 1; }
+    "#]]);
+}
+
+#[test]
+fn blocks_that_main_does_not_lead_to() {
+    check(expect![[r#"
+        extern packet_in { packet_in(); }
+        control C(); parser P(packet_in b); package K(P p, C c);
+        control inner() { apply { } }
+        control used() { inner() i; apply { i.apply(); } }
+        control unused() { apply { } }
+                ^^^^^^ unused: control `unused` is unused -- `main` does not lead to it
+        @noWarn("unused") control quiet() { apply { } }
+        parser p(packet_in b) { state start { transition accept; } }
+        parser q(packet_in b) { state start { transition accept; } }
+               ^ unused: parser `q` is unused -- `main` does not lead to it
+        K(p(), used()) main;
+    "#]]);
+}
+
+#[test]
+fn without_main_every_block_may_be_used() {
+    ok("control c() { apply { } }");
+}
+
+#[test]
+fn shifts_that_leave_nothing() {
+    check(expect![[r#"
+        action a(inout bit<8> x, inout int<8> y) { x = x << 7; x = x << 8; y = y >> 9; y = y << 9; }
+                                                                        ^ overflow: a shift of `bit<8>` by 8 -- no bit of the value is left
+                                                                                    ^ overflow: a shift of `int<8>` by 9 -- only the sign is left
+                                                                                                ^ overflow: a shift of `int<8>` by 9 -- no bit of the value is left
+    "#]]);
+}
+
+#[test]
+fn parsers_that_never_accept() {
+    check(expect![[r#"
+        extern packet_in { packet_in(); }
+        parser a(packet_in b) { state start { transition reject; } }
+               ^ unreachable: parser `a` never accepts a packet -- no path from `start` leads to `accept`
+        parser c(packet_in b, in bit<8> x) { state start { transition select(x) { 1: start; } } }
+               ^ unreachable: parser `c` never accepts a packet -- no path from `start` leads to `accept`
+        parser d(packet_in b, in bit<8> x) { state start { transition select(x) { 1: start; 2: accept; } } }
+        @noWarn("unreachable") parser e(packet_in b) { state start { transition reject; } }
+    "#]]);
+}
+
+#[test]
+fn out_parameters_of_parsers_are_set_at_least_in_part() {
+    check(expect![[r#"
+        extern packet_in { packet_in(); }
+        struct m { bit<8> x; bit<8> y; }
+        parser a(packet_in b, out bit<8> never, out m partly, out m wholly, in bit<8> k) {
+                                         ^^^^^ uninitialized-out-param: `out` parameter `never` may stay unset -- not set on every path
+            state start { partly.x = 1; wholly = { 1, 2 }; transition select(k) { 1: accept; _: other; } }
+            state other { never = 1; transition accept; }
         }
     "#]]);
 }
