@@ -71,6 +71,7 @@ fn steps(name: &str) -> Option<Steps> {
         "reparse" => Some(Steps { syntax: true, text: true, ..Steps::NONE }),
         "print" => Some(Steps { print: true, ..Steps::NONE }),
         "passes" => Some(Steps { passes: true, ..Steps::NONE }),
+        "native" => Some(Steps { native: true, ..Steps::NONE }),
         "all" => Some(Steps::ALL),
         _ => None,
     }

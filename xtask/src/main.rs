@@ -25,7 +25,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
                        elaborate, print and run the programs of a p4c checkout with its packet tests
   conformance-split --suite DIR [--prove N] [--seed S] [--packets N] [NAME]
                        cut our programs and a p4c checkout's at every border between statements; 95 % must be accepted
-  generate [--programs N] [--seed S] [--jobs J] [--check compile|reparse|print|passes|all] [--packets N] [--size N]
+  generate [--programs N] [--seed S] [--jobs J] [--check compile|reparse|print|passes|native|all] [--packets N] [--size N]
            [--portable] [--coverage] [--out DIR] [--no-shrink]
                        random programs: each compiles, and printed or lowered it does the same with its packets
   generate-split [--programs N] [--seed S] [--jobs J] [--packets N] [--size N] [--no-shrink]

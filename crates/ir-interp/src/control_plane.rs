@@ -6,6 +6,7 @@ use crate::objects::Object;
 use crate::objects::counter::Count;
 use crate::objects::meter::{MeterArray, MeterRate};
 use crate::objects::profile::Member;
+use crate::objects::register::Register;
 use crate::replication::{Group, Session};
 use crate::state::{Digest, State};
 use crate::switch::Switch;
@@ -494,13 +495,15 @@ fn out_of_range(name: &str, index: u64, size: u64) -> EntryError {
 }
 
 /// One cell of a register.
-pub(crate) fn register_cell<'s>(
+pub(crate) fn register_cell(
     program: &Program,
-    state: &'s State,
+    state: &State,
     name: &str,
     index: u64,
-) -> Result<&'s Value, EntryError> {
-    let pick = |o: &'s Object| if let Object::Register(register) = o { Some(register) } else { None };
+) -> Result<Value, EntryError> {
+    fn pick(object: &Object) -> Option<&Register> {
+        if let Object::Register(register) = object { Some(register) } else { None }
+    }
     let (_, register) = state.object(program, "register", name, pick)?;
     register.read(index).ok_or_else(|| out_of_range(name, index, register.size))
 }

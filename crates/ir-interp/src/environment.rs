@@ -42,6 +42,11 @@ pub struct Observation {
 pub trait Environment: Send {
     /// The device reads `source`, which has `value` here; the result is what the program sees.
     fn read(&mut self, source: &Source, value: u128) -> u128;
+
+    /// True if every read gives what is there and nobody wants to know of it: then compiled code need not ask.
+    fn is_transparent(&self) -> bool {
+        false
+    }
 }
 
 /// Changes nothing.
@@ -51,6 +56,10 @@ pub struct PassThrough;
 impl Environment for PassThrough {
     fn read(&mut self, _source: &Source, value: u128) -> u128 {
         value
+    }
+
+    fn is_transparent(&self) -> bool {
+        true
     }
 }
 

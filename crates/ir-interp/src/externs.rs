@@ -97,7 +97,7 @@ impl<A: Arch> Machine<'_, A> {
     pub(crate) fn register_cell(&mut self, id: InstanceId, index: u64) -> Result<Option<Value>, Stop> {
         self.accessed(id, AccessKind::Read);
         match self.state.objects.get(id.index()) {
-            Some(Object::Register(register)) => Ok(register.read(index).cloned()),
+            Some(Object::Register(register)) => Ok(register.read(index)),
             _ => Err(Stop::Broken("a register that is none")),
         }
     }

@@ -2,7 +2,8 @@
 
 /// An algorithm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Algorithm {
+#[allow(missing_docs)]
+pub enum Algorithm {
     Crc32,
     /// As the control plane sets it up.
     Crc32Custom,
@@ -16,7 +17,7 @@ pub(crate) enum Algorithm {
 
 impl Algorithm {
     /// By the name of the enum member, in v1model's and in PSA's spelling.
-    pub(crate) fn by_name(name: &str) -> Option<Algorithm> {
+    pub fn by_name(name: &str) -> Option<Algorithm> {
         Some(match name.to_ascii_lowercase().as_str() {
             "crc32" | "target_default" => Algorithm::Crc32,
             "crc32_custom" => Algorithm::Crc32Custom,

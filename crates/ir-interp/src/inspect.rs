@@ -38,11 +38,12 @@ impl Switch {
             match object {
                 Object::Register(register) => {
                     let ty = instance.type_args.first().cloned().unwrap_or(Type::Void);
-                    let cells = register.cells().map(|(at, v)| (at, shown(program, &ty, v))).collect();
+                    let cells =
+                        register.cells().iter().map(|(at, v)| (*at, shown(program, &ty, v))).collect();
                     views.push(ObjectView { name, size: register.size, cells: Cells::Register(cells) });
                 }
                 Object::Counter(counter) => {
-                    let cells = Cells::Counter(counter.cells().collect());
+                    let cells = Cells::Counter(counter.cells());
                     views.push(ObjectView { name, size: counter.size, cells });
                 }
                 _ => {}

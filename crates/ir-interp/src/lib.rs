@@ -33,6 +33,7 @@ mod place;
 mod plan;
 mod psa;
 
+pub mod embed;
 mod region;
 mod replication;
 mod snapshot;

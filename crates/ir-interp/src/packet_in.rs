@@ -29,6 +29,16 @@ impl Input {
         Input { bytes, position: 0 }
     }
 
+    /// After `position` bits.
+    pub(crate) fn at(bytes: Vec<u8>, position: u64) -> Input {
+        Input { bytes, position }
+    }
+
+    /// All bytes, and the number of bits taken.
+    pub(crate) fn into_parts(self) -> (Vec<u8>, u64) {
+        (self.bytes, self.position)
+    }
+
     /// All bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes

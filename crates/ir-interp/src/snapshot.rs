@@ -39,7 +39,7 @@ fn object_bytes(object: &Object, only_packets: bool) -> Option<Vec<u8>> {
         Object::Register(register) => {
             for (index, value) in register.cells() {
                 bytes.extend(index.to_be_bytes());
-                bytes.extend(value_bytes(value));
+                bytes.extend(value_bytes(&value));
             }
         }
         Object::Counter(counter) => {

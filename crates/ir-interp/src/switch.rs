@@ -2,6 +2,7 @@
 //! difference.
 
 use crate::check;
+use crate::embed::{Accelerator, Host};
 use crate::environment::{Environment, PassThrough};
 use crate::life::Life;
 use crate::machine::Stop;
@@ -58,6 +59,7 @@ impl Default for Options {
 pub struct Switch {
     pub(crate) core: Core,
     pipeline: Box<dyn Pipeline>,
+    accelerator: Option<Box<dyn Accelerator>>,
 }
 
 /// What a device of any architecture keeps.
@@ -87,6 +89,11 @@ pub(crate) trait Pipeline: Send {
 
     /// See [`Device::tick`].
     fn tick(&self, core: &mut Core, now: Time) -> Vec<Queued>;
+
+    /// Itself, if it is v1model's.
+    fn v1model(&self) -> Option<&V1Model> {
+        None
+    }
 }
 
 impl Switch {
@@ -118,17 +125,33 @@ impl Switch {
             step_limit: options.step_limit,
             program,
         };
-        Ok(Switch { core, pipeline })
+        Ok(Switch { core, pipeline, accelerator: None })
     }
 
     /// Runs a frame and all that comes of it to the end at one moment.
     pub fn process(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Output> {
+        if let (Some(model), Some(accelerator)) = (self.pipeline.v1model(), &mut self.accelerator) {
+            let host = Host { core: &mut self.core, model };
+            if host.is_unwatched() {
+                return accelerator.process(host, port, frame, now);
+            }
+        }
         let queued = self.ingress(port, frame, now);
         self.drain(queued, now)
     }
 
+    /// What compiled code works on; `None` if the architecture is not v1model.
+    pub fn host(&mut self) -> Option<Host<'_>> {
+        Some(Host { model: self.pipeline.v1model()?, core: &mut self.core })
+    }
+
+    /// From now on [`process`](Switch::process) is done by `accelerator`, as long as nobody watches how.
+    pub fn accelerate(&mut self, accelerator: Box<dyn Accelerator>) {
+        self.accelerator = Some(accelerator);
+    }
+
     /// Reads one cell of a register, whatever its type.
-    pub fn register_value(&self, name: &str, index: u64) -> Result<&Value, EntryError> {
+    pub fn register_value(&self, name: &str, index: u64) -> Result<Value, EntryError> {
         crate::control_plane::register_cell(&self.core.program, &self.core.state, name, index)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! `DIR` is a checkout of p4lang/p4c; nothing of it is kept. Every program of its samples with a `main` must elaborate,
 //! hold the verifier's rules, survive the IR's text form and be printed as source that means the same; every STF
-//! test for v1model and PSA must pass, on the program as it is and as it is printed. With `NAME` only the programs
+//! test for v1model and PSA must pass, on the program as it is, as it is printed, and as machine code. With `NAME` only the programs
 //! whose path contains it. Run by `cargo xtask conformance-stf --suite DIR`.
 
 mod suite;
@@ -43,7 +43,8 @@ fn main() -> ExitCode {
         programs(suite).into_iter().filter(|p| p.to_string_lossy().contains(name)).collect();
     let loader = Suite::new(suite);
     let (mut elaborated, mut printed) = (BTreeMap::<String, Score>::new(), BTreeMap::<String, Score>::new());
-    let (mut tested, mut tested_printed) = (Score::default(), Score::default());
+    let [mut tested, mut tested_printed, mut tested_native] = [(); 3].map(|()| Score::default());
+    let mut fallbacks = Fallbacks::default();
     let mut without_main = 0;
     for path in &programs {
         let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -67,9 +68,10 @@ fn main() -> ExitCode {
         if !stf.is_file() || !matches!(program.arch, Arch::V1Model(_) | Arch::Psa { .. }) {
             continue;
         }
-        tested.add("packets", path, caught(|| test(&program, &stf)));
+        tested.add("packets", path, caught(|| test(interpreter(&program)?, &stf)));
+        tested_native.add("native", path, caught(|| test(native(&program, &mut fallbacks)?, &stf)));
         if let Some(again) = again {
-            tested_printed.add("reprinted", path, caught(|| test(&again, &stf)));
+            tested_printed.add("reprinted", path, caught(|| test(interpreter(&again)?, &stf)));
         }
     }
     let show = |name: &str, scores: &BTreeMap<String, Score>| {
@@ -82,6 +84,8 @@ fn main() -> ExitCode {
     println!("without a `main`: {without_main}");
     println!("STF tests passed: {} of {}", tested.good, tested.all);
     println!("as printed      : {} of {}", tested_printed.good, tested_printed.all);
+    println!("as machine code : {} of {}", tested_native.good, tested_native.all);
+    fallbacks.show();
     ExitCode::SUCCESS
 }
 
@@ -117,7 +121,52 @@ fn print_back(program: &Program) -> Result<Arc<Program>, String> {
     }
 }
 
-fn test(program: &Arc<Program>, stf: &Path) -> Result<(), String> {
+/// What machine code leaves to the interpreter.
+#[derive(Default)]
+struct Fallbacks {
+    programs: u32,
+    /// Programs without machine code, and those with statements for the interpreter.
+    without_code: u32,
+    with_statements: u32,
+    /// By block and kind.
+    statements: BTreeMap<String, u32>,
+}
+
+impl Fallbacks {
+    fn add(&mut self, report: &target_native::Report) {
+        self.programs += 1;
+        self.without_code += u32::from(!report.compiled);
+        self.with_statements += u32::from(!report.fallbacks.is_empty());
+        for (block, kind) in &report.fallbacks {
+            *self.statements.entry(format!("{block:?}: {kind}")).or_default() += 1;
+        }
+    }
+
+    fn show(&self) {
+        println!(
+            "programs for v1model with tests: {}, without machine code: {}, with statements for the interpreter: {}",
+            self.programs, self.without_code, self.with_statements
+        );
+        for (kind, count) in &self.statements {
+            println!("  {count:4} {kind}");
+        }
+    }
+}
+
+fn interpreter(program: &Arc<Program>) -> Result<Switch, String> {
+    Switch::new(Arc::clone(program), Options::default()).map_err(|d| first(&d, &SourceMap::new()))
+}
+
+fn native(program: &Program, fallbacks: &mut Fallbacks) -> Result<Switch, String> {
+    let engine = target_native::Engine::compile(program, Options::default());
+    let engine = engine.map_err(|d| first(&d, &SourceMap::new()))?;
+    if matches!(program.arch, Arch::V1Model(_)) {
+        fallbacks.add(&engine.report());
+    }
+    Ok(engine.into_switch())
+}
+
+fn test(mut switch: Switch, stf: &Path) -> Result<(), String> {
     let text = std::fs::read_to_string(stf).map_err(|e| e.to_string())?;
     let mut map = SourceMap::new();
     let Ok(file) = map.add_file(stf.to_string_lossy(), text.as_str(), base_diag::Span::NONE) else {
@@ -127,7 +176,6 @@ fn test(program: &Arc<Program>, stf: &Path) -> Result<(), String> {
     if !problems.is_empty() {
         return Err(first(&problems, &map));
     }
-    let mut switch = Switch::new(Arc::clone(program), Options::default()).map_err(|d| first(&d, &map))?;
     let report = run_stf(&mut switch, &test);
     if report.passed() { Ok(()) } else { Err(first(&report.problems, &map)) }
 }

@@ -1,10 +1,11 @@
-//! The benchmark programs: without a warning, each passes its STF test on the reference interpreter, and its load fits.
+//! The benchmark programs: without a warning, each passes its STF test on the reference interpreter and as machine code,
+//! and its load fits.
 
 use base_diag::{SourceMap, Style, render};
 use p4_syntax::Options;
 use p4rack::bench::{Contestant, Interp};
 use p4rack::bench_load::{PROGRAMS, Shape};
-use p4rack::run::Job;
+use p4rack::run::{Engine, Job};
 use p4rack::{Disk, Until, compile};
 use std::path::Path;
 use std::sync::Arc;
@@ -22,10 +23,20 @@ fn each_passes_its_test() {
         let test = std::fs::read_to_string(dir.join(format!("{name}.stf"))).expect("the test is there");
         let (file, problems) = p4_stf::parse(&test, 1);
         assert!(problems.is_empty(), "{name}: {problems:#?}");
-        let job =
-            Job { program, fillings: vec![], seed: 1, interval: None, cpu_port: Some(510), trace: false };
-        let (report, _) = job.test(&file, &mut |_| Ok(())).expect("the device can be made");
-        assert!(report.passed(), "{name}: {:#?}", report.problems);
+        for engine in [Engine::Interp, Engine::Native] {
+            let program = Arc::clone(&program);
+            let job = Job {
+                program,
+                fillings: vec![],
+                seed: 1,
+                interval: None,
+                cpu_port: Some(510),
+                trace: false,
+                engine,
+            };
+            let (report, _) = job.test(&file, &mut |_| Ok(())).expect("the device can be made");
+            assert!(report.passed(), "{name}, {engine:?}: {:#?}", report.problems);
+        }
     }
 }
 

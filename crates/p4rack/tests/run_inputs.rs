@@ -24,6 +24,7 @@ fn job(map: &mut SourceMap) -> Job {
         interval: None,
         cpu_port: Some(64),
         trace: true,
+        engine: p4rack::run::Engine::Interp,
     }
 }
 

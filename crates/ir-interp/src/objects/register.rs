@@ -1,26 +1,43 @@
 //! `register`: cells that the data plane reads and writes.
 
 use crate::value::Value;
+use base_bits::Bits;
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// An array of cells, all zero at the start.
 #[derive(Clone, Debug)]
 pub(crate) struct Register {
     pub(crate) size: u64,
     zero: Value,
+    cells: Cells,
+}
+
+/// Where the cells are.
+#[derive(Clone, Debug)]
+enum Cells {
     /// Those that are not zero.
-    cells: BTreeMap<u64, Value>,
+    Sparse(BTreeMap<u64, Value>),
+    /// All, as one or two words each, the low one first: compiled code reads and writes them.
+    Flat(Arc<[AtomicU64]>),
 }
 
 impl Register {
     /// `size` cells of `zero`.
     pub(crate) fn new(size: u64, zero: Value) -> Register {
-        Register { size, zero, cells: BTreeMap::new() }
+        Register { size, zero, cells: Cells::Sparse(BTreeMap::new()) }
     }
 
     /// A cell; `None` out of range.
-    pub(crate) fn read(&self, index: u64) -> Option<&Value> {
-        (index < self.size).then(|| self.cells.get(&index).unwrap_or(&self.zero))
+    pub(crate) fn read(&self, index: u64) -> Option<Value> {
+        if index >= self.size {
+            return None;
+        }
+        Some(match &self.cells {
+            Cells::Sparse(cells) => cells.get(&index).unwrap_or(&self.zero).clone(),
+            Cells::Flat(words) => self.flat_cell(words, index),
+        })
     }
 
     /// Writes a cell; false out of range.
@@ -28,10 +45,21 @@ impl Register {
         if index >= self.size {
             return false;
         }
-        if value == self.zero {
-            self.cells.remove(&index);
-        } else {
-            self.cells.insert(index, value);
+        let per_cell = self.words_per_cell();
+        match &mut self.cells {
+            Cells::Sparse(cells) if value == self.zero => {
+                cells.remove(&index);
+            }
+            Cells::Sparse(cells) => {
+                cells.insert(index, value);
+            }
+            Cells::Flat(words) => {
+                let bits = value.to_key().map_or(0, |bits| bits.low_u128());
+                let at = index as usize * per_cell;
+                for (word, part) in words[at..at + per_cell].iter().zip([bits, bits >> 64]) {
+                    word.store(part as u64, Relaxed);
+                }
+            }
         }
         true
     }
@@ -43,11 +71,90 @@ impl Register {
 
     /// All cells become zero.
     pub(crate) fn clear(&mut self) {
-        self.cells.clear();
+        match &mut self.cells {
+            Cells::Sparse(cells) => cells.clear(),
+            Cells::Flat(words) => words.iter().for_each(|word| word.store(0, Relaxed)),
+        }
     }
 
     /// The cells that are not zero, in order.
-    pub(crate) fn cells(&self) -> impl Iterator<Item = (u64, &Value)> {
-        self.cells.iter().map(|(index, value)| (*index, value))
+    pub(crate) fn cells(&self) -> Vec<(u64, Value)> {
+        match &self.cells {
+            Cells::Sparse(cells) => cells.iter().map(|(index, value)| (*index, value.clone())).collect(),
+            Cells::Flat(words) => {
+                let per_cell = self.words_per_cell();
+                let used = |cell: &[AtomicU64]| cell.iter().any(|word| word.load(Relaxed) != 0);
+                let cells = words.chunks_exact(per_cell).zip(0..).filter(|(cell, _)| used(cell));
+                cells.map(|(_, index)| (index, self.flat_cell(words, index))).collect()
+            }
+        }
+    }
+
+    /// Brings the cells into an array that compiled code can share, one or two words for each; `None` if they are
+    /// more than `most` or no numbers of up to 128 bits.
+    pub(crate) fn flatten(&mut self, most: u64) -> Option<Arc<[AtomicU64]>> {
+        let width =
+            self.zero.to_key().filter(|_| matches!(self.zero, Value::Bits(_) | Value::Bool(_)))?.width();
+        if self.size > most || width > 128 {
+            return None;
+        }
+        if let Cells::Flat(words) = &self.cells {
+            return Some(Arc::clone(words));
+        }
+        let words: Arc<[AtomicU64]> =
+            (0..self.size as usize * self.words_per_cell()).map(|_| AtomicU64::new(0)).collect();
+        let old = std::mem::replace(&mut self.cells, Cells::Flat(Arc::clone(&words)));
+        if let Cells::Sparse(old) = old {
+            for (index, value) in old {
+                self.write(index, value);
+            }
+        }
+        Some(words)
+    }
+
+    fn words_per_cell(&self) -> usize {
+        if self.zero.as_bits().is_some_and(|bits| bits.width() > 64) { 2 } else { 1 }
+    }
+
+    fn flat_cell(&self, words: &[AtomicU64], index: u64) -> Value {
+        let per_cell = self.words_per_cell();
+        let cell = &words[index as usize * per_cell..][..per_cell];
+        let number = cell.iter().rev().fold(0, |sum, word| sum << 64 | u128::from(word.load(Relaxed)));
+        match &self.zero {
+            Value::Bits(zero) => Value::Bits(Bits::new(zero.width(), number)),
+            _ => Value::Bool(number != 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(width: u32, value: u128) -> Value {
+        Value::Bits(Bits::new(width, value))
+    }
+
+    #[test]
+    fn flat_cells_are_those_of_the_map() {
+        for width in [1, 9, 64, 65, 128] {
+            let mut sparse = Register::new(8, cell(width, 0));
+            for (index, value) in [(0, 1), (3, u128::MAX), (7, 1 << 70 | 5), (8, 1)] {
+                sparse.write(index, cell(width, value));
+            }
+            let mut flat = sparse.clone();
+            flat.flatten(8).unwrap();
+            assert_eq!(flat.cells(), sparse.cells());
+            for register in [&mut sparse, &mut flat] {
+                register.write(3, cell(width, 0));
+                register.write(4, cell(width, 6));
+            }
+            assert_eq!(flat.cells(), sparse.cells());
+            assert_eq!(flat.read(8), None);
+            flat.clear();
+            assert_eq!(flat.cells(), []);
+        }
+        assert!(Register::new(9, cell(8, 0)).flatten(8).is_none());
+        assert!(Register::new(8, cell(129, 0)).flatten(8).is_none());
     }
 }

@@ -227,7 +227,7 @@ impl<'s> StfRun<'s> {
         match statement {
             Statement::RegisterRead(name, index) => {
                 let value = self.driver.switch().register_value(&name.text, *index)?;
-                let value = crate::trace::value_text(value);
+                let value = crate::trace::value_text(&value);
                 self.reading(name, *index, value)
             }
             Statement::RegisterWrite(name, index, value) => {

@@ -1,6 +1,6 @@
 //! A table as the source says it: keys, actions, default action, entries.
 
-use super::{ActionSpec, DEFAULT_SIZE, Entry, EntryKey, KeyMatch, KeySpec, Rank, Run, Table};
+use super::{ActionSpec, DEFAULT_SIZE, Entry, EntryKey, Journal, KeyMatch, KeySpec, Rank, Run, Table};
 use crate::codes;
 use crate::operate;
 use crate::value::Value;
@@ -45,6 +45,7 @@ pub(super) fn build(program: &Program, control: &Control, table: &ir::Table) -> 
         next_handle: 0,
         idle_timeouts: supports_timeout(table),
         idle: vec![],
+        journal: Journal::default(),
     };
     for (position, entry) in table.entries.iter().enumerate() {
         add_entry(program, table, &mut built, position, entry)?;

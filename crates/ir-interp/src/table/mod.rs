@@ -7,6 +7,7 @@
 mod build;
 mod entry;
 mod idle;
+mod journal;
 mod key;
 mod write;
 
@@ -14,6 +15,7 @@ pub(crate) use build::key_spec;
 pub(crate) use entry::{ActionSpec, Entry, EntryKey, Run};
 pub use idle::IdleEntry;
 pub(crate) use idle::IdleTimer;
+pub(crate) use journal::{Change, Journal};
 pub(crate) use key::fit;
 pub use key::{KeyMatch, KeySpec};
 pub(crate) use write::action_data;
@@ -45,9 +47,10 @@ pub(crate) struct Table {
     pub(crate) meters: Option<InstanceId>,
     next_handle: u64,
     /// `support_timeout`.
-    idle_timeouts: bool,
+    pub(crate) idle_timeouts: bool,
     /// To be told to the control plane.
     idle: Vec<IdleEntry>,
+    pub(crate) journal: Journal,
 }
 
 /// How the best entry is found.
@@ -99,6 +102,11 @@ impl Table {
         }
     }
 
+    /// How many entries it takes.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
     /// True if entries have priorities.
     pub(crate) fn has_priorities(&self) -> bool {
         self.rank == Rank::Priority
@@ -120,6 +128,8 @@ impl Rank {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tables {
     by_control: Vec<Vec<Table>>,
+    /// How often somebody could have written.
+    writes: u64,
 }
 
 impl Tables {
@@ -137,7 +147,7 @@ impl Tables {
             }
             by_control.push(tables);
         }
-        if problems.is_empty() { Ok(Tables { by_control }) } else { Err(problems) }
+        if problems.is_empty() { Ok(Tables { by_control, writes: 0 }) } else { Err(problems) }
     }
 
     /// One table.
@@ -157,7 +167,13 @@ impl Tables {
 
     /// See [`iter`](Tables::iter).
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Table> {
+        self.writes += 1;
         self.by_control.iter_mut().flatten()
+    }
+
+    /// How often tables could have been written to.
+    pub(crate) fn writes(&self) -> u64 {
+        self.writes
     }
 
     /// The table that the user means.

@@ -1,6 +1,6 @@
 //! What the control plane does to a table.
 
-use super::{ActionSpec, Entry, EntryKey, KeyMatch, Run, Table, fit};
+use super::{ActionSpec, Change, Entry, EntryKey, KeyMatch, Run, Table, fit};
 use crate::by_key::EntryOf;
 use crate::names::{refused, resolve};
 use crate::value::Value;
@@ -40,6 +40,7 @@ impl Table {
             meter: Default::default(),
             idle: None,
         };
+        self.journal.note(|| Change::Added(key.clone()));
         self.entries.insert(key, entry);
         Ok(handle)
     }
@@ -54,6 +55,7 @@ impl Table {
             }
             Some(_) => {
                 self.entries.shift_remove(&key);
+                self.journal.note(|| Change::Removed(key));
                 Ok(())
             }
         }
@@ -74,6 +76,7 @@ impl Table {
             }
             Some(entry) => {
                 entry.run = run;
+                self.journal.note(|| Change::Modified(key));
                 Ok(())
             }
         }
@@ -82,6 +85,7 @@ impl Table {
     /// Removes all entries that may be removed.
     pub(crate) fn clear(&mut self) {
         self.entries.retain(|_, entry| entry.is_const);
+        self.journal.forget();
     }
 
     /// Replaces the default action; `None` takes back what the source says.
@@ -90,6 +94,7 @@ impl Table {
             return Err(refused(format!("the default action of `{}` is constant", self.control_plane_name)));
         }
         self.default = run.unwrap_or_else(|| self.first_default.clone());
+        self.journal.note(|| Change::Default);
         Ok(())
     }
 

@@ -94,7 +94,7 @@ impl<A: Arch> Machine<'_, A> {
         };
         // Out of range nothing is written.
         if let Some(old) = old {
-            let old = Some(shown(program, ty, old));
+            let old = Some(shown(program, ty, &old));
             let new = shown(program, ty, new);
             self.state.trace.add(|| EventKind::Write { place, old, new });
         }

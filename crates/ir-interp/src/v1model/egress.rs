@@ -17,13 +17,19 @@ impl V1Switch<'_> {
         self.core.state.trace.turn_to(packet.trace);
         self.start_egress(&mut packet, queue, now);
         let life = packet.life.clone();
-        let mut result = EgressResult::default();
         let ended = self
             .with_stages(&life, now, |s| s.control(StageName::Egress, &mut packet, Start::Begin).map(drop));
         if let Err(stop) = ended {
             self.core.stopped(&stop);
-            return result;
+            return EgressResult::default();
         }
+        self.end_egress(packet, now)
+    }
+
+    /// What follows the program's egress.
+    pub(super) fn end_egress(&mut self, mut packet: Packet, now: Time) -> EgressResult {
+        let life = packet.life.clone();
+        let mut result = EgressResult::default();
         if let Some(order) = packet.orders.clone.take() {
             result.requeued = self.clone_egress(&packet, order);
         }

@@ -3,6 +3,7 @@
 mod calls;
 mod check;
 mod egress;
+mod embed;
 mod externs;
 mod frames;
 mod ingress;
@@ -13,6 +14,7 @@ mod stages;
 mod traffic;
 
 pub(crate) use check::check_call;
+pub use embed::{BlockName, Halt, Host, Left, Packet as PacketParts, Side};
 pub(crate) use object::object;
 
 use crate::check::check_frame_calls;
@@ -67,6 +69,10 @@ impl Pipeline for V1Model {
             Ok(waiting) => self.on(core).run_ingress(vec![Work::Start(waiting.packet)], now),
             Err(_) => vec![],
         }
+    }
+
+    fn v1model(&self) -> Option<&V1Model> {
+        Some(self)
     }
 
     fn deadline(&self, core: &Core) -> Option<Time> {

@@ -2,15 +2,16 @@
 //!
 //! It compiles, and the verifier finds nothing. Its tree, printed, is the same program. Its IR, written as text and
 //! read, is the same. It can be printed as P4-16; what is printed shows the control plane the same and does the same
-//! with the same packets. Behind every lowering pass it still does.
+//! with the same packets. Behind every lowering pass, and as machine code, it still does.
 
 mod compile;
+mod native;
 mod passes;
 mod run;
 mod surface;
 
 pub(crate) use compile::{FILE, Memory, Refusal, compile};
-pub use run::{Outcome, run};
+pub use run::{Outcome, run, run_on};
 
 use crate::inputs::{Inputs, inputs};
 use ir::Program;
@@ -28,13 +29,19 @@ pub struct Steps {
     pub print: bool,
     /// Lower, run both.
     pub passes: bool,
+    /// Compile to machine code, run both.
+    pub native: bool,
+    /// With this mistake of the code generator.
+    pub native_mutant: Option<target_native::Mutant>,
 }
 
 impl Steps {
     /// All of them.
-    pub const ALL: Steps = Steps { syntax: true, text: true, print: true, passes: true };
+    pub const ALL: Steps =
+        Steps { syntax: true, text: true, print: true, passes: true, native: true, native_mutant: None };
     /// Compile, verify and run only.
-    pub const NONE: Steps = Steps { syntax: false, text: false, print: false, passes: false };
+    pub const NONE: Steps =
+        Steps { syntax: false, text: false, print: false, passes: false, native: false, native_mutant: None };
 }
 
 /// What is wrong with a program: a bug of ours.
@@ -69,6 +76,8 @@ pub enum Step {
     Pass,
     /// Its parts on several devices do not compile, or do something else.
     Split,
+    /// Machine code does something else.
+    Native,
     /// Something panicked.
     Panic,
 }
@@ -130,6 +139,9 @@ fn check_steps(
     }
     if steps.passes {
         passes::check_passes(&bare, inputs, &outcome)?;
+    }
+    if steps.native {
+        native::check_native(&bare, steps.native_mutant, inputs, &outcome)?;
     }
     Ok(Passed { outcome })
 }

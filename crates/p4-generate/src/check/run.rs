@@ -67,13 +67,18 @@ fn describe((outputs, digests, logs): &(Vec<Output>, Vec<Value>, Vec<String>)) -
 /// Runs the program; an error is why the interpreter refuses it.
 pub fn run(program: &Arc<Program>, inputs: &Inputs) -> Result<Outcome, String> {
     let made = Switch::new(Arc::clone(program), Options::default());
-    let mut switch = made.map_err(|problems| {
+    let switch = made.map_err(|problems| {
         let text = |d: &base_diag::Diagnostic| {
             let labels: Vec<&str> = d.labels.iter().map(|l| l.text.as_str()).collect();
             format!("{}: {}", d.title, labels.join(", "))
         };
         problems.iter().map(text).collect::<Vec<_>>().join("\n")
     })?;
+    Ok(run_on(switch, inputs))
+}
+
+/// Runs the program of a fresh switch.
+pub fn run_on(mut switch: Switch, inputs: &Inputs) -> Outcome {
     let mut refused = vec![];
     for (at, write) in inputs.writes.iter().enumerate() {
         if let Err(error) = write.apply(&mut switch) {
@@ -87,5 +92,5 @@ pub fn run(program: &Arc<Program>, inputs: &Inputs) -> Result<Outcome, String> {
         logs.push(switch.take_log());
     }
     let (state, counters) = (switch.state(), switch.counters().clone());
-    Ok(Outcome { outputs, digests, logs, state, counters, refused })
+    Outcome { outputs, digests, logs, state, counters, refused }
 }

@@ -83,7 +83,7 @@ impl Target for Controlled {
             Change::Register { register, index, to } => {
                 let described = catalog.register(*register)?;
                 let old = self.switch.register_value(described.name(), *index).or_else(refused)?;
-                let value = data::value(&self.info, described.type_spec.as_ref(), to, old)?;
+                let value = data::value(&self.info, described.type_spec.as_ref(), to, &old)?;
                 self.switch.register_set(described.name(), *index, value).or_else(refused)
             }
             Change::DirectCounter { table, key, to } => {

@@ -40,6 +40,17 @@ pub struct Job {
     pub cpu_port: Option<u32>,
     /// Steps tell the way of the packet.
     pub trace: bool,
+    /// What runs the program.
+    pub engine: Engine,
+}
+
+/// What runs a program. What it does is the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Engine {
+    /// The reference interpreter.
+    Interp,
+    /// Machine code; with traces the interpreter.
+    Native,
 }
 
 /// How a run ended.
@@ -60,7 +71,12 @@ impl Job {
     /// A device with its entries.
     pub fn device(&self) -> Result<Switch, Vec<Diagnostic>> {
         let options = Options { registry: functions::all(), seed: self.seed, ..Options::default() };
-        let mut switch = Switch::new(Arc::clone(&self.program), options)?;
+        let mut switch = match self.engine {
+            Engine::Native if !self.trace => {
+                target_native::Engine::compile(&self.program, options)?.into_switch()
+            }
+            _ => Switch::new(Arc::clone(&self.program), options)?,
+        };
         for filling in &self.fillings {
             filling.fill(&self.program, &mut switch)?;
         }

@@ -79,7 +79,7 @@ pub struct Args {
 enum Engine {
     /// The reference interpreter
     Interp,
-    /// Compiled: not there yet
+    /// Machine code, compiled for the program
     Native,
 }
 
@@ -89,9 +89,6 @@ fn interval(text: &str) -> Result<Duration, String> {
 
 /// Exit status 1 if a test fails or something to be read is wrong, 2 if the options do not fit together.
 pub fn run(args: &Args) -> ExitCode {
-    if args.engine == Engine::Native {
-        return usage("--engine native is not supported yet: interp is the only engine");
-    }
     let inputs = match Inputs::of(args) {
         Ok(inputs) => inputs,
         Err(message) => return usage(&message),
@@ -136,6 +133,10 @@ fn run_program(
         interval: args.interval,
         cpu_port: args.cpu_port,
         trace: args.trace || args.decode || args.trace_file.is_some(),
+        engine: match args.engine {
+            Engine::Interp => p4rack::run::Engine::Interp,
+            Engine::Native => p4rack::run::Engine::Native,
+        },
     };
     for case in cases {
         match case {

@@ -137,7 +137,7 @@ impl<'a> Report<'a> {
     fn run_json(&mut self, ended: &Ended) -> Value {
         let mut run = json!({
             "program": self.program,
-            "engine": "interp",
+            "engine": if self.args.engine == super::Engine::Native { "native" } else { "interp" },
             "steps": std::mem::take(&mut self.steps),
             "counts": json::counters(&ended.counters),
         });

@@ -1,0 +1,141 @@
+//! What an engine needs that runs blocks by code of its own and leaves the rest to the interpreter.
+//!
+//! The interpreter keeps what lasts: entries, objects, replication, counters. Compiled code keeps a packet in a form of its own
+//! and runs the stages; what it cannot do it leaves to a [`Host`]:
+//!
+//! ```text
+//! a statement   Host::statement     variables as values in, values out
+//! a stage       Host::stage         a packet as values in, values out
+//! a packet      Host::finish        that was cloned, replicated, recirculated, ...: from the end of ingress or egress on
+//! ```
+//!
+//! So nothing has two meanings: what is rare is done here, in the order of the reference, on the same state.
+
+use crate::table::{Change, EntryKey, KeyMatch, Run, Table};
+use crate::value::Value;
+use base_bits::Bits;
+use ir::{ControlId, TableId};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+pub use crate::hash::Algorithm;
+pub use crate::v1model::{BlockName, Halt, Host, Left, PacketParts, Side};
+
+/// Runs packets in the interpreter's place: see [`Switch::accelerate`](crate::Switch::accelerate).
+pub trait Accelerator: Send {
+    /// A frame and all that comes of it, at one moment.
+    fn process(
+        &mut self,
+        host: Host<'_>,
+        port: dataplane_api::Port,
+        frame: &[u8],
+        now: base_time::Time,
+    ) -> Vec<dataplane_api::Output>;
+}
+
+/// An array of an object in memory that compiled code shares.
+pub type SharedCells = Arc<[AtomicU64]>;
+
+/// An entry of a table as compiled code sees it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EntryView {
+    /// One for each key that is matched, in normal form.
+    pub keys: Vec<KeyMatch>,
+    /// The greater wins; 0 in tables without priorities.
+    pub priority: i64,
+    /// What it runs; `None` if it names a member or group of a profile.
+    pub run: Option<ActionView>,
+}
+
+/// An action with its data.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ActionView {
+    /// Its position in the table's list.
+    pub action: u32,
+    /// For its parameters without direction.
+    pub data: Vec<Bits>,
+}
+
+/// A write to a table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TableChange {
+    /// A new entry.
+    Added(EntryView),
+    /// It is no longer there; what it ran is not told.
+    Removed(EntryView),
+    /// It runs something else.
+    Modified(EntryView),
+    /// The default action is this now.
+    Default(ActionView),
+}
+
+/// What is new in a table.
+pub enum News {
+    /// These writes, the oldest first.
+    Changes(Vec<TableChange>),
+    /// Everything: all entries, the oldest first, and the default action.
+    All(Vec<EntryView>, ActionView),
+}
+
+/// What is to be known of a table before it is compiled.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TableFacts {
+    /// Keys that are matched, in order.
+    pub keys: Vec<crate::KeySpec>,
+    /// How many entries it takes.
+    pub size: u64,
+    /// Entries name members of a profile or groups of a selector.
+    pub has_profile: bool,
+    /// A hit is counted, metered, or remembered for a timeout: [`Host::looked_up`] is to be called.
+    pub notes_hits: bool,
+}
+
+impl Table {
+    pub(crate) fn facts(&self) -> TableFacts {
+        TableFacts {
+            keys: self.keys.clone(),
+            size: self.size(),
+            has_profile: self.implementation.is_some(),
+            notes_hits: self.counters.is_some() || self.meters.is_some() || self.idle_timeouts,
+        }
+    }
+
+    /// What was written since the last time.
+    pub(crate) fn news(&mut self) -> Option<News> {
+        if self.journal.is_empty() {
+            return None;
+        }
+        Some(match self.journal.take() {
+            None => News::All(self.entries.keys().map(|key| self.view(key)).collect(), self.default_view()),
+            Some(changes) => News::Changes(changes.iter().map(|change| self.change(change)).collect()),
+        })
+    }
+
+    fn change(&self, change: &Change) -> TableChange {
+        match change {
+            Change::Added(key) => TableChange::Added(self.view(key)),
+            Change::Removed(key) => TableChange::Removed(self.view(key)),
+            Change::Modified(key) => TableChange::Modified(self.view(key)),
+            Change::Default => TableChange::Default(self.default_view()),
+        }
+    }
+
+    fn view(&self, key: &EntryKey) -> EntryView {
+        let run = match self.entries.get(key).map(|entry| &entry.run) {
+            Some(Run::Action(action, data)) => Some(action_view(*action, data)),
+            _ => None,
+        };
+        EntryView { keys: key.keys.clone(), priority: key.priority, run }
+    }
+
+    fn default_view(&self) -> ActionView {
+        action_view(self.default.0, &self.default.1)
+    }
+}
+
+fn action_view(action: u32, data: &[Value]) -> ActionView {
+    ActionView { action, data: data.iter().map(|v| v.to_key().unwrap_or_else(|| Bits::zero(0))).collect() }
+}
+
+/// A table of a control.
+pub type TableAt = (ControlId, TableId);

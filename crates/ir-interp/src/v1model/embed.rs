@@ -1,0 +1,496 @@
+//! v1model for compiled code: see [`crate::embed`].
+
+use super::V1Model;
+use super::externs::V1;
+use super::layout::StageName;
+use super::packet::{CloneOrder, Orders, Packet as Inner};
+use super::stages::{Ended, Start};
+use crate::embed::{Algorithm, News, SharedCells, TableAt, TableFacts};
+use crate::machine::{Arch, Frame, Machine, Scope, Stop};
+use crate::objects::Object;
+use crate::packet_in::Input;
+use crate::switch::Core;
+use crate::table::KeyMatch;
+use crate::trace::PacketId;
+use crate::value::Value;
+use base_bits::{BitWriter, Bits};
+use base_time::Time;
+use dataplane_api::{DropReason, Output, Port, QueueRecord, Queued};
+use ir::{ControlId, ErrorId, InstanceId, ParserId, Program, Role, Stmt, Type, ValueSetId};
+use std::collections::VecDeque;
+
+/// A switch while compiled code works on it.
+pub struct Host<'s> {
+    pub(crate) core: &'s mut Core,
+    pub(crate) model: &'s V1Model,
+}
+
+/// A block of v1model.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[allow(missing_docs)]
+pub enum BlockName {
+    Parser,
+    Verify,
+    Ingress,
+    Egress,
+    Compute,
+    Deparser,
+}
+
+/// Why a packet ended, or the parser.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Halt {
+    /// The parser failed, with this error.
+    Reject(ErrorId),
+    /// The packet is dropped; it is counted already.
+    Dropped,
+}
+
+/// Where compiled code left a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Left {
+    /// At the end of ingress.
+    Ingress,
+    /// At the end of egress, before the deparser.
+    Egress,
+}
+
+/// A packet as values.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    /// Of the type of the headers.
+    pub headers: Value,
+    /// Of the type of the user's metadata.
+    pub metadata: Value,
+    /// Of the type `standard_metadata_t`.
+    pub standard: Value,
+    /// As it entered this pass.
+    pub frame: Vec<u8>,
+    /// The bytes that the parser left.
+    pub payload: Vec<u8>,
+    /// By which port it came in.
+    pub ingress_port: Port,
+    /// By which port it goes out; egress only.
+    pub egress_port: Port,
+    /// What else belongs to it.
+    pub side: Side,
+}
+
+/// What belongs to a packet beside its headers and metadata.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Side {
+    /// Of the pass, in bytes.
+    pub ingress_length: u64,
+    /// What `packet_length` will be in egress.
+    pub length: i64,
+    /// Cut what is sent to this many bytes.
+    pub truncate: Option<u32>,
+    /// A clone that was asked for: its session, and the index of the field list.
+    pub clone: Option<(u32, Option<u32>)>,
+    /// Resubmit with this field list.
+    pub resubmit: Option<u32>,
+    /// Recirculate with this field list.
+    pub recirculate: Option<u32>,
+    /// A checksum was wrong.
+    pub checksum_error: bool,
+    /// What direct meters answered in this stage.
+    pub colours: Vec<(InstanceId, u8)>,
+}
+
+impl BlockName {
+    /// All, in the order in which they run.
+    pub const ALL: [BlockName; 6] = [
+        BlockName::Parser,
+        BlockName::Verify,
+        BlockName::Ingress,
+        BlockName::Egress,
+        BlockName::Compute,
+        BlockName::Deparser,
+    ];
+
+    fn stage(self) -> StageName {
+        match self {
+            BlockName::Parser => StageName::Parser,
+            BlockName::Verify => StageName::Verify,
+            BlockName::Ingress => StageName::Ingress,
+            BlockName::Egress => StageName::Egress,
+            BlockName::Compute => StageName::Compute,
+            BlockName::Deparser => StageName::Deparser,
+        }
+    }
+}
+
+impl Host<'_> {
+    /// What it runs.
+    pub fn program(&self) -> &std::sync::Arc<Program> {
+        &self.core.program
+    }
+
+    /// The parser.
+    pub fn parser(&self) -> ParserId {
+        self.model.layout.parser
+    }
+
+    /// The control of a block that is none of the parser's.
+    pub fn control(&self, block: BlockName) -> Option<ControlId> {
+        let layout = &self.model.layout;
+        Some(match block {
+            BlockName::Parser => return None,
+            BlockName::Verify => layout.verify,
+            BlockName::Ingress => layout.ingress,
+            BlockName::Egress => layout.egress,
+            BlockName::Compute => layout.compute,
+            BlockName::Deparser => layout.deparser,
+        })
+    }
+
+    /// What each parameter of a block is.
+    pub fn roles(&self, block: BlockName) -> &[Role] {
+        self.model.layout.roles(block.stage())
+    }
+
+    /// The types of the headers, of the user's metadata and of the standard metadata.
+    pub fn types(&self) -> [&Type; 3] {
+        [&self.model.layout.headers, &self.model.layout.metadata, &self.model.layout.standard]
+    }
+
+    /// The port that means "drop".
+    pub fn drop_port(&self) -> u32 {
+        self.model.drop_port
+    }
+
+    /// True if nobody wants to know what packets do: no trace, no log of accesses, clock and randomness as they are.
+    pub fn is_unwatched(&self) -> bool {
+        let state = &self.core.state;
+        !state.trace.on() && !state.accesses.on && state.environment.is_transparent()
+    }
+
+    /// True if the program calls functions on whole frames.
+    pub fn has_frame_externs(&self) -> bool {
+        self.core.state.objects.iter().any(|object| matches!(object, Object::Frame(_)))
+    }
+
+    /// What is to be known of a table.
+    pub fn table(&self, (control, table): TableAt) -> Option<TableFacts> {
+        Some(self.core.state.tables.get(control, table)?.facts())
+    }
+
+    /// What was written to a table since it was last asked; `None` if that is nothing.
+    pub fn table_news(&mut self, (control, table): TableAt) -> Option<News> {
+        self.core.state.tables.get_mut(control, table)?.news()
+    }
+
+    /// How often tables were written to; equal numbers mean that there is no news.
+    pub fn table_writes(&self) -> u64 {
+        self.core.state.tables.writes()
+    }
+
+    /// The cells of a register of numbers up to 128 bits, one or two words each, if they are `most` at most.
+    pub fn register_cells(&mut self, register: InstanceId, most: u64) -> Option<SharedCells> {
+        match self.core.state.objects.get_mut(register.index())? {
+            Object::Register(register) => register.flatten(most),
+            _ => None,
+        }
+    }
+
+    /// The counts of a counter, two words each, packets and bytes, if they are `most` at most.
+    pub fn counter_cells(&mut self, counter: InstanceId, most: u64) -> Option<SharedCells> {
+        match self.core.state.objects.get_mut(counter.index())? {
+            Object::Counter(counter) => counter.flatten(most),
+            _ => None,
+        }
+    }
+
+    /// The hash of `data`.
+    pub fn hash(&self, algorithm: Algorithm, data: &[u8]) -> u64 {
+        self.core.state.hash(algorithm, data)
+    }
+
+    /// True if the value set has a member that fits.
+    pub fn value_set_has(&self, set: ValueSetId, values: &[Bits]) -> bool {
+        self.core.state.value_sets.get(self.model.layout.parser, set).is_some_and(|set| set.has(values))
+    }
+
+    /// Frames were received.
+    pub fn received(&mut self, frames: u64) {
+        self.core.counters.received += frames;
+    }
+
+    /// Frames were sent.
+    pub fn sent(&mut self, frames: u64) {
+        self.core.counters.sent += frames;
+    }
+
+    /// Packets were dropped.
+    pub fn dropped(&mut self, reason: DropReason, packets: u64) {
+        if packets > 0 {
+            *self.core.counters.dropped.entry(reason).or_default() += packets;
+        }
+    }
+
+    /// A packet hit an entry, which is the one with these matches and this priority.
+    pub fn looked_up(
+        &mut self,
+        block: BlockName,
+        table: TableAt,
+        entry: (Vec<KeyMatch>, i64),
+        side: &mut Side,
+        now: Time,
+    ) {
+        let key = crate::table::EntryKey { keys: entry.0, priority: entry.1 };
+        let found = self.core.state.tables.get(table.0, table.1).and_then(|t| t.entries.get_index_of(&key));
+        let vars = vec![];
+        self.with_machine(block, vars, &mut vec![], 0, &mut vec![], side, now, |machine| {
+            V1::looked_up(machine, table.0, table.1, found);
+            Ok(())
+        })
+        .ok();
+    }
+
+    /// Runs a statement of a block on the values of the block's variables. `frame` is what a parser reads, `position` the number
+    /// of bits that it has taken; `payload` is what it left, for the other blocks.
+    #[allow(clippy::too_many_arguments)]
+    pub fn statement(
+        &mut self,
+        block: BlockName,
+        stmt: &Stmt,
+        vars: &mut Vec<Value>,
+        frame: &mut Vec<u8>,
+        position: &mut u64,
+        payload: &mut Vec<u8>,
+        side: &mut Side,
+        now: Time,
+    ) -> Result<(), Halt> {
+        let mut input = Input::at(std::mem::take(frame), *position);
+        let mut values = std::mem::take(vars);
+        let result = self.with_input(block, &mut values, &mut input, payload, side, now, |machine| {
+            machine.run(std::slice::from_ref(stmt)).map(drop)
+        });
+        *vars = values;
+        (*frame, *position) = input.into_parts();
+        result
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn with_machine(
+        &mut self,
+        block: BlockName,
+        mut vars: Vec<Value>,
+        frame: &mut Vec<u8>,
+        position: u64,
+        payload: &mut Vec<u8>,
+        side: &mut Side,
+        now: Time,
+        work: impl FnOnce(&mut Machine<'_, V1<'_>>) -> Result<(), Stop>,
+    ) -> Result<(), Halt> {
+        let mut input = Input::at(std::mem::take(frame), position);
+        self.with_input(block, &mut vars, &mut input, payload, side, now, work)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn with_input(
+        &mut self,
+        block: BlockName,
+        vars: &mut Vec<Value>,
+        input: &mut Input,
+        payload: &mut Vec<u8>,
+        side: &mut Side,
+        now: Time,
+        work: impl FnOnce(&mut Machine<'_, V1<'_>>) -> Result<(), Stop>,
+    ) -> Result<(), Halt> {
+        let program = std::sync::Arc::clone(&self.core.program);
+        let plan = std::sync::Arc::clone(&self.core.plan);
+        let scope = match self.control(block) {
+            Some(id) => Scope::Control(id, program.control(id)),
+            None => Scope::Parser(self.parser(), program.parser(self.parser())),
+        };
+        let life = self.core.new_life();
+        let mut machine = Machine {
+            program: &program,
+            plan: &plan,
+            arch: side.lend(self.model, std::mem::take(payload), now),
+            state: &mut self.core.state,
+            frame: Frame { scope, vars: std::mem::take(vars) },
+            input: std::mem::take(input),
+            output: BitWriter::new(),
+            fuel: life.steps(),
+        };
+        let result = work(&mut machine);
+        *vars = machine.frame.vars;
+        *input = machine.input;
+        *payload = side.take_back(machine.arch);
+        result.or_else(|stop| self.halted(stop))
+    }
+
+    fn halted(&mut self, stop: Stop) -> Result<(), Halt> {
+        match stop {
+            Stop::Exit => Ok(()),
+            Stop::Reject(error) => Err(Halt::Reject(error)),
+            stop => {
+                self.core.stopped(&stop);
+                Err(Halt::Dropped)
+            }
+        }
+    }
+
+    /// Runs a whole block; the deparser gives the frame.
+    pub fn stage(&mut self, block: BlockName, packet: &mut Packet, now: Time) -> Result<Vec<u8>, Halt> {
+        let life = self.core.new_life();
+        let mut inner = self.inner(std::mem::take(packet));
+        let mut frame = vec![];
+        let result = self.model.on(self.core).with_stages(&life, now, |stages| match block {
+            BlockName::Parser => stages.parse(&mut inner),
+            BlockName::Deparser => stages.deparse(&mut inner).map(|bytes| frame = bytes),
+            block => match stages.control(block.stage(), &mut inner, Start::Begin)? {
+                Ended::Done => Ok(()),
+                Ended::Called(_) => Err(Stop::Broken("a frame extern in compiled code")),
+            },
+        });
+        *packet = Packet::of(inner);
+        match result {
+            Ok(()) => Ok(frame),
+            Err(stop) => self.halted(stop).map(|()| frame),
+        }
+    }
+
+    /// Does what is left to do with a packet at the end of ingress or egress, queues empty.
+    pub fn finish(&mut self, packet: Packet, left: Left, now: Time) -> Vec<Output> {
+        let packet = self.inner(packet);
+        let mut queued = vec![];
+        let mut outputs = vec![];
+        match left {
+            Left::Ingress => {
+                let mut switch = self.model.on(self.core);
+                let again = switch.manage(packet, now, &mut queued);
+                queued.extend(switch.run_ingress(again, now));
+            }
+            Left::Egress => {
+                let result = self.model.on(self.core).end_egress(packet, now);
+                outputs.extend(result.output);
+                queued.extend(result.requeued);
+                for again in result.again {
+                    queued.extend(crate::switch::Pipeline::resume(self.model, self.core, again, now));
+                }
+            }
+        }
+        self.drain(queued, &mut outputs, now);
+        outputs
+    }
+
+    /// See [`Device::drain`](dataplane_api::Device::drain).
+    fn drain(&mut self, queued: Vec<Queued>, outputs: &mut Vec<Output>, now: Time) {
+        use crate::switch::Pipeline;
+        let mut waiting = VecDeque::from(queued);
+        while let Some(packet) = waiting.pop_front() {
+            let record = QueueRecord { enqueued: now, ..QueueRecord::default() };
+            let result = self.model.egress(self.core, packet, record, now);
+            outputs.extend(result.output);
+            waiting.extend(result.requeued);
+            for again in result.again {
+                waiting.extend(self.model.resume(self.core, again, now));
+            }
+        }
+    }
+
+    /// The interpreter alone: a frame and all that comes of it.
+    pub fn interpret(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Output> {
+        use crate::switch::Pipeline;
+        self.received(1);
+        let queued = self.model.ingress(self.core, port, frame, now);
+        let mut outputs = vec![];
+        self.drain(queued, &mut outputs, now);
+        outputs
+    }
+
+    fn inner(&self, packet: Packet) -> Inner {
+        let Side { ingress_length, length, truncate, clone, resubmit, recirculate, .. } = packet.side;
+        let clone = clone.map(|(session, field_list)| CloneOrder { session, field_list });
+        Inner {
+            headers: packet.headers,
+            metadata: packet.metadata,
+            standard: packet.standard,
+            frame: packet.frame,
+            payload: packet.payload,
+            ingress_port: packet.ingress_port,
+            ingress_length,
+            length,
+            egress_port: packet.egress_port,
+            truncate,
+            orders: Orders { clone, resubmit, recirculate },
+            life: self.core.new_life(),
+            trace: PacketId::default(),
+        }
+    }
+}
+
+impl Default for Packet {
+    fn default() -> Packet {
+        Packet {
+            headers: Value::Void,
+            metadata: Value::Void,
+            standard: Value::Void,
+            frame: vec![],
+            payload: vec![],
+            ingress_port: 0,
+            egress_port: 0,
+            side: Side::default(),
+        }
+    }
+}
+
+impl Packet {
+    fn of(inner: Inner) -> Packet {
+        let Orders { clone, resubmit, recirculate } = inner.orders;
+        Packet {
+            headers: inner.headers,
+            metadata: inner.metadata,
+            standard: inner.standard,
+            frame: inner.frame,
+            payload: inner.payload,
+            ingress_port: inner.ingress_port,
+            egress_port: inner.egress_port,
+            side: Side {
+                ingress_length: inner.ingress_length,
+                length: inner.length,
+                truncate: inner.truncate,
+                clone: clone.map(|order| (order.session, order.field_list)),
+                resubmit,
+                recirculate,
+                ..Side::default()
+            },
+        }
+    }
+}
+
+impl Side {
+    fn lend<'a>(&mut self, model: &'a V1Model, payload: Vec<u8>, now: Time) -> V1<'a> {
+        V1 {
+            layout: &model.layout,
+            now,
+            drop_port: model.drop_port,
+            orders: Orders {
+                clone: self.clone.map(|(session, field_list)| CloneOrder { session, field_list }),
+                resubmit: self.resubmit,
+                recirculate: self.recirculate,
+            },
+            truncate: self.truncate,
+            length: self.length,
+            payload,
+            ingress_length: self.ingress_length,
+            checksum_error: self.checksum_error,
+            colours: std::mem::take(&mut self.colours),
+            frame_call: None,
+        }
+    }
+
+    fn take_back(&mut self, arch: V1<'_>) -> Vec<u8> {
+        self.clone = arch.orders.clone.map(|order| (order.session, order.field_list));
+        self.resubmit = arch.orders.resubmit;
+        self.recirculate = arch.orders.recirculate;
+        self.truncate = arch.truncate;
+        self.length = arch.length;
+        self.checksum_error = arch.checksum_error;
+        self.colours = arch.colours;
+        arch.payload
+    }
+}

@@ -1,0 +1,36 @@
+//! Machine code does what the interpreter does.
+
+use super::{Finding, Outcome, Step, finding, first_line, run_on};
+use crate::inputs::Inputs;
+use ir::Program;
+use ir_interp::Options;
+use target_native::{Engine, Mutant};
+
+/// Compiles `program` and runs it as `outcome` tells that the program ran.
+pub(super) fn check_native(
+    program: &Program,
+    mutant: Option<Mutant>,
+    inputs: &Inputs,
+    outcome: &Outcome,
+) -> Result<(), Finding> {
+    let engine = Engine::compile_wrong(program, Options::default(), mutant).map_err(|problems| {
+        let text: Vec<&str> = problems.iter().map(|d| d.title.as_str()).collect();
+        finding(Step::Native, first_line(&text.join("\n")), format!("{problems:?}"))
+    })?;
+    let report = engine.report();
+    let other = run_on(engine.into_switch(), inputs);
+    if outcome.ran_out() || other.ran_out() {
+        return Ok(());
+    }
+    match outcome.difference(&other) {
+        None => Ok(()),
+        Some(difference) => {
+            let details = format!("{difference}\n{report:?}\n{}", lowered(program));
+            Err(finding(Step::Native, "does something else", details))
+        }
+    }
+}
+
+fn lowered(program: &Program) -> String {
+    ir_lower::lower(program).map(|lowered| ir::text::write(&lowered)).unwrap_or_default()
+}

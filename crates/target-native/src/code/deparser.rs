@@ -1,0 +1,259 @@
+//! The deparser: headers back in front of the payload.
+//!
+//! ```text
+//! only emits     all headers still lie where they are to go      nothing to do
+//!                else                                            to the scratch one by one, then to their places
+//! anything else  to the scratch as statements run, then to their places
+//! ```
+
+use super::place::HeaderAt;
+use super::value::Reach;
+use super::{Code, Made, PLAIN, Unable};
+use crate::layout::Shape;
+use crate::mutant::Mutant;
+use crate::packet::{Packet, SENT};
+use crate::runtime::Context;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cranelift_frontend::Variable;
+use ir::{Stmt, StmtKind};
+use ir_interp::embed::BlockName;
+use std::mem::offset_of;
+
+/// How the deparser is done.
+enum Way<'a> {
+    Emits(Vec<(HeaderAt<'a>, &'a Shape)>),
+    /// With so many bytes at most.
+    Statements(usize),
+    Interpreter,
+}
+
+impl<'a> Code<'a, '_> {
+    /// Deparses and sends.
+    pub(crate) fn deparser(&mut self) -> Made<()> {
+        match self.way() {
+            Way::Emits(emits) => self.emit_all(&emits),
+            Way::Statements(bytes) => self.emit_each(bytes),
+            Way::Interpreter => {
+                self.deparse_elsewhere();
+                Ok(())
+            }
+        }
+    }
+
+    fn way(&self) -> Way<'a> {
+        let Some(control) = self.facts.controls.get(&BlockName::Deparser) else { return Way::Interpreter };
+        let control = self.program.control(*control);
+        let mut bytes = 0;
+        if !control.body.stmts.iter().all(|stmt| self.can_emit(stmt, &mut bytes)) {
+            return Way::Interpreter;
+        }
+        let emit = |stmt: &'a Stmt| match &stmt.kind {
+            StmtKind::Emit(_, header) => self.places().target(header),
+            _ => None,
+        };
+        let emits: Option<Vec<_>> = control.body.stmts.iter().map(emit).collect();
+        match emits {
+            Some(emits) => Way::Emits(emits),
+            None if bytes <= self.layout.scratch_bytes => Way::Statements(bytes),
+            None => Way::Interpreter,
+        }
+    }
+
+    /// True if no header in the statement has to be emitted by the interpreter.
+    fn can_emit(&self, stmt: &'a Stmt, bytes: &mut usize) -> bool {
+        match &stmt.kind {
+            StmtKind::Emit(_, header) => self.places().target(header).is_some_and(|(_, shape)| {
+                *bytes += shape.bytes();
+                shape.is_even()
+            }),
+            StmtKind::If(cond, yes, no) => {
+                let inner = [yes, no];
+                let emits = inner.iter().any(|block| emits(&block.stmts));
+                !emits
+                    || self.places().can(cond)
+                        && inner.iter().all(|b| b.stmts.iter().all(|s| self.can_emit(s, bytes)))
+            }
+            StmtKind::Block(block) => block.stmts.iter().all(|s| self.can_emit(s, bytes)),
+            _ => !emits(std::slice::from_ref(stmt)),
+        }
+    }
+
+    /// The interpreter deparses; it sends what does not fit into the packet's buffer.
+    fn deparse_elsewhere(&mut self) {
+        let code = self.interpret_stage(BlockName::Deparser);
+        let away = self.b.ins().icmp_imm_u(IntCC::Equal, code, super::frame::ELSEWHERE);
+        self.leave_if(away, self.next, &[]);
+        self.send();
+    }
+
+    fn emit_all(&mut self, emits: &[(HeaderAt<'a>, &'a Shape)]) -> Made<()> {
+        let registers = self.layout.registers;
+        let cursor = self.scalar(registers.cursor);
+        let mut sizes = vec![];
+        let mut first = cursor;
+        for (header, shape) in emits {
+            let valid = self.valid(header)?;
+            let valid = self.resize(valid, types::I64);
+            let size = self.b.ins().imul_imm_s(valid, shape.bytes() as i64);
+            first = self.b.ins().isub(first, size);
+            sizes.push(size);
+        }
+        self.unless_room(first);
+        // Where each header goes, and whether it is there.
+        let mut targets = vec![];
+        let mut target = first;
+        let mut moved = self.number(types::I64, 0);
+        for ((header, _), size) in emits.iter().zip(sizes) {
+            targets.push(target);
+            let pointer = self.pointer(header, Reach::Read)?;
+            let distance = self.b.ins().bxor(pointer, target);
+            let zero = self.number(types::I64, 0);
+            let distance = self.b.ins().select(size, distance, zero);
+            moved = self.b.ins().bor(moved, distance);
+            target = self.b.ins().iadd(target, size);
+        }
+        let moved = if self.is(Mutant::HeadersLeft) { self.number(types::I64, 0) } else { moved };
+        self.branch(moved, |code| code.move_headers(emits, &targets), |_| Ok(()))?;
+        self.set_scalar(registers.start, first);
+        self.send();
+        Ok(())
+    }
+
+    /// All to the scratch, then each to where it goes: they may lie where others go.
+    fn move_headers(&mut self, emits: &[(HeaderAt<'a>, &'a Shape)], targets: &[Value]) -> Made<()> {
+        let mut at = self.layout.homes.scratch;
+        let mut kept = vec![];
+        for (header, shape) in emits {
+            let pointer = self.pointer(header, Reach::Read)?;
+            let scratch = self.at(at);
+            self.copy(scratch, pointer, shape.bytes());
+            kept.push(scratch);
+            at += shape.bytes() as i32;
+        }
+        for (((header, shape), target), scratch) in emits.iter().zip(targets).zip(kept) {
+            let valid = self.valid(header)?;
+            self.branch(
+                valid,
+                |code| {
+                    code.copy(*target, scratch, shape.bytes());
+                    Ok(())
+                },
+                |_| Ok(()),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn emit_each(&mut self, most: usize) -> Made<()> {
+        let control = self.program.control(self.facts.controls[&BlockName::Deparser]);
+        let registers = self.layout.registers;
+        let cursor = self.scalar(registers.cursor);
+        // Asked before any statement runs: none may run twice.
+        let lowest = self.b.ins().iadd_imm_s(cursor, -(most as i64));
+        self.unless_room(lowest);
+        let out = self.b.declare_var(types::I64);
+        let scratch = self.at(self.layout.homes.scratch);
+        self.b.def_var(out, scratch);
+        self.emit_stmts(&control.body.stmts, out)?;
+        let (end, cursor) = (self.b.use_var(out), self.scalar(registers.cursor));
+        let scratch = self.at(self.layout.homes.scratch);
+        let bytes = self.b.ins().isub(end, scratch);
+        let first = self.b.ins().isub(cursor, bytes);
+        self.b.ins().call(self.calls.copy, &[first, scratch, bytes]);
+        self.set_scalar(registers.start, first);
+        self.send();
+        Ok(())
+    }
+
+    /// The interpreter deparses if `first` is outside of the packet's buffer.
+    fn unless_room(&mut self, first: Value) {
+        let room = self.buffer();
+        let short = self.b.ins().icmp(IntCC::UnsignedLessThan, first, room);
+        let [elsewhere, here] = [(); 2].map(|()| self.b.create_block());
+        self.b.set_cold_block(elsewhere);
+        self.b.ins().brif(short, elsewhere, &[], here, &[]);
+        self.b.seal_block(elsewhere);
+        self.b.seal_block(here);
+        self.b.switch_to_block(elsewhere);
+        self.deparse_elsewhere();
+        self.b.switch_to_block(here);
+    }
+
+    fn emit_stmts(&mut self, stmts: &'a [Stmt], out: Variable) -> Made<()> {
+        for stmt in stmts {
+            match &stmt.kind {
+                StmtKind::Emit(_, header) => {
+                    let (header, shape) = self.places().target(header).ok_or(Unable("an emitted header"))?;
+                    let valid = self.valid(&header)?;
+                    self.branch(
+                        valid,
+                        |code| {
+                            let pointer = code.pointer(&header, Reach::Read)?;
+                            let at = code.b.use_var(out);
+                            code.copy(at, pointer, shape.bytes());
+                            let at = code.b.ins().iadd_imm_s(at, shape.bytes() as i64);
+                            code.b.def_var(out, at);
+                            Ok(())
+                        },
+                        |_| Ok(()),
+                    )?;
+                }
+                StmtKind::If(cond, yes, no) if emits(&yes.stmts) || emits(&no.stmts) => {
+                    let cond = self.value(cond)?;
+                    self.branch(
+                        cond,
+                        |code| code.emit_stmts(&yes.stmts, out),
+                        |code| code.emit_stmts(&no.stmts, out),
+                    )?;
+                }
+                StmtKind::Block(block) => self.emit_stmts(&block.stmts, out)?,
+                _ => self.stmts(std::slice::from_ref(stmt))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The first byte of the packet's buffer.
+    fn buffer(&mut self) -> Value {
+        self.b.ins().load(types::I64, PLAIN, self.packet, offset_of!(Packet, buffer) as i32)
+    }
+
+    /// The packet goes out: from `start` to `end`, or as long as it may be.
+    fn send(&mut self) {
+        let registers = self.layout.registers;
+        let (start, end) = (self.scalar(registers.start), self.scalar(registers.end));
+        let mut length = self.b.ins().isub(end, start);
+        if self.facts.truncates {
+            let most = self.scalar(registers.truncate);
+            length = self.b.ins().umin(length, most);
+        }
+        let buffer = self.buffer();
+        let first = self.b.ins().isub(start, buffer);
+        let [first, length] = [first, length].map(|value| self.b.ins().ireduce(types::I32, value));
+        let port = self.scalar(registers.egress_port);
+        let fate = self.number(types::I32, u64::from(SENT));
+        for (value, offset) in [
+            (first, offset_of!(Packet, start)),
+            (length, offset_of!(Packet, length)),
+            (port, offset_of!(Packet, out_port)),
+            (fate, offset_of!(Packet, fate)),
+        ] {
+            self.b.ins().store(PLAIN, value, self.packet, offset as i32);
+        }
+        let at = offset_of!(Context, sent) as i32;
+        let sent = self.b.ins().load(types::I64, PLAIN, self.context, at);
+        let sent = self.b.ins().iadd_imm_s(sent, 1);
+        self.b.ins().store(PLAIN, sent, self.context, at);
+        self.b.ins().jump(self.next, &[]);
+    }
+}
+
+/// True if a statement emits.
+fn emits(stmts: &[Stmt]) -> bool {
+    stmts.iter().any(|stmt| {
+        let mut found = matches!(stmt.kind, StmtKind::Emit(..));
+        ir::visit::blocks(stmt, &mut |block| found |= emits(&block.stmts));
+        found
+    })
+}

@@ -1,0 +1,163 @@
+//! Variables to their homes and back, where the interpreter is to see them.
+
+use super::{Code, PLAIN, type_of};
+use crate::facts::{Fallback, mentioned};
+use crate::layout::{Kind, Node};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, types};
+use ir::Stmt;
+use ir_interp::embed::{BlockName, Left};
+
+/// What a call of the interpreter gives where a packet goes on.
+pub(crate) const FINE: i64 = 0;
+/// The packet was dropped.
+pub(crate) const GONE: i64 = 1;
+/// The deparser's frame did not fit into the packet's buffer; it is among the outputs.
+pub(crate) const ELSEWHERE: i64 = 2;
+/// The parser failed; the error is added.
+pub(crate) const REJECTED: i64 = 0x100;
+
+impl<'a> Code<'a, '_> {
+    /// Leaves a statement to the interpreter.
+    pub(crate) fn interpret(&mut self, stmt: &'a Stmt) {
+        let control = self.facts.controls.get(&self.block).map(|id| self.program.control(*id));
+        let vars = mentioned(control, stmt);
+        let nodes: Vec<&'a Node> = vars.iter().filter_map(|var| self.nodes.get(var.index())).collect();
+        self.spill_registers();
+        nodes.iter().for_each(|node| self.spill(node));
+        let id = self.fallbacks.len() as u64;
+        self.fallbacks.push(Fallback { block: self.block, stmt: stmt.clone(), vars });
+        let id = self.number(types::I32, id);
+        let call = self.b.ins().call(self.calls.statement, &[self.context, id]);
+        let code = self.b.inst_results(call)[0];
+        self.fill_registers();
+        nodes.iter().for_each(|node| self.fill(node));
+        self.check(code);
+    }
+
+    /// Leaves a whole block to the interpreter. Gives the code of how it ended, which is no error.
+    pub(crate) fn interpret_stage(&mut self, block: BlockName) -> cranelift_codegen::ir::Value {
+        let roles = &self.layout.roles;
+        self.spill_registers();
+        roles.iter().for_each(|node| self.spill(node));
+        let number = self.number(types::I32, block as u64);
+        let call = self.b.ins().call(self.calls.stage, &[self.context, number, self.packet]);
+        let code = self.b.inst_results(call)[0];
+        self.fill_registers();
+        roles.iter().for_each(|node| self.fill(node));
+        self.check(code);
+        code
+    }
+
+    /// Goes on if the interpreter's code says so.
+    fn check(&mut self, code: cranelift_codegen::ir::Value) {
+        let gone = self.gone();
+        let is_gone = self.b.ins().icmp_imm_u(IntCC::Equal, code, GONE);
+        self.leave_if(is_gone, gone, &[]);
+        if let Some(reject) = self.reject {
+            let rejected = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, code, REJECTED);
+            let error = self.b.ins().iadd_imm_s(code, -REJECTED);
+            self.leave_if(rejected, reject, &[error]);
+        }
+    }
+
+    /// Where a packet goes that was dropped and counted.
+    fn gone(&mut self) -> cranelift_codegen::ir::Block {
+        self.next
+    }
+
+    /// Leaves the packet to the interpreter for good.
+    pub(crate) fn finish(&mut self, left: Left) {
+        self.spill_registers();
+        let roles = &self.layout.roles;
+        roles.iter().for_each(|node| self.spill(node));
+        let left = self.number(types::I32, left as u64);
+        self.b.ins().call(self.calls.finish, &[self.context, self.packet, left]);
+        self.b.ins().jump(self.next, &[]);
+    }
+
+    fn spill_registers(&mut self) {
+        (0..self.facts.registers).for_each(|index| self.spill_scalar(index));
+    }
+
+    fn fill_registers(&mut self) {
+        (0..self.facts.registers).for_each(|index| self.fill_scalar(index));
+    }
+
+    fn spill_scalar(&mut self, index: usize) {
+        let value = self.scalar(index);
+        let home = self.layout.scalars[index].home;
+        self.b.ins().store(PLAIN, value, self.frame, home);
+    }
+
+    fn fill_scalar(&mut self, index: usize) {
+        let scalar = self.layout.scalars[index];
+        let value = self.b.ins().load(type_of(scalar.kind), PLAIN, self.frame, scalar.home);
+        self.set_scalar(index, value);
+    }
+
+    fn spill(&mut self, node: &Node) {
+        match node {
+            Node::Scalar(index) => self.spill_scalar(*index),
+            Node::Header(index) => {
+                let header = &self.layout.headers[*index];
+                let pointer = self.b.use_var(self.pointers[*index]);
+                let valid = self.b.use_var(self.valids[*index]);
+                self.b.ins().store(PLAIN, pointer, self.frame, header.pointer);
+                self.b.ins().store(PLAIN, valid, self.frame, header.valid);
+            }
+            Node::Struct(nodes) | Node::Union(nodes) => nodes.iter().for_each(|node| self.spill(node)),
+            Node::Stack(stack) => self.spill_scalar(stack.next),
+            Node::Value(_) | Node::Nothing => {}
+        }
+    }
+
+    fn fill(&mut self, node: &Node) {
+        match node {
+            Node::Scalar(index) => self.fill_scalar(*index),
+            Node::Header(index) => {
+                let header = &self.layout.headers[*index];
+                let pointer = self.b.ins().load(types::I64, PLAIN, self.frame, header.pointer);
+                let valid = self.b.ins().load(types::I8, PLAIN, self.frame, header.valid);
+                self.b.def_var(self.pointers[*index], pointer);
+                self.b.def_var(self.valids[*index], valid);
+            }
+            Node::Struct(nodes) | Node::Union(nodes) => nodes.iter().for_each(|node| self.fill(node)),
+            Node::Stack(stack) => self.fill_scalar(stack.next),
+            Node::Value(_) | Node::Nothing => {}
+        }
+    }
+
+    /// Sets everything at `node` to zero: headers invalid and at home.
+    pub(crate) fn zero(&mut self, node: &Node) {
+        match node {
+            Node::Scalar(index) => {
+                let ty = type_of(self.layout.scalars[*index].kind);
+                let zero = self.number(ty, 0);
+                self.set_scalar(*index, zero);
+            }
+            Node::Header(index) => {
+                let header = &self.layout.headers[*index];
+                if self.facts.written[*index] {
+                    let home = self.at(header.home);
+                    self.clear(home, header.shape.bytes());
+                }
+                self.go_home(*index);
+                let no = self.number(types::I8, 0);
+                self.b.def_var(self.valids[*index], no);
+            }
+            Node::Struct(nodes) | Node::Union(nodes) => nodes.iter().for_each(|node| self.zero(node)),
+            Node::Stack(stack) => {
+                let zero = self.number(type_of(Kind::Bits(32)), 0);
+                self.set_scalar(stack.next, zero);
+            }
+            Node::Value(_) | Node::Nothing => {}
+        }
+    }
+
+    /// From now on the header's bytes are at its home.
+    pub(crate) fn go_home(&mut self, header: usize) {
+        let home = self.at(self.layout.headers[header].home);
+        self.b.def_var(self.pointers[header], home);
+    }
+}

@@ -1,0 +1,229 @@
+//! The code generator.
+//!
+//! One function for a program: it takes a batch of packets and runs all stages on each, one packet behind the other.
+//!
+//! ```text
+//! for each packet   parser -> verify -> ingress -> traffic manager -> egress -> compute -> deparser
+//!                                                  │ unicast: on      │
+//!                                                  │ drop: counted, next packet
+//!                                                  └ clone, group, resubmit, ... : Host::finish, next packet
+//! ```
+//!
+//! - [`place`] finds out where things are, [`can`] what code can do with them. What it cannot is a call of the interpreter for one
+//!   statement, or for a stage.
+//! - [`wire`] reads and writes header fields, [`value`] makes values, [`stmt`], [`parser`], [`table`], [`externs`], [`pack`] and
+//!   [`deparser`] the rest.
+//! - [`frame`] brings variables to their homes and back, where somebody else is to see them.
+
+pub(crate) mod can;
+mod deparser;
+mod externs;
+pub(crate) mod frame;
+mod pack;
+mod parser;
+pub(crate) mod pipeline;
+pub(crate) mod place;
+mod stmt;
+mod table;
+mod value;
+mod wire;
+
+use crate::facts::{Facts, Fallback};
+use crate::layout::{Layout, Node};
+use crate::mutant::Mutant;
+use crate::runtime::{Calls, Context};
+use cranelift_codegen::ir::{Block, FuncRef, InstBuilder, MemFlagsData, Type, Value, types};
+use cranelift_codegen::isa::TargetFrontendConfig;
+use cranelift_frontend::{FunctionBuilder, Variable};
+use dataplane_api::DropReason;
+use ir::Program;
+use ir_interp::embed::BlockName;
+use place::Places;
+use std::collections::BTreeMap;
+use std::mem::offset_of;
+
+/// Makes the code of one function.
+pub(crate) struct Code<'a, 'b> {
+    pub(crate) b: FunctionBuilder<'b>,
+    pub(crate) program: &'a Program,
+    pub(crate) layout: &'a Layout,
+    pub(crate) facts: &'a Facts,
+    pub(crate) calls: Calls<FuncRef>,
+    pub(crate) fallbacks: &'a mut Vec<Fallback>,
+    /// Of [`Layout::scalars`].
+    pub(crate) scalars: Vec<Variable>,
+    /// Of [`Layout::headers`].
+    pub(crate) pointers: Vec<Variable>,
+    pub(crate) valids: Vec<Variable>,
+    /// The context that the function was called with.
+    pub(crate) context: Value,
+    pub(crate) frame: Value,
+    /// The packet that is being processed.
+    pub(crate) packet: Value,
+    /// The block of the program whose code is being made, and its variables.
+    pub(crate) block: BlockName,
+    pub(crate) nodes: &'a [Node],
+    /// Where to go with the next packet.
+    pub(crate) next: Block,
+    /// Where packets are dropped.
+    pub(crate) drops: BTreeMap<DropReason, Block>,
+    /// Where the parser fails: the error is the block's parameter.
+    pub(crate) reject: Option<Block>,
+}
+
+/// What compiled code should be able to do after all: [`can`] said so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Unable(pub(crate) &'static str);
+
+pub(crate) type Made<T> = Result<T, Unable>;
+
+/// Memory accesses neither trap nor are aligned.
+pub(crate) const PLAIN: MemFlagsData = MemFlagsData::new().with_notrap();
+
+impl<'a, 'b> Code<'a, 'b> {
+    /// Makes the function for a batch.
+    pub(crate) fn generate(
+        mut b: FunctionBuilder<'b>,
+        program: &'a Program,
+        layout: &'a Layout,
+        facts: &'a Facts,
+        calls: Calls<FuncRef>,
+        fallbacks: &'a mut Vec<Fallback>,
+        config: TargetFrontendConfig,
+    ) -> Made<()> {
+        let entry = b.create_block();
+        b.append_block_params_for_function_params(entry);
+        b.switch_to_block(entry);
+        b.seal_block(entry);
+        let &[context, packets, count] = b.block_params(entry) else { return Err(Unable("the signature")) };
+        let frame = b.ins().load(types::I64, PLAIN, context, offset_of!(Context, frame) as i32);
+        let next = b.create_block();
+        let scalars = layout.scalars.iter().map(|scalar| b.declare_var(type_of(scalar.kind))).collect();
+        let pointers = layout.headers.iter().map(|_| b.declare_var(types::I64)).collect();
+        let valids = layout.headers.iter().map(|_| b.declare_var(types::I8)).collect();
+        let mut code = Code {
+            b,
+            program,
+            layout,
+            facts,
+            calls,
+            fallbacks,
+            scalars,
+            pointers,
+            valids,
+            context,
+            frame,
+            packet: packets,
+            block: BlockName::Parser,
+            nodes: &[],
+            next,
+            drops: BTreeMap::new(),
+            reject: None,
+        };
+        code.batch(packets, count)?;
+        code.b.finalize(config);
+        Ok(())
+    }
+
+    pub(crate) fn places(&self) -> Places<'a> {
+        Places { program: self.program, layout: self.layout, nodes: self.nodes }
+    }
+
+    /// True if this mistake is to be made.
+    pub(crate) fn is(&self, mutant: Mutant) -> bool {
+        self.facts.mutant == Some(mutant)
+    }
+
+    /// The block where packets are dropped for this reason.
+    pub(crate) fn drop_for(&mut self, reason: DropReason) -> Block {
+        if let Some(block) = self.drops.get(&reason) {
+            return *block;
+        }
+        let block = self.b.create_block();
+        self.drops.insert(reason, block);
+        block
+    }
+
+    /// A number of up to 64 bits as a constant.
+    pub(crate) fn number(&mut self, ty: Type, value: u64) -> Value {
+        if ty == types::I128 {
+            return self.wide(u128::from(value));
+        }
+        let value = match ty {
+            types::I8 => value as u8 as i8 as i64,
+            types::I16 => value as u16 as i16 as i64,
+            types::I32 => value as u32 as i32 as i64,
+            _ => value as i64,
+        };
+        self.b.ins().iconst(ty, value)
+    }
+
+    fn wide(&mut self, value: u128) -> Value {
+        let low = self.b.ins().iconst(types::I64, value as u64 as i64);
+        let high = self.b.ins().iconst(types::I64, (value >> 64) as u64 as i64);
+        self.b.ins().iconcat(low, high)
+    }
+
+    /// A constant of a type.
+    pub(crate) fn constant(&mut self, ty: Type, value: u128) -> Value {
+        if ty == types::I128 { self.wide(value) } else { self.number(ty, value as u64) }
+    }
+
+    /// `number` in another integer type: cut, or filled up with zeros.
+    pub(crate) fn resize(&mut self, value: Value, to: Type) -> Value {
+        let from = self.b.func.dfg.value_type(value);
+        match from.bits().cmp(&to.bits()) {
+            std::cmp::Ordering::Less => self.b.ins().uextend(to, value),
+            std::cmp::Ordering::Equal => value,
+            std::cmp::Ordering::Greater => self.b.ins().ireduce(to, value),
+        }
+    }
+
+    /// An address in the frame.
+    pub(crate) fn at(&mut self, offset: i32) -> Value {
+        self.b.ins().iadd_imm_s(self.frame, i64::from(offset))
+    }
+
+    /// Two blocks and the one behind them: `yes` runs if `cond` holds, else `no`.
+    pub(crate) fn branch(
+        &mut self,
+        cond: Value,
+        yes: impl FnOnce(&mut Self) -> Made<()>,
+        no: impl FnOnce(&mut Self) -> Made<()>,
+    ) -> Made<()> {
+        let [then, other, join] = [(); 3].map(|()| self.b.create_block());
+        self.b.ins().brif(cond, then, &[], other, &[]);
+        self.b.seal_block(then);
+        self.b.seal_block(other);
+        self.b.switch_to_block(then);
+        yes(self)?;
+        self.b.ins().jump(join, &[]);
+        self.b.switch_to_block(other);
+        no(self)?;
+        self.b.ins().jump(join, &[]);
+        self.b.seal_block(join);
+        self.b.switch_to_block(join);
+        Ok(())
+    }
+
+    /// Goes to `block` if `cond` holds.
+    pub(crate) fn leave_if(&mut self, cond: Value, block: Block, args: &[Value]) {
+        let on = self.b.create_block();
+        let args: Vec<_> = args.iter().map(|a| (*a).into()).collect();
+        self.b.ins().brif(cond, block, &args, on, &[]);
+        self.b.seal_block(on);
+        self.b.switch_to_block(on);
+    }
+}
+
+/// The type of the code generator for a scalar of so many bits. Values fill it up with zeros.
+pub(crate) fn type_of(kind: crate::layout::Kind) -> Type {
+    match kind {
+        crate::layout::Kind::Bool => types::I8,
+        kind => match kind.width() {
+            0..=32 => types::I32,
+            33..=64 => types::I64,
+            _ => types::I128,
+        },
+    }
+}

@@ -1,0 +1,262 @@
+//! What hashes and checksums are of: the bits of a list of fields, without those of invalid headers.
+//!
+//! ```text
+//! Internet checksum of a header's fields, pairs of bytes that lie together   sums of words in place
+//! all headers valid                                                          bits put together in the scratch, one call
+//! some are not                                                               a list of numbers with widths, another call
+//! ```
+
+use super::place::{HeaderAt, Place, span};
+use super::value::Reach;
+use super::{Code, Made, PLAIN};
+use crate::layout::kind_of;
+use crate::mutant::Mutant;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use ir::{Const, Expr, ExprKind, Type, TypeKind};
+use ir_interp::embed::Algorithm;
+
+/// Fields that are hashed by code at most, and their bits.
+const MOST_ITEMS: usize = 60;
+const MOST_BITS: u32 = 8 * 2000;
+
+/// Where in the scratch the list of numbers begins.
+const LIST: i32 = 2048;
+
+/// A hash that code can make.
+pub(crate) struct HashPlan<'a> {
+    algorithm: Algorithm,
+    items: Vec<Item<'a>>,
+}
+
+/// One field or value.
+struct Item<'a> {
+    expr: &'a Expr,
+    width: u32,
+    /// Where it is, if it is a place.
+    place: Option<Place<'a>>,
+}
+
+/// The header that a place is in.
+pub(crate) fn owner<'p, 'a>(place: &'p Place<'a>) -> Option<&'p HeaderAt<'a>> {
+    match place {
+        Place::Part(header, _) => Some(header),
+        Place::Slice(base, ..) => owner(base),
+        _ => None,
+    }
+}
+
+impl<'a> Code<'a, '_> {
+    /// The plan of a hash, if code can make it.
+    pub(crate) fn plan_hash(&self, algorithm: &Expr, data: &'a Expr) -> Option<HashPlan<'a>> {
+        let name = match (&algorithm.ty, &algorithm.kind) {
+            (Type::Named(id), ExprKind::Const(Const::Enum(member))) => {
+                match &self.program.type_decl(*id).kind {
+                    TypeKind::Enum(members) => members.get(*member as usize)?,
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        };
+        let mut items = vec![];
+        self.items(data, &mut items)?;
+        let bits: u32 = items.iter().map(|item| item.width).sum();
+        (items.len() <= MOST_ITEMS && bits <= MOST_BITS)
+            .then(|| Algorithm::by_name(name).map(|algorithm| HashPlan { algorithm, items }))?
+    }
+
+    fn items(&self, data: &'a Expr, items: &mut Vec<Item<'a>>) -> Option<()> {
+        match &data.kind {
+            ExprKind::Aggregate(parts) => parts.iter().try_for_each(|part| self.items(part, items)),
+            ExprKind::Cast(inner) if matches!(inner.kind, ExprKind::Aggregate(_)) => self.items(inner, items),
+            _ => {
+                let width = kind_of(self.program, &data.ty)?.width();
+                let place = self.places().scalar(data).map(|(place, _)| place);
+                self.places().can(data).then(|| items.push(Item { expr: data, width, place }))
+            }
+        }
+    }
+
+    /// The hash as a number of 64 bits.
+    pub(crate) fn hash_of(&mut self, plan: &HashPlan<'a>, payload: bool) -> Made<Value> {
+        if plan.algorithm == Algorithm::Csum16
+            && !payload
+            && let Some((header, runs)) = runs(&plan.items)
+        {
+            let valid = self.valid(header)?;
+            let pointer = self.pointer(header, Reach::Read)?;
+            let sum = self.sum(pointer, &runs);
+            let empty = self.number(types::I64, 0xffff);
+            return Ok(self.b.ins().select(valid, sum, empty));
+        }
+        let mut all_valid: Option<Value> = None;
+        let mut seen = vec![];
+        for header in plan.items.iter().filter_map(|item| item.place.as_ref().and_then(owner)) {
+            let name = format!("{header:?}");
+            if !seen.contains(&name) {
+                seen.push(name);
+                let valid = self.valid(header)?;
+                all_valid = Some(match all_valid {
+                    Some(all) => self.b.ins().band(all, valid),
+                    None => valid,
+                });
+            }
+        }
+        let result = self.b.declare_var(types::I64);
+        match all_valid {
+            None => {
+                let value = self.packed(plan, payload)?;
+                self.b.def_var(result, value);
+            }
+            Some(all_valid) => self.branch(
+                all_valid,
+                |code| {
+                    let value = code.packed(plan, payload)?;
+                    code.b.def_var(result, value);
+                    Ok(())
+                },
+                |code| {
+                    let value = code.listed(plan, payload)?;
+                    code.b.def_var(result, value);
+                    Ok(())
+                },
+            )?,
+        }
+        Ok(self.b.use_var(result))
+    }
+
+    /// The payload's address and length; nothing if it is not wanted.
+    fn payload(&mut self, wanted: bool) -> [Value; 2] {
+        if !wanted {
+            let zero = self.number(types::I64, 0);
+            return [self.frame, zero];
+        }
+        let registers = self.layout.registers;
+        let (cursor, end) = (self.scalar(registers.cursor), self.scalar(registers.end));
+        [cursor, self.b.ins().isub(end, cursor)]
+    }
+
+    /// All items count.
+    fn packed(&mut self, plan: &HashPlan<'a>, payload: bool) -> Made<Value> {
+        let (mut word, mut filled, mut at) = (self.number(types::I64, 0), 0, self.layout.homes.scratch);
+        let mut bits = 0;
+        for item in &plan.items {
+            let value = self.value(item.expr)?;
+            let mut left = item.width;
+            bits += left;
+            while left > 0 {
+                let now = left.min(64 - filled);
+                left -= now;
+                let part = self.shift_down(value, left);
+                let part = self.resize(part, types::I64);
+                let part = self.keep_low(part, now);
+                word = if now == 64 { part } else { self.shift_up(word, now) };
+                if now < 64 {
+                    word = self.b.ins().bor(word, part);
+                }
+                filled += now;
+                if filled == 64 {
+                    let swapped = self.b.ins().bswap(word);
+                    self.b.ins().store(PLAIN, swapped, self.frame, at);
+                    (word, filled, at) = (self.number(types::I64, 0), 0, at + 8);
+                }
+            }
+        }
+        if filled > 0 {
+            let word = self.shift_up(word, 64 - filled);
+            let swapped = self.b.ins().bswap(word);
+            self.b.ins().store(PLAIN, swapped, self.frame, at);
+        }
+        let algorithm = self.number(types::I32, plan.algorithm as u64);
+        let data = self.at(self.layout.homes.scratch);
+        let bytes = self.number(types::I64, u64::from(bits.div_ceil(8)));
+        let [more, length] = self.payload(payload);
+        let call = self.b.ins().call(self.calls.hash, &[self.context, algorithm, data, bytes, more, length]);
+        Ok(self.b.inst_results(call)[0])
+    }
+
+    /// Items of invalid headers do not count.
+    fn listed(&mut self, plan: &HashPlan<'a>, payload: bool) -> Made<Value> {
+        let mut at = self.layout.homes.scratch + LIST;
+        for item in &plan.items {
+            let value = self.value(item.expr)?;
+            let (low, high) = match self.b.func.dfg.value_type(value) {
+                types::I128 => self.b.ins().isplit(value),
+                _ => (self.resize(value, types::I64), self.number(types::I64, 0)),
+            };
+            let width = self.number(types::I64, u64::from(item.width));
+            let width = match item.place.as_ref().and_then(owner) {
+                None => width,
+                Some(header) => {
+                    let valid = self.valid(header)?;
+                    let none = self.number(types::I64, 0);
+                    self.b.ins().select(valid, width, none)
+                }
+            };
+            for (word, offset) in [(low, 0), (high, 8), (width, 16)] {
+                self.b.ins().store(PLAIN, word, self.frame, at + offset);
+            }
+            at += 24;
+        }
+        let algorithm = self.number(types::I32, plan.algorithm as u64);
+        let list = self.at(self.layout.homes.scratch + LIST);
+        let count = self.number(types::I64, plan.items.len() as u64);
+        let [more, length] = self.payload(payload);
+        let call =
+            self.b.ins().call(self.calls.hash_list, &[self.context, algorithm, list, count, more, length]);
+        Ok(self.b.inst_results(call)[0])
+    }
+
+    /// The Internet checksum of runs of bytes: the sum does not care in which order the bytes of a word are, if they are
+    /// swapped at the end (RFC 1071).
+    fn sum(&mut self, pointer: Value, runs: &[(u32, u32)]) -> Value {
+        let mut sum = self.number(types::I64, 0);
+        for (first, bytes) in runs {
+            let (mut at, end) = (*first, first + bytes);
+            while at < end {
+                let offset = at as i32;
+                let word = if end - at >= 4 {
+                    at += 4;
+                    let word = self.b.ins().load(types::I32, PLAIN, pointer, offset);
+                    self.b.ins().uextend(types::I64, word)
+                } else {
+                    at += 2;
+                    self.b.ins().uload16(types::I64, PLAIN, pointer, offset)
+                };
+                sum = self.b.ins().iadd(sum, word);
+            }
+        }
+        // 2000 bytes sum up to less than 2^42.
+        for bits in [32, 16, 16, 16] {
+            let low = self.keep_low(sum, bits);
+            let high = self.shift_down(sum, bits);
+            sum = self.b.ins().iadd(low, high);
+        }
+        let sum = self.b.ins().ireduce(types::I16, sum);
+        let sum = self.b.ins().bswap(sum);
+        let sum = if self.is(Mutant::SumPlain) { sum } else { self.b.ins().bnot(sum) };
+        self.b.ins().uextend(types::I64, sum)
+    }
+}
+
+/// The items as runs of bytes of one header, an even number each; `None` if they are anything else.
+fn runs<'p, 'a>(items: &'p [Item<'a>]) -> Option<(&'p HeaderAt<'a>, Vec<(u32, u32)>)> {
+    let mut spans: Vec<(u32, u32)> = vec![];
+    let header = owner(items.first()?.place.as_ref()?)?;
+    let name = format!("{header:?}");
+    for item in items {
+        let place = item.place.as_ref()?;
+        if format!("{:?}", owner(place)?) != name {
+            return None;
+        }
+        let (at, width) = span(place)?;
+        match spans.last_mut() {
+            Some((first, bits)) if *first + *bits == at => *bits += width,
+            _ => spans.push((at, width)),
+        }
+    }
+    spans
+        .into_iter()
+        .map(|(at, bits)| (at % 8 == 0 && bits % 16 == 0).then_some((at / 8, bits / 8)))
+        .collect::<Option<Vec<_>>>()
+        .map(|runs| (header, runs))
+}

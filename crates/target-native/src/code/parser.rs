@@ -1,0 +1,337 @@
+//! The parser: a block for each state.
+
+use super::place::{HeaderAt, Index, Place};
+use super::value::Reach;
+use super::{Code, Made, Unable};
+use crate::layout::{Kind, kind_of};
+use crate::mutant::Mutant;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
+use dataplane_api::DropReason;
+use ir::{Expr, Keyset, Select, StateRef, Transition};
+
+/// Errors that core.p4 declares, by their positions.
+const PACKET_TOO_SHORT: u64 = 1;
+const NO_MATCH: u64 = 2;
+const STACK_OUT_OF_BOUNDS: u64 = 3;
+const INVALID_ARGUMENT: u64 = 6;
+
+/// States in a row that take nothing before the parser counts as stuck.
+const IDLE_STATES: i64 = 1024;
+
+/// What became of an extraction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Extracted {
+    Done,
+    /// Nothing was made: it is for the interpreter.
+    Not,
+}
+
+impl<'a> Code<'a, '_> {
+    /// All states; behind them the parser is done, and the value is the error.
+    pub(crate) fn parser(&mut self) -> Made<Value> {
+        let parser = self.program.parser(self.facts.parser);
+        let done = self.b.create_block();
+        let error = self.b.append_block_param(done, types::I32);
+        self.reject = Some(done);
+        self.stmts(&parser.locals)?;
+        let states: Vec<Block> = parser.states.iter().map(|_| self.b.create_block()).collect();
+        let cyclic = is_cyclic(parser);
+        let idle = self.b.declare_var(types::I32);
+        let zero = self.number(types::I32, 0);
+        self.b.def_var(idle, zero);
+        let Some(first) = states.first() else { return Err(Unable("a parser without states")) };
+        self.b.ins().jump(*first, &[]);
+        for (state, block) in parser.states.iter().zip(&states) {
+            self.b.switch_to_block(*block);
+            let before = self.scalar(self.layout.registers.cursor);
+            if cyclic {
+                self.burn(1);
+            }
+            self.stmts(&state.stmts)?;
+            if cyclic {
+                self.count_idle(idle, before);
+            }
+            match &state.transition {
+                Transition::Goto(next) => self.go(*next, &states, done),
+                Transition::Select(select) => self.select(select, &states, done)?,
+            }
+        }
+        states.iter().for_each(|block| self.b.seal_block(*block));
+        self.b.seal_block(done);
+        self.b.switch_to_block(done);
+        self.reject = None;
+        Ok(error)
+    }
+
+    fn count_idle(&mut self, idle: cranelift_frontend::Variable, before: Value) {
+        let now = self.scalar(self.layout.registers.cursor);
+        let stands = self.b.ins().icmp(IntCC::Equal, now, before);
+        let stands = self.b.ins().uextend(types::I32, stands);
+        let count = self.b.use_var(idle);
+        let count = self.b.ins().iadd_imm_s(count, 1);
+        let count = self.b.ins().imul(count, stands);
+        self.b.def_var(idle, count);
+        let stuck = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, count, IDLE_STATES);
+        let block = self.drop_for(DropReason::ParserLimit);
+        self.leave_if(stuck, block, &[]);
+    }
+
+    /// Where a transition goes, and the error if that is the end.
+    fn go(&mut self, next: StateRef, states: &[Block], done: Block) {
+        match next {
+            StateRef::State(state) => {
+                self.b.ins().jump(states[state.index()], &[]);
+            }
+            StateRef::Accept | StateRef::Reject => {
+                let none = self.number(types::I32, 0);
+                self.b.ins().jump(done, &[none.into()]);
+            }
+        }
+    }
+
+    fn fail_if(&mut self, cond: Value, error: u64) -> Made<()> {
+        let reject = self.reject.ok_or(Unable("a failing statement outside of the parser"))?;
+        let error = self.number(types::I32, error);
+        self.leave_if(cond, reject, &[error]);
+        Ok(())
+    }
+
+    fn select(&mut self, select: &'a Select, states: &[Block], done: Block) -> Made<()> {
+        let values = select.exprs.iter().map(|e| self.value(e)).collect::<Made<Vec<_>>>()?;
+        for case in &select.cases {
+            let fits = self.case_fits(&case.keys, &values)?;
+            let Some(fits) = fits else {
+                self.go(case.next, states, done);
+                return Ok(());
+            };
+            match case.next {
+                StateRef::State(state) => self.leave_if(fits, states[state.index()], &[]),
+                StateRef::Accept | StateRef::Reject => {
+                    let none = self.number(types::I32, 0);
+                    self.leave_if(fits, done, &[none]);
+                }
+            }
+        }
+        let error = self.number(types::I32, if self.is(Mutant::NoMatchFine) { 0 } else { NO_MATCH });
+        self.b.ins().jump(done, &[error.into()]);
+        Ok(())
+    }
+
+    /// True if a case fits; `None` if it always does.
+    fn case_fits(&mut self, keys: &'a [Keyset], values: &[Value]) -> Made<Option<Value>> {
+        if matches!(keys, [Keyset::DontCare]) {
+            return Ok(None);
+        }
+        let mut all: Option<Value> = None;
+        let mut at = 0;
+        for key in keys {
+            let (fits, width) = match key {
+                Keyset::DontCare => (None, 1),
+                Keyset::ValueSet(set) => {
+                    let width = self.facts.value_set_width(*set);
+                    let fits = self.value_set(*set, &values[at..at + width])?;
+                    (Some(fits), width)
+                }
+                Keyset::Value(want) => {
+                    let want = self.value(want)?;
+                    (Some(self.b.ins().icmp(IntCC::Equal, want, values[at])), 1)
+                }
+                Keyset::Mask(want, mask) => {
+                    let ty = self.b.func.dfg.value_type(values[at]);
+                    let (want, mask) = (self.value(want)?, self.value(mask)?);
+                    let (want, mask) = (self.resize(want, ty), self.resize(mask, ty));
+                    let differs = self.b.ins().bxor(want, values[at]);
+                    let differs =
+                        if self.is(Mutant::MaskIgnored) { differs } else { self.b.ins().band(differs, mask) };
+                    let zero = self.number(ty, 0);
+                    (Some(self.b.ins().icmp(IntCC::Equal, differs, zero)), 1)
+                }
+                Keyset::Range(lo, hi) => (Some(self.range_fits(lo, hi, values[at])?), 1),
+            };
+            at += width;
+            all = match (all, fits) {
+                (Some(all), Some(fits)) => Some(self.b.ins().band(all, fits)),
+                (all, fits) => all.or(fits),
+            };
+        }
+        Ok(all)
+    }
+
+    fn range_fits(&mut self, lo: &'a Expr, hi: &'a Expr, value: Value) -> Made<Value> {
+        let signed = self.places().is_signed(&lo.ty);
+        let width = kind_of(self.program, &lo.ty).ok_or(Unable("a range of what is no number"))?.width();
+        let mut bounds = [self.value(lo)?, self.value(hi)?, value];
+        if signed {
+            bounds = bounds.map(|v| self.extend_sign(v, width));
+        }
+        let [lo, hi, value] = bounds;
+        let above = self.compare(ir::BinaryOp::Le, signed, lo, value);
+        let below = self.compare(ir::BinaryOp::Le, signed, value, hi);
+        Ok(self.b.ins().band(above, below))
+    }
+
+    fn value_set(&mut self, set: ir::ValueSetId, values: &[Value]) -> Made<Value> {
+        for (i, value) in values.iter().enumerate() {
+            self.store_key_pair(i, *value);
+        }
+        let set = self.number(types::I32, u64::from(set.0));
+        let count = self.number(types::I32, values.len() as u64);
+        let call = self.b.ins().call(self.calls.value_set, &[self.context, set, count]);
+        let found = self.b.inst_results(call)[0];
+        Ok(self.b.ins().ireduce(types::I8, found))
+    }
+
+    /// True if code can do the parser: it stays at whole bytes, and all it selects on can be computed.
+    pub(crate) fn can_parse(&self) -> bool {
+        let parser = self.program.parser(self.facts.parser);
+        let places = self.places();
+        let selects = |state: &'a ir::ParserState| match &state.transition {
+            Transition::Goto(_) => true,
+            Transition::Select(select) => {
+                let keys = |key: &'a Keyset| match key {
+                    Keyset::DontCare | Keyset::ValueSet(_) => true,
+                    Keyset::Value(a) => places.can(a),
+                    Keyset::Mask(a, b) | Keyset::Range(a, b) => places.can(a) && places.can(b),
+                };
+                select.exprs.iter().all(|e| places.can(e))
+                    && select.cases.iter().flat_map(|c| &c.keys).all(keys)
+            }
+        };
+        parser.states.iter().all(selects) && self.facts.parses_whole_bytes
+    }
+
+    /// `packet.extract(header)` of a header of fixed size.
+    pub(crate) fn extract(&mut self, expr: &'a Expr) -> Made<Extracted> {
+        let Some((header, shape)) = self.places().header(expr) else { return Ok(Extracted::Not) };
+        if !shape.is_even() || matches!(header, HeaderAt::Element(_, Index::Computed(_))) {
+            return Ok(Extracted::Not);
+        }
+        let bytes = shape.bytes();
+        if let HeaderAt::Element(stack, Index::Next) = &header {
+            let next = self.scalar(stack.next);
+            let full =
+                self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, next, i64::from(stack.size));
+            self.fail_if(full, STACK_OUT_OF_BOUNDS)?;
+        }
+        let cursor = self.take(bytes as i64)?;
+        match &header {
+            HeaderAt::Own(index) if !self.facts.copies => self.b.def_var(self.pointers[*index], cursor),
+            HeaderAt::Own(index) => {
+                self.go_home(*index);
+                let home = self.pointer(&header, Reach::Write)?;
+                self.copy(home, cursor, bytes);
+            }
+            HeaderAt::Element(..) => {
+                let element = self.pointer(&header, Reach::Write)?;
+                self.copy(element, cursor, bytes);
+            }
+        }
+        let siblings = self.places().siblings(expr);
+        let yes = self.number(types::I8, 1);
+        self.clear_siblings(siblings, yes);
+        self.set_valid(&header, yes)?;
+        if let HeaderAt::Element(stack, Index::Next) = &header {
+            let next = self.scalar(stack.next);
+            let more = i64::from(!self.is(Mutant::NextKept));
+            let next = self.b.ins().iadd_imm_s(next, more);
+            self.set_scalar(stack.next, next);
+        }
+        Ok(Extracted::Done)
+    }
+
+    /// Takes bytes off the packet, or fails. Gives where they are.
+    fn take(&mut self, bytes: i64) -> Made<Value> {
+        let registers = self.layout.registers;
+        let (cursor, end) = (self.scalar(registers.cursor), self.scalar(registers.end));
+        let behind = self.b.ins().iadd_imm_s(cursor, bytes);
+        let short = self.b.ins().icmp(IntCC::UnsignedGreaterThan, behind, end);
+        self.fail_if(short, PACKET_TOO_SHORT)?;
+        self.set_scalar(registers.cursor, behind);
+        Ok(cursor)
+    }
+
+    /// `packet.advance(bits)`
+    pub(crate) fn advance(&mut self, bits: &'a Expr) -> Made<bool> {
+        if self.reject.is_none() || !self.places().can(bits) {
+            return Ok(false);
+        }
+        let bits = self.value(bits)?;
+        if self.b.func.dfg.value_type(bits) == types::I128 {
+            return Err(Unable("a length of more than 64 bits"));
+        }
+        let bits = self.resize(bits, types::I64);
+        let odd = self.b.ins().band_imm_s(bits, 7);
+        self.fail_if(odd, INVALID_ARGUMENT)?;
+        let registers = self.layout.registers;
+        let (cursor, end) = (self.scalar(registers.cursor), self.scalar(registers.end));
+        let bytes = self.shift_down(bits, 3);
+        let left = self.b.ins().isub(end, cursor);
+        let short = self.b.ins().icmp(IntCC::UnsignedGreaterThan, bytes, left);
+        self.fail_if(short, PACKET_TOO_SHORT)?;
+        let cursor = self.b.ins().iadd(cursor, bytes);
+        self.set_scalar(registers.cursor, cursor);
+        Ok(true)
+    }
+
+    /// `place = packet.lookahead<T>()` of a scalar that begins with its first byte.
+    pub(crate) fn lookahead(&mut self, place: &'a Expr, value: &'a Expr) -> Made<bool> {
+        let kind = match kind_of(self.program, &value.ty) {
+            Some(kind @ Kind::Bits(1..=128)) => kind,
+            _ => return Ok(false),
+        };
+        let Some((to, of)) = self.places().scalar(place) else { return Ok(false) };
+        if of != kind {
+            return Ok(false);
+        }
+        let registers = self.layout.registers;
+        let (cursor, end) = (self.scalar(registers.cursor), self.scalar(registers.end));
+        let behind = self.b.ins().iadd_imm_s(cursor, i64::from(kind.width().div_ceil(8)));
+        let short = self.b.ins().icmp(IntCC::UnsignedGreaterThan, behind, end);
+        self.fail_if(short, PACKET_TOO_SHORT)?;
+        let value = self.load_field(cursor, 0, kind.width(), kind);
+        let place: Place<'a> = to;
+        self.write(&place, value)?;
+        Ok(true)
+    }
+
+    /// `verify(condition, error)`
+    pub(crate) fn verify(&mut self, cond: &'a Expr, error: &'a Expr) -> Made<bool> {
+        let Some(reject) = self.reject else { return Ok(false) };
+        if !self.places().can(cond) || !self.places().can(error) {
+            return Ok(false);
+        }
+        let holds = self.value(cond)?;
+        let error = self.value(error)?;
+        let fails = self.b.ins().bxor_imm_s(holds, 1);
+        self.leave_if(fails, reject, &[error]);
+        Ok(true)
+    }
+}
+
+/// True if a state can come again.
+fn is_cyclic(parser: &ir::Parser) -> bool {
+    let next = |state: &ir::ParserState| -> Vec<usize> {
+        let refs: Vec<StateRef> = match &state.transition {
+            Transition::Goto(next) => vec![*next],
+            Transition::Select(select) => select.cases.iter().map(|case| case.next).collect(),
+        };
+        let of = |r: &StateRef| if let StateRef::State(id) = r { Some(id.index()) } else { None };
+        refs.iter().filter_map(of).collect()
+    };
+    // States without a way in, taken away one after the other: what stays is on a cycle or behind one.
+    let mut ways = vec![0usize; parser.states.len()];
+    parser.states.iter().flat_map(next).for_each(|to| ways[to] += 1);
+    let mut free: Vec<usize> = (0..ways.len()).filter(|at| ways[*at] == 0).collect();
+    let mut taken = 0;
+    while let Some(at) = free.pop() {
+        taken += 1;
+        for to in next(&parser.states[at]) {
+            ways[to] -= 1;
+            if ways[to] == 0 {
+                free.push(to);
+            }
+        }
+    }
+    taken < parser.states.len()
+}

@@ -1,0 +1,285 @@
+//! The whole way of a packet: what `ir_interp`'s v1model does, in the same order, as long as nothing rare happens.
+
+use super::{Code, Made, PLAIN, type_of};
+use crate::layout::{NONE, Node};
+use crate::mutant::Mutant;
+use crate::packet::{DROPPED, Packet};
+use crate::runtime::Context;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use dataplane_api::DropReason;
+use ir_interp::embed::{BlockName, Left};
+use std::mem::offset_of;
+
+/// Rounds of loops, in steps of the interpreter.
+const FUEL: u64 = 4_000_000;
+
+impl<'a> Code<'a, '_> {
+    /// The function: all packets.
+    pub(crate) fn batch(&mut self, packets: Value, count: Value) -> Made<()> {
+        let packet = self.b.declare_var(types::I64);
+        let left = self.b.declare_var(types::I64);
+        self.b.def_var(packet, packets);
+        self.b.def_var(left, count);
+        let [head, body, end] = [(); 3].map(|()| self.b.create_block());
+        self.b.ins().jump(head, &[]);
+        self.b.switch_to_block(head);
+        let more = self.b.use_var(left);
+        self.b.ins().brif(more, body, &[], end, &[]);
+        self.b.seal_block(body);
+        self.b.seal_block(end);
+        self.b.switch_to_block(body);
+        self.packet = self.b.use_var(packet);
+        self.one_packet()?;
+        self.drops();
+        self.b.switch_to_block(self.next);
+        self.b.seal_block(self.next);
+        let at = self.b.use_var(packet);
+        let at = self.b.ins().iadd_imm_s(at, size_of::<Packet>() as i64);
+        self.b.def_var(packet, at);
+        let more = self.b.use_var(left);
+        let more = self.b.ins().iadd_imm_s(more, -1);
+        self.b.def_var(left, more);
+        self.b.ins().jump(head, &[]);
+        self.b.seal_block(head);
+        self.b.switch_to_block(end);
+        self.b.ins().return_(&[]);
+        Ok(())
+    }
+
+    /// The blocks where packets are dropped.
+    fn drops(&mut self) {
+        for (reason, block) in std::mem::take(&mut self.drops) {
+            self.b.seal_block(block);
+            self.b.switch_to_block(block);
+            let at = (offset_of!(Context, dropped) + 8 * reason as usize) as i32;
+            let count = self.b.ins().load(types::I64, PLAIN, self.context, at);
+            let count = self.b.ins().iadd_imm_s(count, 1);
+            self.b.ins().store(PLAIN, count, self.context, at);
+            self.b.ins().jump(self.next, &[]);
+        }
+    }
+
+    fn one_packet(&mut self) -> Made<()> {
+        self.begin();
+        self.enter(BlockName::Parser);
+        if self.can_parse() {
+            self.locals(BlockName::Parser);
+            let error = self.parser()?;
+            self.set_field("parser_error", error);
+        } else {
+            self.interpret_stage(BlockName::Parser);
+        }
+        self.control(BlockName::Verify)?;
+        if self.facts.verifies {
+            let error = self.scalar(self.layout.registers.checksum_error);
+            self.set_field("checksum_error", error);
+        }
+        self.control(BlockName::Ingress)?;
+        self.traffic_manager()?;
+        self.control(BlockName::Egress)?;
+        self.end_egress()?;
+        self.control(BlockName::Compute)?;
+        self.enter(BlockName::Deparser);
+        self.locals(BlockName::Deparser);
+        let control = self.program.control(self.facts.controls[&BlockName::Deparser]);
+        self.stmts(&control.locals)?;
+        self.deparser()
+    }
+
+    fn enter(&mut self, block: BlockName) {
+        self.block = block;
+        self.nodes = self.layout.block(block);
+    }
+
+    /// Variables of the block that are no parameters are zero.
+    fn locals(&mut self, block: BlockName) {
+        let params = match self.facts.controls.get(&block) {
+            Some(id) => &self.program.control(*id).params,
+            None => &self.program.parser(self.facts.parser).params,
+        };
+        let nodes = self.nodes;
+        for (at, node) in nodes.iter().enumerate() {
+            if !params.iter().any(|param| param.index() == at) {
+                self.zero(node);
+            }
+        }
+    }
+
+    fn control(&mut self, block: BlockName) -> Made<()> {
+        let control = self.program.control(self.facts.controls[&block]);
+        if control.body.stmts.is_empty() {
+            return Ok(());
+        }
+        self.enter(block);
+        self.locals(block);
+        self.stmts(&control.locals)?;
+        self.stmts(&control.body.stmts)
+    }
+
+    /// A packet that came in: all metadata zero but for what v1model sets.
+    fn begin(&mut self) {
+        let field =
+            |code: &mut Self, offset: usize, ty| code.b.ins().load(ty, PLAIN, code.packet, offset as i32);
+        let buffer = field(self, offset_of!(Packet, buffer), types::I64);
+        let first = field(self, offset_of!(Packet, start), types::I32);
+        let length = field(self, offset_of!(Packet, length), types::I32);
+        let port = field(self, offset_of!(Packet, in_port), types::I32);
+        let fate = self.number(types::I32, u64::from(DROPPED));
+        self.b.ins().store(PLAIN, fate, self.packet, offset_of!(Packet, fate) as i32);
+        let (first, wide) = (self.resize(first, types::I64), self.resize(length, types::I64));
+        let start = self.b.ins().iadd(buffer, first);
+        let end = self.b.ins().iadd(start, wide);
+        let registers = self.layout.registers;
+        let none = self.number(types::I64, NONE as u64);
+        let (no, fuel) = (self.number(types::I8, 0), self.number(types::I32, FUEL));
+        let zero = self.number(types::I32, 0);
+        for (index, value) in [
+            (registers.start, start),
+            (registers.cursor, start),
+            (registers.end, end),
+            (registers.length, wide),
+            (registers.truncate, none),
+            (registers.clone, none),
+            (registers.resubmit, none),
+            (registers.recirculate, none),
+            (registers.checksum_error, no),
+            (registers.fuel, fuel),
+            (registers.ingress_port, port),
+            (registers.egress_port, zero),
+        ] {
+            self.set_scalar(index, value);
+        }
+        let (from, to) = self.layout.arrays;
+        let arrays = self.at(from);
+        self.clear(arrays, (to - from) as usize);
+        if !self.layout.values.is_empty() {
+            self.b.ins().call(self.calls.reset, &[self.context]);
+        }
+        let roles = &self.layout.roles;
+        roles.iter().for_each(|node| self.zero(node));
+        let now = self.now();
+        self.set_field("ingress_port", port);
+        self.set_field("packet_length", length);
+        self.set_field("ingress_global_timestamp", now);
+    }
+
+    fn now(&mut self) -> Value {
+        self.b.ins().load(types::I64, PLAIN, self.context, offset_of!(Context, now) as i32)
+    }
+
+    /// A field of the standard metadata, in the list of scalars.
+    fn field(&self, name: &str) -> Option<usize> {
+        let at = self.facts.standard.iter().position(|field| field == name)?;
+        match &self.layout.roles[2] {
+            Node::Struct(nodes) => match nodes.get(at) {
+                Some(Node::Scalar(index)) => Some(*index),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Sets a field of the standard metadata, cut to its width.
+    fn set_field(&mut self, name: &str, value: Value) {
+        let Some(index) = self.field(name) else { return };
+        let kind = self.layout.scalars[index].kind;
+        let value = self.resize(value, type_of(kind));
+        let value = self.keep_low(value, kind.width());
+        self.set_scalar(index, value);
+    }
+
+    fn set_field_to(&mut self, name: &str, value: u64) {
+        if let Some(index) = self.field(name) {
+            self.set_standard(index, value);
+        }
+    }
+
+    fn get_field(&mut self, name: &str) -> Value {
+        match self.field(name) {
+            Some(index) => {
+                let value = self.scalar(index);
+                self.resize(value, types::I32)
+            }
+            None => self.number(types::I32, 0),
+        }
+    }
+
+    /// Unicast goes on, drops end; whatever else was asked for is left to the interpreter.
+    fn traffic_manager(&mut self) -> Made<()> {
+        let registers = self.layout.registers;
+        let group = self.get_field("mcast_grp");
+        let mut rare = self.b.ins().icmp_imm_u(IntCC::NotEqual, group, 0);
+        for (used, register) in
+            [(self.facts.clones, registers.clone), (self.facts.resubmits, registers.resubmit)]
+        {
+            if used {
+                let order = self.scalar(register);
+                let asked = self.b.ins().icmp_imm_s(IntCC::NotEqual, order, NONE);
+                rare = self.b.ins().bor(rare, asked);
+            }
+        }
+        self.leave_to_interpreter(rare, Left::Ingress);
+        let port = self.get_field("egress_spec");
+        let dropped = self.b.ins().icmp_imm_u(IntCC::Equal, port, i64::from(self.facts.drop_port));
+        let block = self.drop_for(DropReason::Ingress);
+        self.leave_if(dropped, block, &[]);
+        self.set_scalar(registers.egress_port, port);
+        self.set_field_to("instance_type", 0);
+        let now = self.now();
+        let zero = self.number(types::I64, 0);
+        let length = self.scalar(registers.length);
+        let length = self.b.ins().smax(length, zero);
+        for (name, value) in [
+            ("egress_global_timestamp", now),
+            ("enq_timestamp", now),
+            ("enq_qdepth", zero),
+            ("deq_timedelta", zero),
+            ("deq_qdepth", zero),
+            ("egress_port", port),
+            ("packet_length", length),
+        ] {
+            self.set_field(name, value);
+        }
+        self.set_field_to("egress_spec", u64::from(self.facts.drop_port) + 1);
+        Ok(())
+    }
+
+    fn end_egress(&mut self) -> Made<()> {
+        let registers = self.layout.registers;
+        let mut rare: Option<Value> = None;
+        for (used, register) in
+            [(self.facts.clones, registers.clone), (self.facts.recirculates, registers.recirculate)]
+        {
+            if used {
+                let order = self.scalar(register);
+                let asked = self.b.ins().icmp_imm_s(IntCC::NotEqual, order, NONE);
+                rare = Some(match rare {
+                    Some(rare) => self.b.ins().bor(rare, asked),
+                    None => asked,
+                });
+            }
+        }
+        if let Some(rare) = rare {
+            self.leave_to_interpreter(rare, Left::Egress);
+        }
+        let port = self.get_field("egress_spec");
+        let dropped = self.b.ins().icmp_imm_u(IntCC::Equal, port, i64::from(self.facts.drop_port));
+        if !self.is(Mutant::DropForgotten) {
+            let block = self.drop_for(DropReason::Egress);
+            self.leave_if(dropped, block, &[]);
+        }
+        Ok(())
+    }
+
+    fn leave_to_interpreter(&mut self, cond: Value, left: Left) {
+        let [rare, on] = [(); 2].map(|()| self.b.create_block());
+        self.b.set_cold_block(rare);
+        self.b.ins().brif(cond, rare, &[], on, &[]);
+        self.b.seal_block(rare);
+        self.b.seal_block(on);
+        self.b.switch_to_block(rare);
+        self.finish(left);
+        self.b.switch_to_block(on);
+    }
+}

@@ -1,0 +1,167 @@
+//! Tables: the key in words, the lookup, the action.
+
+use super::{Code, Made, PLAIN, Unable, type_of};
+use crate::mutant::Mutant;
+use crate::runtime::{Context, TableRef};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, JumpTableData, Value, types};
+use ir::{MatchKind, TableId};
+use std::mem::offset_of;
+
+/// What an application gave.
+pub(crate) struct Applied {
+    /// An entry fitted.
+    pub(crate) hit: Value,
+    /// What ran, by its position in the table's list.
+    pub(crate) action: Value,
+}
+
+impl<'a> Code<'a, '_> {
+    /// Applies a table of the running control; `None`, and nothing is made, if only the interpreter can.
+    pub(crate) fn apply(&mut self, id: TableId) -> Made<Option<Applied>> {
+        let Some(control) = self.facts.controls.get(&self.block) else { return Ok(None) };
+        let Some(facts) = self.facts.tables.get(&(*control, id)) else { return Ok(None) };
+        let control = self.program.control(*control);
+        let table = &control.tables[id.index()];
+        let keys: Vec<_> = table
+            .keys
+            .iter()
+            .filter(|key| key.match_kind != MatchKind::Selector)
+            .map(|key| &key.expr)
+            .collect();
+        if !keys.iter().all(|key| self.places().can(key)) {
+            return Ok(None);
+        }
+        let mut words: Vec<Option<Value>> = vec![None; facts.layout.words()];
+        for (key, (_, place)) in keys.into_iter().zip(facts.layout.fields()) {
+            let value = self.value(key)?;
+            if self.b.func.dfg.value_type(value) == types::I128 {
+                let (low, high) = self.b.ins().isplit(value);
+                for (word, value) in place.word_range().zip([low, high]) {
+                    words[word] = Some(value);
+                }
+                continue;
+            }
+            if place.width == 0 {
+                continue;
+            }
+            let value = self.resize(value, types::I64);
+            let value = self.shift_up(value, place.shift);
+            let word = &mut words[place.word];
+            *word = Some(match *word {
+                Some(old) => self.b.ins().bor(old, value),
+                None => value,
+            });
+        }
+        for (i, word) in words.iter().enumerate() {
+            let mut word = word.unwrap_or_else(|| self.b.ins().iconst(types::I64, 0));
+            if self.is(Mutant::KeyBitLost) {
+                word = self.b.ins().band_imm_s(word, -2);
+            }
+            self.b.ins().store(PLAIN, word, self.frame, self.layout.homes.keys + 8 * i as i32);
+        }
+        let tables = self.b.ins().load(types::I64, PLAIN, self.context, offset_of!(Context, tables) as i32);
+        let at = (facts.index * size_of::<TableRef>()) as i32;
+        let field =
+            |code: &mut Self, offset: usize| code.b.ins().load(types::I64, PLAIN, tables, at + offset as i32);
+        let mut record = field(self, offset_of!(TableRef, actions));
+        let hit = if words.is_empty() {
+            self.number(types::I8, 0)
+        } else {
+            let table = field(self, offset_of!(TableRef, table));
+            let key = self.at(self.layout.homes.keys);
+            let count = self.number(types::I64, words.len() as u64);
+            let call = self.b.ins().call(self.calls.lookup, &[table, key, count]);
+            let entry = self.b.inst_results(call)[0];
+            let stride = field(self, offset_of!(TableRef, stride));
+            let offset = self.b.ins().imul(entry, stride);
+            record = self.b.ins().iadd(record, offset);
+            if facts.notes_hits {
+                self.note_hit(facts.index, entry)?;
+            }
+            let order = if self.is(Mutant::HitTurned) { IntCC::Equal } else { IntCC::NotEqual };
+            self.b.ins().icmp_imm_u(order, entry, 0)
+        };
+        let action = self.b.ins().load(types::I32, PLAIN, record, 0);
+        self.run_action(table, facts, action, record)?;
+        Ok(Some(Applied { hit, action }))
+    }
+
+    /// Counters, meters and timeouts of the entry that was hit.
+    fn note_hit(&mut self, table: usize, entry: Value) -> Made<()> {
+        let hit = self.b.ins().icmp_imm_u(IntCC::NotEqual, entry, 0);
+        self.branch(
+            hit,
+            |code| {
+                // The interpreter wants to know the packet's length.
+                for index in [code.layout.registers.start, code.layout.registers.end] {
+                    let value = code.scalar(index);
+                    let home = code.layout.scalars[index].home;
+                    code.b.ins().store(PLAIN, value, code.frame, home);
+                }
+                let table = code.number(types::I32, table as u64);
+                let block = code.number(types::I32, code.block as u64);
+                code.b.ins().call(code.calls.looked_up, &[code.context, block, table, entry]);
+                Ok(())
+            },
+            |_| Ok(()),
+        )
+    }
+
+    fn run_action(
+        &mut self,
+        table: &'a ir::Table,
+        facts: &'a crate::facts::TableCode,
+        action: Value,
+        record: Value,
+    ) -> Made<()> {
+        let join = self.b.create_block();
+        let blocks: Vec<_> = table.actions.iter().map(|_| self.b.create_block()).collect();
+        match blocks.as_slice() {
+            [] => return Err(Unable("a table without actions")),
+            [only] => {
+                self.b.ins().jump(*only, &[]);
+            }
+            [first, second] => {
+                self.b.ins().brif(action, *second, &[], *first, &[]);
+            }
+            all => {
+                let mut calls: Vec<_> =
+                    all.iter().map(|block| self.b.func.dfg.block_call(*block, &[])).collect();
+                let last = calls.pop().ok_or(Unable("a table without actions"))?;
+                let jump_table = self.b.create_jump_table(JumpTableData::new(last, &calls));
+                self.b.ins().br_table(action, jump_table);
+            }
+        }
+        let control = self.program.control(self.facts.controls[&self.block]);
+        for ((listed, data), block) in table.actions.iter().zip(&facts.data).zip(blocks) {
+            self.b.seal_block(block);
+            self.b.switch_to_block(block);
+            let action = &control.actions[listed.action.index()];
+            for (param, (word, kind)) in action.params.iter().zip(data) {
+                let word = if self.is(Mutant::DataRepeated) { &1 } else { word };
+                let Some(crate::layout::Node::Scalar(index)) = self.nodes.get(param.index()) else {
+                    return Err(Unable("action data that is no scalar"));
+                };
+                let value = self.b.ins().load(type_of(*kind), PLAIN, record, 8 * *word as i32);
+                self.set_scalar(*index, value);
+            }
+            self.stmts(&action.body.stmts)?;
+            self.b.ins().jump(join, &[]);
+        }
+        self.b.seal_block(join);
+        self.b.switch_to_block(join);
+        Ok(())
+    }
+
+    /// Puts a number of up to 128 bits into two words of the key's place.
+    pub(crate) fn store_key_pair(&mut self, index: usize, value: Value) {
+        let (low, high) = match self.b.func.dfg.value_type(value) {
+            types::I128 => self.b.ins().isplit(value),
+            _ => (self.resize(value, types::I64), self.b.ins().iconst(types::I64, 0)),
+        };
+        let at = self.layout.homes.keys + 16 * index as i32;
+        self.b.ins().store(PLAIN, low, self.frame, at);
+        self.b.ins().store(PLAIN, high, self.frame, at + 8);
+    }
+}

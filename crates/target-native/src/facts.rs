@@ -1,0 +1,313 @@
+//! What is worked out about a program before its code is made.
+
+use crate::layout::{Kind, Layout, kind_of};
+use crate::mutant::Mutant;
+use crate::tables::Mirrors;
+use dataplane_tables::KeyLayout;
+use ir::{
+    Callee, Control, ControlId, Expr, ExprKind, InstanceId, Name, ParserId, Program, Stmt, StmtKind,
+    SwitchOn, TableId, Transition, Type, ValueSetId, VarId, visit,
+};
+use ir_interp::embed::{BlockName, Host};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Cells of an object that are shared with code at most; larger objects are left to the interpreter.
+const MOST_CELLS: u64 = 1 << 24;
+
+/// See the module.
+pub(crate) struct Facts {
+    pub(crate) parser: ParserId,
+    pub(crate) controls: BTreeMap<BlockName, ControlId>,
+    pub(crate) drop_port: u32,
+    /// Names of the fields of the standard metadata.
+    pub(crate) standard: Vec<Name>,
+    /// How many of the scalars are registers.
+    pub(crate) registers: usize,
+    /// Tables that code applies itself.
+    pub(crate) tables: BTreeMap<(ControlId, TableId), TableCode>,
+    /// Objects whose cells code shares.
+    pub(crate) cells: BTreeMap<InstanceId, CellsCode>,
+    /// By header: it is written at its home, which has to be cleared for each packet.
+    pub(crate) written: Vec<bool>,
+    /// Extracted headers are copied, since the packet's first bytes may be needed again.
+    pub(crate) copies: bool,
+    /// All that is taken from a packet is whole bytes.
+    pub(crate) parses_whole_bytes: bool,
+    pub(crate) clones: bool,
+    pub(crate) resubmits: bool,
+    pub(crate) recirculates: bool,
+    pub(crate) truncates: bool,
+    /// A checksum is verified.
+    pub(crate) verifies: bool,
+    value_set_widths: Vec<usize>,
+    /// A mistake to make.
+    pub(crate) mutant: Option<Mutant>,
+}
+
+/// A table that code applies.
+pub(crate) struct TableCode {
+    /// In the list of mirrors.
+    pub(crate) index: usize,
+    pub(crate) layout: KeyLayout,
+    /// For each action of the list: the word of a record and the kind of each parameter.
+    pub(crate) data: Vec<Vec<(usize, Kind)>>,
+    pub(crate) notes_hits: bool,
+}
+
+/// An object whose cells code shares.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CellsCode {
+    /// In the list of shared cells.
+    pub(crate) index: usize,
+    pub(crate) size: u64,
+    /// Words of a cell.
+    pub(crate) words: usize,
+    /// What a cell holds; of counters nothing that code asks for.
+    pub(crate) kind: Kind,
+}
+
+/// A statement that is left to the interpreter.
+#[derive(Clone, Debug)]
+pub(crate) struct Fallback {
+    pub(crate) block: BlockName,
+    pub(crate) stmt: Stmt,
+    /// What it mentions, with the tables that it applies.
+    pub(crate) vars: BTreeSet<VarId>,
+}
+
+impl Facts {
+    pub(crate) fn new(host: &mut Host, layout: &Layout, mirrors: &mut Mirrors) -> Facts {
+        let program = std::sync::Arc::clone(host.program());
+        let controls: BTreeMap<_, _> =
+            BlockName::ALL.into_iter().filter_map(|block| Some((block, host.control(block)?))).collect();
+        let [_, _, standard] = host.types();
+        let standard = program.fields(standard).iter().map(|field| field.name.clone()).collect();
+        let mut facts = Facts {
+            parser: host.parser(),
+            drop_port: host.drop_port(),
+            standard,
+            registers: layout.registers.egress_port + 1,
+            tables: BTreeMap::new(),
+            cells: BTreeMap::new(),
+            written: vec![false; layout.headers.len()],
+            copies: false,
+            parses_whole_bytes: true,
+            clones: false,
+            resubmits: false,
+            recirculates: false,
+            truncates: false,
+            verifies: false,
+            value_set_widths: vec![],
+            mutant: None,
+            controls,
+        };
+        facts.find_tables(host, &program, mirrors);
+        facts.find_cells(host, &program, mirrors);
+        facts.find_calls(&program);
+        facts.look_at_parser(&program);
+        // Exact marks would have to follow every place; what is only ever extracted is rare among what is small.
+        facts.written.fill(true);
+        facts
+    }
+
+    /// How many positions of a select a value set stands for.
+    pub(crate) fn value_set_width(&self, set: ValueSetId) -> usize {
+        self.value_set_widths.get(set.index()).copied().unwrap_or(1)
+    }
+
+    fn find_tables(&mut self, host: &Host, program: &Program, mirrors: &mut Mirrors) {
+        for id in self.controls.values() {
+            let control = program.control(*id);
+            for at in 0..control.tables.len() {
+                let at = (*id, TableId::from(at));
+                if self.tables.contains_key(&at) {
+                    continue;
+                }
+                if let Some(table) = table_code(host, program, control, at, mirrors) {
+                    self.tables.insert(at, table);
+                }
+            }
+        }
+    }
+
+    fn find_cells(&mut self, host: &mut Host, program: &Program, mirrors: &mut Mirrors) {
+        for (at, instance) in program.instances.iter().enumerate() {
+            let id = InstanceId::from(at);
+            let register = host.register_cells(id, MOST_CELLS);
+            let (cells, words, kind) = match register {
+                Some(cells) => {
+                    let Some(kind) = instance.type_args.first().and_then(|ty| kind_of(program, ty)) else {
+                        continue;
+                    };
+                    (cells, if kind.width() > 64 { 2 } else { 1 }, kind)
+                }
+                None => match host.counter_cells(id, MOST_CELLS) {
+                    Some(cells) => (cells, 2, Kind::Bits(0)),
+                    None => continue,
+                },
+            };
+            let size = (cells.len() / words) as u64;
+            let index = mirrors.share(cells);
+            self.cells.insert(id, CellsCode { index, size, words, kind });
+        }
+    }
+
+    fn find_calls(&mut self, program: &Program) {
+        let mut names = BTreeSet::new();
+        let mut ingress = BTreeSet::new();
+        for (block, id) in &self.controls {
+            let control = program.control(*id);
+            let bodies = control.actions.iter().map(|a| &a.body).chain([&control.body]);
+            for body in bodies {
+                visit::stmts(body, &mut |stmt| {
+                    if let StmtKind::Call(call) = &stmt.kind
+                        && let Callee::ExternFunction(id) = call.callee
+                        && let Some(function) = program.extern_functions.get(id.index())
+                    {
+                        names.insert(function.name.clone());
+                        if *block == BlockName::Ingress {
+                            ingress.insert(function.name.clone());
+                        }
+                    }
+                });
+            }
+        }
+        let starts = |names: &BTreeSet<Name>, prefix: &str| names.iter().any(|name| name.starts_with(prefix));
+        self.clones = starts(&names, "clone");
+        self.resubmits = starts(&names, "resubmit");
+        self.recirculates = starts(&names, "recirculate");
+        self.truncates = starts(&names, "truncate");
+        self.verifies = starts(&names, "verify_checksum");
+        self.copies = starts(&ingress, "clone") || starts(&ingress, "resubmit");
+    }
+
+    fn look_at_parser(&mut self, program: &Program) {
+        let parser = program.parser(self.parser);
+        let width = |ty: &Type| match program.representation(ty) {
+            Type::Tuple(types) => types.len(),
+            named @ Type::Named(_) if !program.fields(named).is_empty() => program.fields(named).len(),
+            _ => 1,
+        };
+        self.value_set_widths = parser.value_sets.iter().map(|set| width(&set.ty)).collect();
+        for state in &parser.states {
+            for stmt in &state.stmts {
+                self.parses_whole_bytes &= takes_whole_bytes(program, stmt);
+            }
+            if let Transition::Select(select) = &state.transition {
+                self.parses_whole_bytes &= select.exprs.iter().all(|e| kind_of(program, &e.ty).is_some());
+            }
+        }
+    }
+}
+
+fn takes_whole_bytes(program: &Program, stmt: &Stmt) -> bool {
+    let mut whole = match &stmt.kind {
+        StmtKind::Extract { header, .. } => fixed_bits(program, &header.ty).is_multiple_of(8),
+        _ => true,
+    };
+    visit::blocks(stmt, &mut |block| {
+        whole &= block.stmts.iter().all(|stmt| takes_whole_bytes(program, stmt));
+    });
+    whole
+}
+
+/// Without varbits, which are whole bytes or an error.
+fn fixed_bits(program: &Program, ty: &Type) -> u64 {
+    match program.representation(ty) {
+        Type::Varbit(_) => 0,
+        named @ Type::Named(_) if !program.fields(named).is_empty() => {
+            program.fields(named).iter().map(|field| fixed_bits(program, &field.ty)).sum()
+        }
+        ty => program.bits(ty).unwrap_or(0),
+    }
+}
+
+fn table_code(
+    host: &Host,
+    program: &Program,
+    control: &Control,
+    at: (ControlId, TableId),
+    mirrors: &mut Mirrors,
+) -> Option<TableCode> {
+    let facts = host.table(at)?;
+    if facts.has_profile {
+        return None;
+    }
+    let layout = crate::tables::key_layout(&facts.keys)?;
+    let table = control.tables.get(at.1.index())?;
+    let mut data = vec![];
+    let mut most = 0;
+    for listed in &table.actions {
+        if !listed.args.is_empty() {
+            return None;
+        }
+        let action = control.actions.get(listed.action.index())?;
+        let mut word = 1;
+        let mut params = vec![];
+        for param in &action.params {
+            let kind = kind_of(program, &control.vars.get(param.index())?.ty)?;
+            params.push((word, kind));
+            word += if kind.width() > 64 { 2 } else { 1 };
+        }
+        most = most.max(word - 1);
+        data.push(params);
+    }
+    let index = mirrors.add(at, &facts, &layout, most, data.clone());
+    Some(TableCode { index, layout, data, notes_hits: facts.notes_hits })
+}
+
+/// The variables that a statement mentions, with the tables that it applies and their actions.
+pub(crate) fn mentioned(control: Option<&Control>, stmt: &Stmt) -> BTreeSet<VarId> {
+    let mut found = Mentioned { control, vars: BTreeSet::new(), tables: BTreeSet::new() };
+    found.stmt(stmt);
+    found.vars
+}
+
+struct Mentioned<'c> {
+    control: Option<&'c Control>,
+    vars: BTreeSet<VarId>,
+    tables: BTreeSet<TableId>,
+}
+
+impl Mentioned<'_> {
+    fn stmt(&mut self, stmt: &Stmt) {
+        visit::exprs(stmt, &mut |expr| self.expr(expr));
+        match &stmt.kind {
+            StmtKind::Apply(table) | StmtKind::Switch(SwitchOn::ActionRun(table), _) => self.table(*table),
+            StmtKind::Declare(var, _) | StmtKind::ForIn { var, .. } => {
+                self.vars.insert(*var);
+            }
+            StmtKind::For { init, update, .. } => init.iter().chain(update).for_each(|s| self.stmt(s)),
+            _ => {}
+        }
+        visit::blocks(stmt, &mut |block| block.stmts.iter().for_each(|stmt| self.stmt(stmt)));
+    }
+
+    fn expr(&mut self, expr: &Expr) {
+        let mut tables = vec![];
+        visit::subexprs(expr, &mut |expr| match &expr.kind {
+            ExprKind::Var(var) => {
+                self.vars.insert(*var);
+            }
+            ExprKind::ApplyHit(table) | ExprKind::ApplyMiss(table) => tables.push(*table),
+            _ => {}
+        });
+        tables.into_iter().for_each(|table| self.table(table));
+    }
+
+    fn table(&mut self, id: TableId) {
+        let Some(table) = self.control.and_then(|c| c.tables.get(id.index())) else { return };
+        if !self.tables.insert(id) {
+            return;
+        }
+        table.keys.iter().for_each(|key| self.expr(&key.expr));
+        for listed in &table.actions {
+            listed.args.iter().for_each(|arg| self.expr(arg));
+            let Some(action) = self.control.and_then(|c| c.actions.get(listed.action.index())) else {
+                continue;
+            };
+            self.vars.extend(&action.params);
+            action.body.stmts.iter().for_each(|stmt| self.stmt(stmt));
+        }
+    }
+}

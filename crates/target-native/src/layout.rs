@@ -1,0 +1,437 @@
+//! Where everything of a packet is while compiled code runs it.
+//!
+//! ```text
+//! scalar          a variable of the code generator; a home in the frame for when others look at it
+//! header          its bytes as on the wire: in the packet where it was extracted, else at its home in the frame;
+//!                 a pointer and a validity, which are variables with homes too
+//! stack, array    elements in the frame, one behind the other; next is a variable
+//! the rest        (wide and variable-length fields on their own, stacks of unions, ...) a value of the interpreter's,
+//!                 which only the interpreter touches
+//! ```
+//!
+//! A *frame* is a piece of memory of fixed size that one packet after the other uses.
+
+use ir::{Field, Program, Type, TypeKind};
+use ir_interp::embed::{BlockName, Host};
+
+/// The greatest frame; programs that need more are left to the interpreter.
+const MOST_BYTES: usize = 1 << 20;
+
+/// Bytes that stay zero, and bytes that nobody reads: where elements with an index out of range are.
+const NOWHERE: usize = 4096;
+
+/// What a scalar is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// So many bits, 128 at most where code computes with them.
+    Bits(u32),
+    Bool,
+    Error,
+    Enum,
+}
+
+impl Kind {
+    /// Bits of its value as a number.
+    pub(crate) fn width(self) -> u32 {
+        match self {
+            Kind::Bits(width) => width,
+            Kind::Bool => 1,
+            Kind::Error | Kind::Enum => 32,
+        }
+    }
+
+    /// Bytes of a slot for it.
+    pub(crate) fn slot(self) -> usize {
+        match self.width() {
+            0..=32 => 4,
+            33..=64 => 8,
+            _ => 16,
+        }
+    }
+}
+
+/// The kind of a scalar type of up to 128 bits.
+pub(crate) fn kind_of(program: &Program, ty: &Type) -> Option<Kind> {
+    match program.representation(ty) {
+        Type::Bit(n) | Type::Int(n) if *n <= 128 => Some(Kind::Bits(*n)),
+        Type::Bool => Some(Kind::Bool),
+        Type::Error => Some(Kind::Error),
+        Type::Named(id) if matches!(program.type_decl(*id).kind, TypeKind::Enum(_)) => Some(Kind::Enum),
+        _ => None,
+    }
+}
+
+/// Where a value is.
+#[derive(Clone, Debug)]
+pub(crate) enum Node {
+    /// In [`Layout::scalars`].
+    Scalar(usize),
+    /// In [`Layout::headers`].
+    Header(usize),
+    /// A struct.
+    Struct(Vec<Node>),
+    /// A header union.
+    Union(Vec<Node>),
+    Stack(Stack),
+    /// In [`Layout::values`].
+    Value(usize),
+    /// Stands for a packet.
+    Nothing,
+}
+
+/// A scalar of its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scalar {
+    pub(crate) kind: Kind,
+    pub(crate) home: i32,
+}
+
+/// A header of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct Header {
+    pub(crate) shape: Shape,
+    /// Where its bytes are if not in the packet.
+    pub(crate) home: i32,
+    /// Home of the pointer to its bytes.
+    pub(crate) pointer: i32,
+    /// Home of its validity.
+    pub(crate) valid: i32,
+}
+
+/// How a header lies in its bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Shape {
+    pub(crate) parts: Vec<Part>,
+    pub(crate) bits: u32,
+}
+
+impl Shape {
+    pub(crate) fn bytes(&self) -> usize {
+        self.bits.div_ceil(8) as usize
+    }
+
+    /// True if it is whole bytes.
+    pub(crate) fn is_even(&self) -> bool {
+        self.bits.is_multiple_of(8)
+    }
+}
+
+/// A field of a header, or a struct in it.
+#[derive(Clone, Debug)]
+pub(crate) enum Part {
+    /// So many bits behind the header's start.
+    Field(u32, Kind),
+    Struct(Vec<Part>),
+}
+
+/// A header stack or an array.
+#[derive(Clone, Debug)]
+pub(crate) struct Stack {
+    pub(crate) base: i32,
+    pub(crate) stride: i32,
+    pub(crate) size: u32,
+    /// Among the scalars.
+    pub(crate) next: usize,
+    pub(crate) elem: Elem,
+}
+
+/// An element.
+#[derive(Clone, Debug)]
+pub(crate) enum Elem {
+    /// Its bytes, and at the end of the element its validity in one byte.
+    Header(Shape),
+    Scalar(Kind),
+}
+
+impl Stack {
+    /// Where in an element its validity is.
+    pub(crate) fn valid(&self) -> i32 {
+        self.stride - 1
+    }
+}
+
+/// What every program has beside its variables. Homes only; see [`Layout`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Homes {
+    /// Words in which keys of tables and value sets, and arguments for the interpreter, are put together.
+    pub(crate) keys: i32,
+    /// Bytes in which data for hashes, and headers to be emitted, are put together.
+    pub(crate) scratch: i32,
+    /// Bytes that are always zero.
+    pub(crate) zeros: i32,
+    /// Bytes that nobody reads.
+    pub(crate) trash: i32,
+}
+
+/// A frame, and where the variables of each block are in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    pub(crate) scalars: Vec<Scalar>,
+    pub(crate) headers: Vec<Header>,
+    /// Types of what only the interpreter touches.
+    pub(crate) values: Vec<Type>,
+    /// Headers, metadata, standard metadata.
+    pub(crate) roles: [Node; 3],
+    /// The variables of each block.
+    pub(crate) blocks: Vec<(BlockName, Vec<Node>)>,
+    /// Stacks and arrays: from, to. They are zero when a packet comes.
+    pub(crate) arrays: (i32, i32),
+    pub(crate) registers: Registers,
+    pub(crate) homes: Homes,
+    pub(crate) bytes: usize,
+    /// Bytes of the scratch.
+    pub(crate) scratch_bytes: usize,
+}
+
+/// Scalars that every program has, by their positions.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Registers {
+    /// The packet's first byte, the next to be taken by the parser, and the one behind the last: addresses.
+    pub(crate) start: usize,
+    pub(crate) cursor: usize,
+    pub(crate) end: usize,
+    /// See [`ir_interp::embed::Side`]; all ones stand for `None`.
+    pub(crate) length: usize,
+    pub(crate) truncate: usize,
+    pub(crate) clone: usize,
+    pub(crate) resubmit: usize,
+    pub(crate) recirculate: usize,
+    pub(crate) checksum_error: usize,
+    /// Loops may still make so many rounds.
+    pub(crate) fuel: usize,
+    pub(crate) ingress_port: usize,
+    pub(crate) egress_port: usize,
+}
+
+/// `None` of the registers that stand for options.
+pub(crate) const NONE: i64 = -1;
+
+/// Puts things into the frame.
+struct Builder<'p> {
+    program: &'p Program,
+    scalars: Vec<Scalar>,
+    headers: Vec<Header>,
+    values: Vec<Type>,
+    /// Stacks, whose places are known at the end.
+    arrays: usize,
+    bytes: usize,
+}
+
+impl Layout {
+    /// The layout of a program; `None` if it is too large.
+    pub(crate) fn new(host: &Host) -> Option<Layout> {
+        let program = std::sync::Arc::clone(host.program());
+        let mut builder = Builder {
+            program: &program,
+            scalars: vec![],
+            headers: vec![],
+            values: vec![],
+            arrays: 0,
+            bytes: 0,
+        };
+        let registers = builder.registers();
+        let roles = host.types().map(|ty| builder.node(ty));
+        let mut blocks = vec![];
+        for block in BlockName::ALL {
+            let (params, vars) = match host.control(block) {
+                Some(id) => (&program.control(id).params, &program.control(id).vars),
+                None => (&program.parser(host.parser()).params, &program.parser(host.parser()).vars),
+            };
+            let mut nodes: Vec<Option<Node>> = vec![None; vars.len()];
+            for (param, role) in params.iter().zip(host.roles(block)) {
+                let node = match role {
+                    ir::Role::Headers => roles[0].clone(),
+                    ir::Role::Metadata => roles[1].clone(),
+                    ir::Role::StandardMetadata => roles[2].clone(),
+                    _ => Node::Nothing,
+                };
+                *nodes.get_mut(param.index())? = Some(node);
+            }
+            let of = |(node, var): (Option<Node>, &ir::Var)| node.unwrap_or_else(|| builder.node(&var.ty));
+            blocks.push((block, nodes.into_iter().zip(vars).map(of).collect()));
+        }
+        let most_key = 64 + 2 * most_key_words(&program);
+        let scratch_bytes =
+            2 * builder.headers.iter().map(|h| h.shape.bytes()).sum::<usize>() + builder.arrays + 4096;
+        let Builder { scalars, headers, values, arrays, mut bytes, .. } = builder;
+        let mut place = |size: usize| {
+            let at = bytes.next_multiple_of(64);
+            // Bytes behind the end may be read where a load is wider than a field.
+            bytes = at + size + 32;
+            at as i32
+        };
+        let first = place(arrays);
+        let homes = Homes {
+            keys: place(8 * most_key),
+            scratch: place(scratch_bytes),
+            zeros: place(NOWHERE),
+            trash: place(NOWHERE),
+        };
+        let mut layout = Layout {
+            scalars,
+            headers,
+            values,
+            roles,
+            blocks,
+            arrays: (first, first + arrays as i32),
+            registers,
+            homes,
+            bytes,
+            scratch_bytes,
+        };
+        layout.move_arrays();
+        (layout.bytes <= MOST_BYTES).then_some(layout)
+    }
+
+    /// Where the variables of a block are.
+    pub(crate) fn block(&self, block: BlockName) -> &[Node] {
+        self.blocks.iter().find(|(name, _)| *name == block).map_or(&[], |(_, nodes)| nodes)
+    }
+
+    /// Says where arrays are, which was counted from 0 on before.
+    fn move_arrays(&mut self) {
+        fn shift(node: &mut Node, by: i32) {
+            match node {
+                Node::Stack(stack) => stack.base += by,
+                Node::Struct(nodes) | Node::Union(nodes) => nodes.iter_mut().for_each(|n| shift(n, by)),
+                _ => {}
+            }
+        }
+        let by = self.arrays.0;
+        self.roles.iter_mut().for_each(|node| shift(node, by));
+        self.blocks.iter_mut().flat_map(|(_, nodes)| nodes).for_each(|node| shift(node, by));
+    }
+}
+
+fn most_key_words(program: &Program) -> usize {
+    let keys = program.controls.iter().flat_map(|c| &c.tables).map(|t| t.keys.len());
+    let selects = program.parsers.iter().flat_map(|p| &p.states).map(|state| match &state.transition {
+        ir::Transition::Select(select) => select.exprs.len(),
+        ir::Transition::Goto(_) => 0,
+    });
+    keys.chain(selects).max().unwrap_or(0) * 2
+}
+
+impl Builder<'_> {
+    fn registers(&mut self) -> Registers {
+        let mut word = || self.scalar(Kind::Bits(64));
+        let mut registers = Registers {
+            start: word(),
+            cursor: word(),
+            end: word(),
+            length: word(),
+            truncate: word(),
+            clone: word(),
+            resubmit: word(),
+            recirculate: word(),
+            ..Registers::default()
+        };
+        registers.checksum_error = self.scalar(Kind::Bool);
+        registers.fuel = self.scalar(Kind::Bits(32));
+        registers.ingress_port = self.scalar(Kind::Bits(32));
+        registers.egress_port = self.scalar(Kind::Bits(32));
+        registers
+    }
+
+    fn scalar(&mut self, kind: Kind) -> usize {
+        let home = self.place(kind.slot(), kind.slot());
+        self.scalars.push(Scalar { kind, home });
+        self.scalars.len() - 1
+    }
+
+    fn place(&mut self, size: usize, align: usize) -> i32 {
+        let at = self.bytes.next_multiple_of(align);
+        self.bytes = at + size;
+        at as i32
+    }
+
+    fn node(&mut self, ty: &Type) -> Node {
+        if let Some(kind) = kind_of(self.program, ty) {
+            return Node::Scalar(self.scalar(kind));
+        }
+        match self.program.representation(ty) {
+            Type::Extern(..) => Node::Nothing,
+            Type::Stack(elem, size) => self.stack(ty, elem, *size),
+            Type::Tuple(types) => Node::Struct(types.iter().map(|ty| self.node(ty)).collect()),
+            Type::Named(id) => match &self.program.type_decl(*id).kind {
+                TypeKind::Struct(fields) => Node::Struct(self.fields(fields)),
+                TypeKind::Union(fields) => Node::Union(self.fields(fields)),
+                TypeKind::Header(fields) => match shape(self.program, fields) {
+                    Some(shape) => self.header(shape),
+                    None => self.value(ty),
+                },
+                _ => self.value(ty),
+            },
+            _ => self.value(ty),
+        }
+    }
+
+    fn fields(&mut self, fields: &[Field]) -> Vec<Node> {
+        fields.iter().map(|field| self.node(&field.ty)).collect()
+    }
+
+    fn value(&mut self, ty: &Type) -> Node {
+        self.values.push(ty.clone());
+        Node::Value(self.values.len() - 1)
+    }
+
+    fn header(&mut self, shape: Shape) -> Node {
+        // Up to 16 bytes behind its end are read or written where an access is wider than a field.
+        let home = self.place(shape.bytes() + 16, 16);
+        let (pointer, valid) = (self.place(8, 8), self.place(4, 4));
+        self.headers.push(Header { shape, home, pointer, valid });
+        Node::Header(self.headers.len() - 1)
+    }
+
+    fn stack(&mut self, ty: &Type, elem: &Type, size: u32) -> Node {
+        let header = match self.program.representation(elem) {
+            Type::Named(id) => match &self.program.type_decl(*id).kind {
+                TypeKind::Header(fields) => shape(self.program, fields),
+                _ => None,
+            },
+            _ => None,
+        };
+        let (elem, stride) = match (kind_of(self.program, elem), header) {
+            (Some(kind), _) => (Elem::Scalar(kind), kind.slot()),
+            (None, Some(shape)) => {
+                let stride = (shape.bytes() + 16 + 1).next_multiple_of(16);
+                (Elem::Header(shape), stride)
+            }
+            (None, None) => return self.value(ty),
+        };
+        let total = stride.saturating_mul(size as usize);
+        if stride > NOWHERE || total > MOST_BYTES {
+            return self.value(ty);
+        }
+        let base = self.arrays.next_multiple_of(16);
+        self.arrays = base + total;
+        let next = self.scalar(Kind::Bits(32));
+        Node::Stack(Stack { base: base as i32, stride: stride as i32, size, next, elem })
+    }
+}
+
+/// How a header of these fields lies in its bytes; `None` if it has no fixed size.
+fn shape(program: &Program, fields: &[Field]) -> Option<Shape> {
+    let mut bits = 0;
+    let parts = parts(program, fields, &mut bits)?;
+    (bits as usize / 8 <= NOWHERE / 2).then_some(Shape { parts, bits })
+}
+
+fn parts(program: &Program, fields: &[Field], bits: &mut u32) -> Option<Vec<Part>> {
+    fields
+        .iter()
+        .map(|field| {
+            let kind = match program.representation(&field.ty) {
+                Type::Bit(n) | Type::Int(n) => Kind::Bits(*n),
+                Type::Bool => Kind::Bool,
+                struct_type => {
+                    let inner = program.fields(struct_type);
+                    return (!inner.is_empty()).then(|| parts(program, inner, bits))?.map(Part::Struct);
+                }
+            };
+            let at = *bits;
+            *bits = bits.checked_add(kind.width())?;
+            Some(Part::Field(at, kind))
+        })
+        .collect()
+}

@@ -1,0 +1,33 @@
+//! Programs as machine code: the native engine.
+//!
+//! ```text
+//! ir::Program ── ir_lower::lower ──> lowered ──> layout, facts ──> code ──> machine code
+//!                                       │                                     │ what is rare
+//!                                       └──────────> ir_interp::Switch <──────┘
+//! ```
+//!
+//! [`Engine`] runs batches of packets; as a [`Switch`](ir_interp::Switch), from [`Engine::into_switch`], it does what the
+//! interpreter does, only faster. Entries, objects, groups and counters are the interpreter's; compiled code shares the cells of
+//! registers and counters, and keeps copies of tables in fast structures.
+//!
+//! **Invariant**: no program is refused and none means something else. What code cannot do is done by the interpreter, on the same
+//! packet and state: one statement, one stage, or all that is left to do with a packet. [`Report`] and [`Engine::interpreted`]
+//! say how often.
+//!
+//! **Invariant**: a packet takes a bounded number of steps, and none is allocated for while nothing rare happens.
+
+mod code;
+mod engine;
+mod exchange;
+mod facts;
+mod layout;
+mod machine;
+mod memory;
+mod mutant;
+mod packet;
+mod runtime;
+mod tables;
+
+pub use engine::{Engine, Report};
+pub use mutant::Mutant;
+pub use packet::{Fate, HEADROOM, MOST_BYTES, Packet};

@@ -1,0 +1,130 @@
+//! Machine code: made by the code generator, and called.
+//!
+//! One of the files that may use `unsafe`: it calls what was generated.
+#![allow(unsafe_code)]
+
+use crate::code::{Code, Made, Unable};
+use crate::facts::{Facts, Fallback};
+use crate::layout::Layout;
+use crate::packet::Packet;
+use crate::runtime::{Arg, Calls, Context, Job};
+use cranelift_codegen::ir::{AbiParam, FuncRef, Type, types};
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{Linkage, Module, default_libcall_names};
+use ir::Program;
+
+/// The function for a batch.
+type Batch = unsafe extern "C" fn(*mut Context, *mut Packet, u64);
+
+/// The code of a program.
+pub(crate) struct Machine {
+    batch: Batch,
+    /// Owns the memory that the code lies in.
+    module: Option<JITModule>,
+}
+
+// SAFETY: the module's memory is read-only by now, and belongs to it alone.
+unsafe impl Send for Machine {}
+
+impl Machine {
+    /// The code; `None` if the machine has no code generator, or the generator fails, which is a mistake of ours: the
+    /// interpreter runs the program then.
+    pub(crate) fn compile(
+        program: &Program,
+        layout: &Layout,
+        facts: &Facts,
+        fallbacks: &mut Vec<Fallback>,
+    ) -> Option<Machine> {
+        let made = Machine::make(program, layout, facts, fallbacks);
+        if let (Err(Unable(what)), true) = (&made, cfg!(debug_assertions)) {
+            panic!("the code generator said it could do what it could not: {what}");
+        }
+        made.ok()
+    }
+
+    fn make(
+        program: &Program,
+        layout: &Layout,
+        facts: &Facts,
+        fallbacks: &mut Vec<Fallback>,
+    ) -> Made<Machine> {
+        let mut flags = settings::builder();
+        let verify = if cfg!(debug_assertions) { "true" } else { "false" };
+        for (name, value) in [
+            ("opt_level", "speed"),
+            ("is_pic", "false"),
+            ("use_colocated_libcalls", "false"),
+            ("enable_probestack", "false"),
+            ("enable_verifier", verify),
+        ] {
+            flags.set(name, value).map_err(|_| Unable("settings"))?;
+        }
+        let isa = cranelift_native::builder().map_err(|_| Unable("this machine"))?;
+        let isa = isa.finish(settings::Flags::new(flags)).map_err(|_| Unable("this machine"))?;
+        let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
+        let functions = Calls::all();
+        functions.map(|(name, address, ..)| {
+            builder.symbol(name, address);
+        });
+        let mut module = JITModule::new(builder);
+        let mut context = module.make_context();
+        context.func.signature.params = [types::I64; 3].map(AbiParam::new).to_vec();
+        context.func.signature.call_conv = module.target_config().default_call_conv;
+        let mut missing = false;
+        let calls = functions.map(|(name, _, params, result)| {
+            let mut signature = module.make_signature();
+            signature.params = params.iter().map(|arg| AbiParam::new(type_of(*arg))).collect();
+            signature.returns = result.iter().map(|arg| AbiParam::new(type_of(*arg))).collect();
+            match module.declare_function(name, Linkage::Import, &signature) {
+                Ok(id) => module.declare_func_in_func(id, &mut context.func),
+                Err(_) => {
+                    missing = true;
+                    FuncRef::from_u32(0)
+                }
+            }
+        });
+        if missing {
+            return Err(Unable("the functions that code calls"));
+        }
+        let mut frontend = FunctionBuilderContext::new();
+        let b = FunctionBuilder::new(&mut context.func, &mut frontend);
+        Code::generate(b, program, layout, facts, calls, fallbacks, module.target_config())?;
+        let id = module
+            .declare_function("batch", Linkage::Local, &context.func.signature)
+            .map_err(|_| Unable("the function"))?;
+        module.define_function(id, &mut context).map_err(|error| {
+            debug_assert!(false, "the code is not well formed: {error:?}");
+            Unable("the function's code")
+        })?;
+        module.finalize_definitions().map_err(|_| Unable("the memory for code"))?;
+        let address = module.get_finalized_function(id);
+        // SAFETY: the code was made for this signature.
+        let batch = unsafe { std::mem::transmute::<*const u8, Batch>(address) };
+        Ok(Machine { batch, module: Some(module) })
+    }
+
+    /// Runs the packets.
+    pub(crate) fn run(&self, context: &mut Context, job: &mut Job, packets: &mut [Packet]) {
+        context.job = std::ptr::from_mut(job).cast();
+        // SAFETY: the context and all it points to live until the call returns; nobody else looks at them.
+        unsafe { (self.batch)(context, packets.as_mut_ptr(), packets.len() as u64) }
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        if let Some(module) = self.module.take() {
+            // SAFETY: `run` borrows the machine, so none of its code runs any more.
+            unsafe { module.free_memory() };
+        }
+    }
+}
+
+fn type_of(arg: Arg) -> Type {
+    match arg {
+        Arg::Int => types::I32,
+        Arg::Word => types::I64,
+    }
+}

@@ -1,0 +1,94 @@
+//! A packet as compiled code takes it.
+
+/// Bytes of a packet's buffer.
+pub(crate) const BUFFER: usize = 2048;
+
+/// Bytes in front of a packet that has just come in: room for headers that are added.
+pub const HEADROOM: usize = 256;
+
+/// Bytes that stay free behind a packet, since loads may be wider than fields.
+const TAIL: usize = 32;
+
+/// The longest frame that a [`Packet`] holds; longer ones are for [`Switch::process`](ir_interp::Switch::process).
+pub const MOST_BYTES: usize = BUFFER - HEADROOM - TAIL;
+
+pub(crate) const DROPPED: u32 = 0;
+pub(crate) const SENT: u32 = 1;
+pub(crate) const ELSEWHERE: u32 = 2;
+
+/// A packet in a buffer of its own.
+#[repr(C)]
+#[derive(Clone, Debug)]
+pub struct Packet {
+    pub(crate) buffer: Box<[u8; BUFFER]>,
+    pub(crate) start: u32,
+    pub(crate) length: u32,
+    pub(crate) in_port: u32,
+    pub(crate) out_port: u32,
+    pub(crate) fate: u32,
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It came to nothing.
+    Dropped,
+    /// It goes out by this port; its bytes are [`Packet::frame`].
+    Sent(u32),
+    /// What came of it is among the outputs of the batch: it was copied, or did not fit into its buffer any more.
+    Elsewhere,
+}
+
+impl Default for Packet {
+    fn default() -> Packet {
+        Packet {
+            buffer: Box::new([0; BUFFER]),
+            start: HEADROOM as u32,
+            length: 0,
+            in_port: 0,
+            out_port: 0,
+            fate: DROPPED,
+        }
+    }
+}
+
+impl Packet {
+    /// A frame that comes in by a port; `None` if it is longer than [`MOST_BYTES`].
+    pub fn new(port: u32, frame: &[u8]) -> Option<Packet> {
+        let mut packet = Packet::default();
+        packet.receive(port, frame).then_some(packet)
+    }
+
+    /// A frame comes in by a port; false, and nothing happens, if it is longer than [`MOST_BYTES`].
+    pub fn receive(&mut self, port: u32, frame: &[u8]) -> bool {
+        if frame.len() > MOST_BYTES {
+            return false;
+        }
+        self.buffer[HEADROOM..HEADROOM + frame.len()].copy_from_slice(frame);
+        (self.start, self.length) = (HEADROOM as u32, frame.len() as u32);
+        self.in_port = port;
+        true
+    }
+
+    /// Its bytes.
+    pub fn frame(&self) -> &[u8] {
+        let first = (self.start as usize).min(BUFFER);
+        let end = (first + self.length as usize).min(BUFFER);
+        &self.buffer[first..end]
+    }
+
+    /// What became of it in the last batch.
+    pub fn fate(&self) -> Fate {
+        match self.fate {
+            SENT => Fate::Sent(self.out_port),
+            ELSEWHERE => Fate::Elsewhere,
+            _ => Fate::Dropped,
+        }
+    }
+
+    /// Its bytes are `frame` now; false if it does not fit.
+    pub(crate) fn replace(&mut self, frame: &[u8]) -> bool {
+        let port = self.in_port;
+        self.receive(port, frame)
+    }
+}

@@ -1,0 +1,453 @@
+//! What compiled code calls, and what it reads and writes beside the frame.
+//!
+//! One of the files that may use `unsafe`: these functions get addresses from compiled code.
+#![allow(unsafe_code)]
+
+use crate::code::frame::{ELSEWHERE, FINE, GONE, REJECTED};
+use crate::exchange::Exchange;
+use crate::facts::Fallback;
+use crate::layout::{Layout, Node};
+use crate::memory::Memory;
+use crate::packet::{self, Packet};
+use crate::tables::Mirrors;
+use base_bits::{BitWriter, Bits};
+use base_time::Time;
+use dataplane_api::{DropReason, Output};
+use dataplane_tables::Table;
+use ir_interp::Value;
+use ir_interp::embed::{Algorithm, BlockName, Halt, Host, Left, PacketParts, Side};
+use std::ffi::c_void;
+use std::sync::atomic::AtomicU64;
+
+/// Reasons that are counted, by their number.
+pub(crate) const REASONS: [DropReason; 10] = [
+    DropReason::Ingress,
+    DropReason::Egress,
+    DropReason::NoReplica,
+    DropReason::Absorbed,
+    DropReason::PassLimit,
+    DropReason::ParserLimit,
+    DropReason::StepLimit,
+    DropReason::AssertFailed,
+    DropReason::UnknownRegion,
+    DropReason::Internal,
+];
+
+/// What compiled code is called with.
+#[repr(C)]
+pub(crate) struct Context {
+    pub(crate) frame: *mut u8,
+    pub(crate) tables: *const TableRef,
+    pub(crate) cells: *const *const AtomicU64,
+    /// A [`Job`].
+    pub(crate) job: *mut c_void,
+    /// In microseconds.
+    pub(crate) now: u64,
+    pub(crate) sent: u64,
+    /// By reason.
+    pub(crate) dropped: [u64; REASONS.len()],
+}
+
+/// A table as compiled code reads it.
+#[repr(C)]
+pub(crate) struct TableRef {
+    pub(crate) table: *const Table,
+    /// The action of record 0.
+    pub(crate) actions: *const u64,
+    /// From one record to the next in bytes.
+    pub(crate) stride: u64,
+}
+
+/// The functions that compiled code calls.
+#[derive(Clone, Copy)]
+pub(crate) struct Calls<F> {
+    pub(crate) lookup: F,
+    pub(crate) looked_up: F,
+    pub(crate) statement: F,
+    pub(crate) stage: F,
+    pub(crate) finish: F,
+    pub(crate) reset: F,
+    pub(crate) value_set: F,
+    pub(crate) hash: F,
+    pub(crate) hash_list: F,
+    pub(crate) copy: F,
+    pub(crate) clear: F,
+}
+
+/// A type in the signature of a function.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arg {
+    /// 32 bits.
+    Int,
+    /// 64 bits, addresses too.
+    Word,
+}
+
+/// A function: its name, its address, its parameters and result.
+pub(crate) type Function = (&'static str, *const u8, &'static [Arg], Option<Arg>);
+
+impl Calls<Function> {
+    pub(crate) fn all() -> Calls<Function> {
+        use Arg::{Int, Word};
+        Calls {
+            lookup: ("lookup", lookup as *const u8, &[Word, Word, Word], Some(Word)),
+            looked_up: ("looked_up", looked_up as *const u8, &[Word, Int, Int, Word], None),
+            statement: ("statement", statement as *const u8, &[Word, Int], Some(Int)),
+            stage: ("stage", stage as *const u8, &[Word, Int, Word], Some(Int)),
+            finish: ("finish", finish as *const u8, &[Word, Word, Int], None),
+            reset: ("reset", reset as *const u8, &[Word], None),
+            value_set: ("value_set", value_set as *const u8, &[Word, Int, Int], Some(Int)),
+            hash: ("hash", hash as *const u8, &[Word, Int, Word, Word, Word, Word], Some(Word)),
+            hash_list: (
+                "hash_list",
+                hash_list as *const u8,
+                &[Word, Int, Word, Word, Word, Word],
+                Some(Word),
+            ),
+            copy: ("copy", copy as *const u8, &[Word, Word, Word], None),
+            clear: ("clear", clear as *const u8, &[Word, Word], None),
+        }
+    }
+}
+
+impl<F> Calls<F> {
+    pub(crate) fn map<G>(self, mut f: impl FnMut(F) -> G) -> Calls<G> {
+        Calls {
+            lookup: f(self.lookup),
+            looked_up: f(self.looked_up),
+            statement: f(self.statement),
+            stage: f(self.stage),
+            finish: f(self.finish),
+            reset: f(self.reset),
+            value_set: f(self.value_set),
+            hash: f(self.hash),
+            hash_list: f(self.hash_list),
+            copy: f(self.copy),
+            clear: f(self.clear),
+        }
+    }
+}
+
+/// A batch that is being processed.
+pub(crate) struct Job<'j, 'h> {
+    pub(crate) host: &'j mut Host<'h>,
+    pub(crate) layout: &'j Layout,
+    pub(crate) memory: &'j mut Memory,
+    /// What only the interpreter touches.
+    pub(crate) values: &'j mut [Value],
+    pub(crate) zeros: &'j [Value],
+    pub(crate) fallbacks: &'j [Fallback],
+    pub(crate) mirrors: &'j Mirrors,
+    pub(crate) now: Time,
+    pub(crate) outputs: Vec<Output>,
+    /// Calls of the interpreter.
+    pub(crate) interpreted: u64,
+    /// What direct meters answered, and in which block.
+    pub(crate) colours: (Option<BlockName>, Vec<(ir::InstanceId, u8)>),
+}
+
+/// # Safety
+/// `context` is that of a running batch, and no other reference to its job is in use.
+unsafe fn job<'a>(context: *mut Context) -> &'a mut Job<'a, 'a> {
+    // SAFETY: by the contract; the batch has put the address of its job there.
+    unsafe { &mut *(*context).job.cast::<Job>() }
+}
+
+extern "C" fn lookup(table: *const Table, key: *const u64, words: u64) -> u64 {
+    // SAFETY: the table is one of the batch's copies, and the key has been written to the frame, so many words.
+    let (table, key) = unsafe { (&*table, std::slice::from_raw_parts(key, words as usize)) };
+    u64::from(table.lookup(key))
+}
+
+extern "C" fn copy(to: *mut u8, from: *const u8, bytes: u64) {
+    // SAFETY: compiled code copies headers between the packet and the frame, which do not overlap.
+    unsafe { std::ptr::copy(from, to, bytes as usize) }
+}
+
+extern "C" fn clear(to: *mut u8, bytes: u64) {
+    // SAFETY: compiled code clears what is its own in the frame.
+    unsafe { std::ptr::write_bytes(to, 0, bytes as usize) }
+}
+
+extern "C" fn reset(context: *mut Context) {
+    // SAFETY: called by the code of the batch.
+    let job = unsafe { job(context) };
+    job.values.clone_from_slice(job.zeros);
+}
+
+extern "C" fn value_set(context: *mut Context, set: u32, count: u32) -> u32 {
+    // SAFETY: called by the code of the batch.
+    let job = unsafe { job(context) };
+    let at = job.layout.homes.keys;
+    let values: Vec<Bits> =
+        (0..count as i32).map(|i| Bits::new(128, job.memory.number(at + 16 * i, 16))).collect();
+    u32::from(job.host.value_set_has(ir::ValueSetId(set), &values))
+}
+
+/// By the number that code gives.
+fn algorithm(number: u32) -> Algorithm {
+    use Algorithm::{Crc16, Crc16Custom, Crc32, Crc32Custom, Csum16, Identity, Xor16};
+    let all = [Crc32, Crc32Custom, Crc16, Crc16Custom, Csum16, Xor16, Identity];
+    all.into_iter().find(|a| *a as u32 == number).unwrap_or(Csum16)
+}
+
+extern "C" fn hash(
+    context: *mut Context,
+    which: u32,
+    data: *const u8,
+    bytes: u64,
+    payload: *const u8,
+    length: u64,
+) -> u64 {
+    // SAFETY: called by the code of the batch with so many bytes of the frame and of the packet.
+    let (job, data, payload) = unsafe {
+        (
+            job(context),
+            std::slice::from_raw_parts(data, bytes as usize),
+            std::slice::from_raw_parts(payload, length as usize),
+        )
+    };
+    if payload.is_empty() {
+        return job.host.hash(algorithm(which), data);
+    }
+    job.host.hash(algorithm(which), &[data, payload].concat())
+}
+
+extern "C" fn hash_list(
+    context: *mut Context,
+    which: u32,
+    list: *const [u64; 3],
+    count: u64,
+    payload: *const u8,
+    length: u64,
+) -> u64 {
+    // SAFETY: called by the code of the batch with so many numbers of the frame and bytes of the packet.
+    let (job, list, payload) = unsafe {
+        (
+            job(context),
+            std::slice::from_raw_parts(list, count as usize),
+            std::slice::from_raw_parts(payload, length as usize),
+        )
+    };
+    let mut data = BitWriter::new();
+    for [low, high, width] in list {
+        data.push(&Bits::new(*width as u32, u128::from(*high) << 64 | u128::from(*low)));
+    }
+    let mut data = data.finish();
+    data.extend(payload);
+    job.host.hash(algorithm(which), &data)
+}
+
+extern "C" fn looked_up(context: *mut Context, block: u32, table: u32, entry: u64) {
+    // SAFETY: called by the code of the batch.
+    let job = unsafe { job(context) };
+    let block = BlockName::ALL[block as usize];
+    if let Some((at, entry)) = job.mirrors.original(table as usize, entry as u32) {
+        let registers = job.layout.registers;
+        let exchange = job.exchange();
+        let length = exchange.scalar(registers.end).wrapping_sub(exchange.scalar(registers.start));
+        let mut side = Side { ingress_length: length as u64, ..Side::default() };
+        side.colours = job.colours_in(block);
+        job.host.looked_up(block, at, entry, &mut side, job.now);
+        job.colours.1 = side.colours;
+    }
+}
+
+extern "C" fn statement(context: *mut Context, id: u32) -> u32 {
+    // SAFETY: called by the code of the batch.
+    let job = unsafe { job(context) };
+    job.statement(id as usize)
+}
+
+extern "C" fn stage(context: *mut Context, block: u32, packet: *mut Packet) -> u32 {
+    // SAFETY: called by the code of the batch with one of its packets.
+    let (job, packet) = unsafe { (job(context), &mut *packet) };
+    job.stage(BlockName::ALL[block as usize], packet)
+}
+
+extern "C" fn finish(context: *mut Context, packet: *mut Packet, left: u32) {
+    // SAFETY: called by the code of the batch with one of its packets.
+    let (job, packet) = unsafe { (job(context), &mut *packet) };
+    job.finish(packet, if left == Left::Ingress as u32 { Left::Ingress } else { Left::Egress });
+}
+
+impl Job<'_, '_> {
+    fn exchange(&mut self) -> Exchange<'_> {
+        Exchange { layout: self.layout, memory: self.memory, values: self.values }
+    }
+
+    /// Direct meters answer for one block.
+    fn colours_in(&mut self, block: BlockName) -> Vec<(ir::InstanceId, u8)> {
+        if self.colours.0 != Some(block) {
+            self.colours = (Some(block), vec![]);
+        }
+        std::mem::take(&mut self.colours.1)
+    }
+
+    /// The bytes between two addresses that registers hold.
+    fn bytes_between(&mut self, from: usize, to: usize) -> Vec<u8> {
+        let exchange = self.exchange();
+        let (from, to) = (exchange.scalar(from) as u64, exchange.scalar(to) as u64);
+        let length = to.saturating_sub(from) as usize;
+        // SAFETY: the registers hold addresses in the packet's buffer, in this order.
+        unsafe { crate::memory::header_bytes(from, length) }.to_vec()
+    }
+
+    fn side(&mut self, block: BlockName) -> Side {
+        let registers = self.layout.registers;
+        let colours = self.colours_in(block);
+        let exchange = self.exchange();
+        let word = |index| exchange.scalar(index) as u64;
+        let option = |index| Some(word(index)).filter(|value| *value != u64::MAX);
+        let list = |order: u64| ((order >> 32) as u32).checked_sub(1);
+        Side {
+            ingress_length: word(registers.end).wrapping_sub(word(registers.start)),
+            length: word(registers.length) as i64,
+            truncate: option(registers.truncate).map(|length| length as u32),
+            clone: option(registers.clone).map(|order| (order as u32, list(order))),
+            resubmit: option(registers.resubmit).map(|list| list as u32),
+            recirculate: option(registers.recirculate).map(|list| list as u32),
+            checksum_error: word(registers.checksum_error) != 0,
+            colours,
+        }
+    }
+
+    fn set_side(&mut self, side: Side) {
+        let registers = self.layout.registers;
+        self.colours.1 = side.colours;
+        let mut exchange = self.exchange();
+        let option = |value: Option<u64>| u128::from(value.unwrap_or(u64::MAX));
+        let clone = side
+            .clone
+            .map(|(session, list)| u64::from(session) | list.map_or(0, |list| (u64::from(list) + 1) << 32));
+        exchange.set_scalar(registers.length, side.length as u64 as u128);
+        exchange.set_scalar(registers.truncate, option(side.truncate.map(u64::from)));
+        exchange.set_scalar(registers.clone, option(clone));
+        exchange.set_scalar(registers.resubmit, option(side.resubmit.map(u64::from)));
+        exchange.set_scalar(registers.recirculate, option(side.recirculate.map(u64::from)));
+        exchange.set_scalar(registers.checksum_error, u128::from(side.checksum_error));
+    }
+
+    fn statement(&mut self, id: usize) -> u32 {
+        self.interpreted += 1;
+        let Some(fallback) = self.fallbacks.get(id) else { return GONE as u32 };
+        let block = fallback.block;
+        let registers = self.layout.registers;
+        let layout = self.layout;
+        let nodes = layout.block(block);
+        let exchange = self.exchange();
+        let mut vars: Vec<Value> = nodes
+            .iter()
+            .enumerate()
+            .map(|(at, node)| match fallback.vars.contains(&ir::VarId::from(at)) {
+                true => exchange.read(node),
+                false => Value::Void,
+            })
+            .collect();
+        let (start, cursor) = (exchange.scalar(registers.start), exchange.scalar(registers.cursor));
+        let mut position = cursor.wrapping_sub(start) as u64 * 8;
+        let in_parser = block == BlockName::Parser;
+        let mut frame = if in_parser { self.bytes_between(registers.start, registers.end) } else { vec![] };
+        let mut payload =
+            if in_parser { vec![] } else { self.bytes_between(registers.cursor, registers.end) };
+        let mut side = self.side(block);
+        let now = self.now;
+        let result = self.host.statement(
+            block,
+            &fallback.stmt,
+            &mut vars,
+            &mut frame,
+            &mut position,
+            &mut payload,
+            &mut side,
+            now,
+        );
+        self.set_side(side);
+        let mut exchange = self.exchange();
+        for (at, (node, value)) in nodes.iter().zip(&vars).enumerate() {
+            if fallback.vars.contains(&ir::VarId::from(at)) {
+                exchange.write(node, value);
+            }
+        }
+        if in_parser {
+            exchange.set_scalar(registers.cursor, start + u128::from(position / 8));
+        }
+        code_of(result)
+    }
+
+    fn parts(&mut self, block: BlockName) -> PacketParts {
+        let registers = self.layout.registers;
+        let layout = self.layout;
+        let frame = self.bytes_between(registers.start, registers.end);
+        let payload = self.bytes_between(registers.cursor, registers.end);
+        let side = self.side(block);
+        let exchange = self.exchange();
+        let [headers, metadata, standard] = layout.roles.each_ref().map(|node: &Node| exchange.read(node));
+        PacketParts {
+            headers,
+            metadata,
+            standard,
+            frame,
+            payload,
+            ingress_port: exchange.scalar(registers.ingress_port) as u32,
+            egress_port: exchange.scalar(registers.egress_port) as u32,
+            side,
+        }
+    }
+
+    fn stage(&mut self, block: BlockName, packet: &mut Packet) -> u32 {
+        self.interpreted += 1;
+        let registers = self.layout.registers;
+        let mut parts = self.parts(block);
+        let (truncate, port) = (parts.side.truncate, parts.egress_port);
+        let now = self.now;
+        let result = self.host.stage(block, &mut parts, now);
+        let layout = self.layout;
+        let mut exchange = self.exchange();
+        for (node, value) in layout.roles.iter().zip([&parts.headers, &parts.metadata, &parts.standard]) {
+            exchange.write(node, value);
+        }
+        let left = parts.payload.len() as u128;
+        let end = exchange.scalar(registers.end);
+        exchange.set_scalar(registers.cursor, end.saturating_sub(left));
+        self.set_side(parts.side);
+        let frame = match result {
+            Ok(frame) => frame,
+            Err(halt) => return code_of(Err(halt)),
+        };
+        if block != BlockName::Deparser {
+            return FINE as u32;
+        }
+        if packet.replace(&frame) {
+            let first = packet.frame().as_ptr() as usize as u128;
+            let mut exchange = self.exchange();
+            exchange.set_scalar(registers.start, first);
+            exchange.set_scalar(registers.end, first + frame.len() as u128);
+            return FINE as u32;
+        }
+        let mut frame = frame;
+        frame.truncate(truncate.map_or(usize::MAX, |length| length as usize));
+        self.host.sent(1);
+        self.outputs.push(Output { port, frame });
+        packet.fate = packet::ELSEWHERE;
+        ELSEWHERE as u32
+    }
+
+    fn finish(&mut self, packet: &mut Packet, left: Left) {
+        self.interpreted += 1;
+        let block = if left == Left::Ingress { BlockName::Ingress } else { BlockName::Egress };
+        let parts = self.parts(block);
+        let now = self.now;
+        let outputs = self.host.finish(parts, left, now);
+        self.outputs.extend(outputs);
+        packet.fate = packet::ELSEWHERE;
+    }
+}
+
+fn code_of(result: Result<(), Halt>) -> u32 {
+    match result {
+        Ok(()) => FINE as u32,
+        Err(Halt::Reject(error)) => REJECTED as u32 + error.0,
+        Err(Halt::Dropped) => GONE as u32,
+    }
+}

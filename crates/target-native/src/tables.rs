@@ -1,0 +1,218 @@
+//! Copies of the interpreter's tables in fast structures, and the cells of objects that code shares.
+
+use crate::layout::Kind;
+use crate::runtime::TableRef;
+use base_bits::Bits;
+use dataplane_tables::{
+    Control, EntryKey, Field, FieldMatch, KeyLayout, MatchKind, Run, TableSpec, Tables, WriteError,
+};
+use ir_interp::embed::{ActionView, EntryView, Host, News, SharedCells, TableAt, TableChange, TableFacts};
+use ir_interp::{KeyMatch, KeySpec};
+use std::sync::atomic::AtomicU64;
+
+/// Hashes of tables are seeded with this: packets come from whom the operator lets in.
+const SEED: u64 = 0x7034_7261_636b;
+
+/// All copies.
+#[derive(Default)]
+pub(crate) struct Mirrors {
+    mirrors: Vec<Mirror>,
+    specs: Vec<TableSpec>,
+    copies: Option<(Control, Tables)>,
+    cells: Vec<SharedCells>,
+    /// What compiled code reads.
+    refs: Vec<TableRef>,
+    addresses: Vec<*const AtomicU64>,
+    /// How often the originals had been written to when they were last looked at.
+    writes: Option<u64>,
+}
+
+// The addresses are those of the cells and tables that it owns.
+#[allow(unsafe_code)]
+// SAFETY: see above; nothing is shared with another thread but by whoever shares the whole.
+unsafe impl Send for Mirrors {}
+
+/// One table's copy.
+struct Mirror {
+    at: TableAt,
+    keys: Vec<KeySpec>,
+    layout: KeyLayout,
+    data: Vec<Vec<(usize, Kind)>>,
+    /// Where hits are noted: the entries by their numbers in the copy.
+    numbers: Option<Vec<Option<EntryId>>>,
+}
+
+/// What names an entry in the original.
+pub(crate) type EntryId = (Vec<KeyMatch>, i64);
+
+/// The layout of a key; `None` if the copy has no structure for it.
+pub(crate) fn key_layout(keys: &[KeySpec]) -> Option<KeyLayout> {
+    let field = |key: &KeySpec| {
+        let kind = match &key.kind {
+            ir::MatchKind::Exact => MatchKind::Exact,
+            ir::MatchKind::Lpm => MatchKind::Lpm,
+            ir::MatchKind::Ternary => MatchKind::Ternary,
+            ir::MatchKind::Range => MatchKind::Range { signed: key.signed },
+            ir::MatchKind::Optional => MatchKind::Optional,
+            ir::MatchKind::Selector | ir::MatchKind::Other(_) => return None,
+        };
+        Some(Field { kind, width: key.width }).filter(|field| field.width <= 128)
+    };
+    Some(KeyLayout::new(&keys.iter().map(field).collect::<Option<Vec<_>>>()?))
+}
+
+impl Mirrors {
+    /// Adds a table, and gives its position.
+    pub(crate) fn add(
+        &mut self,
+        at: TableAt,
+        facts: &TableFacts,
+        layout: &KeyLayout,
+        data_words: usize,
+        data: Vec<Vec<(usize, Kind)>>,
+    ) -> usize {
+        self.specs.push(TableSpec {
+            layout: layout.clone(),
+            size: u32::try_from(facts.size).unwrap_or(u32::MAX),
+            data_words,
+            profile: None,
+            const_entries: false,
+        });
+        let numbers = facts.notes_hits.then(Vec::new);
+        self.mirrors.push(Mirror { at, keys: facts.keys.clone(), layout: layout.clone(), data, numbers });
+        self.mirrors.len() - 1
+    }
+
+    /// Adds the cells of an object, and gives their position.
+    pub(crate) fn share(&mut self, cells: SharedCells) -> usize {
+        self.addresses.push(cells.as_ptr());
+        self.cells.push(cells);
+        self.cells.len() - 1
+    }
+
+    /// Brings what was written to the originals to the copies. To be called before each batch.
+    pub(crate) fn follow(&mut self, host: &mut Host) {
+        let writes = host.table_writes();
+        if self.writes == Some(writes) {
+            return;
+        }
+        self.writes = Some(writes);
+        let specs = &mut self.specs;
+        let (control, tables) = self.copies.get_or_insert_with(|| {
+            let control = Control::new(std::mem::take(specs), &[], SEED);
+            let tables = Tables::new(&control);
+            (control, tables)
+        });
+        for (id, mirror) in self.mirrors.iter_mut().enumerate() {
+            match host.table_news(mirror.at) {
+                None => {}
+                Some(News::All(entries, default)) => {
+                    control.clear(id);
+                    tables.publish(control);
+                    control.reserve(id, entries.len());
+                    entries.into_iter().for_each(|entry| mirror.insert(control, id, entry));
+                    mirror.set_default(control, id, &default);
+                }
+                Some(News::Changes(changes)) => {
+                    changes.into_iter().for_each(|change| mirror.change(control, id, change));
+                }
+            }
+        }
+        tables.publish(control);
+        let of = |id| {
+            let table = tables.table(id);
+            let records = table.records();
+            TableRef {
+                table: std::ptr::from_ref(table),
+                actions: records.words()[records.action_at()..].as_ptr(),
+                stride: 8 * records.stride() as u64,
+            }
+        };
+        self.refs = (0..self.mirrors.len()).map(of).collect();
+    }
+
+    /// For compiled code; valid until [`follow`](Mirrors::follow) is called again.
+    pub(crate) fn refs(&self) -> *const TableRef {
+        self.refs.as_ptr()
+    }
+
+    /// For compiled code.
+    pub(crate) fn cells(&self) -> *const *const AtomicU64 {
+        self.addresses.as_ptr()
+    }
+
+    /// The original of an entry of a table in which hits are noted.
+    pub(crate) fn original(&self, table: usize, entry: u32) -> Option<(TableAt, EntryId)> {
+        let mirror = self.mirrors.get(table)?;
+        let entry = mirror.numbers.as_ref()?.get(entry as usize)?.clone()?;
+        Some((mirror.at, entry))
+    }
+}
+
+impl Mirror {
+    fn change(&mut self, control: &mut Control, id: usize, change: TableChange) {
+        match change {
+            TableChange::Added(entry) => self.insert(control, id, entry),
+            TableChange::Removed(entry) => {
+                if let Some(key) = self.key(&entry) {
+                    control.delete(id, &key).ok();
+                }
+            }
+            TableChange::Modified(entry) => {
+                if let (Some(key), Some(run)) = (self.key(&entry), &entry.run) {
+                    control.modify(id, &key, &self.run(run)).ok();
+                }
+            }
+            TableChange::Default(action) => self.set_default(control, id, &action),
+        }
+    }
+
+    /// An entry that is gone again has nothing to run; whoever told of it will tell of its end.
+    fn insert(&mut self, control: &mut Control, id: usize, entry: EntryView) {
+        let (Some(key), Some(run)) = (self.key(&entry), &entry.run) else { return };
+        let inserted: Result<u32, WriteError> = control.insert(id, &key, &self.run(run));
+        if let (Ok(number), Some(numbers)) = (inserted, &mut self.numbers) {
+            let number = number as usize;
+            if numbers.len() <= number {
+                numbers.resize(number + 1, None);
+            }
+            numbers[number] = Some((entry.keys, entry.priority));
+        }
+    }
+
+    fn set_default(&self, control: &mut Control, id: usize, action: &ActionView) {
+        control.set_default(id, &self.run(action)).ok();
+    }
+
+    fn key(&self, entry: &EntryView) -> Option<EntryKey> {
+        let of = |(spec, wanted): (&KeySpec, &KeyMatch)| match wanted {
+            KeyMatch::Exact(value) => FieldMatch::Exact(value.clone()),
+            KeyMatch::Ternary { value, mask } => {
+                FieldMatch::Ternary { value: value.clone(), mask: mask.clone() }
+            }
+            KeyMatch::Lpm { value, prefix_len } => {
+                FieldMatch::Lpm { value: value.clone(), prefix_len: *prefix_len }
+            }
+            KeyMatch::Range { lo, hi } => FieldMatch::Range { lo: lo.clone(), hi: hi.clone() },
+            KeyMatch::Any if spec.kind == ir::MatchKind::Lpm => {
+                FieldMatch::Lpm { value: Bits::zero(spec.width), prefix_len: 0 }
+            }
+            KeyMatch::Any => FieldMatch::Any,
+        };
+        let matches: Vec<_> = self.keys.iter().zip(&entry.keys).map(of).collect();
+        self.layout.entry_key(&matches, entry.priority).ok()
+    }
+
+    fn run(&self, action: &ActionView) -> Run {
+        let params = self.data.get(action.action as usize);
+        let mut words = vec![];
+        for ((_, kind), bits) in params.into_iter().flatten().zip(&action.data) {
+            let number = bits.low_u128();
+            words.push(number as u64);
+            if kind.width() > 64 {
+                words.push((number >> 64) as u64);
+            }
+        }
+        Run::Action(action.action, words)
+    }
+}
