@@ -102,13 +102,31 @@ impl Checker {
         let mut diagnostic =
             Diagnostic::error(codes::MISMATCH, format!("expected `{wanted}`, found `{found}`"))
                 .at(expr.span, "");
-        if let Some(note) = self.block_difference(&expr.ty, want) {
+        if let Some(note) =
+            self.block_difference(&expr.ty, want).or_else(|| self.kind_difference(&expr.ty, want))
+        {
             diagnostic = diagnostic.note(note);
         }
         if let Some(help) = self.cast_help(expr, want) {
             diagnostic = diagnostic.help(help);
         }
         self.report(diagnostic);
+    }
+
+    /// What the two are, where one of them is an object and they are of different kinds.
+    fn kind_difference(&self, found: &Type, wanted: &Type) -> Option<String> {
+        if !self.is_object(found) && !self.is_object(wanted) {
+            return None;
+        }
+        let kind = |ty: &Type| match self.infer.shallow(ty) {
+            Type::Parser(..) | Type::ParserType(..) => "a parser",
+            Type::Control(..) | Type::ControlType(..) => "a control",
+            Type::Package(..) => "a package",
+            Type::Extern(..) => "an extern object",
+            _ => "a value",
+        };
+        let (is, wants) = (kind(found), kind(wanted));
+        (is != wants).then(|| format!("`{}` is {is}, `{}` is {wants}", self.show(found), self.show(wanted)))
     }
 
     fn cast_help(&self, expr: &Expr, want: &Type) -> Option<String> {
@@ -126,7 +144,23 @@ impl Checker {
             (_, Type::NewType(id)) if self.infer.shallow(&expr.ty) == self.program.new_types[id].of => {
                 Some(format!("`{wanted}` is a type of its own: write `({wanted})` before it"))
             }
+            (Type::NewType(id), _) if self.infer.shallow(want) == self.program.new_types[id].of => {
+                let found = self.show(&expr.ty);
+                Some(format!("`{found}` is a type of its own: write `({wanted})` before it"))
+            }
             (Type::Int, Type::Enum(_)) => Some(format!("write `({wanted})` before it, or name a member")),
+            (found, Type::Enum(id)) if Some(&found) == self.program.enums[id].underlying.as_ref() => {
+                Some(format!("write `({wanted})` before it, or name a member"))
+            }
+            (Type::Int | Type::Bit(_) | Type::Signed(_) | Type::Bool, Type::Struct(id, _)) => {
+                let fields = self.program.structs[id].fields.iter().take(4);
+                let names: Vec<String> = fields.map(|f| format!("{} = ...", f.name.text)).collect();
+                let more = if self.program.structs[id].fields.len() > 4 { ", ..." } else { "" };
+                Some(format!("write a value for each field: `{{ {}{more} }}`", names.join(", ")))
+            }
+            (Type::Bit(_) | Type::Signed(_) | Type::Int, Type::Bool) => {
+                Some("compare it: `... != 0`".to_string())
+            }
             _ => None,
         }
     }

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::support::check;
+use crate::support::{check, run};
 
 #[test]
 fn numbers_get_the_type_wanted() {
@@ -107,4 +107,29 @@ fn numbers_keep_their_value_as_int() {
         const bit<16> c = b;
         const int d = 8w5;
     "#]]);
+}
+
+/// Notes and help of the first error of a program.
+fn advice(source: &str) -> Vec<String> {
+    let (_, diagnostics, _) = run(source);
+    diagnostics.first().map(|d| d.notes.iter().chain(&d.help).cloned().collect()).unwrap_or_default()
+}
+
+#[test]
+fn a_mismatch_says_what_to_write() {
+    let types = "enum bit<8> e { a = 1 } type bit<8> t; struct s { bit<8> x; bool y; }
+        control c(in bit<8> b, in t n) { apply { ";
+    let advice_of = |statement: &str| advice(&format!("{types}{statement} }} }}"));
+    assert_eq!(advice_of("e x = b;"), ["write `(e)` before it, or name a member"]);
+    assert_eq!(advice_of("t x = b;"), ["`t` is a type of its own: write `(t)` before it"]);
+    assert_eq!(advice_of("bit<8> x = n;"), ["`t` is a type of its own: write `(bit<8>)` before it"]);
+    assert_eq!(advice_of("s x = 1;"), ["write a value for each field: `{ x = ..., y = ... }`"]);
+    assert_eq!(advice_of("bool x = b;"), ["compare it: `... != 0`"]);
+}
+
+#[test]
+fn blocks_of_another_kind_are_named() {
+    let source = "extern packet_in { packet_in(); } control C(); package K(C c);
+        parser p(packet_in b) { state start { transition accept; } } K(p()) main;";
+    assert_eq!(advice(source), ["`p` is a parser, `C` is a control"]);
 }
