@@ -11,6 +11,7 @@ use super::silenced;
 use super::state::State;
 use crate::codes;
 use crate::late::targets;
+use crate::typed::walk::{Visitor, walk_expr};
 use crate::typed::{
     Annotations, Arg, ArgValue, BinaryOp, Block, Builtin, Call, Callee, Direction, Expr, ExprKind, Id, Local,
     Parser, Program, Stmt, StmtKind, SwitchLabel, Target, Transition, Type, UnaryOp, Var, VarKind,
@@ -465,11 +466,7 @@ impl<'a> Flow<'a> {
                 self.merge(other);
             }
             ExprKind::Hit(_) | ExprKind::Miss(_) | ExprKind::ActionRun(_) => self.clobber(),
-            _ => {
-                let mut parts = vec![];
-                parts_of(expr, &mut parts);
-                parts.into_iter().for_each(|p| self.read(p));
-            }
+            _ => walk_expr(self, expr),
         }
     }
 
@@ -545,25 +542,13 @@ impl<'a> Flow<'a> {
     }
 }
 
-/// The direct parts of an expression.
-fn parts_of<'e>(expr: &'e Expr, parts: &mut Vec<&'e Expr>) {
-    match &expr.kind {
-        ExprKind::Field { base, .. }
-        | ExprKind::TupleIndex { base, .. }
-        | ExprKind::Slice { base, .. }
-        | ExprKind::StackNext(base)
-        | ExprKind::StackLast(base)
-        | ExprKind::StackLastIndex(base)
-        | ExprKind::Unary(_, base)
-        | ExprKind::Cast { operand: base, .. } => parts.push(base),
-        ExprKind::Index { base, index } | ExprKind::SliceAt { base, lo: index } => {
-            parts.extend([&**base, &**index])
-        }
-        ExprKind::Binary(_, a, b) | ExprKind::Mask(a, b) | ExprKind::Range(a, b) => {
-            parts.extend([&**a, &**b])
-        }
-        ExprKind::Struct(fields) => parts.extend(fields.iter().map(|f| &f.value)),
-        ExprKind::Tuple(items) | ExprKind::Array(items) | ExprKind::List(items) => parts.extend(items),
-        _ => {}
+/// The parts of an expression are read one after the other.
+impl Visitor for Flow<'_> {
+    fn expr(&mut self, expr: &Expr) {
+        self.read(expr);
+    }
+
+    fn call(&mut self, call: &Call) {
+        Flow::call(self, call);
     }
 }
