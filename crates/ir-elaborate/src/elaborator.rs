@@ -15,6 +15,9 @@ use crate::value::Object;
 /// How many calls or instances may be inside one another.
 const MAX_DEPTH: usize = 100;
 
+/// Functions and block instances of one program: an instance in each of two instances, and so on, would be 2^n.
+const MAX_MADE: usize = 1 << 13;
+
 /// The errors of core.p4.
 const CORE_ERRORS: [&str; 7] = [
     "NoError",
@@ -62,6 +65,8 @@ pub(crate) struct Elaborator<'p> {
     pub(crate) prefixes: FxHashSet<SmolStr>,
     /// Functions and instances being made.
     depth: usize,
+    /// Functions and instances made so far.
+    made: usize,
     /// Control-plane names given, by kind of thing, with their places.
     control_plane: FxHashMap<(&'static str, SmolStr), Span>,
     /// Direct objects, each with the table it belongs to.
@@ -101,6 +106,7 @@ impl<'p> Elaborator<'p> {
             globals: FxHashMap::default(),
             prefixes: FxHashSet::default(),
             depth: 0,
+            made: 0,
             control_plane: FxHashMap::default(),
             direct_owners: FxHashMap::default(),
             reported: FxHashSet::default(),
@@ -148,6 +154,11 @@ impl<'p> Elaborator<'p> {
             self.report(refuse::too_deep(MAX_DEPTH, span));
             return None;
         }
+        if self.made == MAX_MADE {
+            self.report(refuse::too_many(MAX_MADE, span));
+            return None;
+        }
+        self.made += 1;
         self.depth += 1;
         let made = make(self);
         self.depth -= 1;

@@ -22,6 +22,13 @@ pub(crate) fn too_deep(limit: usize, span: Span) -> Diagnostic {
         .note(format!("at most {limit} may be inside one another"))
 }
 
+/// More functions and instances than any program needs.
+pub(crate) fn too_many(limit: usize, span: Span) -> Diagnostic {
+    Diagnostic::error(codes::TOO_DEEP, "too many functions and instances")
+        .at(span, "this one is one too many")
+        .note(format!("a program has at most {limit} when everything that is in each instance is counted"))
+}
+
 /// One control-plane name for two things.
 pub(crate) fn duplicate_name(kind: &str, name: &str, first: Span, second: Span) -> Diagnostic {
     Diagnostic::error(codes::DUPLICATE_NAME, format!("two {kind}s have the control-plane name `{name}`"))

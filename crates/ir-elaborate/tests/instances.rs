@@ -278,3 +278,16 @@ fn a_static_assertion_is_looked_at_for_each_instance() {
     "#]]
     .assert_eq(&refusal(&source));
 }
+
+#[test]
+fn instances_in_instances_are_counted() {
+    let mut blocks = String::from("control C0(inout bit<8> x) { apply { x = 1; } }\n");
+    for n in 1..60 {
+        let inner = n - 1;
+        blocks.push_str(&format!(
+            "control C{n}(inout bit<8> x) {{ C{inner}() a; C{inner}() b; apply {{ a.apply(x); b.apply(x); }} }}\n"
+        ));
+    }
+    let refused = refusal(&ingress(&blocks, "C59() c;", "c.apply(meta.x);"));
+    assert!(refused.starts_with("P4R0306: too many functions and instances"), "{refused}");
+}
