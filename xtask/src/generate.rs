@@ -30,6 +30,7 @@ pub struct Options {
     coverage: bool,
     out: Option<String>,
     shrink: bool,
+    mutants: Option<usize>,
 }
 
 impl Options {
@@ -44,6 +45,7 @@ impl Options {
             coverage: false,
             out: None,
             shrink: true,
+            mutants: None,
         };
         let mut rest = args.iter();
         while let Some(option) = rest.next() {
@@ -56,6 +58,7 @@ impl Options {
                 "--portable" => options.config.portable = true,
                 "--coverage" => options.coverage = true,
                 "--out" => options.out = Some(rest.next()?.to_string()),
+                "--mutants" => options.mutants = Some(rest.next()?.parse().ok()?),
                 "--no-shrink" => options.shrink = false,
                 "--check" => options.steps = steps(rest.next()?)?,
                 _ => return None,
@@ -90,6 +93,10 @@ struct Seen {
 /// Makes and checks the programs.
 #[allow(clippy::disallowed_methods)]
 pub fn run(options: &Options) -> ExitCode {
+    if let Some(count) = options.mutants {
+        let (config, programs, seed) = (options.config.clone(), options.programs, options.seed);
+        return with_stack(move || crate::generate_mutants::run(count, &config, programs, seed));
+    }
     std::panic::set_hook(Box::new(|_| {}));
     let started = Instant::now();
     let seen = Mutex::new(Seen::default());
@@ -107,6 +114,11 @@ pub fn run(options: &Options) -> ExitCode {
     });
     let Ok(seen) = seen.into_inner() else { return ExitCode::FAILURE };
     report(options, &seen, started)
+}
+
+fn with_stack(run: impl FnOnce() -> ExitCode + Send + 'static) -> ExitCode {
+    let worker = std::thread::Builder::new().stack_size(STACK).spawn(run);
+    worker.ok().and_then(|worker| worker.join().ok()).unwrap_or(ExitCode::FAILURE)
 }
 
 fn work(options: &Options, next: &AtomicU64, seen: &Mutex<Seen>) {

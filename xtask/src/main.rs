@@ -6,6 +6,7 @@ mod conformance;
 mod conformance_arch;
 mod conformance_p4info;
 mod generate;
+mod generate_mutants;
 mod generate_split;
 mod process;
 mod tidy;
@@ -28,6 +29,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   generate [--programs N] [--seed S] [--jobs J] [--check compile|reparse|print|passes|native|all] [--packets N] [--size N]
            [--portable] [--coverage] [--out DIR] [--no-shrink]
                        random programs: each compiles, and printed or lowered it does the same with its packets
+  generate --mutants N [--programs N] [--seed S]
+                       lowering passes with faults: how many random programs it takes to notice each
   generate-split [--programs N] [--seed S] [--jobs J] [--packets N] [--size N] [--no-shrink]
                  [--file PROGRAM | --faults]
                        random programs with random cuts over two to four devices: the parts do what the whole does;

@@ -38,8 +38,9 @@ pub fn expand_structs(program: &mut Program) -> Changed {
             }
         }
         changed |= fix.contains(&true);
+        let parses = matches!(unit, Unit::Parser(_));
         let (vars, lists) = unit.lists_mut();
-        let mut expand = Expand { program, signatures: &signatures, vars, changed: false };
+        let mut expand = Expand { program, signatures: &signatures, vars, parses, changed: false };
         for list in lists {
             expand.stmts(list);
         }
@@ -52,6 +53,8 @@ struct Expand<'a> {
     program: &'a Program,
     signatures: &'a Signatures<'a>,
     vars: &'a mut Vec<Var>,
+    /// In a parser: only there `next` of a stack can be seen.
+    parses: bool,
     changed: bool,
 }
 
@@ -229,7 +232,7 @@ impl Expand<'_> {
         match &place.ty {
             Type::Stack(elem, _) => {
                 // The stack is new: it is filled from the start, and nothing is next.
-                if make::is_header_or_union(self.program, elem) {
+                if self.parses && make::is_header_or_union(self.program, elem) {
                     let size = parts.len() as u32;
                     out.push(Stmt { kind: StmtKind::PopFront(place.clone(), size), span });
                 }

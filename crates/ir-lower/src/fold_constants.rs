@@ -4,7 +4,7 @@
 //! After:  `if (c) { a; } else { b; } x = y; z = y;`
 //!
 //! Requires `hoist-effects`: expressions only read. Ensures: no operator on constants of `bit`, `int` and `bool` alone, no
-//! branch or loop on a constant but `for (; true; )`.
+//! branch or loop on a constant but `for (; true; )`, nothing that is assigned to itself.
 //! Why: generated and inlined code is full of constants.
 
 use crate::units::each_unit;
@@ -60,6 +60,9 @@ fn branches(stmts: &mut Vec<Stmt>) -> bool {
                 let case = cases.iter().position(|case| case.labels.iter().any(fits));
                 let case = case.or_else(|| cases.iter().position(ir::SwitchCase::is_default));
                 Some(case.map(|case| std::mem::take(&mut cases[case].body)).unwrap_or_default())
+            }
+            StmtKind::Assign(place, value) if place == value && crate::places::is_fixed(place) => {
+                Some(ir::Block::default())
             }
             _ => None,
         };
@@ -238,8 +241,6 @@ mod tests {
                 } else {
                   x = 8w0x2;
                 }
-                x = x;
-                x = x;
                 x = x + 8w0x3;
                 x[3:2] = x[5:4];
               }

@@ -49,6 +49,9 @@ pub const PASSES: &[Pass] = &[
     pass("hoist-locals", "variables are declared beside bodies", &[], "no declaration in a body", crate::hoist_locals),
     pass("split-structs", "local structs become variables for their parts", &["expand-structs", "hoist-locals"], "locals are scalars, headers, stacks", crate::split_structs),
     pass("fold-constants", "what is known is computed, branches never taken go", &["hoist-effects"], "no operator on constants alone", crate::fold_constants),
+    pass("propagate-values", "constants, copies and what is read once are read where they are used", &["split-structs"], "", crate::propagate_values),
+    pass("fold-constants", "what is known is computed, branches never taken go", &["hoist-effects"], "no operator on constants alone", crate::fold_constants),
+    pass("remove-dead-stores", "what nobody reads is not stored", &["split-structs"], "", crate::remove_dead_stores),
     pass("flatten-blocks", "blocks that say nothing are taken apart", &["hoist-locals", "hoist-keys"], "nested blocks have annotations", crate::flatten_blocks),
     pass("remove-unused", "what nothing mentions goes", &["inline-actions", "bind-action-arguments"], "every action is in a table's list", crate::remove_unused),
 ];

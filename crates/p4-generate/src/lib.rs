@@ -2,7 +2,8 @@
 //!
 //! [`generate`] makes a well-typed, terminating v1model program from a seed; [`inputs`] fills its tables and draws
 //! packets for it; [`check`] compiles it, prints it, runs both, and tells the first difference; [`shrink`] makes a
-//! program with a difference small; [`killed`] tells how soon a broken pass is noticed. The same seed gives the same program, packets and verdict on every machine.
+//! program with a difference small; [`killed`] and [`hunt`] tell how soon a broken pass is
+//! noticed. The same seed gives the same program, packets and verdict on every machine.
 
 pub mod check;
 mod config;
@@ -18,6 +19,6 @@ mod tree;
 
 pub use config::Config;
 pub use feature::{Coverage, Feature};
-pub use mutants::killed;
+pub use mutants::{Mutant, hunt, killed, mutants};
 pub use program::{Generated, generate};
 pub use shrink::{Shrunk, shrink};

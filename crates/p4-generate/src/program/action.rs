@@ -35,7 +35,7 @@ impl Gen {
         let stem = *self.rng.pick(NAMES).unwrap_or(&"set");
         let name = self.fresh(stem);
         let mut params = vec![];
-        if object.is_none() && self.on(F::DirectedAction) && self.chance(25) {
+        if object.is_none() && self.on(F::DirectedAction) && self.chance(40) {
             self.note(F::DirectedAction);
             params = self.some_params(true);
         }

@@ -14,6 +14,13 @@ impl Gen {
             Ty::Bool => return self.bools(depth),
             _ => {}
         }
+        let is_struct = matches!(ty, Ty::Named(_)) && matches!(self.types.kind(ty), Some(Kind::Struct(_)));
+        if is_struct
+            && self.chance(30)
+            && let Some(call) = self.call_of_type(ty, depth)
+        {
+            return call;
+        }
         let wanted = ty.clone();
         let place = self.some_place(move |_, p| p.ty == wanted);
         if let Some(place) = place

@@ -7,14 +7,19 @@ impl Gen {
     pub(super) fn statements(&mut self, most: u32) {
         let places = self.scope.places.len();
         self.cx.depth += 1;
+        let mut ends = false;
         for _ in 0..self.between(1, most.max(1)) {
             if self.cx.fuel == 0 {
                 break;
             }
             self.cx.fuel -= 1;
-            if self.statement() {
+            ends = self.statement();
+            if ends {
                 break;
             }
+        }
+        if !ends {
+            self.tell();
         }
         self.cx.depth -= 1;
         self.scope.places.truncate(places);

@@ -156,6 +156,7 @@ impl Gen {
             g.initialise_outs(&params);
             g.statements(6);
             g.apply_rest();
+            g.tell();
             g.out.close("}");
             g.out.close("}");
         });

@@ -1,5 +1,6 @@
 //! What v1model's functions and standard metadata do.
 
+use super::scope::Place;
 use super::types::Ty;
 use super::{Gen, Where};
 use crate::feature::Feature as F;
@@ -113,6 +114,26 @@ impl Gen {
             0 => "log_msg(\"reached\");".to_string(),
             _ => format!("log_msg(\"{{}} and {{}}\", {{ {a}, {b} }});"),
         })
+    }
+
+    /// Now and then logs what the youngest variables hold: what nothing else would show.
+    pub(super) fn tell(&mut self) {
+        if self.config.portable
+            || !self.on(F::LogMsg)
+            || matches!(self.cx.place, Where::Parser | Where::Checksum)
+            || self.chance(50)
+        {
+            return;
+        }
+        self.note(F::LogMsg);
+        let known =
+            |place: &&Place| matches!(place.ty, Ty::Bit(_) | Ty::Bool) && !place.text.starts_with("hdr.");
+        let young: Vec<String> =
+            self.scope.places.iter().rev().filter(known).take(6).map(|place| place.text.clone()).collect();
+        if !young.is_empty() {
+            let format = vec!["{}"; young.len()].join(" ");
+            self.out.line(format!("log_msg(\"{format}\", {{ {} }});", young.join(", ")));
+        }
     }
 
     /// Only for packets that are no clones and copies: so it ends. A recirculated one counts as new in egress; its

@@ -48,6 +48,7 @@ impl Gen {
                 g.statement();
             }
             g.apply_rest();
+            g.tell();
             g.report(ingress);
             g.out.close("}");
             g.out.close("}");

@@ -1,0 +1,100 @@
+//! What is known of scalar variables at a place of the code: what each would read instead.
+//!
+//! Changes are kept in a journal, so that the arms of a branch cost what they change and not what is known.
+
+use crate::places::{Place, Writes, read_by};
+use ir::{Expr, VarId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// See the head of this file.
+#[derive(Default)]
+pub(crate) struct Known {
+    values: BTreeMap<VarId, Expr>,
+    /// The variables whose values read a part of the variable.
+    readers: BTreeMap<VarId, BTreeSet<VarId>>,
+    journal: Vec<(VarId, Option<Expr>)>,
+}
+
+/// What an arm of a branch changed; none for a variable that nothing is known of.
+pub(crate) type Changes = BTreeMap<VarId, Option<Expr>>;
+
+impl Known {
+    pub(crate) fn get(&self, var: VarId) -> Option<&Expr> {
+        self.values.get(&var)
+    }
+
+    pub(crate) fn set(&mut self, var: VarId, value: Option<Expr>) {
+        let old = self.replace(var, value);
+        self.journal.push((var, old));
+    }
+
+    fn replace(&mut self, var: VarId, value: Option<Expr>) -> Option<Expr> {
+        let old = self.values.remove(&var);
+        if let Some(old) = &old {
+            read_by(old, &mut |read| {
+                if let Some(readers) = self.readers.get_mut(&read.var) {
+                    readers.remove(&var);
+                }
+            });
+        }
+        if let Some(value) = value {
+            read_by(&value, &mut |read| {
+                self.readers.entry(read.var).or_default().insert(var);
+            });
+            self.values.insert(var, value);
+        }
+        old
+    }
+
+    /// Forgets what depends on a place that is written.
+    pub(crate) fn forget(&mut self, place: &Place) {
+        if self.values.contains_key(&place.var) {
+            self.set(place.var, None);
+        }
+        let readers: Vec<VarId> = self.readers.get(&place.var).into_iter().flatten().copied().collect();
+        for reader in readers {
+            let mut reads = false;
+            if let Some(value) = self.values.get(&reader) {
+                read_by(value, &mut |read| reads |= read.overlaps(place));
+            }
+            if reads {
+                self.set(reader, None);
+            }
+        }
+    }
+
+    /// See [`forget`](Known::forget).
+    pub(crate) fn forget_all(&mut self, writes: &Writes) {
+        writes.places.iter().for_each(|place| self.forget(place));
+        if writes.everything {
+            let all: Vec<VarId> = self.values.keys().copied().collect();
+            all.into_iter().for_each(|var| self.set(var, None));
+        }
+    }
+
+    /// Runs `arm` and takes back what it changed.
+    pub(crate) fn apart(&mut self, arm: impl FnOnce(&mut Known)) -> Changes {
+        let mark = self.journal.len();
+        arm(self);
+        let changed: BTreeSet<VarId> = self.journal[mark..].iter().map(|(var, _)| *var).collect();
+        let changes = changed.into_iter().map(|var| (var, self.values.get(&var).cloned())).collect();
+        while self.journal.len() > mark {
+            if let Some((var, old)) = self.journal.pop() {
+                self.replace(var, old);
+            }
+        }
+        changes
+    }
+
+    /// Goes on behind a branch: what all arms agree on stays known.
+    pub(crate) fn join(&mut self, arms: &[Changes]) {
+        let changed: BTreeSet<VarId> = arms.iter().flat_map(|arm| arm.keys().copied()).collect();
+        for var in changed {
+            let now = self.values.get(&var).cloned();
+            let mut values = arms.iter().map(|arm| arm.get(&var).unwrap_or(&now));
+            let first = values.next().cloned().flatten();
+            let agreed = values.all(|value| *value == first);
+            self.set(var, first.filter(|_| agreed));
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! How soon a broken form of a program is noticed: a check that lets it live proves nothing.
+
+mod fault;
+mod made;
+
+pub use fault::Mutant;
+
+use crate::check::{Outcome, compile, run};
+use crate::config::Config;
+use crate::inputs::{Inputs, inputs};
+use base_time::Rng;
+use ir::Program;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// Programs that show which faults there can be, and how many of them have to.
+const SHOWING: u64 = 200;
+const SHOWN: u64 = 2;
+
+/// Makes programs from `seed` on, and from each its broken form (none if there is nothing to break), until one does
+/// something else than its program, is not well formed or is refused. Gives how many programs that took; none if
+/// all of them live.
+pub fn killed(
+    form: &dyn Fn(&Program) -> Option<Program>,
+    config: &Config,
+    programs: u64,
+    seed: u64,
+) -> Option<u64> {
+    let dies = |seed| {
+        Trial::new(config, seed).is_some_and(|trial| form(&trial.program).is_some_and(|f| trial.differs(f)))
+    };
+    (0..programs).find(|at| dies(seed + at)).map(|at| at + 1)
+}
+
+/// Faults of lowering passes, drawn from all that 1 % of [`SHOWING`] programs show: each is a pass, what it makes, and what goes
+/// wrong with that wherever it is made.
+pub fn mutants(count: usize, config: &Config, seed: u64) -> Vec<Mutant> {
+    let mut all: BTreeMap<Mutant, u64> = BTreeMap::new();
+    for at in 0..SHOWING {
+        let Some(trial) = Trial::new(config, seed + at) else { continue };
+        Mutant::all_of(&trial.program).into_iter().for_each(|mutant| *all.entry(mutant).or_default() += 1);
+    }
+    let mut all: Vec<Mutant> = all.into_iter().filter(|(_, shown)| *shown >= SHOWN).map(|(m, _)| m).collect();
+    Rng::new(seed).split("mutants").shuffle(&mut all);
+    all.truncate(count);
+    all
+}
+
+/// For each mutant the number of programs that it took to notice it; none if all of them let it live. `done` is told
+/// how many programs were made and how many mutants live.
+pub fn hunt(
+    mutants: &[Mutant],
+    config: &Config,
+    programs: u64,
+    seed: u64,
+    done: &mut dyn FnMut(u64, usize),
+) -> Vec<Option<u64>> {
+    let mut found = vec![None; mutants.len()];
+    for at in 0..programs {
+        let alive: Vec<usize> = (0..mutants.len()).filter(|m| found[*m].is_none()).collect();
+        if alive.is_empty() {
+            break;
+        }
+        done(at, alive.len());
+        let Some(trial) = Trial::new(config, seed + at) else { continue };
+        for mutant in alive {
+            let work =
+                AssertUnwindSafe(|| mutants[mutant].lower(&trial.program).is_some_and(|f| trial.differs(f)));
+            if catch_unwind(work).unwrap_or(true) {
+                found[mutant] = Some(at + 1);
+            }
+        }
+    }
+    found
+}
+
+/// A program and what it does.
+struct Trial {
+    program: Program,
+    inputs: Inputs,
+    outcome: Outcome,
+}
+
+impl Trial {
+    fn new(config: &Config, seed: u64) -> Option<Trial> {
+        let mut program = compile(&crate::generate(seed, config).source).ok()?;
+        ir::text::erase_spans(&mut program);
+        let inputs = inputs(&program, config.packets, seed);
+        let outcome = run(&Arc::new(program.clone()), &inputs).ok()?;
+        Some(Trial { program, inputs, outcome })
+    }
+
+    /// True if `other` is noticed to be another program.
+    fn differs(&self, other: Program) -> bool {
+        if ir::verify::verify(&other).is_err() {
+            return true;
+        }
+        match run(&Arc::new(other), &self.inputs) {
+            Ok(other) if self.outcome.ran_out() || other.ran_out() => false,
+            Ok(other) => self.outcome.difference(&other).is_some(),
+            Err(_) => true,
+        }
+    }
+}
