@@ -74,7 +74,7 @@ fn move_inits(unit: &mut Unit) -> bool {
 fn table_keys(control: &mut ir::Control, signatures: &Signatures) -> bool {
     let mut before: Vec<Vec<Stmt>> = vec![vec![]; control.tables.len()];
     for (table, before) in control.tables.iter_mut().zip(&mut before) {
-        hoist_keys(table, &mut control.vars, &mut control.locals, before);
+        hoist_keys(table, signatures, &mut control.vars, &mut control.locals, before);
     }
     if before.iter().all(Vec::is_empty) {
         return false;
@@ -84,8 +84,24 @@ fn table_keys(control: &mut ir::Control, signatures: &Signatures) -> bool {
     true
 }
 
-fn hoist_keys(table: &mut Table, vars: &mut Vec<Var>, locals: &mut Vec<Stmt>, before: &mut Vec<Stmt>) {
-    for key in table.keys.iter_mut().filter(|key| acts(&key.expr)) {
+/// Keys with effects, and those before them that the effects may change.
+fn hoist_keys(
+    table: &mut Table,
+    signatures: &Signatures,
+    vars: &mut Vec<Var>,
+    locals: &mut Vec<Stmt>,
+    before: &mut Vec<Stmt>,
+) {
+    let mut later = Writes::default();
+    let mut moves = vec![];
+    for key in table.keys.iter().rev() {
+        let mut changes = false;
+        read_by(&key.expr, &mut |read| changes |= later.touches(&read));
+        moves.push(acts(&key.expr) || changes);
+        later.expr(&key.expr, signatures);
+    }
+    let keys = table.keys.iter_mut().zip(moves.into_iter().rev());
+    for (key, _) in keys.filter(|(_, moves)| *moves) {
         let span = key.expr.span;
         let kept = make::local(vars, "key", key.expr.ty.clone(), span);
         locals.push(make::declare(kept, None, span));
@@ -604,5 +620,56 @@ mod tests {
             }
         "#]]
         .assert_eq(&after(&before, hoist_effects));
+    }
+
+    /// Keys are evaluated from left to right (P4-16 §14.2.1).
+    #[test]
+    fn keys_before_one_with_effects() {
+        let fold = "function fold(a) -> bit<8> { vars { inout bit<8> a; } body { a = a + 8w1; return a; } } ";
+        let beside = "action a() \"C.a\" { } table t \"C.t\" { key { x: exact \"first\"; function fold(x): exact \"second\"; x: exact \"third\"; hdr.h.a: exact \"other\"; }
+            actions { a(); } default a(); }";
+        expect![[r#"
+            function fold(a) -> bit<8> {
+              vars {
+                inout bit<8> a;
+              }
+              body {
+                a = a + 8w0x1;
+                return a;
+              }
+            }
+
+            control C(hdr, x) "C" {
+              vars {
+                inout headers_t hdr;
+                inout bit<8> x;
+                local bit<8> key;
+                local bit<8> key;
+              }
+              locals {
+                var key#2;
+                var key#3;
+              }
+              action a() "C.a" { }
+              table t "C.t" {
+                key {
+                  key#2: exact "first";
+                  key#3: exact "second";
+                  x: exact "third";
+                  hdr.h.a: exact "other";
+                }
+                actions {
+                  a();
+                }
+                default a();
+              }
+              apply {
+                key#2 = x;
+                key#3 = function fold(x);
+                apply t;
+              }
+            }
+        "#]]
+        .assert_eq(&after(&(fold.to_string() + &control("", beside, "apply t;")), hoist_effects));
     }
 }
