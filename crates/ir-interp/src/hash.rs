@@ -1,5 +1,7 @@
 //! The hash algorithms of v1model, over bytes, as BMv2 has them.
 
+use crate::crc;
+
 /// An algorithm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)]
@@ -94,9 +96,9 @@ impl Crc {
 /// The hash of `data`.
 pub(crate) fn compute(algorithm: Algorithm, data: &[u8], custom: &CustomCrcs) -> u64 {
     match algorithm {
-        Algorithm::Crc32 => u64::from(CRC32.of(32, data)),
+        Algorithm::Crc32 => u64::from(!crc::CRC32.of(u32::MAX, data)),
         Algorithm::Crc32Custom => u64::from(custom.crc32.of(32, data)),
-        Algorithm::Crc16 => u64::from(CRC16.of(16, data)),
+        Algorithm::Crc16 => u64::from(crc::CRC16.of(0, data)),
         Algorithm::Crc16Custom => u64::from(custom.crc16.of(16, data)),
         Algorithm::Csum16 => u64::from(csum16(data)),
         Algorithm::Xor16 => u64::from(xor16(data)),
@@ -139,6 +141,16 @@ mod tests {
         assert_eq!(compute(Algorithm::Csum16, &rfc1071), !0xddf2 & 0xffff);
         assert_eq!(compute(Algorithm::Csum16, &[]), 0xffff);
         assert_eq!(compute(Algorithm::Csum16, &[0xff]), 0x00ff);
+    }
+
+    #[test]
+    fn tables_do_what_bits_do() {
+        let data: Vec<u8> = (0..100u32).map(|n| (n * 77 + n * n) as u8).collect();
+        for length in 0..data.len() {
+            let compute = |a| compute(a, &data[..length], &CustomCrcs::default());
+            assert_eq!(compute(Algorithm::Crc32), compute(Algorithm::Crc32Custom), "{length}");
+            assert_eq!(compute(Algorithm::Crc16), compute(Algorithm::Crc16Custom), "{length}");
+        }
     }
 
     /// CRC-16/XMODEM and CRC-32/BZIP2 of the same catalogue: nothing reflected. CRC-32/XFER: another polynomial.

@@ -15,6 +15,7 @@ mod by_key;
 mod call;
 mod check;
 mod control_plane;
+mod crc;
 mod driver;
 mod environment;
 mod expr;

@@ -3,7 +3,8 @@
 
 use base_diag::{SourceMap, Style, render};
 use p4_syntax::Options;
-use p4rack::bench::{Contestant, Interp};
+use p4rack::bench::{Contestant, Interp, Native};
+use p4rack::bench_load::wire::difference;
 use p4rack::bench_load::{PROGRAMS, Shape};
 use p4rack::run::{Engine, Job};
 use p4rack::{Disk, Until, compile};
@@ -41,17 +42,21 @@ fn each_passes_its_test() {
 }
 
 #[test]
-fn each_load_fits_its_program_and_is_the_same_each_time() {
+fn each_load_fits_and_both_engines_do_the_same_with_it() {
     let shape = Shape { packets: 300, flows: 2000, ..Shape::default() };
     for program in &PROGRAMS {
+        let name = program.name;
         let load = Arc::new((program.load)(&shape));
-        assert_eq!(load.packets, (program.load)(&shape).packets, "{}", program.name);
+        assert_eq!(load.packets, (program.load)(&shape).packets, "{name}");
         let outcome = Interp::new(program, &load).and_then(|mut i| i.check());
-        let outcome = outcome.unwrap_or_else(|what| panic!("{}: {what}", program.name));
+        let outcome = outcome.unwrap_or_else(|what| panic!("{name}: {what}"));
         // Faults are rare but there, and access lists drop some.
         let dropped = outcome.sent.iter().filter(|sent| sent.is_empty()).count();
-        let most = if program.name == "firewall" { 200 } else { 90 };
-        assert!((1..most).contains(&dropped), "{}: {dropped} dropped", program.name);
-        assert!(outcome.sent.iter().all(|sent| sent.len() <= 1), "{}: floods", program.name);
+        let most = if name == "firewall" { 200 } else { 90 };
+        assert!((1..most).contains(&dropped), "{name}: {dropped} dropped");
+        assert!(outcome.sent.iter().all(|sent| sent.len() <= 1), "{name}: floods");
+        let native = Native::new(program, &load).and_then(|mut n| n.check());
+        let native = native.unwrap_or_else(|what| panic!("{name}: {what}"));
+        assert_eq!(difference(&outcome, &native), None, "{name}");
     }
 }

@@ -16,7 +16,7 @@ pub struct Args {
     #[arg(long, default_value_t = 1.0, value_name = "S")]
     seconds: f64,
     /// What runs the P4 program
-    #[arg(long, value_enum, default_value = "interp")]
+    #[arg(long, value_enum, default_value = "native")]
     engine: Engine,
     /// Who is measured beside it
     #[arg(long, value_enum, value_delimiter = ',', default_value = "c,swx")]
@@ -46,6 +46,8 @@ pub struct Args {
 /// What runs P4 programs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum Engine {
+    /// Machine code
+    Native,
     /// The reference interpreter
     Interp,
 }
@@ -88,6 +90,7 @@ pub fn run(args: &Args) -> ExitCode {
         }
     }
     let mut kinds = vec![match args.engine {
+        Engine::Native => Kind::Native,
         Engine::Interp => Kind::Interp,
     }];
     for peer in &args.peers {

@@ -11,6 +11,11 @@ pub trait Contestant: Send {
     /// Each packet of the load once, in order. To be called first: the state is still empty.
     fn check(&mut self) -> Result<Outcome, String>;
 
+    /// What is left to the interpreter: statements of the program, and how often it was called for a packet.
+    fn left(&self) -> Option<(usize, f64)> {
+        None
+    }
+
     /// Packets of the load, again and again, for so many milliseconds of processor time.
     fn time(&mut self, milliseconds: u64) -> Result<Timing, String>;
 }

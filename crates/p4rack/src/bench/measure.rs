@@ -2,6 +2,7 @@
 
 use super::contestant::{Contestant, Setup, Timing};
 use super::interp::Interp;
+use super::native::Native;
 use super::peer::{Peer, Scratch, compile_c};
 use super::{Kind, Settings, clock, dpdk};
 use bench_load::wire::difference;
@@ -43,6 +44,8 @@ pub enum Outcome {
 pub struct Measured {
     /// What it took to get ready.
     pub setup: Setup,
+    /// What is left to the interpreter: statements, and calls a packet.
+    pub left: Option<(usize, f64)>,
     /// For each number of workers.
     pub speeds: Vec<(usize, Speed)>,
 }
@@ -108,8 +111,9 @@ pub fn measure(settings: &Settings, program: &'static Program) -> std::result::R
     }
     for Ready { kind, workers, turns } in ready {
         let setup = workers.first().map(|w| w.setup()).unwrap_or_default();
+        let left = workers.first().and_then(|w| w.left());
         let speeds = settings.workers.iter().zip(&turns).map(|(n, turns)| (*n, speed(turns))).collect();
-        outcomes.push((kind, Outcome::Measured(Measured { setup, speeds })));
+        outcomes.push((kind, Outcome::Measured(Measured { setup, left, speeds })));
     }
     let place = |kind: &Kind| settings.kinds.iter().position(|k| k == kind);
     outcomes.sort_by_key(|(kind, _)| place(kind));
@@ -153,6 +157,7 @@ fn maker<'m>(
     scratch: &'m Scratch,
 ) -> std::result::Result<Make<'m>, String> {
     match kind {
+        Kind::Native => Ok(Box::new(move |_| Ok(Box::new(Native::new(program, load)?)))),
         Kind::Interp => Ok(Box::new(move |_| Ok(Box::new(Interp::new(program, load)?)))),
         Kind::C => {
             let start = clock::wall();

@@ -9,6 +9,7 @@ mod contestant;
 mod dpdk;
 mod interp;
 mod measure;
+mod native;
 mod peer;
 mod report;
 mod source;
@@ -16,6 +17,7 @@ mod source;
 pub use contestant::{Contestant, Setup, Timing};
 pub use interp::Interp;
 pub use measure::{Measured, Outcome, Result as ProgramResult, Speed, measure};
+pub use native::Native;
 pub use report::{json, text};
 
 use bench_load::{Program, Shape};
@@ -23,6 +25,8 @@ use bench_load::{Program, Shape};
 /// Who may take part.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
+    /// The native engine.
+    Native,
     /// The reference interpreter.
     Interp,
     /// The same job in C.
@@ -35,6 +39,7 @@ impl Kind {
     /// What tables call it.
     pub fn name(self) -> &'static str {
         match self {
+            Kind::Native => "native",
             Kind::Interp => "interp",
             Kind::C => "c",
             Kind::Swx => "swx",

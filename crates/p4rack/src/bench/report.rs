@@ -40,6 +40,12 @@ pub fn text(result: &Result) -> String {
 }
 
 fn lines(result: &Result, name: &str, measured: &Measured, text: &mut String) {
+    if let Some((statements @ 1.., calls)) = measured.left {
+        let _ = writeln!(
+            text,
+            "  {name:<8} leaves {statements} statements to the interpreter: {calls:.3} calls a packet"
+        );
+    }
     for (workers, speed) in &measured.speeds {
         let ratio = first(result, *workers)
             .map_or(String::new(), |first| format!("{:.3}", first / speed.packets_per_second));
@@ -73,6 +79,10 @@ pub fn json(result: &Result) -> Value {
                 value["compile_ms"] = (measured.setup.compile.as_secs_f64() * 1e3).into();
                 value["fill_ms"] = (measured.setup.fill.as_secs_f64() * 1e3).into();
                 value["memory_bytes"] = measured.setup.memory.into();
+                if let Some((statements, calls)) = measured.left {
+                    value["left_to_interpreter"] =
+                        json!({ "statements": statements, "calls_per_packet": calls });
+                }
                 value["speeds"] = measured
                     .speeds
                     .iter()

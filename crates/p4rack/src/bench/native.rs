@@ -1,0 +1,113 @@
+//! The native engine: what the others are compared with.
+
+use super::contestant::{Contestant, Setup, Timing};
+use super::interp::reports;
+use super::{clock, source};
+use crate::run::fill::fill;
+use base_time::Time;
+use bench_load::wire::Outcome;
+use bench_load::{Load, Program};
+use ir_interp::Options;
+use std::sync::Arc;
+use std::time::Duration;
+use target_native::{Engine, Fate, Packet};
+
+/// Packets in a batch.
+const BATCH: usize = 64;
+
+/// Batches between two looks at the clock.
+const BATCHES: usize = 32;
+
+/// A compiled program with its entries.
+pub struct Native {
+    engine: Engine,
+    load: Arc<Load>,
+    packets: Vec<Packet>,
+    next: usize,
+    /// How many were received.
+    received: u64,
+    setup: Setup,
+}
+
+impl Native {
+    /// Compiles the program and fills its tables.
+    pub fn new(program: &'static Program, load: &Arc<Load>) -> Result<Native, String> {
+        let (before, held) = (clock::thread(), clock::memory(0));
+        let ir = source::compile(program)?;
+        let mut engine = Engine::compile(&ir, Options::default()).map_err(source::first)?;
+        let compiled = clock::thread();
+        fill(&load.entries, &ir, engine.switch()).map_err(source::first)?;
+        // Tables are brought into their form with the first packet.
+        engine.process(&mut [Packet::default()], Time::ZERO);
+        engine.switch().take_digests();
+        let setup = Setup {
+            compile: compiled - before,
+            fill: clock::thread() - compiled,
+            entries: load.entries.len(),
+            memory: clock::memory(0).saturating_sub(held),
+        };
+        let packets = vec![Packet::default(); BATCH];
+        Ok(Native { engine, load: Arc::clone(load), packets, next: 0, received: 0, setup })
+    }
+
+    /// The next packets into their buffers.
+    fn receive(&mut self, count: usize) {
+        let all = &self.load.packets;
+        self.received += count as u64;
+        for packet in &mut self.packets[..count] {
+            let next = &all[self.next];
+            packet.receive(next.port.into(), &next.bytes);
+            self.next = if self.next + 1 == all.len() { 0 } else { self.next + 1 };
+        }
+    }
+}
+
+impl Contestant for Native {
+    fn setup(&self) -> Setup {
+        self.setup
+    }
+
+    fn left(&self) -> Option<(usize, f64)> {
+        let calls = self.engine.interpreted() as f64 / self.received.max(1) as f64;
+        Some((self.engine.report().fallbacks.len(), calls))
+    }
+
+    fn check(&mut self) -> Result<Outcome, String> {
+        let mut outcome = Outcome::default();
+        let mut left = self.load.packets.len();
+        self.next = 0;
+        while left > 0 {
+            let count = left.min(BATCH);
+            self.receive(count);
+            let mut others = self.engine.process(&mut self.packets[..count], Time::ZERO).into_iter();
+            for packet in &self.packets[..count] {
+                outcome.sent.push(match packet.fate() {
+                    Fate::Dropped => vec![],
+                    Fate::Sent(port) => vec![(port as u16, packet.frame().to_vec())],
+                    // No load has packets that are copied.
+                    Fate::Elsewhere => others.next().map(|o| (o.port as u16, o.frame)).into_iter().collect(),
+                });
+            }
+            outcome.reports.extend(reports(self.engine.switch()));
+            left -= count;
+        }
+        Ok(outcome)
+    }
+
+    fn time(&mut self, milliseconds: u64) -> Result<Timing, String> {
+        let (start, wall) = (clock::thread(), clock::wall());
+        let mut packets = 0;
+        loop {
+            for _ in 0..BATCHES {
+                self.receive(BATCH);
+                self.engine.process(&mut self.packets, Time::ZERO);
+            }
+            self.engine.switch().take_digests();
+            packets += (BATCHES * BATCH) as u64;
+            let cpu = clock::thread() - start;
+            if cpu >= Duration::from_millis(milliseconds) {
+                return Ok(Timing { packets, cpu, wall: clock::wall() - wall });
+            }
+        }
+    }
+}
