@@ -44,6 +44,7 @@ mod prepare;
 mod section;
 mod state;
 mod v1model;
+mod witness;
 
 pub use generate::{DeviceProgram, LinkEntry, Linkage};
 pub use landings::landings;
@@ -53,7 +54,7 @@ pub use placement::{DeviceIndex, Placement};
 pub use section::{Half, SectionId, SectionKind};
 pub use v1model::PORT_BITS;
 
-use base_diag::Diagnostic;
+use base_diag::{Diagnostic, Span};
 use ir::{ControlId, Name, Program, StageKind};
 use place::Places;
 use section::Sections;
@@ -91,8 +92,21 @@ pub struct SectionInfo {
     pub tables: Vec<Name>,
     /// Control-plane names of the state objects it uses.
     pub state: Vec<Name>,
-    /// What a hand-over to it carries beside the headers: name and bits. `None` if no cut leads to it.
-    pub live: Option<Vec<(String, u32)>>,
+    /// What a hand-over to it carries beside the headers. `None` if no cut leads to it.
+    pub live: Option<Vec<LiveValue>>,
+}
+
+/// A value that travels, as users see it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LiveValue {
+    /// As the program names it.
+    pub name: String,
+    /// Its bits.
+    pub bits: u32,
+    /// The last statement in front of the section that writes it, if the program does.
+    pub writer: Option<Span>,
+    /// The first statement at or behind the section that reads it, if the program does.
+    pub reader: Option<Span>,
 }
 
 /// Splits a program.
@@ -193,7 +207,7 @@ pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diag
     if !wrong.is_empty() {
         return Err(wrong);
     }
-    let mut result = describe(&hoisted, &places, &sections, &layout, &uses, (ingress, egress));
+    let mut result = describe(&flow, &sections, &layout, &uses, (ingress, egress));
     if !is_cut {
         result.devices = whole(program, placement).devices;
         return Ok(result);
@@ -249,13 +263,20 @@ fn whole(program: &Program, placement: &Placement) -> Split {
 }
 
 fn describe(
-    program: &Program,
-    places: &Places,
+    flow: &flow::Flow<'_>,
     sections: &Sections,
     layout: &Layout,
     uses: &BTreeMap<SectionId, state::Uses>,
     (ingress, egress): (ControlId, ControlId),
 ) -> Split {
+    let program = flow.program;
+    let witnesses = witness::Witnesses::new(flow, sections, (ingress, egress));
+    let live_value = |id: SectionId, field: &LiveField| LiveValue {
+        name: flow.places.info(field.leaf).name.clone(),
+        bits: field.width,
+        writer: witnesses.writer(id, field.leaf),
+        reader: witnesses.reader(id, field.leaf),
+    };
     let info = |(id, s): (SectionId, &section::Section)| {
         let control = program.control(if s.half == Half::Ingress { ingress } else { egress });
         let used = &uses[&id];
@@ -271,10 +292,7 @@ fn describe(
                 .map(|t| control.tables[t.index()].control_plane_name.clone())
                 .collect(),
             state: used.instances.iter().map(|i| program.instance(*i).control_plane_name.clone()).collect(),
-            live: layout
-                .sections
-                .get(&id)
-                .map(|fields| fields.iter().map(|f| (places.info(f.leaf).name.clone(), f.width)).collect()),
+            live: layout.sections.get(&id).map(|fields| fields.iter().map(|f| live_value(id, f)).collect()),
         }
     };
     Split {

@@ -44,6 +44,10 @@ pub struct Live {
     pub value: String,
     /// Bits.
     pub bits: u32,
+    /// The last statement before the cut that writes it: `slice.p4:41`. None for what the device or the parser sets.
+    pub writer: Option<String>,
+    /// The first statement behind the cut that reads it. None for what the device reads.
+    pub reader: Option<String>,
 }
 
 /// Analyses the regions of a program, in source order: those it marks or, with a policy, those that the policy chooses,
@@ -103,7 +107,7 @@ fn analyze(program: &Program, mark: &Mark, map: &SourceMap) -> Region {
         tables: mark.tables.iter().filter_map(|t| footprint::table(program, t)).collect(),
         state: mark.state.iter().filter_map(|s| footprint::object(program, s)).collect(),
         cut: match &result {
-            Ok(split) => Ok(cut(split, &mark.name)),
+            Ok(split) => Ok(cut(split, &mark.name, map)),
             Err(found) => Err(found.iter().map(reason).collect()),
         },
     }
@@ -117,11 +121,19 @@ fn place(span: base_diag::Span, map: &SourceMap) -> String {
     map.position(span.lo).map_or_else(String::new, |p| format!("{}:{}", p.file, p.line))
 }
 
-fn cut(split: &Split, region: &Name) -> Cut {
+fn cut(split: &Split, region: &Name, map: &SourceMap) -> Cut {
     let sections = &split.sections;
     let live = |s: &SectionInfo| -> Vec<Live> {
         let values = s.live.iter().flatten();
-        values.map(|(value, bits)| Live { value: value.clone(), bits: *bits }).collect()
+        let line =
+            |span: Option<base_diag::Span>| span.map(|span| place(span, map)).filter(|p| !p.is_empty());
+        let live = |v: &ir_split::LiveValue| Live {
+            value: v.name.clone(),
+            bits: v.bits,
+            writer: line(v.writer),
+            reader: line(v.reader),
+        };
+        values.map(live).collect()
     };
     let entered = |s: &&SectionInfo| s.live.is_some();
     Cut {

@@ -6,7 +6,8 @@ use ir::{MatchKind, Program};
 use ir_interp::KeyMatch;
 use std::fmt::Write;
 
-/// The commands that fill the tables and value sets of one device: the runtime's and the user's.
+/// The commands that fill the tables and value sets of one device, the runtime's and the user's; the origin's groups and
+/// sessions too.
 pub fn commands(racked: &Racked, device: usize) -> String {
     let mut out = String::new();
     let Some(Some(part)) = racked.parts.get(device) else { return out };
@@ -31,6 +32,11 @@ pub fn commands(racked: &Racked, device: usize) -> String {
         let keys: Vec<String> = keys.iter().map(key).collect();
         let priority = entry.priority.map_or(String::new(), |p| format!(" {}", BEST - p));
         let _ = writeln!(out, "table_add {table} {action} {} => {args}{priority}", keys.join(" "));
+    }
+    if device == racked.placement.origin.0 as usize {
+        for command in racked.entries.replication() {
+            let _ = writeln!(out, "{command}");
+        }
     }
     out
 }

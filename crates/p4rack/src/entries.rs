@@ -1,4 +1,4 @@
-//! Table entries from an STF file, written to whichever device has their table.
+//! Table entries from an STF file, written to whichever device has their table; groups and sessions, written to the origin.
 
 use crate::functions;
 use crate::sources;
@@ -12,13 +12,22 @@ use std::sync::Arc;
 /// Entries, checked against the whole program.
 #[derive(Clone, Default, Debug)]
 pub struct Entries {
-    /// Each with the control-plane name of its table.
-    list: Vec<(String, Spanned)>,
+    /// Each with its place.
+    list: Vec<(Place, Spanned)>,
     /// Each in the whole program's terms.
     resolved: Vec<ResolvedEntry>,
 }
 
-/// Reads a file of `add` and `setdefault` lines. All that is wrong with it is reported at once.
+/// Where a statement is written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Place {
+    /// At every device with the table of this control-plane name.
+    Table(String),
+    /// At the origin.
+    TrafficManager,
+}
+
+/// Reads a file of `add` and `setdefault` lines, and those of groups and sessions. All that is wrong with it is reported at once.
 pub fn read(path: &Path, whole: &Arc<Program>, map: &mut SourceMap) -> Result<Entries, Vec<Diagnostic>> {
     let (text, base) = sources::read(path, map).map_err(|d| vec![d])?;
     let (file, mut wrong) = p4_stf::parse(&text, base);
@@ -35,7 +44,7 @@ pub fn read(path: &Path, whole: &Arc<Program>, map: &mut SourceMap) -> Result<En
     let options = Options { registry: functions::all(), ..Options::default() };
     let mut switch = Switch::new(Arc::clone(whole), options)?;
     let mut entries = Entries { list, resolved: vec![] };
-    entries.write(&mut switch)?;
+    entries.write(&mut switch, true)?;
     let resolved = entries.list.iter().filter_map(|(_, s)| resolve_entry(&switch, &s.kind)?.ok());
     entries.resolved = resolved.map(|entry| full_action(whole, entry)).collect();
     Ok(entries)
@@ -61,10 +70,13 @@ fn full_action(whole: &Program, mut entry: ResolvedEntry) -> ResolvedEntry {
 }
 
 /// Finds the table's full name.
-fn resolve(whole: &Program, mut statement: Spanned) -> Result<(String, Spanned), Diagnostic> {
+fn resolve(whole: &Program, mut statement: Spanned) -> Result<(Place, Spanned), Diagnostic> {
+    if replication(&statement.kind).is_some() {
+        return Ok((Place::TrafficManager, statement));
+    }
     let (Statement::Add { table, .. } | Statement::SetDefault { table, .. }) = &mut statement.kind else {
         return Err(Diagnostic::error(codes::NOT_AN_ENTRY, "this statement is no entry")
-            .at(statement.span, "entries are `add` and `setdefault` lines")
+            .at(statement.span, "entries are `add` and `setdefault` lines, and those of groups and sessions")
             .help("put packets and expectations into a test of their own"));
     };
     let names: Vec<&str> =
@@ -89,14 +101,32 @@ fn resolve(whole: &Program, mut statement: Spanned) -> Result<(String, Spanned),
         return Err(diagnostic.note(format!("the program's tables are: {}", names.join(", "))));
     };
     table.text = found.to_string();
-    Ok((found.to_string(), statement))
+    Ok((Place::Table(found.to_string()), statement))
+}
+
+/// The command of `simple_switch_CLI` for a statement about groups and sessions.
+fn replication(statement: &Statement) -> Option<String> {
+    let ports = |ports: &[u32]| ports.iter().map(|port| format!(" {port}")).collect::<String>();
+    Some(match statement {
+        Statement::MirroringAdd(session, port) => format!("mirroring_add {session} {port}"),
+        Statement::MirroringAddMc(session, group) => format!("mirroring_add_mc {session} {group}"),
+        Statement::GroupCreate(group) => format!("mc_mgrp_create {group}"),
+        Statement::NodeCreate(rid, to) => format!("mc_node_create {rid}{}", ports(to)),
+        Statement::NodeUpdate(node, to) => format!("mc_node_update {node}{}", ports(to)),
+        Statement::NodeAssociate(group, node) => format!("mc_node_associate {group} {node}"),
+        _ => return None,
+    })
 }
 
 impl Entries {
-    /// Writes those entries whose table the switch has.
-    pub fn write(&self, switch: &mut Switch) -> Result<(), Vec<Diagnostic>> {
+    /// Writes those entries whose table the switch has, and to the origin groups and sessions.
+    pub fn write(&self, switch: &mut Switch, is_origin: bool) -> Result<(), Vec<Diagnostic>> {
         let mine: Vec<String> = switch.tables().map(str::to_string).collect();
-        let statements = self.list.iter().filter(|(table, _)| mine.contains(table)).map(|(_, s)| s.clone());
+        let is_here = |place: &Place| match place {
+            Place::Table(table) => mine.contains(table),
+            Place::TrafficManager => is_origin,
+        };
+        let statements = self.list.iter().filter(|(place, _)| is_here(place)).map(|(_, s)| s.clone());
         let report = run_stf(switch, &File { statements: statements.collect() });
         if report.passed() { Ok(()) } else { Err(report.problems) }
     }
@@ -104,6 +134,11 @@ impl Entries {
     /// Each in the whole program's terms.
     pub fn resolved(&self) -> &[ResolvedEntry] {
         &self.resolved
+    }
+
+    /// Groups and sessions as commands of `simple_switch_CLI`.
+    pub fn replication(&self) -> impl Iterator<Item = String> {
+        self.list.iter().filter_map(|(_, statement)| replication(&statement.kind))
     }
 
     /// How many there are.

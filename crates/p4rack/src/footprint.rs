@@ -40,8 +40,35 @@ pub struct Object {
     pub name: String,
     /// `register`, `counter`, ...
     pub kind: String,
+    /// Where copies of it may be.
+    pub mode: Mode,
     /// The methods that the program calls on it, by name; none for objects that tables use.
     pub methods: Vec<String>,
+}
+
+/// Where copies of a state object may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// On one device, and no cut between two uses by one packet.
+    Exclusive,
+    /// On any: what the copies hold adds up, and no packet reads it.
+    Merged,
+}
+
+impl Mode {
+    /// As users see it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Exclusive => "exclusive",
+            Mode::Merged => "merged",
+        }
+    }
+
+    /// A direct counter is its table's, and stands where that is applied.
+    fn of(kind: &str, is_users: bool) -> Mode {
+        if kind == "counter" && !is_users { Mode::Merged } else { Mode::Exclusive }
+    }
 }
 
 /// The needs of the table with this control-plane name.
@@ -116,6 +143,7 @@ pub fn object(program: &Program, name: &str) -> Option<Object> {
     Some(Object {
         name: name.to_string(),
         kind: object.name.to_string(),
+        mode: Mode::of(&object.name, object.user),
         methods: names.into_iter().collect(),
     })
 }

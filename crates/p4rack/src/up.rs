@@ -26,7 +26,8 @@ pub fn bring_up(racked: &Racked) -> Result<Emulator, Vec<Diagnostic>> {
         };
         let mut switch = Switch::new(Arc::clone(&part.program), options)?;
         ir_prove::link(&mut switch, &part.linkage).map_err(|error| refused(&error.message))?;
-        racked.entries.write(&mut switch)?;
+        let is_origin = index == racked.placement.origin.0 as usize;
+        racked.entries.write(&mut switch, is_origin)?;
         devices.push(RackDevice { name, engine: "interp".to_string(), device: Box::new(switch) });
     }
     Emulator::new(&racked.rack, devices).map_err(|error| refused(&error.0))

@@ -78,18 +78,30 @@ fn write_region(out: &mut String, region: &Region) {
         } else {
             format!(": {}", object.methods.join(", "))
         };
-        let _ = writeln!(out, "  state   {} ({}{called})", object.name, object.kind);
+        let _ = writeln!(out, "  state   {} ({}, {}{called})", object.name, object.kind, object.mode.name());
     }
     match &region.cut {
         Ok(cut) => {
             let _ = writeln!(out, "  enter   {} + {}", cut.common_bits, carried(&cut.enter));
+            write_uses(out, &cut.enter);
             for (section, live) in &cut.leave {
                 let _ = writeln!(out, "  to {section:<12} {} + {}", cut.common_bits, carried(live));
+                write_uses(out, live);
             }
         }
         Err(why) => {
             let _ = writeln!(out, "  cut     refused: {}", why.join("; "));
         }
+    }
+}
+
+/// Who writes each value, and who reads it.
+fn write_uses(out: &mut String, live: &[Live]) {
+    for value in live {
+        let writer =
+            value.writer.as_deref().map_or("set before ingress".to_string(), |w| format!("written {w}"));
+        let reader = value.reader.as_deref().map_or("read at the end".to_string(), |r| format!("read {r}"));
+        let _ = writeln!(out, "            {:<28} {writer}, {reader}", value.value);
     }
 }
 

@@ -20,9 +20,19 @@ pub struct Args {
     /// Define a macro of the program
     #[arg(short = 'D', value_name = "NAME[=VALUE]")]
     define: Vec<String>,
+    /// Also write what fills the devices, as commands of this switch's own command line
+    #[arg(long = "for", value_enum, value_name = "SWITCH", default_value = "bmv2")]
+    target: Target,
     /// How to print what was done
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
+}
+
+/// A switch that runs the programs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum Target {
+    /// `simple_switch`, by `simple_switch_CLI`
+    Bmv2,
 }
 
 /// Exit status 1 if the program cannot be split so, or a file cannot be written.
@@ -33,7 +43,7 @@ pub fn run(args: &Args) -> ExitCode {
         Err(found) => return output::failed(&found, &map, args.format),
     };
     if let Some(directory) = &args.output
-        && let Err(error) = write(&racked, directory)
+        && let Err(error) = write(&racked, directory, args.target)
     {
         eprintln!("p4rack: {error}");
         return ExitCode::FAILURE;
@@ -49,7 +59,7 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 /// `DIR/DEVICE.p4`, and `DIR/DEVICE.commands.txt` for `simple_switch_CLI`.
-fn write(racked: &Racked, directory: &Path) -> Result<(), String> {
+fn write(racked: &Racked, directory: &Path, target: Target) -> Result<(), String> {
     let to = |path: PathBuf, text: &str| {
         std::fs::write(&path, text).map_err(|e| format!("`{}` cannot be written: {e}", path.display()))
     };
@@ -58,6 +68,7 @@ fn write(racked: &Racked, directory: &Path) -> Result<(), String> {
     for (index, (name, text)) in racked.placement.devices.iter().zip(&racked.texts).enumerate() {
         let Some(text) = text else { continue };
         to(directory.join(format!("{name}.p4")), text)?;
+        let Target::Bmv2 = target;
         let commands = p4rack::bmv2::commands(racked, index);
         to(directory.join(format!("{name}.commands.txt")), &commands)?;
     }
@@ -76,8 +87,8 @@ pub fn summary(racked: &Racked) -> String {
         let _ = write!(out, "{index:>3}  {:<14} on {device:<10}", section.name);
         match &section.live {
             Some(live) => {
-                let bits: u32 = live.iter().map(|(_, bits)| bits).sum();
-                let names: Vec<String> = live.iter().map(|(name, bits)| format!("{name}:{bits}")).collect();
+                let bits: u32 = live.iter().map(|v| v.bits).sum();
+                let names: Vec<String> = live.iter().map(|v| format!("{}:{}", v.name, v.bits)).collect();
                 let _ = writeln!(
                     out,
                     " entered by hand-over: {} + {bits} bits ({})",
@@ -106,8 +117,8 @@ pub fn placement_json(racked: &Racked) -> Value {
                 "device": racked.placement.name(section.device),
                 "tables": section.tables,
                 "state": section.state,
-                "live": section.live.as_ref().map(|live| live.iter().map(|(name, bits)| {
-                    json!({ "value": name, "bits": bits })
+                "live": section.live.as_ref().map(|live| live.iter().map(|v| {
+                    json!({ "value": v.name, "bits": v.bits })
                 }).collect::<Vec<_>>()),
             })
         })
