@@ -278,7 +278,7 @@ impl<'a> Code<'a, '_> {
     pub(crate) fn lookahead(&mut self, place: &'a Expr, value: &'a Expr) -> Made<bool> {
         let kind = match kind_of(self.program, &value.ty) {
             Some(kind @ Kind::Bits(1..=128)) => kind,
-            _ => return Ok(false),
+            _ => return self.lookahead_header(place),
         };
         let Some((to, of)) = self.places().scalar(place) else { return Ok(false) };
         if of != kind {
@@ -292,6 +292,27 @@ impl<'a> Code<'a, '_> {
         let value = self.load_field(cursor, 0, kind.width(), kind);
         let place: Place<'a> = to;
         self.write(&place, value)?;
+        Ok(true)
+    }
+
+    /// `header = packet.lookahead<H>()`: the header is a copy at home.
+    fn lookahead_header(&mut self, place: &'a Expr) -> Made<bool> {
+        let Some((HeaderAt::Own(index), shape)) = self.places().target(place) else { return Ok(false) };
+        if !shape.is_even() {
+            return Ok(false);
+        }
+        let registers = self.layout.registers;
+        let (cursor, end) = (self.scalar(registers.cursor), self.scalar(registers.end));
+        let behind = self.b.ins().iadd_imm_s(cursor, shape.bytes() as i64);
+        let short = self.b.ins().icmp(IntCC::UnsignedGreaterThan, behind, end);
+        self.fail_if(short, PACKET_TOO_SHORT)?;
+        self.go_home(index);
+        let header = HeaderAt::Own(index);
+        let home = self.pointer(&header, Reach::Write)?;
+        self.copy(home, cursor, shape.bytes());
+        let yes = self.number(types::I8, 1);
+        self.clear_siblings(self.places().siblings(place), yes);
+        self.set_valid(&header, yes)?;
         Ok(true)
     }
 
