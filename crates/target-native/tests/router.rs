@@ -6,7 +6,7 @@ use base_time::{Rng, Time};
 use dataplane_api::{Device, Output};
 use ir_interp::{Options, Switch};
 use std::sync::Arc;
-use target_native::{Engine, Fate, Packet};
+use target_native::{Engine, Fate, Mutant, Packet};
 
 #[test]
 fn batches_are_what_the_interpreter_gives() {
@@ -47,6 +47,23 @@ fn batches_are_what_the_interpreter_gives() {
     assert_eq!(engine.switch().counters(), switch.counters());
     assert_eq!(engine.switch().state(), switch.state());
     assert!(switch.counters().sent > 500);
+}
+
+/// What random programs do not notice.
+#[test]
+fn a_checksum_that_is_not_complemented_is_noticed() {
+    let program = common::program("router");
+    let mut rng = Rng::new(7);
+    let mut fate = |mutant: Option<Mutant>| {
+        let mut engine = Engine::compile_wrong(&program, Options::default(), mutant).expect("it compiles");
+        let destinations = common::fill(engine.switch(), 5, &mut rng);
+        let frame = common::packet(destinations[0], 64, &mut rng);
+        let mut packets = [Packet::new(1, &frame).expect("it fits")];
+        engine.process(&mut packets, Time::ZERO);
+        packets[0].fate()
+    };
+    assert!(matches!(fate(None), Fate::Sent(_)));
+    assert_eq!(fate(Some(Mutant::SumPlain)), Fate::Dropped);
 }
 
 #[test]
