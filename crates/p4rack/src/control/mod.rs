@@ -116,8 +116,8 @@ impl Builder for Maker {
         let cuts_clones = info.pkg_info.as_ref().is_some_and(|package| package.arch == "psa");
         let mut options = Options { registry: functions::all(), seed: self.seed, ..Options::default() };
         options.drop_port = self.drop_port.unwrap_or(options.drop_port);
-        let switch =
-            Switch::new(program, options).map_err(|problems| told("the program cannot run", &problems))?;
+        let engine = target_native::Engine::compile(&program, options);
+        let switch = engine.map_err(|problems| told("the program cannot run", &problems))?.into_switch();
         let info = Arc::new(info);
         let target = Controlled {
             switch,
