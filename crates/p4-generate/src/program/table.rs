@@ -239,8 +239,9 @@ impl Gen {
             return;
         }
         let ranked = keys.iter().any(|k| matches!(k.kind, "ternary" | "range" | "optional"));
-        let smallest = ranked && self.on(F::SmallestPriority) && self.chance(40) && !self.config.portable;
-        let priorities = ranked && !self.config.portable && (!constant || smallest || self.chance(30));
+        // The order of constant entries is their rank.
+        let priorities = ranked && !self.config.portable && !constant;
+        let smallest = priorities && self.on(F::SmallestPriority) && self.chance(50);
         self.note(if constant { F::ConstEntries } else { F::MutableEntries });
         if smallest {
             self.note(F::SmallestPriority);
