@@ -136,7 +136,7 @@ impl Bench {
 
     /// A frame in; port and bytes of what comes out.
     pub fn packet(&mut self, port: u32, hex: &str) -> String {
-        self.now = self.now + Duration::from_ms(1);
+        self.now += Duration::from_ms(1);
         let frame = bytes(hex);
         let now = self.now;
         let target = self.server.target().unwrap();
@@ -146,7 +146,7 @@ impl Bench {
     }
 
     pub fn wait(&mut self, span: Duration) -> String {
-        self.now = self.now + span;
+        self.now += span;
         told(&self.server.tick(self.now))
     }
 }
