@@ -50,6 +50,8 @@ fn make(table: &str, keys: Vec<Match>, action: &str, args: &[u64], priority: Opt
         keys: Keys::InOrder(keys.into_iter().map(value).collect()),
         run: Run::Action(named(action), Args::InOrder(args)),
         priority,
+        idle_timeout: None,
+        rates: None,
         span: Span::NONE,
     }
 }

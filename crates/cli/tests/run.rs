@@ -125,164 +125,17 @@ fn several_tests() {
     check(
         &["l2.p4", "pass.stf", "fail.stf", "--format", "json"],
         expect![[r#"
-        status 1
-        {
-          "ok": false,
-          "runs": [
-            {
-              "counts": {
-                "created": 0,
-                "dropped": {},
-                "received": 1,
-                "sent": 1
-              },
-              "diagnostics": [],
-              "engine": "interp",
-              "passed": true,
-              "program": "l2.p4",
-              "readings": [],
-              "steps": [
-                {
-                  "digests": [],
-                  "dropped": {},
-                  "frame": "02000000000202000000000188b5aabb",
-                  "log": [],
-                  "packet": 1,
-                  "picoseconds": 1000001000000,
-                  "port": 1,
-                  "sent": [
-                    {
-                      "frame": "02000000000202000000000188b5aabb",
-                      "picoseconds": 1000001000000,
-                      "port": 2
-                    }
-                  ]
-                }
-              ],
-              "test": "pass.stf"
-            },
-            {
-              "counts": {
-                "created": 0,
-                "dropped": {},
-                "received": 2,
-                "sent": 2
-              },
-              "diagnostics": [
-                {
-                  "code": "P4R0422",
-                  "help": [],
-                  "labels": [
-                    {
-                      "column": 1,
-                      "end_column": 68,
-                      "end_line": 3,
-                      "file": "fail.stf",
-                      "line": 3,
-                      "text": "first in byte 13"
-                    },
-                    {
-                      "column": 1,
-                      "end_column": 66,
-                      "end_line": 2,
-                      "file": "fail.stf",
-                      "line": 2,
-                      "text": "this packet, or a timer behind it, gave it"
-                    }
-                  ],
-                  "notes": [
-                    "expected  0000  02 00 00 00 00 02 02 00 00 00 00 01 88 b6 aa **",
-                    "received  0000  02 00 00 00 00 02 02 00 00 00 00 01 88 b5 aa bb",
-                    "                                                        ^"
-                  ],
-                  "severity": "error",
-                  "title": "packet differs on port 2",
-                  "warning": null
-                },
-                {
-                  "code": "P4R0422",
-                  "help": [],
-                  "labels": [
-                    {
-                      "column": 1,
-                      "end_column": 43,
-                      "end_line": 4,
-                      "file": "fail.stf",
-                      "line": 4,
-                      "text": "this packet, or a timer behind it, gave it"
-                    }
-                  ],
-                  "notes": [
-                    "received  0000  02 00 00 00 00 02 02 00 00 00 00 01 88 b5 01"
-                  ],
-                  "severity": "error",
-                  "title": "unexpected packet on port 2",
-                  "warning": null
-                },
-                {
-                  "code": "P4R0422",
-                  "help": [],
-                  "labels": [
-                    {
-                      "column": 1,
-                      "end_column": 14,
-                      "end_line": 5,
-                      "file": "fail.stf",
-                      "line": 5,
-                      "text": "no packet is left for this expectation"
-                    }
-                  ],
-                  "notes": [
-                    "expected  0000  0a **"
-                  ],
-                  "severity": "error",
-                  "title": "packet missing on port 3",
-                  "warning": null
-                }
-              ],
-              "engine": "interp",
-              "passed": false,
-              "program": "l2.p4",
-              "readings": [],
-              "steps": [
-                {
-                  "digests": [],
-                  "dropped": {},
-                  "frame": "02000000000202000000000188b5aabb00112233445566778899",
-                  "log": [],
-                  "packet": 1,
-                  "picoseconds": 1000001000000,
-                  "port": 1,
-                  "sent": [
-                    {
-                      "frame": "02000000000202000000000188b5aabb00112233445566778899",
-                      "picoseconds": 1000001000000,
-                      "port": 2
-                    }
-                  ]
-                },
-                {
-                  "digests": [],
-                  "dropped": {},
-                  "frame": "02000000000202000000000188b501",
-                  "log": [],
-                  "packet": 2,
-                  "picoseconds": 1000002000000,
-                  "port": 1,
-                  "sent": [
-                    {
-                      "frame": "02000000000202000000000188b501",
-                      "picoseconds": 1000002000000,
-                      "port": 2
-                    }
-                  ]
-                }
-              ],
-              "test": "fail.stf"
-            }
-          ]
-        }
-    "#]],
+            status 1
+            {"runs": [
+            {"engine": "interp", "program": "l2.p4", "steps": [
+            {"digests":[],"dropped":{},"frame":"02000000000202000000000188b5aabb","idle":[],"log":[],"packet":1,"picoseconds":1000001000000,"port":1,"sent":[{"frame":"02000000000202000000000188b5aabb","picoseconds":1000001000000,"port":2}]}
+            ], "counts": {"created":0,"dropped":{},"received":1,"sent":1}, "diagnostics": [], "passed": true, "readings": [], "test": "pass.stf"},
+            {"engine": "interp", "program": "l2.p4", "steps": [
+            {"digests":[],"dropped":{},"frame":"02000000000202000000000188b5aabb00112233445566778899","idle":[],"log":[],"packet":1,"picoseconds":1000001000000,"port":1,"sent":[{"frame":"02000000000202000000000188b5aabb00112233445566778899","picoseconds":1000001000000,"port":2}]},
+            {"digests":[],"dropped":{},"frame":"02000000000202000000000188b501","idle":[],"log":[],"packet":2,"picoseconds":1000002000000,"port":1,"sent":[{"frame":"02000000000202000000000188b501","picoseconds":1000002000000,"port":2}]}
+            ], "counts": {"created":0,"dropped":{},"received":2,"sent":2}, "diagnostics": [{"code":"P4R0422","help":[],"labels":[{"column":1,"end_column":68,"end_line":3,"file":"fail.stf","line":3,"text":"first in byte 13"},{"column":1,"end_column":66,"end_line":2,"file":"fail.stf","line":2,"text":"this packet, or a timer behind it, gave it"}],"notes":["expected  0000  02 00 00 00 00 02 02 00 00 00 00 01 88 b6 aa **","received  0000  02 00 00 00 00 02 02 00 00 00 00 01 88 b5 aa bb","                                                        ^"],"severity":"error","title":"packet differs on port 2","warning":null},{"code":"P4R0422","help":[],"labels":[{"column":1,"end_column":43,"end_line":4,"file":"fail.stf","line":4,"text":"this packet, or a timer behind it, gave it"}],"notes":["received  0000  02 00 00 00 00 02 02 00 00 00 00 01 88 b5 01"],"severity":"error","title":"unexpected packet on port 2","warning":null},{"code":"P4R0422","help":[],"labels":[{"column":1,"end_column":14,"end_line":5,"file":"fail.stf","line":5,"text":"no packet is left for this expectation"}],"notes":["expected  0000  0a **"],"severity":"error","title":"packet missing on port 3","warning":null}], "passed": false, "readings": [], "test": "fail.stf"}
+            ], "ok": false}
+        "#]],
     );
     let output = p4rack(&["l2.p4", "fail.stf", "pass.stf"]);
     assert!(text(&output.stdout).ends_with("2 runs: 1 passed, 1 failed\n"), "{}", text(&output.stdout));
@@ -389,6 +242,170 @@ fn entries_in_every_language() {
 }
 
 #[test]
+fn entries_with_timeouts_and_meters() {
+    let args = |entries, engine| {
+        let mut args =
+            vec!["limits.p4", "--entries", entries, "--interval", "10ms", "--state", "--engine", engine];
+        for packet in
+            ["1:01ff", "1:02ff", "1:03ff", "1:01ff", "2:02ff", "2:01ff", "2:02ff", "2:02ff", "2:02ff"]
+        {
+            args.extend(["--packet", packet]);
+        }
+        args
+    };
+    check(
+        &args("limits.toml", "interp"),
+        expect![[r#"
+        status 0
+        1    in    1: 01ff
+             out   2: 0100
+        2    in    1: 02ff
+             out   3: 0200
+        3    in    1: 03ff
+             out   0: 03ff
+        4    in    1: 01ff
+             dropped: ingress
+             idle: I.flows 0x01 at 30ms
+        5    in    2: 02ff
+             out   3: 0200
+        6    in    2: 01ff
+             out   2: 0100
+        7    in    2: 02ff
+             out   3: 0200
+        8    in    2: 02ff
+             out   3: 0200
+        9    in    2: 02ff
+             out   3: 0200
+             idle: I.flows 0x01 at 80ms
+        meter I.ports, 4 cells
+          1: committed 1/s, 0 of 3 left; peak 1/s, 0 of 3 left
+        direct counter I.hits of I.flows, 2 entries
+          0: 2 packets, 4 bytes
+          1: 5 packets, 10 bytes
+        direct meter I.rate of I.flows, 2 entries
+          0: committed 1000/s, 0 of 2 left; peak 2000/s, 2 of 4 left
+        9 packets in, 8 out, 1 dropped (ingress 1)
+    "#]],
+    );
+    let [toml, native, updates] =
+        [("limits.toml", "interp"), ("limits.toml", "native"), ("limits.txtpb", "interp")]
+            .map(|(entries, engine)| p4rack(&args(entries, engine)));
+    assert_eq!(text(&toml.stdout), text(&native.stdout), "{}", text(&native.stderr));
+    assert_eq!(text(&toml.stdout), text(&updates.stdout), "{}", text(&updates.stderr));
+}
+
+#[test]
+fn meters_and_counters_in_traces() {
+    let value = json(&[
+        "limits.p4",
+        "--entries",
+        "limits.toml",
+        "--packet",
+        "1:01ff",
+        "--packet",
+        "1:01ff 00",
+        "--trace",
+        "--format",
+        "json",
+        "--state",
+    ]);
+    let steps = value["runs"][0]["steps"].as_array().expect("steps").iter();
+    let events = steps.flat_map(|s| s["trace"][0]["steps"].as_array().expect("a trace").clone());
+    let events = events.filter(|e| e["step"] == "meter" || e["step"] == "count").map(|mut e| {
+        let fields = e.as_object_mut().expect("an object");
+        fields.retain(|name, _| name != "at" && name != "source");
+        e.to_string()
+    });
+    expect![[r#"
+        {"colour":"green","index":1,"meter":"I.ports","step":"meter"}
+        {"bytes":2,"counter":"I.hits","index":0,"step":"count"}
+        {"colour":"green","index":0,"meter":"I.rate","step":"meter"}
+        {"colour":"green","index":1,"meter":"I.ports","step":"meter"}
+        {"bytes":3,"counter":"I.hits","index":0,"step":"count"}
+        {"colour":"red","index":0,"meter":"I.rate","step":"meter"}"#]]
+    .assert_eq(&events.collect::<Vec<_>>().join("\n"));
+    expect![[r#"
+        [
+          {
+            "cells": {
+              "1": {
+                "committed": {
+                  "burst": 3,
+                  "per_gigamicrosecond": 1000,
+                  "tokens": 1
+                },
+                "peak": {
+                  "burst": 3,
+                  "per_gigamicrosecond": 1000,
+                  "tokens": 1
+                }
+              }
+            },
+            "kind": "meter",
+            "name": "I.ports",
+            "size": 4,
+            "table": null
+          },
+          {
+            "cells": {
+              "0": {
+                "bytes": 5,
+                "packets": 2
+              }
+            },
+            "kind": "direct counter",
+            "name": "I.hits",
+            "size": 2,
+            "table": "I.flows"
+          },
+          {
+            "cells": {
+              "0": {
+                "committed": {
+                  "burst": 2,
+                  "per_gigamicrosecond": 1000000,
+                  "tokens": 0
+                },
+                "peak": {
+                  "burst": 4,
+                  "per_gigamicrosecond": 2000000,
+                  "tokens": 2
+                }
+              }
+            },
+            "kind": "direct meter",
+            "name": "I.rate",
+            "size": 2,
+            "table": "I.flows"
+          }
+        ]"#]]
+    .assert_eq(&format!("{:#}", value["runs"][0]["state"]));
+}
+
+/// JSON is printed as it grows: it is one value all the same, with a failing run and one that cannot be run in it.
+#[test]
+fn json_of_several_runs() {
+    let output = p4rack(&["l2.p4", "pass.stf", "fail.stf", "no-such.stf", "--format", "json"]);
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let runs = value["runs"].as_array().expect("runs");
+    let said: Vec<_> = runs
+        .iter()
+        .map(|run| {
+            format!("{} {} {}", run["test"], run["passed"], run["steps"].as_array().expect("steps").len())
+        })
+        .collect();
+    expect![[r#"
+        "pass.stf" true 1
+        "fail.stf" false 2
+        "no-such.stf" false 0"#]]
+    .assert_eq(&said.join("\n"));
+    assert_eq!((value["ok"].clone(), output.status.code()), (false.into(), Some(1)));
+    let nothing = p4rack(&["no-such.p4", "--packet", TO_2, "--format", "json"]);
+    let value: serde_json::Value = serde_json::from_slice(&nothing.stdout).expect("JSON");
+    assert_eq!((value["runs"].as_array().map(Vec::len), &value["ok"]), (Some(1), &false.into()));
+}
+
+#[test]
 fn the_way_of_a_packet() {
     check(
         &["l2.p4", "--entries", "l2.toml", "--packet", "5:020000000002 020000000001 0800", "--trace"],
@@ -411,9 +428,11 @@ fn the_way_of_a_packet() {
                 call I.seen.write: seen.write((bit<32>)sm.ingress_port, n + 1)        l2.p4:80
                 I.seen[5]: 0x00000000 -> 0x00000001                                   l2.p4:80
                 call I.ports.count: ports.count((bit<32>)sm.ingress_port)             l2.p4:81
+                I.ports[5] counts 14 bytes                                            l2.p4:81
                 table I.l2: hit, I.forward                                            l2.p4:82
                   key hdr.ethernet.dst_addr = 0x020000000002 (exact)
                   entry 0: 0x020000000002
+                I.hits[0] counts 14 bytes                                             l2.p4:82
                 action I.forward(port = 0x002)
                   sm.egress_spec: 0x000 -> 0x002                                      l2.p4:53
                 if (l2.apply().hit): true                                             l2.p4:82
@@ -461,9 +480,11 @@ fn the_way_of_copies() {
                 call I.seen.write: seen.write((bit<32>)sm.ingress_port, n + 1)        l2.p4:80
                 I.seen[1]: 0x00000028 -> 0x00000029                                   l2.p4:80
                 call I.ports.count: ports.count((bit<32>)sm.ingress_port)             l2.p4:81
+                I.ports[1] counts 14 bytes                                            l2.p4:81
                 table I.l2: hit, I.flood                                              l2.p4:82
                   key hdr.ethernet.dst_addr = 0xffffffffffff (exact)
                   entry 1: 0xffffffffffff
+                I.hits[1] counts 14 bytes                                             l2.p4:82
                 action I.flood(group = 0x0007)
                   sm.mcast_grp: 0x0000 -> 0x0007                                      l2.p4:54
                 if (l2.apply().hit): true                                             l2.p4:82

@@ -286,7 +286,7 @@ impl Switch {
         }
     }
 
-    /// Sets committed and peak rate of one meter.
+    /// Sets committed and peak rate of one meter; of a direct meter that of the entry with that handle.
     pub fn meter_set_rates(
         &mut self,
         name: &str,
@@ -295,13 +295,17 @@ impl Switch {
         peak: MeterRate,
     ) -> Result<(), EntryError> {
         check_rates(committed, peak)?;
-        let is_meter = |o: &Object| matches!(o, Object::Meter(_));
-        match self.core.state.object_mut(&self.core.program, "meter", name, is_meter)? {
-            Object::Meter(meters) => {
-                in_range(meters.configure(index, committed, peak), name, index, meters.size)
-            }
-            _ => Err(refused("no such meter")),
+        let is_meter = |o: &Object| matches!(o, Object::Meter(_) | Object::DirectMeter(_)).then_some(());
+        let (id, ()) = self.core.state.object(&self.core.program, "meter", name, is_meter)?;
+        if let Some(Object::Meter(meters)) = self.core.state.objects.get_mut(id.index()) {
+            return in_range(meters.configure(index, committed, peak), name, index, meters.size);
         }
+        let tables = self.core.state.tables.iter_mut().filter(|t| t.meters == Some(id));
+        match tables.flat_map(|t| t.entries.values_mut()).find(|e| e.handle == index) {
+            Some(entry) => entry.meter.configure(committed, peak),
+            None => return Err(refused(format!("`{name}` measures no entry with the handle {index}"))),
+        }
+        Ok(())
     }
 
     /// Sets committed and peak rate of all meters of an array.
@@ -333,7 +337,7 @@ impl Switch {
         if found.meters.is_none() {
             return Err(refused(format!("`{table}` has no direct meter")));
         }
-        match found.entries.values_mut().find(|e| e.handle == handle) {
+        match found.entries.values_mut().rfind(|e| e.handle == handle) {
             Some(entry) => entry.meter.configure(committed, peak),
             None => return Err(refused(format!("`{table}` has no entry with the handle {handle}"))),
         }

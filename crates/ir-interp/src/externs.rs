@@ -6,6 +6,7 @@ use crate::machine::{Arch, Machine, Stop};
 use crate::objects::Object;
 use crate::place::is_place;
 use crate::table::Entry;
+use crate::trace::EventKind;
 use crate::value::Value;
 use crate::wire::encode;
 use base_bits::{BitWriter, Bits};
@@ -127,10 +128,27 @@ impl<A: Arch> Machine<'_, A> {
         match self.state.objects.get_mut(id.index()) {
             Some(Object::Counter(counter)) => {
                 counter.count(index, bytes);
+                if index < counter.size {
+                    self.counted(id, index, bytes);
+                }
                 Ok(())
             }
             _ => Err(Stop::Broken("a counter that is none")),
         }
+    }
+
+    /// Tells the trace that a cell of a counter, or the counter of an entry, has counted.
+    pub(crate) fn counted(&mut self, id: InstanceId, index: u64, bytes: u64) {
+        let program = self.program;
+        let counter = || program.instance(id).control_plane_name.clone();
+        self.state.trace.add(|| EventKind::Count { counter: counter(), index, bytes });
+    }
+
+    /// Tells the trace which colour a cell of a meter, or the meter of an entry, gave.
+    fn metered(&mut self, id: InstanceId, index: u64, colour: u8) {
+        let program = self.program;
+        let meter = || program.instance(id).control_plane_name.clone();
+        self.state.trace.add(|| EventKind::Meter { meter: meter(), index, colour });
     }
 
     /// The colour of a packet of `bytes` that has the colour `before`; `None` out of range.
@@ -144,10 +162,14 @@ impl<A: Arch> Machine<'_, A> {
     ) -> Result<Option<u8>, Stop> {
         self.accessed(id, AccessKind::Update);
         let now = self.meter_now(id, now);
-        match self.state.objects.get_mut(id.index()) {
-            Some(Object::Meter(meters)) => Ok(meters.execute(index, bytes, before, now)),
-            _ => Err(Stop::Broken("a meter that is none")),
+        let colour = match self.state.objects.get_mut(id.index()) {
+            Some(Object::Meter(meters)) => meters.execute(index, bytes, before, now),
+            _ => return Err(Stop::Broken("a meter that is none")),
+        };
+        if let Some(colour) = colour {
+            self.metered(id, index, colour);
         }
+        Ok(colour)
     }
 
     /// The colour that the direct meter of an entry gives a packet of `bytes` that has the colour `before`.
@@ -163,7 +185,10 @@ impl<A: Arch> Machine<'_, A> {
         let counts_bytes = matches!(self.state.objects.get(id.index()), Some(Object::DirectMeter(true)));
         let now = self.meter_now(id, now);
         let units = if counts_bytes { bytes } else { 1 };
-        self.entry_mut(entry).map(|entry| entry.meter.execute(units, before, now))
+        let entry = self.entry_mut(entry)?;
+        let (handle, colour) = (entry.handle, entry.meter.execute(units, before, now));
+        self.metered(id, handle, colour);
+        Some(colour)
     }
 
     /// The clock as a meter sees it, in microseconds.

@@ -2,9 +2,10 @@
 
 use crate::objects::Object;
 use crate::objects::counter::Count;
+use crate::objects::meter::{BucketView, Meter};
 use crate::switch::Switch;
 use crate::trace::{Shown, shown};
-use ir::{Name, Type};
+use ir::{InstanceId, Name, Type};
 
 /// A state object.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,10 +27,28 @@ pub enum Cells {
     Counter(Vec<(u64, Count)>),
     /// Of a direct counter of this table.
     DirectCounter(Name, Vec<(u64, Count)>),
+    /// Of a meter: those whose rates are set, and what every other one is like if all are.
+    Meter(Vec<(u64, MeterView)>, Option<MeterView>),
+    /// Of a direct meter of this table.
+    DirectMeter(Name, Vec<(u64, MeterView)>),
+}
+
+/// What a meter whose rates are set holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MeterView {
+    /// Above it packets are yellow.
+    pub committed: BucketView,
+    /// Above it packets are red.
+    pub peak: BucketView,
+}
+
+fn meter_view(meter: &Meter) -> Option<MeterView> {
+    let [peak, committed] = meter.buckets()?;
+    Some(MeterView { committed, peak })
 }
 
 impl Switch {
-    /// All registers and counters, in the order of the program.
+    /// All registers, counters and meters, in the order of the program; then the direct ones, by tables.
     pub fn objects(&self) -> Vec<ObjectView> {
         let program = self.program();
         let mut views = vec![];
@@ -46,20 +65,29 @@ impl Switch {
                     let cells = Cells::Counter(counter.cells());
                     views.push(ObjectView { name, size: counter.size, cells });
                 }
+                Object::Meter(meters) => {
+                    let set = meters.cells().filter_map(|(at, meter)| Some((at, meter_view(meter)?)));
+                    let cells = Cells::Meter(set.collect(), meter_view(meters.others()));
+                    views.push(ObjectView { name, size: meters.size, cells });
+                }
                 _ => {}
             }
         }
         for table in self.core.state.tables.iter() {
-            let Some(instance) = table.counters.and_then(|id| program.instances.get(id.index())) else {
-                continue;
+            let mut direct = |id: Option<InstanceId>, cells: Cells| {
+                if let Some(instance) = id.and_then(|id| program.instances.get(id.index())) {
+                    let name = instance.control_plane_name.clone();
+                    views.push(ObjectView { name, size: table.entries.len() as u64, cells });
+                }
             };
+            let of = || table.control_plane_name.clone();
             let counted = table.entries.values().filter(|e| e.count != Count::default());
-            let cells = counted.map(|e| (e.handle, e.count)).collect();
-            views.push(ObjectView {
-                name: instance.control_plane_name.clone(),
-                size: table.entries.len() as u64,
-                cells: Cells::DirectCounter(table.control_plane_name.clone(), cells),
-            });
+            direct(
+                table.counters,
+                Cells::DirectCounter(of(), counted.map(|e| (e.handle, e.count)).collect()),
+            );
+            let set = table.entries.values().filter_map(|e| Some((e.handle, meter_view(&e.meter)?)));
+            direct(table.meters, Cells::DirectMeter(of(), set.collect()));
         }
         views
     }

@@ -1,4 +1,4 @@
-//! Every program in `testdata` with an STF test beside it.
+//! Every program in `testdata` with an STF test beside it, but for those that are filled from a file.
 
 mod common;
 
@@ -14,23 +14,30 @@ macro_rules! tests {
 }
 
 tests! {
+    asserts
     checksums
     clones
     drops
     hash
     headers
     language
+    log
+    meters
     multicast
     objects
     parser
     passes
+    priority
     psa_externs
     psa_paths
+    queueing
+    random
     recirculate
     resubmit
     sessions
     tables
     truncate
+    vectors
 }
 
 /// No test file is forgotten above.

@@ -204,6 +204,8 @@ fn table_add(line: &mut Line) -> Result<Option<Statement>, Diagnostic> {
         keys,
         run: Run::Action(action, args),
         priority: None,
+        idle_timeout: None,
+        rates: None,
         span: line.span,
     }))
 }
@@ -239,7 +241,15 @@ fn indirect(line: &mut Line, run: fn(Named) -> Run) -> Result<Option<Statement>,
         },
         None => None,
     };
-    Ok(Some(Statement::Entry { table, keys, run: run(handle), priority, span: line.span }))
+    Ok(Some(Statement::Entry {
+        table,
+        keys,
+        run: run(handle),
+        priority,
+        idle_timeout: None,
+        rates: None,
+        span: line.span,
+    }))
 }
 
 /// `act_prof_create_member PROFILE ACTION ARG...`

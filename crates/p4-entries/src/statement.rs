@@ -3,6 +3,7 @@
 use crate::Match;
 use base_bits::num_bigint::BigUint;
 use base_diag::Span;
+use base_time::Duration;
 
 /// A name with its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -76,6 +77,10 @@ pub enum Statement {
         run: Run,
         /// The greater wins.
         priority: Option<i64>,
+        /// How long it may stay without a hit before the controller is told.
+        idle_timeout: Option<Duration>,
+        /// The rates of its direct meter, committed and peak.
+        rates: Option<(Rate, Rate)>,
         /// All of it.
         span: Span,
     },

@@ -22,6 +22,8 @@ key = { dst = "10.0.0.0/8", src = "0x10 &&& 0xf0", port = "1..5" }
 action = "forward"
 args = { port = 0x1f, mac = "02:00:00:00:00:01" }
 priority = 7
+idle_timeout = "1.5s"
+meter = { committed = 100, burst = 5, peak = 200, peak_burst = 10 }
 
 [[table.ecmp]]
 key = [5]
@@ -82,6 +84,13 @@ fn everything_is_read() {
     let (statements, problems) = read_toml(TOML, 1);
     assert_eq!(problems, []);
     assert_eq!(statements.len(), 13);
+    let entry = statements.iter().find_map(|s| match s {
+        Statement::Entry { idle_timeout: Some(timeout), rates: Some((committed, peak)), .. } => {
+            Some((timeout.to_string(), committed.per_gigamicrosecond, peak.burst))
+        }
+        _ => None,
+    });
+    assert_eq!(entry, Some(("1.5s".to_string(), 100_000, 10)));
     let (statements, problems) = read_commands(COMMANDS, 1);
     assert_eq!(problems, []);
     assert_eq!(statements.len(), 10);
@@ -176,6 +185,51 @@ fn mistakes_in_toml() {
           |
         2 | x = 1
           | ^ write a cell's number
+    "#]],
+    );
+}
+
+#[test]
+fn mistakes_in_timeouts_and_rates() {
+    let entry = "[[table.t]]\nkey = [1]\naction = \"a\"\n";
+    check(
+        read_toml,
+        &format!("{entry}idle_timeout = 5\nmeter = {{ committed = 1, burst = 1, peak = 2 }}\n"),
+        expect![[r#"
+            error[P4R0440]: expected a time
+             --> entries:4:16
+              |
+            4 | idle_timeout = 5
+              |                ^ this is of type integer
+              |
+              = help: for example: "5ms"
+
+            error[P4R0440]: `peak_burst` is missing
+             --> entries:5:9
+              |
+            5 | meter = { committed = 1, burst = 1, peak = 2 }
+              |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this meter has no `peak_burst`
+              |
+              = help: for example: `peak_burst = 10`
+        "#]],
+    );
+    check(
+        read_toml,
+        &format!("{entry}idle_timeout = \"5 parsecs\"\nmeter = 7\n"),
+        expect![[r#"
+        error[P4R0440]: this is no time
+         --> entries:4:16
+          |
+        4 | idle_timeout = "5 parsecs"
+          |                ^^^^^^^^^^^ unknown unit `parsecs`: known are ps, ns, us, ms, s, min, h
+
+        error[P4R0440]: expected a table
+         --> entries:5:9
+          |
+        5 | meter = 7
+          |         ^ this is of type integer
+          |
+          = help: for example: { port = 1 }
     "#]],
     );
 }

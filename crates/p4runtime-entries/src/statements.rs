@@ -3,6 +3,7 @@
 use base_bits::Bits;
 use base_bits::num_bigint::BigUint;
 use base_diag::Span;
+use base_time::Duration;
 use p4_entries::{Args, Keys, Match, Named, Rate, Run, Statement, Value};
 use p4runtime_proto::p4::config::v1::{MatchField, Table};
 use p4runtime_proto::p4::v1::{P4Data, p4_data::Data};
@@ -78,7 +79,7 @@ impl<'c> Speaker<'c> {
                 members.iter().map(member).collect()
             }
             Change::Meter { meter, index, to: Some(rates) } => {
-                let (committed, peak) = two_rates(rates)?;
+                let (committed, peak) = two_rates(rates).within("config")?;
                 let name = self.named(self.catalog.meter(*meter)?.name());
                 vec![Statement::Meter { name, index: Some(*index), committed, peak, span }]
             }
@@ -123,12 +124,8 @@ impl<'c> Speaker<'c> {
     }
 
     fn entry(&self, table: &Table, key: &EntryKey, entry: &Entry) -> Result<Vec<Statement>> {
-        if entry.meter.is_some() {
-            return not_supported("rates of direct meters").within("meter_config");
-        }
-        if entry.idle_timeout_ns != 0 {
-            return not_supported("timeouts of entries").within("idle_timeout_ns");
-        }
+        let rates = entry.meter.as_ref().map(two_rates).transpose().within("meter_config")?;
+        let idle_timeout = u64::try_from(entry.idle_timeout_ns).ok().filter(|ns| *ns != 0);
         let (mut made, run) = match &entry.run {
             store::Run::Action(call) => {
                 let (action, args) = self.call(call);
@@ -144,6 +141,8 @@ impl<'c> Speaker<'c> {
             keys: Keys::Named(self.keys(&table.match_fields, &key.matches)),
             run,
             priority: ranked.then_some(i64::from(key.priority)),
+            idle_timeout: idle_timeout.map(Duration::from_ns),
+            rates,
             span: self.span,
         });
         Ok(made)
@@ -246,10 +245,7 @@ fn two_rates(rates: &Rates) -> Result<(Rate, Rate)> {
         };
         Ok(Rate { per_gigamicrosecond, burst })
     };
-    Ok((
-        rate(rates.cir, rates.cburst, "cir").within("config")?,
-        rate(rates.pir, rates.pburst, "pir").within("config")?,
-    ))
+    Ok((rate(rates.cir, rates.cburst, "cir")?, rate(rates.pir, rates.pburst, "pir")?))
 }
 
 fn cell(data: &P4Data) -> Result<BigUint> {

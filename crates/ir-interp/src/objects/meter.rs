@@ -28,6 +28,15 @@ impl MeterRate {
     }
 }
 
+/// A bucket of a meter, to be looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BucketView {
+    /// How fast it fills, and how much it holds.
+    pub rate: MeterRate,
+    /// What the last packet left in it.
+    pub tokens: u64,
+}
+
 /// One meter. Unconfigured, everything is green.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Meter {
@@ -85,6 +94,11 @@ impl Meter {
         } else {
             GREEN
         }
+    }
+
+    /// The peak bucket and the committed one, if the rates are set.
+    pub(crate) fn buckets(&self) -> Option<[BucketView; 2]> {
+        self.buckets.map(|both| both.map(|b| BucketView { rate: b.rate, tokens: b.tokens }))
     }
 
     /// Tokens and their origin, for comparing states; empty if not configured.
@@ -151,6 +165,11 @@ impl MeterArray {
     /// The rates of one meter, if set.
     pub(crate) fn rates(&self, index: u64) -> Option<(MeterRate, MeterRate)> {
         self.cells.get(&index).unwrap_or(&self.others).rates()
+    }
+
+    /// What every meter without a state of its own is like.
+    pub(crate) fn others(&self) -> &Meter {
+        &self.others
     }
 
     /// Those with a state of their own, in order.

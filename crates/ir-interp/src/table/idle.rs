@@ -63,7 +63,7 @@ impl Table {
                 help: Some("write `support_timeout = true;` in the table".to_string()),
             });
         }
-        match self.entries.values_mut().find(|e| e.handle == handle) {
+        match self.entries.values_mut().rfind(|e| e.handle == handle) {
             Some(entry) => {
                 let timeout = timeout.filter(|t| !t.is_zero());
                 entry.idle = timeout.map(|timeout| IdleTimer::new(timeout, now));
@@ -86,6 +86,9 @@ impl Table {
 
     /// Takes the entries whose time had run out by `now`, the earliest first.
     pub(crate) fn take_idle(&mut self, now: Time) -> Vec<IdleEntry> {
+        if !self.idle_timeouts {
+            return vec![];
+        }
         (0..self.entries.len()).for_each(|position| self.note_idle(position, now));
         let mut taken = std::mem::take(&mut self.idle);
         taken.sort_by_key(|idle| (idle.at, idle.handle));

@@ -207,6 +207,24 @@ pub enum EventKind {
         /// `hash`, `read`, ...
         name: Name,
     },
+    /// A cell of a counter, or the direct counter of an entry, counts the packet.
+    Count {
+        /// The counter's control-plane name.
+        counter: Name,
+        /// Which cell; of a direct counter, the handle of the entry.
+        index: u64,
+        /// Its length as it is counted.
+        bytes: u64,
+    },
+    /// A cell of a meter, or the direct meter of an entry, gives the packet a colour.
+    Meter {
+        /// The meter's control-plane name.
+        meter: Name,
+        /// Which cell; of a direct meter, the handle of the entry.
+        index: u64,
+        /// 0 is green, 1 yellow, 2 red.
+        colour: u8,
+    },
     /// `log_msg`
     Log {
         /// The line.

@@ -136,6 +136,8 @@ impl Arch for V1<'_> {
             m.accessed(counter, AccessKind::Update);
             if let Some(entry) = m.entry_mut(entry) {
                 entry.count.count(bytes);
+                let handle = entry.handle;
+                m.counted(counter, handle, bytes);
             }
         }
         if let Some(meter) = meters

@@ -4,6 +4,7 @@ use crate::{Match, Named, Value, parse_match, parse_number};
 use base_bits::num_bigint::BigUint;
 use base_diag::codes::run::ENTRIES_SYNTAX;
 use base_diag::{Diagnostic, Span, did_you_mean};
+use base_time::Duration;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
@@ -110,6 +111,21 @@ impl Reader {
             self.wrong(item.span, "number out of range", format!("at most {most} is allowed"));
         }
         small
+    }
+
+    /// A time with its unit: `"5ms"`.
+    pub(super) fn duration(&mut self, item: Item) -> Option<Duration> {
+        let DeValue::String(text) = item.value else {
+            self.expected(item, "a time", "\"5ms\"");
+            return None;
+        };
+        match text.parse() {
+            Ok(duration) => Some(duration),
+            Err(error) => {
+                self.wrong(item.span, "this is no time", format!("{error}"));
+                None
+            }
+        }
     }
 
     /// What [`parse_match`] reads.

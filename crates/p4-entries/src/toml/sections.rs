@@ -8,7 +8,7 @@ use toml::de::DeValue;
 /// Reads one section.
 pub(super) type Section = for<'t> fn(&mut Reader, Item<'t>, &mut Vec<Statement>);
 
-/// `[[table.NAME]]`: `key`, `action` and `args`, `member` or `group`, `priority`
+/// `[[table.NAME]]`: `key`, `action` and `args`, `member` or `group`, `priority`, `idle_timeout`, `meter`
 pub(super) fn tables(r: &mut Reader, item: Item, out: &mut Vec<Statement>) {
     let Some(mut tables) = r.fields("`table`", item) else { return };
     for (table, item) in tables.rest() {
@@ -23,7 +23,9 @@ fn entry(r: &mut Reader, table: &Named, item: Item) -> Option<Statement> {
     let mut fields = r.fields("this entry", item)?;
     let key = fields.need(r, "key", "[\"10.0.0.0/8\"]");
     let keys = key.and_then(|key| keys(r, key));
-    let priority = fields.take("priority").map(|item| r.small(item, i64::MAX));
+    let priority = all(fields.take("priority").map(|item| r.small(item, i64::MAX)));
+    let idle_timeout = all(fields.take("idle_timeout").map(|item| r.duration(item)));
+    let rates = all(fields.take("meter").map(|item| two_rates(r, item)));
     let run = match (fields.take("member"), fields.take("group")) {
         (Some(member), None) => r.name(member).map(Run::Member),
         (None, Some(group)) => r.name(group).map(Run::Group),
@@ -34,12 +36,16 @@ fn entry(r: &mut Reader, table: &Named, item: Item) -> Option<Statement> {
         (None, None) => action(r, &mut fields).map(|(action, args)| Run::Action(action, args)),
     };
     let span = fields.span;
-    fields.finish(r, &["key", "action", "args", "member", "group", "priority"]);
-    let priority = match priority {
-        Some(priority) => Some(priority?),
-        None => None,
-    };
-    Some(Statement::Entry { table: table.clone(), keys: keys?, run: run?, priority, span })
+    fields.finish(r, &["key", "action", "args", "member", "group", "priority", "idle_timeout", "meter"]);
+    Some(Statement::Entry {
+        table: table.clone(),
+        keys: keys?,
+        run: run?,
+        priority: priority?,
+        idle_timeout: idle_timeout?,
+        rates: rates?,
+        span,
+    })
 }
 
 fn keys(r: &mut Reader, item: Item) -> Option<Keys> {
@@ -226,19 +232,24 @@ pub(super) fn counters(r: &mut Reader, item: Item, out: &mut Vec<Statement>) {
 /// rates a second
 pub(super) fn meters(r: &mut Reader, item: Item, out: &mut Vec<Statement>) {
     cells(r, "`meter`", item, Some("all"), |r, name, index, item, span| {
-        let Some(mut fields) = r.fields("this meter", item) else { return };
-        let mut rate = |rate: &str, burst: &str| {
-            let per_second: Option<u64> = fields.need(r, rate, "1000").and_then(|i| r.small(i, u64::MAX));
-            let burst = fields.need(r, burst, "10").and_then(|i| r.small(i, u64::MAX));
-            let per_gigamicrosecond = per_second?.saturating_mul(1000);
-            Some(Rate { per_gigamicrosecond, burst: burst? })
-        };
-        let (committed, peak) = (rate("committed", "burst"), rate("peak", "peak_burst"));
-        fields.finish(r, &["committed", "burst", "peak", "peak_burst"]);
-        if let (Some(committed), Some(peak)) = (committed, peak) {
+        if let Some((committed, peak)) = two_rates(r, item) {
             out.push(Statement::Meter { name: name.clone(), index, committed, peak, span });
         }
     });
+}
+
+/// Committed and peak rate of a meter.
+fn two_rates(r: &mut Reader, item: Item) -> Option<(Rate, Rate)> {
+    let mut fields = r.fields("this meter", item)?;
+    let mut rate = |rate: &str, burst: &str| {
+        let per_second: Option<u64> = fields.need(r, rate, "1000").and_then(|i| r.small(i, u64::MAX));
+        let burst = fields.need(r, burst, "10").and_then(|i| r.small(i, u64::MAX));
+        let per_gigamicrosecond = per_second?.saturating_mul(1000);
+        Some(Rate { per_gigamicrosecond, burst: burst? })
+    };
+    let (committed, peak) = (rate("committed", "burst"), rate("peak", "peak_burst"));
+    fields.finish(r, &["committed", "burst", "peak", "peak_burst"]);
+    Some((committed?, peak?))
 }
 
 /// `[value_set]`: `NAME = [0x0800, [1, "2 &&& 3"]]`

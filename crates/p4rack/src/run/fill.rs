@@ -5,6 +5,7 @@ use base_bits::Bits;
 use base_bits::num_bigint::BigUint;
 use base_diag::codes::run::ENTRY_REFUSED;
 use base_diag::{Diagnostic, Span, did_you_mean};
+use base_time::{Duration, Time};
 use dataplane_api::EntryError;
 use ir::{MatchKind, Program};
 use ir_interp::{Count, KeyMatch, KeySpec, MeterRate, Session, Switch};
@@ -69,8 +70,10 @@ fn unknown(kind: &str, name: &Named, known: &[&str]) -> Box<Diagnostic> {
 impl Filler<'_> {
     fn write(&mut self, statement: &Statement) -> Result<(), Box<Diagnostic>> {
         match statement {
-            Statement::Entry { table, keys, run, priority, span } => {
-                self.entry(table, keys, run, *priority, *span)
+            Statement::Entry { table, keys, run, priority, idle_timeout, rates, span } => {
+                let handle = self.entry(table, keys, run, *priority, *span)?;
+                let direct = self.direct(&table.text, handle, *idle_timeout, *rates);
+                direct.map_err(|e| refuse(*span, e))
             }
             Statement::Default { table, action, args, span } => {
                 self.switch.table_keys(&table.text).map_err(|e| refuse(table.span, e))?;
@@ -142,7 +145,7 @@ impl Filler<'_> {
         run: &Run,
         priority: Option<i64>,
         span: Span,
-    ) -> Result<(), Box<Diagnostic>> {
+    ) -> Result<u64, Box<Diagnostic>> {
         let specs = self.switch.table_keys(&table.text).map_err(|e| refuse(table.span, e))?.to_vec();
         let keys = matches(&specs, keys, span)?;
         let done = match run {
@@ -161,7 +164,26 @@ impl Filler<'_> {
                 self.switch.table_add_group(&table.text, &keys, number, priority)
             }
         };
-        done.map(drop).map_err(|e| refuse(span, e))
+        done.map_err(|e| refuse(span, e))
+    }
+
+    /// What an entry has beside its action. Its time begins with the device's.
+    fn direct(
+        &mut self,
+        table: &str,
+        handle: u64,
+        idle_timeout: Option<Duration>,
+        rates: Option<(Rate, Rate)>,
+    ) -> Result<(), EntryError> {
+        if idle_timeout.is_some() {
+            self.switch.table_set_idle_timeout(table, handle, idle_timeout, Time::ZERO)?;
+        }
+        match rates {
+            Some((committed, peak)) => {
+                self.switch.direct_meter_set_rates(table, handle, rate(committed), rate(peak))
+            }
+            None => Ok(()),
+        }
     }
 
     /// The action's data in the order of its parameters.

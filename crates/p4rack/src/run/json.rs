@@ -15,6 +15,9 @@ pub fn step(step: &Step, decode: bool, traced: bool, map: &SourceMap) -> Value {
         "dropped": drops(step.dropped.iter().copied()),
         "digests": step.digests.iter().map(|(n, d)| json!({ "name": n, "data": d.text })).collect::<Value>(),
         "log": step.log,
+        "idle": step.idle.iter().map(|i| json!({
+            "table": i.table, "key": i.key, "picoseconds": i.at.as_ps(),
+        })).collect::<Value>(),
     });
     if let Some((port, frame)) = &step.input {
         value["packet"] = step.number.into();

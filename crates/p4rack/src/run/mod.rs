@@ -133,6 +133,6 @@ impl Job {
     }
 
     fn ended(&self, switch: &Switch) -> Ended {
-        Ended { counters: switch.counters().clone(), state: state::objects(&self.program, switch) }
+        Ended { counters: switch.counters().clone(), state: state::objects(switch) }
     }
 }

@@ -1,10 +1,11 @@
 //! One packet, or one wait, and all that came of it.
 
 use super::Job;
-use base_time::Time;
+use base_time::{Duration, Time};
 use dataplane_api::{Counters, Device, DropReason, Output, Port};
 use ir::{Program, Type, TypeId};
 use ir_interp::{Driver, Event, EventKind, Shown, Switch};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a device did with a packet, or by its timers.
@@ -26,8 +27,21 @@ pub struct Step {
     pub digests: Vec<(String, Shown)>,
     /// What `log_msg` wrote.
     pub log: Vec<String>,
+    /// Entries that were not hit for as long as they may be.
+    pub idle: Vec<Idle>,
     /// The packet's way; empty if nobody asked for it.
     pub trace: Vec<Event>,
+}
+
+/// An entry that was not hit for as long as it may be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Idle {
+    /// When its time had run out.
+    pub at: Time,
+    /// The table.
+    pub table: String,
+    /// What it matches, as entries write it; empty if it is not there any more.
+    pub key: String,
 }
 
 /// A packet that went out.
@@ -56,12 +70,17 @@ pub struct Decoded {
     pub fields: Vec<(String, Shown)>,
 }
 
+/// Between two looks at the entries with timeouts: all of them are looked at.
+const IDLE_PACE: Duration = Duration::from_ms(10);
+
 /// Makes steps of what a device tells.
 pub(super) struct Gatherer {
     program: Arc<Program>,
     cpu_port: Option<u32>,
     number: u64,
     counters: Counters,
+    /// When entries were last asked whether they are idle.
+    asked: Time,
     /// See [`Step::epoch_nanos`].
     pub(super) epoch_nanos: u64,
 }
@@ -73,6 +92,7 @@ impl Gatherer {
             cpu_port: job.cpu_port,
             number: 0,
             counters: switch.counters().clone(),
+            asked: Time::ZERO,
             epoch_nanos: 0,
         }
     }
@@ -91,11 +111,13 @@ impl Gatherer {
         let dropped = self.dropped(switch.counters());
         let digests: Vec<_> = switch.take_digests().into_iter().map(|d| self.digest(d)).collect();
         let log = switch.take_log();
+        let idle = self.idle(switch, at);
         let nothing = packet.is_none()
             && sent.is_empty()
             && dropped.is_empty()
             && digests.is_empty()
             && log.is_empty()
+            && idle.is_empty()
             && trace.is_empty();
         if nothing {
             return None;
@@ -117,8 +139,28 @@ impl Gatherer {
             dropped,
             digests,
             log,
+            idle,
             trace,
         })
+    }
+
+    /// Entries that have become idle, told at most [`IDLE_PACE`] late.
+    fn idle(&mut self, switch: &mut Switch, now: Time) -> Vec<Idle> {
+        if now.since(self.asked) < IDLE_PACE {
+            return vec![];
+        }
+        self.asked = now;
+        let mut tables: BTreeMap<String, BTreeMap<u64, String>> = BTreeMap::new();
+        let found = switch.take_idle(now).into_iter().map(|idle| {
+            let table = idle.table.to_string();
+            let keys = tables.entry(table.clone()).or_insert_with(|| {
+                let entries = switch.table_entries(&table).unwrap_or_default();
+                entries.iter().map(|e| (e.handle, super::trace::keys_text(&e.keys))).collect()
+            });
+            let key = keys.get(&idle.handle).cloned().unwrap_or_default();
+            Idle { at: idle.at, table, key }
+        });
+        found.collect()
     }
 
     fn dropped(&mut self, now: &Counters) -> Vec<(DropReason, u64)> {
@@ -130,8 +172,13 @@ impl Gatherer {
     }
 
     fn digest(&self, digest: ir_interp::Digest) -> (String, Shown) {
-        let found = self.program.types.iter().position(|t| t.name == digest.name);
-        let ty = found.map_or(Type::Void, |at| Type::Named(TypeId::from(at)));
+        let of_type = self.program.types.iter().position(|t| t.name == digest.name);
+        let of_type = of_type.map(|at| Type::Named(TypeId::from(at)));
+        let of_object = || {
+            let named = self.program.instances.iter().find(|i| i.control_plane_name == digest.name)?;
+            named.type_args.first().cloned()
+        };
+        let ty = of_type.or_else(of_object).unwrap_or(Type::Void);
         (digest.name.to_string(), ir_interp::show(&self.program, &ty, &digest.data))
     }
 }

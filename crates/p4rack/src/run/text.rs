@@ -24,7 +24,7 @@ pub fn step(step: &Step, decode: bool) -> String {
     out + &messages(step)
 }
 
-/// Digests and log lines alone.
+/// Digests, log lines and idle entries alone.
 pub fn messages(step: &Step) -> String {
     let mut out = String::new();
     for (name, data) in &step.digests {
@@ -32,6 +32,9 @@ pub fn messages(step: &Step) -> String {
     }
     for line in &step.log {
         let _ = writeln!(out, "     log: {line}");
+    }
+    for idle in &step.idle {
+        let _ = writeln!(out, "     idle: {} {} at {}", idle.table, idle.key, idle.at);
     }
     out
 }

@@ -3,6 +3,7 @@
 mod files;
 mod inputs;
 mod report;
+mod stream;
 
 use super::Preprocessor;
 use crate::output::{self, Format};
@@ -65,7 +66,7 @@ pub struct Args {
     /// Show every packet of a test too
     #[arg(long)]
     packets: bool,
-    /// Show registers and counters at the end
+    /// Show registers, counters and meters at the end
     #[arg(long)]
     state: bool,
     #[command(flatten)]

@@ -2,6 +2,7 @@
 
 use super::Args;
 use super::files::{Captures, Traces};
+use super::stream::Stream;
 use crate::output::{self, Format};
 use base_diag::{Diagnostic, SourceMap};
 use ir_interp::StfReport;
@@ -19,10 +20,8 @@ pub struct Report<'a> {
     args: &'a Args,
     captures: Captures,
     traces: Option<Traces>,
-    /// Steps of the run at hand, as JSON.
-    steps: Vec<Value>,
-    /// Runs that are done, as JSON.
-    runs: Vec<Value>,
+    /// Where the JSON goes.
+    stream: Stream,
     program: String,
     passed: usize,
     failed: usize,
@@ -37,8 +36,7 @@ impl<'a> Report<'a> {
             args,
             captures: Captures::new(args),
             traces: args.trace_file.as_deref().map(Traces::new),
-            steps: vec![],
-            runs: vec![],
+            stream: Stream::default(),
             program: String::new(),
             passed: 0,
             failed: 0,
@@ -70,7 +68,8 @@ impl<'a> Report<'a> {
         }
         let args = self.args;
         if !self.as_text() {
-            self.steps.push(json::step(step, args.decode, args.trace, map));
+            let program = &self.program;
+            self.stream.step(&json::step(step, args.decode, args.trace, map), || head(program, args.engine));
             return Ok(());
         }
         let of_test = !args.tests.is_empty() || args.program.is_dir();
@@ -104,12 +103,12 @@ impl<'a> Report<'a> {
             self.state(ended);
             return;
         }
-        let mut run = self.run_json(ended);
+        let mut run = self.tail(ended);
         run["test"] = name.into();
         run["passed"] = passed.into();
         run["readings"] = result.readings.clone().into();
         run["diagnostics"] = output::diagnostics_json(&result.problems, map);
-        self.runs.push(run);
+        self.end_run(&run);
     }
 
     /// Packets of captures and the command line are done.
@@ -123,9 +122,9 @@ impl<'a> Report<'a> {
             }
             return;
         }
-        let mut run = self.run_json(ended);
+        let mut run = self.tail(ended);
         run["cut_by_capture"] = feed.cut().into();
-        self.runs.push(run);
+        self.end_run(&run);
     }
 
     fn state(&self, ended: &Ended) {
@@ -134,13 +133,14 @@ impl<'a> Report<'a> {
         }
     }
 
-    fn run_json(&mut self, ended: &Ended) -> Value {
-        let mut run = json!({
-            "program": self.program,
-            "engine": if self.args.engine == super::Engine::Native { "native" } else { "interp" },
-            "steps": std::mem::take(&mut self.steps),
-            "counts": json::counters(&ended.counters),
-        });
+    fn end_run(&mut self, tail: &Value) {
+        let (program, engine) = (&self.program, self.args.engine);
+        self.stream.end_run(|| head(program, engine), tail);
+    }
+
+    /// What it says behind the steps.
+    fn tail(&self, ended: &Ended) -> Value {
+        let mut run = json!({ "counts": json::counters(&ended.counters) });
         if self.args.state {
             run["state"] = state::json(&ended.state);
         }
@@ -150,7 +150,6 @@ impl<'a> Report<'a> {
     /// Something to be read is wrong: `what` was not run, or not to its end.
     pub fn wrong(&mut self, what: &str, found: &[Diagnostic], map: &SourceMap) {
         self.failed += 1;
-        let steps = std::mem::take(&mut self.steps);
         if self.as_text() {
             output::diagnostics_text(found, map);
             if self.tests || self.args.program.is_dir() || self.args.tests.len() > 1 {
@@ -158,8 +157,7 @@ impl<'a> Report<'a> {
             }
         } else {
             let diagnostics = output::diagnostics_json(found, map);
-            self.runs
-                .push(json!({ "test": what, "passed": false, "steps": steps, "diagnostics": diagnostics }));
+            self.end_run(&json!({ "test": what, "passed": false, "diagnostics": diagnostics }));
         }
     }
 
@@ -175,13 +173,19 @@ impl<'a> Report<'a> {
         }
         let ok = self.failed == 0;
         if !self.as_text() {
-            output::json(&json!({ "ok": ok, "runs": self.runs }));
+            self.stream.finish(ok);
         } else if self.passed + self.failed > 1 {
             let (passed, failed) = (self.passed, self.failed);
             output::print(&format!("{} runs: {passed} passed, {failed} failed\n", passed + failed));
         }
         if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
+}
+
+/// What JSON says of a run at its beginning.
+fn head(program: &str, engine: super::Engine) -> Value {
+    let engine = if engine == super::Engine::Native { "native" } else { "interp" };
+    json!({ "program": program, "engine": engine })
 }
 
 /// Tells on a terminal how far a long run is.

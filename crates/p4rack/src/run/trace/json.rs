@@ -1,6 +1,6 @@
 //! A packet's way as JSON: a list of packets, each with its steps.
 
-use super::{cause_word, key_text, position, source};
+use super::{cause_word, colour_word, key_text, position, source};
 use crate::run::json::object;
 use crate::run::step::drop_word;
 use base_diag::SourceMap;
@@ -106,6 +106,12 @@ fn step(kind: &EventKind, map: &SourceMap) -> Value {
         EventKind::Shift { stack, by } => json!({ "step": "shift", "stack": stack, "by": by }),
         EventKind::Extern { instance, name } => json!({
             "step": "extern", "instance": instance.as_ref().map(|i| i.as_str()), "name": name.as_str(),
+        }),
+        EventKind::Count { counter, index, bytes } => json!({
+            "step": "count", "counter": counter.as_str(), "index": index, "bytes": bytes,
+        }),
+        EventKind::Meter { meter, index, colour } => json!({
+            "step": "meter", "meter": meter.as_str(), "index": index, "colour": colour_word(*colour),
         }),
         EventKind::Log { line } => json!({ "step": "log", "line": line }),
         EventKind::Assert { passed } => json!({ "step": "assert", "passed": passed }),

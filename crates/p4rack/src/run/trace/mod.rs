@@ -5,7 +5,7 @@ pub mod proto;
 pub mod text;
 
 use base_diag::{Position, SourceMap, Span};
-use ir_interp::{Cause, Hit, KeyMatch, hex_text};
+use ir_interp::{Cause, KeyMatch, hex_text};
 
 /// Where a step stands, in the user's file.
 fn position(map: &SourceMap, span: Span) -> Option<Position> {
@@ -32,8 +32,18 @@ fn key_text(wanted: &KeyMatch) -> String {
     }
 }
 
-fn keys_text(hit: &Hit) -> String {
-    hit.keys.iter().map(key_text).collect::<Vec<_>>().join(", ")
+/// The matches of an entry.
+pub(super) fn keys_text(keys: &[KeyMatch]) -> String {
+    keys.iter().map(key_text).collect::<Vec<_>>().join(", ")
+}
+
+/// `green`, `yellow`, `red`
+fn colour_word(colour: u8) -> &'static str {
+    match colour {
+        0 => "green",
+        1 => "yellow",
+        _ => "red",
+    }
 }
 
 /// `received`, `ingress-clone`, ...

@@ -1,6 +1,6 @@
 //! A packet's way as `p4.bm.PacketTrace`: a tree of packets.
 
-use super::{key_text, position, source};
+use super::{colour_word, key_text, position, source};
 use crate::run::step::drop_word;
 use base_diag::SourceMap;
 use base_time::Time;
@@ -242,6 +242,14 @@ fn simple_step(kind: &EventKind) -> Option<bm::trace_event::Event> {
         EventKind::Extern { instance, name } => E::ExternCall(bm::ExternCallEvent {
             extern_instance_name: instance.as_ref().map(ToString::to_string).unwrap_or_default(),
             method: name.to_string(),
+        }),
+        EventKind::Count { counter, index, bytes } => {
+            E::Count(bm::CountEvent { counter: counter.to_string(), index: *index, bytes: *bytes })
+        }
+        EventKind::Meter { meter, index, colour } => E::Meter(bm::MeterEvent {
+            meter: meter.to_string(),
+            index: *index,
+            colour: colour_word(*colour).to_string(),
         }),
         EventKind::Log { line } => E::LogMessage(bm::LogMessageEvent { message: line.clone() }),
         EventKind::Assert { passed } => E::Assertion(bm::AssertionEvent { passed: *passed }),

@@ -1,6 +1,6 @@
 //! A packet's way, to be read: one line a step, indented, with the source's lines.
 
-use super::{cause_word, keys_text, position, source};
+use super::{cause_word, colour_word, keys_text, position, source};
 use crate::run::step::drop_word;
 use base_diag::{SourceMap, Span};
 use ir_interp::{Cause, Event, EventKind, PacketId, Shown};
@@ -92,7 +92,7 @@ impl Page<'_> {
                 if let Some(hit) = hit {
                     let priority = hit.priority.map_or(String::new(), |p| format!(", priority {p}"));
                     let through = hit.through.as_ref().map_or(String::new(), |t| format!(", {t}"));
-                    let text = format!("entry {}: {}{priority}{through}", hit.handle, keys_text(hit));
+                    let text = format!("entry {}: {}{priority}{through}", hit.handle, keys_text(&hit.keys));
                     self.line(deep + 1, &text, Span::NONE);
                 }
             }
@@ -167,6 +167,10 @@ fn simple_text(kind: &EventKind, map: &SourceMap, span: Span) -> String {
             Some(instance) => format!("call {instance}.{name}: {}", source(map, span)),
             None => format!("call {name}: {}", source(map, span)),
         },
+        EventKind::Count { counter, index, bytes } => format!("{counter}[{index}] counts {bytes} bytes"),
+        EventKind::Meter { meter, index, colour } => {
+            format!("{meter}[{index}] says {}", colour_word(*colour))
+        }
         EventKind::Log { line } => format!("log: {line}"),
         EventKind::Assert { passed } => {
             format!("assertion {}", if *passed { "holds" } else { "fails" })
