@@ -95,7 +95,11 @@ struct Seen {
 pub fn run(options: &Options) -> ExitCode {
     if let Some(count) = options.mutants {
         let (config, programs, seed) = (options.config.clone(), options.programs, options.seed);
-        return with_stack(move || crate::generate_mutants::run(count, &config, programs, seed));
+        let hunt = match options.steps {
+            Steps { native: true, passes: false, .. } => crate::generate_mutants::run_native,
+            _ => crate::generate_mutants::run,
+        };
+        return with_stack(move || hunt(count, &config, programs, seed));
     }
     std::panic::set_hook(Box::new(|_| {}));
     let started = Instant::now();

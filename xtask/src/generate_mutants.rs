@@ -1,18 +1,38 @@
-//! `generate --mutants`: faults of lowering passes, and how many random programs it takes to notice each.
+//! `generate --mutants`: faults of lowering passes, with `--check native` of the generator of machine code, and how many random
+//! programs it takes to notice each.
 
-use p4_generate::{Config, hunt, mutants};
+use p4_generate::{Config, NativeMutant, hunt, hunt_native, mutants};
+use std::fmt::Display;
 use std::process::ExitCode;
 
-/// Draws `count` faults with `seed`, and hunts them with up to `programs` programs.
+/// Draws `count` faults of passes with `seed`, and hunts them with up to `programs` programs.
 pub fn run(count: usize, config: &Config, programs: u64, seed: u64) -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
     let mutants = mutants(count, config, seed);
-    let found = hunt(&mutants, config, programs, seed, &mut |done, alive| {
+    let found = hunt(&mutants, config, programs, seed, &mut progress(programs, mutants.len()));
+    report(&mutants, &found, programs)
+}
+
+/// The first `count` faults of the generator of machine code.
+pub fn run_native(count: usize, config: &Config, programs: u64, seed: u64) -> ExitCode {
+    std::panic::set_hook(Box::new(|_| {}));
+    let all = NativeMutant::ALL;
+    let mutants = &all[..count.min(all.len())];
+    let found = hunt_native(mutants, config, programs, seed, &mut progress(programs, mutants.len()));
+    let names: Vec<String> = mutants.iter().map(|mutant| format!("{mutant:?}")).collect();
+    report(&names, &found, programs)
+}
+
+fn progress(programs: u64, mutants: usize) -> impl FnMut(u64, usize) {
+    move |done, alive| {
         if done % 20 == 0 {
-            eprintln!("{done} of {programs} programs, {alive} of {} mutants live", mutants.len());
+            eprintln!("{done} of {programs} programs, {alive} of {mutants} mutants live");
         }
-    });
-    for (mutant, found) in mutants.iter().zip(&found) {
+    }
+}
+
+fn report<M: Display>(mutants: &[M], found: &[Option<u64>], programs: u64) -> ExitCode {
+    for (mutant, found) in mutants.iter().zip(found) {
         match found {
             Some(programs) => println!("{programs:>5}  {mutant}"),
             None => println!("lives  {mutant}"),

@@ -1,7 +1,8 @@
 //! The control plane's side of all tables of a pipeline.
 
+use crate::exact::Direct;
 use crate::key::{EntryKey, KeyError};
-use crate::layout::KeyLayout;
+use crate::layout::{KeyLayout, Order};
 use crate::profile::{Profile, ProfileSpec, ProfileStore, Weighted};
 use crate::store::Store;
 use crate::table::Table;
@@ -25,6 +26,15 @@ pub struct TableSpec {
     pub profile: Option<ProfileId>,
     /// No entries but those of [`Control::insert_const`].
     pub const_entries: bool,
+}
+
+impl TableSpec {
+    /// True if the data plane's copies have [arrays](Table::direct) of entry numbers.
+    pub fn is_direct(&self) -> bool {
+        self.layout.order() == Order::Only
+            && self.layout.words() > 0
+            && Direct::suits(&self.layout, self.size)
+    }
 }
 
 /// What an entry runs.

@@ -11,6 +11,9 @@ use crate::ternary::Ternary;
 /// The entry number of a miss. Its record holds the default action.
 pub const MISS: u32 = 0;
 
+/// Bytes of a table that a core keeps near: about its second cache.
+const NEAR: usize = 1 << 20;
+
 /// One copy of a table.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -39,8 +42,8 @@ impl Index {
         match layout.order() {
             _ if layout.fields().is_empty() => Index::Nothing,
             Order::Only => {
-                let direct = Direct::for_layout(layout, store.size);
-                direct.map_or_else(|| Index::Hash(Cuckoo::new(seed)), Index::Direct)
+                let is_direct = Direct::suits(layout, store.size);
+                if is_direct { Index::Direct(Direct::new(layout)) } else { Index::Hash(Cuckoo::new(seed)) }
             }
             Order::LongestPrefix(field) if prefixes == 1 => Index::Lpm(Lpm::new(layout, field, seed)),
             _ => Index::Ternary(Ternary::new(layout, seed)),
@@ -63,6 +66,21 @@ impl Table {
         &self.records
     }
 
+    /// The entry number of each key, in a table that has an array of them: its keys are one word, and less than the
+    /// array is long. That a table has one follows from its layout and size, and the array never moves.
+    pub fn direct(&self) -> Option<&[u32]> {
+        match &self.index {
+            Index::Direct(direct) => Some(direct.entries()),
+            _ => None,
+        }
+    }
+
+    /// How many words a key has.
+    #[inline]
+    pub fn key_words(&self) -> usize {
+        self.words
+    }
+
     /// Asks for the first cache line that a lookup of `key` reads.
     #[inline]
     pub fn prefetch(&self, key: &[u64]) {
@@ -70,6 +88,26 @@ impl Table {
             Index::Hash(hash) => hash.prefetch(key),
             Index::Lpm(lpm) => lpm.prefetch(key),
             _ => {}
+        }
+    }
+
+    /// Asks for the second line, when the first has come.
+    #[inline]
+    pub fn prefetch_next(&self, key: &[u64]) {
+        match &self.index {
+            Index::Hash(hash) => hash.prefetch_next(hash.probe(key), &self.records),
+            Index::Lpm(lpm) => lpm.prefetch_next(key),
+            _ => {}
+        }
+    }
+
+    /// True if lookups wait for memory that a core does not keep near, so that asking for it in advance pays.
+    pub fn is_far(&self) -> bool {
+        match &self.index {
+            Index::Hash(_) => self.bytes() > NEAR,
+            // Of the arrays for the first bits, only what packets use is in the way.
+            Index::Lpm(lpm) => lpm.bytes() > 4 * NEAR,
+            _ => false,
         }
     }
 

@@ -35,7 +35,7 @@ impl Switch {
 
     /// Sets the direct counter of an entry.
     pub fn entry_set_count(&mut self, of: EntryOf<'_>, count: Count) -> Result<(), EntryError> {
-        self.entry_mut(of)?.count = count;
+        self.entry_mut(of)?.count.write(count);
         Ok(())
     }
 

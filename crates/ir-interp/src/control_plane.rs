@@ -273,7 +273,7 @@ impl Switch {
             self.core.state.tables.iter().filter(|t| t.counters == Some(id)).flat_map(|t| t.entries.values());
         let entry = entries.find(|e| e.handle == index);
         entry
-            .map(|e| e.count)
+            .map(|e| e.count.read())
             .ok_or_else(|| refused(format!("`{name}` counts no entry with the handle {index}")))
     }
 
@@ -463,7 +463,7 @@ impl TableEntry {
             priority: key.priority,
             run,
             is_const: entry.is_const,
-            count: entry.count,
+            count: entry.count.read(),
         }
     }
 }

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 pub use crate::hash::Algorithm;
+pub use crate::life::Life;
 pub use crate::v1model::{BlockName, Halt, Host, Left, PacketParts, Side};
 
 /// Runs packets in the interpreter's place: see [`Switch::accelerate`](crate::Switch::accelerate).
@@ -31,18 +32,38 @@ pub trait Accelerator: Send {
         frame: &[u8],
         now: base_time::Time,
     ) -> Vec<dataplane_api::Output>;
+
+    /// See [`Device::ingress`](dataplane_api::Device::ingress); the frame is counted already.
+    fn ingress(
+        &mut self,
+        host: Host<'_>,
+        port: dataplane_api::Port,
+        frame: &[u8],
+        now: base_time::Time,
+    ) -> Vec<dataplane_api::Queued>;
+
+    /// See [`Device::egress`](dataplane_api::Device::egress).
+    fn egress(
+        &mut self,
+        host: Host<'_>,
+        packet: dataplane_api::Queued,
+        queue: dataplane_api::QueueRecord,
+        now: base_time::Time,
+    ) -> dataplane_api::EgressResult;
 }
 
 /// An array of an object in memory that compiled code shares.
 pub type SharedCells = Arc<[AtomicU64]>;
 
 /// An entry of a table as compiled code sees it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct EntryView {
     /// One for each key that is matched, in normal form.
     pub keys: Vec<KeyMatch>,
     /// The greater wins; 0 in tables without priorities.
     pub priority: i64,
+    /// Its direct counter, packets and bytes, if the table has one and the entry is there.
+    pub count: Option<SharedCells>,
     /// What it runs; `None` if it names a member or group of a profile.
     pub run: Option<ActionView>,
 }
@@ -57,7 +78,7 @@ pub struct ActionView {
 }
 
 /// A write to a table.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub enum TableChange {
     /// A new entry.
     Added(EntryView),
@@ -86,7 +107,9 @@ pub struct TableFacts {
     pub size: u64,
     /// Entries name members of a profile or groups of a selector.
     pub has_profile: bool,
-    /// A hit is counted, metered, or remembered for a timeout: [`Host::looked_up`] is to be called.
+    /// Hits are to be counted: see [`EntryView::count`].
+    pub counts: bool,
+    /// A hit is metered, or remembered for a timeout: [`Host::looked_up`] is to be called.
     pub notes_hits: bool,
 }
 
@@ -96,7 +119,8 @@ impl Table {
             keys: self.keys.clone(),
             size: self.size(),
             has_profile: self.implementation.is_some(),
-            notes_hits: self.counters.is_some() || self.meters.is_some() || self.idle_timeouts,
+            counts: self.counters.is_some(),
+            notes_hits: self.meters.is_some() || self.idle_timeouts,
         }
     }
 
@@ -121,11 +145,13 @@ impl Table {
     }
 
     fn view(&self, key: &EntryKey) -> EntryView {
-        let run = match self.entries.get(key).map(|entry| &entry.run) {
+        let entry = self.entries.get(key);
+        let run = match entry.map(|entry| &entry.run) {
             Some(Run::Action(action, data)) => Some(action_view(*action, data)),
             _ => None,
         };
-        EntryView { keys: key.keys.clone(), priority: key.priority, run }
+        let count = self.counters.and(entry).map(|entry| entry.count.share());
+        EntryView { keys: key.keys.clone(), priority: key.priority, count, run }
     }
 
     fn default_view(&self) -> ActionView {

@@ -81,10 +81,10 @@ impl Switch {
                 }
             };
             let of = || table.control_plane_name.clone();
-            let counted = table.entries.values().filter(|e| e.count != Count::default());
+            let counted = table.entries.values().filter(|e| e.count.read() != Count::default());
             direct(
                 table.counters,
-                Cells::DirectCounter(of(), counted.map(|e| (e.handle, e.count)).collect()),
+                Cells::DirectCounter(of(), counted.map(|e| (e.handle, e.count.read())).collect()),
             );
             let set = table.entries.values().filter_map(|e| Some((e.handle, meter_view(&e.meter)?)));
             direct(table.meters, Cells::DirectMeter(of(), set.collect()));

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// What a received frame and all that came of it may still take: passes, copies, steps. Shared by them all.
 #[derive(Clone, Debug)]
-pub(crate) struct Life(Arc<Budget>);
+pub struct Life(Arc<Budget>);
 
 #[derive(Debug)]
 struct Budget {

@@ -62,8 +62,8 @@ fn object_bytes(object: &Object, only_packets: bool) -> Option<Vec<u8>> {
 }
 
 fn direct_counts(table: &Table, only_packets: bool) -> Vec<u8> {
-    let counted = table.entries.iter().filter(|(_, e)| e.count != Count::default());
-    by_key(counted.map(|(k, e)| (k, count_bytes(&e.count, only_packets))))
+    let counted = table.entries.iter().filter(|(_, e)| e.count.read() != Count::default());
+    by_key(counted.map(|(k, e)| (k, count_bytes(&e.count.read(), only_packets))))
 }
 
 /// The snapshot of a counter whose cells are the sums of two others': devices that count parts of the same packets.

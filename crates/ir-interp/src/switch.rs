@@ -145,7 +145,7 @@ impl Switch {
         Some(Host { model: self.pipeline.v1model()?, core: &mut self.core })
     }
 
-    /// From now on [`process`](Switch::process) is done by `accelerator`, as long as nobody watches how.
+    /// From now on [`process`](Switch::process), ingress and egress are done by `accelerator`, as long as nobody watches how.
     pub fn accelerate(&mut self, accelerator: Box<dyn Accelerator>) {
         self.accelerator = Some(accelerator);
     }
@@ -164,10 +164,22 @@ fn not_run(program: &Program) -> Diagnostic {
 impl Device for Switch {
     fn ingress(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Queued> {
         self.core.counters.received += 1;
+        if let (Some(model), Some(accelerator)) = (self.pipeline.v1model(), &mut self.accelerator) {
+            let host = Host { core: &mut self.core, model };
+            if host.is_untold() {
+                return accelerator.ingress(host, port, frame, now);
+            }
+        }
         self.pipeline.ingress(&mut self.core, port, frame, now)
     }
 
     fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
+        if let (Some(model), Some(accelerator)) = (self.pipeline.v1model(), &mut self.accelerator) {
+            let host = Host { core: &mut self.core, model };
+            if host.is_untold() {
+                return accelerator.egress(host, packet, queue, now);
+            }
+        }
         self.pipeline.egress(&mut self.core, packet, queue, now)
     }
 

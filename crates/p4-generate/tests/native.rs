@@ -4,10 +4,8 @@ use p4_generate::check::{Step, Steps, check};
 use p4_generate::{Config, generate};
 use target_native::Mutant;
 
-/// What no random program shows. The last is noticed by target-native's test of the router.
-/// FIXME: programs with selects without a default, with indices out of range, and with wider `int`s would show the others.
-const HIDDEN: [Mutant; 5] =
-    [Mutant::SignLost, Mutant::FirstElement, Mutant::NoMatchFine, Mutant::FirstCell, Mutant::SumPlain];
+/// What so few programs do not show; `cargo xtask generate --check native --mutants 24 --programs 1000` kills it too.
+const RARE: [Mutant; 1] = [Mutant::FirstElement];
 
 /// Programs that are tried for one mistake.
 const PROGRAMS: u64 = 150;
@@ -26,6 +24,6 @@ fn mistakes_are_noticed() {
             survived.push(mutant);
         }
     }
-    let missed: Vec<_> = survived.iter().filter(|mutant| !HIDDEN.contains(mutant)).collect();
+    let missed: Vec<_> = survived.iter().filter(|mutant| !RARE.contains(mutant)).collect();
     assert!(missed.is_empty(), "{missed:?}");
 }

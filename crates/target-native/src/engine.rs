@@ -2,18 +2,19 @@
 
 use crate::facts::{Facts, Fallback};
 use crate::layout::Layout;
-use crate::machine::Machine;
+use crate::machine::{Machine, Part};
 use crate::memory::Memory;
 use crate::mutant::Mutant;
 use crate::packet::{Fate, Packet};
-use crate::runtime::{Context, Job, REASONS};
+use crate::runtime::{Asked, Context, Job, REASONS};
 use crate::tables::Mirrors;
 use base_diag::Diagnostic;
 use base_time::Time;
-use dataplane_api::{Output, Port};
+use dataplane_api::{EgressResult, Output, Port, QueueRecord, Queued};
 use ir::Program;
-use ir_interp::embed::{Accelerator, BlockName, Host};
+use ir_interp::embed::{Accelerator, BlockName, Host, PacketParts};
 use ir_interp::{Options, Switch, Value};
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// A program as machine code, with its state.
@@ -43,15 +44,31 @@ pub struct Report {
 
 /// The code of a program with what it works on.
 pub(crate) struct Native {
-    machine: Machine,
+    whole: Coded,
+    /// Ingress and egress on their own: made when somebody wants them first.
+    halves: OnceCell<Option<[Coded; 2]>>,
+    facts: Facts,
     layout: Layout,
     memory: Memory,
     values: Vec<Value>,
     zeros: Vec<Value>,
-    fallbacks: Vec<Fallback>,
     mirrors: Mirrors,
     scratch: Vec<Packet>,
     interpreted: u64,
+}
+
+/// Code, and the statements that it leaves to the interpreter.
+struct Coded {
+    machine: Machine,
+    fallbacks: Vec<Fallback>,
+}
+
+impl Coded {
+    fn new(program: &Program, layout: &Layout, facts: &Facts, part: Part) -> Option<Coded> {
+        let mut fallbacks = vec![];
+        let machine = Machine::compile(program, layout, facts, part, &mut fallbacks)?;
+        Some(Coded { machine, fallbacks })
+    }
 }
 
 impl Engine {
@@ -100,7 +117,7 @@ impl Engine {
         let of = |fallback: &Fallback| (fallback.block, format!("{:?}", kind_of(&fallback.stmt)));
         Report {
             compiled: true,
-            fallbacks: native.fallbacks.iter().map(of).collect(),
+            fallbacks: native.whole.fallbacks.iter().map(of).collect(),
             frame_bytes: native.layout.bytes,
         }
     }
@@ -159,17 +176,17 @@ impl Native {
         let mut facts = Facts::new(host, &layout, &mut mirrors);
         facts.mutant = mutant;
         let program = Arc::clone(host.program());
-        let mut fallbacks = vec![];
-        let machine = Machine::compile(&program, &layout, &facts, &mut fallbacks)?;
+        let whole = Coded::new(&program, &layout, &facts, Part::Whole)?;
         let memory = Memory::new(layout.bytes);
         let zeros: Vec<Value> = layout.values.iter().map(|ty| Value::zero(&program, ty)).collect();
         Some(Native {
-            machine,
+            whole,
+            halves: OnceCell::new(),
+            facts,
             layout,
             memory,
             values: zeros.clone(),
             zeros,
-            fallbacks,
             mirrors,
             scratch: vec![],
             interpreted: 0,
@@ -177,15 +194,34 @@ impl Native {
     }
 
     fn batch(&mut self, host: &mut Host, packets: &mut [Packet], now: Time) -> Vec<Output> {
-        self.mirrors.follow(host);
         host.received(packets.len() as u64);
-        let frame = self.memory.address();
+        self.run(host, Part::Whole, packets, None, now).0
+    }
+
+    /// Runs packets. Those that leave one of the halves are left in its result.
+    fn run(
+        &mut self,
+        host: &mut Host,
+        part: Part,
+        packets: &mut [Packet],
+        parts: Option<PacketParts>,
+        now: Time,
+    ) -> (Vec<Output>, Option<PacketParts>) {
+        self.mirrors.follow(host);
+        let coded = match (part, self.halves.get()) {
+            (Part::Ingress, Some(Some([ingress, _]))) => ingress,
+            (Part::Egress, Some(Some([_, egress]))) => egress,
+            _ => &self.whole,
+        };
+        let seen = if part == Part::Ingress { host.ingress_time(now) } else { now.as_us() };
         let mut context = Context {
-            frame,
+            frame: self.memory.address(),
             tables: self.mirrors.refs(),
             cells: self.mirrors.cells(),
             job: std::ptr::null_mut(),
-            now: now.as_us(),
+            now: seen,
+            ahead: u64::from(packets.len() > 1 && self.mirrors.are_far()),
+            asked: Asked::default(),
             sent: 0,
             dropped: [0; REASONS.len()],
         };
@@ -195,21 +231,37 @@ impl Native {
             memory: &mut self.memory,
             values: &mut self.values,
             zeros: &self.zeros,
-            fallbacks: &self.fallbacks,
+            fallbacks: &coded.fallbacks,
             mirrors: &self.mirrors,
             now,
             outputs: vec![],
             interpreted: 0,
             colours: (None, vec![]),
+            parted: part != Part::Whole,
+            left: None,
+            life: None,
         };
-        self.machine.run(&mut context, &mut job, packets);
-        let (outputs, interpreted) = (std::mem::take(&mut job.outputs), job.interpreted);
-        self.interpreted += interpreted;
+        if let (Some(parts), Some(packet)) = (parts, packets.first()) {
+            job.set_parts(parts, packet);
+        }
+        coded.machine.run(&mut context, &mut job, packets);
+        let (outputs, left) = (std::mem::take(&mut job.outputs), job.left.take());
+        // A half ends with a packet that is left; that is no call of the interpreter.
+        self.interpreted += job.interpreted - u64::from(left.is_some());
         host.sent(context.sent);
         for (reason, packets) in REASONS.into_iter().zip(context.dropped) {
             host.dropped(reason, packets);
         }
-        outputs
+        (outputs, left)
+    }
+
+    /// False if there is no code for the halves.
+    fn has_halves(&self, host: &Host) -> bool {
+        let make = || {
+            let coded = |part| Coded::new(host.program(), &self.layout, &self.facts, part);
+            Some([coded(Part::Ingress)?, coded(Part::Egress)?])
+        };
+        self.halves.get_or_init(make).is_some()
     }
 }
 
@@ -226,5 +278,40 @@ impl Accelerator for Native {
         }
         self.scratch.push(packet);
         outputs
+    }
+
+    fn ingress(&mut self, mut host: Host<'_>, port: Port, frame: &[u8], now: Time) -> Vec<Queued> {
+        let mut packet = self.scratch.pop().unwrap_or_default();
+        let queued = if self.has_halves(&host) && packet.receive(port, frame) {
+            let only = std::slice::from_mut(&mut packet);
+            let (_, left) = self.run(&mut host, Part::Ingress, only, None, now);
+            left.map_or(vec![], |left| host.enqueue(left, now))
+        } else {
+            host.interpret_ingress(port, frame, now)
+        };
+        self.scratch.push(packet);
+        queued
+    }
+
+    fn egress(&mut self, mut host: Host<'_>, queued: Queued, queue: QueueRecord, now: Time) -> EgressResult {
+        let Some(parts) = host.dequeue(queued, queue, now) else { return EgressResult::default() };
+        let mut packet = self.scratch.pop().unwrap_or_default();
+        let fits = parts.frame.ends_with(&parts.payload) && packet.receive(parts.ingress_port, &parts.frame);
+        let result = if fits && self.has_halves(&host) {
+            let only = std::slice::from_mut(&mut packet);
+            let (mut outputs, left) = self.run(&mut host, Part::Egress, only, Some(parts), now);
+            match (left, packet.fate()) {
+                (Some(left), _) => host.end_egress(left, now),
+                (None, Fate::Sent(port)) => {
+                    let output = Some(Output { port, frame: packet.frame().to_vec() });
+                    EgressResult { output, ..EgressResult::default() }
+                }
+                (None, _) => EgressResult { output: outputs.pop(), ..EgressResult::default() },
+            }
+        } else {
+            host.interpret_egress(parts, now)
+        };
+        self.scratch.push(packet);
+        result
     }
 }

@@ -48,9 +48,13 @@ pub(crate) struct Facts {
 pub(crate) struct TableCode {
     /// In the list of mirrors.
     pub(crate) index: usize,
+    /// It has an array of entry numbers.
+    pub(crate) is_direct: bool,
     pub(crate) layout: KeyLayout,
     /// For each action of the list: the word of a record and the kind of each parameter.
     pub(crate) data: Vec<Vec<(usize, Kind)>>,
+    /// The word of a record with the address of the entry's counter.
+    pub(crate) count: Option<usize>,
     pub(crate) notes_hits: bool,
 }
 
@@ -235,14 +239,16 @@ fn table_code(
     }
     let layout = crate::tables::key_layout(&facts.keys)?;
     let table = control.tables.get(at.1.index())?;
+    let count = facts.counts.then_some(1);
+    let first = 1 + count.iter().len();
     let mut data = vec![];
-    let mut most = 0;
+    let mut most = first - 1;
     for listed in &table.actions {
         if !listed.args.is_empty() {
             return None;
         }
         let action = control.actions.get(listed.action.index())?;
-        let mut word = 1;
+        let mut word = first;
         let mut params = vec![];
         for param in &action.params {
             let kind = kind_of(program, &control.vars.get(param.index())?.ty)?;
@@ -252,8 +258,8 @@ fn table_code(
         most = most.max(word - 1);
         data.push(params);
     }
-    let index = mirrors.add(at, &facts, &layout, most, data.clone());
-    Some(TableCode { index, layout, data, notes_hits: facts.notes_hits })
+    let (index, is_direct) = mirrors.add(at, &facts, &layout, most, data.clone());
+    Some(TableCode { index, is_direct, layout, data, count, notes_hits: facts.notes_hits })
 }
 
 /// The variables that a statement mentions, with the tables that it applies and their actions.

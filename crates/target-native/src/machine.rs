@@ -18,6 +18,17 @@ use ir::Program;
 /// The function for a batch.
 type Batch = unsafe extern "C" fn(*mut Context, *mut Packet, u64);
 
+/// What code is made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    /// All that happens to a packet.
+    Whole,
+    /// Up to the end of ingress, where each packet is left.
+    Ingress,
+    /// From the start of egress on, with variables as they lie in the frame.
+    Egress,
+}
+
 /// The code of a program.
 pub(crate) struct Machine {
     batch: Batch,
@@ -35,9 +46,10 @@ impl Machine {
         program: &Program,
         layout: &Layout,
         facts: &Facts,
+        part: Part,
         fallbacks: &mut Vec<Fallback>,
     ) -> Option<Machine> {
-        let made = Machine::make(program, layout, facts, fallbacks);
+        let made = Machine::make(program, layout, facts, part, fallbacks);
         if let (Err(Unable(what)), true) = (&made, cfg!(debug_assertions)) {
             panic!("the code generator said it could do what it could not: {what}");
         }
@@ -48,6 +60,7 @@ impl Machine {
         program: &Program,
         layout: &Layout,
         facts: &Facts,
+        part: Part,
         fallbacks: &mut Vec<Fallback>,
     ) -> Made<Machine> {
         let mut flags = settings::builder();
@@ -90,7 +103,7 @@ impl Machine {
         }
         let mut frontend = FunctionBuilderContext::new();
         let b = FunctionBuilder::new(&mut context.func, &mut frontend);
-        Code::generate(b, program, layout, facts, calls, fallbacks, module.target_config())?;
+        Code::generate(b, program, layout, facts, part, calls, fallbacks, module.target_config())?;
         let id = module
             .declare_function("batch", Linkage::Local, &context.func.signature)
             .map_err(|_| Unable("the function"))?;

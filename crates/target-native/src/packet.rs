@@ -67,6 +67,7 @@ impl Packet {
         self.buffer[HEADROOM..HEADROOM + frame.len()].copy_from_slice(frame);
         (self.start, self.length) = (HEADROOM as u32, frame.len() as u32);
         self.in_port = port;
+        self.fate = DROPPED;
         true
     }
 

@@ -4,6 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::code::frame::{ELSEWHERE, FINE, GONE, REJECTED};
+use crate::code::pipeline::FUEL;
 use crate::exchange::Exchange;
 use crate::facts::Fallback;
 use crate::layout::{Layout, Node};
@@ -15,7 +16,7 @@ use base_time::Time;
 use dataplane_api::{DropReason, Output};
 use dataplane_tables::Table;
 use ir_interp::Value;
-use ir_interp::embed::{Algorithm, BlockName, Halt, Host, Left, PacketParts, Side};
+use ir_interp::embed::{Algorithm, BlockName, Halt, Host, Left, Life, PacketParts, Side};
 use std::ffi::c_void;
 use std::sync::atomic::AtomicU64;
 
@@ -43,6 +44,9 @@ pub(crate) struct Context {
     pub(crate) job: *mut c_void,
     /// In microseconds.
     pub(crate) now: u64,
+    /// Not 0 if packets of a batch are to be run ahead once for what their lookups will read.
+    pub(crate) ahead: u64,
+    pub(crate) asked: Asked,
     pub(crate) sent: u64,
     /// By reason.
     pub(crate) dropped: [u64; REASONS.len()],
@@ -56,12 +60,58 @@ pub(crate) struct TableRef {
     pub(crate) actions: *const u64,
     /// From one record to the next in bytes.
     pub(crate) stride: u64,
+    /// The entry numbers by key, of tables that have an array of them.
+    pub(crate) direct: *const u32,
+    /// Not 0 if it pays to ask for what a lookup reads in advance.
+    pub(crate) far: u64,
+}
+
+/// Lookups whose first lines were asked for; the second ones are when the first have had time to come.
+pub(crate) struct Asked {
+    lookups: [(*const Table, [u64; MOST_ASKED]); 8],
+    next: usize,
+}
+
+/// Words of a key that is asked for.
+pub(crate) const MOST_ASKED: usize = 4;
+
+impl Default for Asked {
+    fn default() -> Asked {
+        Asked { lookups: [(std::ptr::null(), [0; MOST_ASKED]); 8], next: 0 }
+    }
+}
+
+impl Asked {
+    /// Asks for what the lookup of `key` reads.
+    fn push(&mut self, table: &Table, key: &[u64]) {
+        table.prefetch(key);
+        self.pop();
+        let slot = &mut self.lookups[self.next];
+        slot.0 = table;
+        slot.1[..key.len()].copy_from_slice(key);
+        self.next = (self.next + 1) % self.lookups.len();
+    }
+
+    /// Asks for the second lines of the oldest.
+    fn pop(&mut self) {
+        let (table, key) = &mut self.lookups[self.next];
+        // SAFETY: tables in the list are copies of the batch that runs: it empties the list.
+        if let Some(table) = unsafe { table.as_ref() } {
+            table.prefetch_next(&key[..table.key_words()]);
+        }
+        *table = std::ptr::null();
+    }
 }
 
 /// The functions that compiled code calls.
 #[derive(Clone, Copy)]
 pub(crate) struct Calls<F> {
     pub(crate) lookup: F,
+    pub(crate) lookup_1: F,
+    pub(crate) lookup_2: F,
+    pub(crate) ask: F,
+    pub(crate) asked: F,
+    pub(crate) prefetch: F,
     pub(crate) looked_up: F,
     pub(crate) statement: F,
     pub(crate) stage: F,
@@ -91,6 +141,11 @@ impl Calls<Function> {
         use Arg::{Int, Word};
         Calls {
             lookup: ("lookup", lookup as *const u8, &[Word, Word, Word], Some(Word)),
+            lookup_1: ("lookup_1", lookup_1 as *const u8, &[Word, Word], Some(Word)),
+            lookup_2: ("lookup_2", lookup_2 as *const u8, &[Word, Word, Word], Some(Word)),
+            ask: ("ask", ask as *const u8, &[Word, Word, Word, Word], None),
+            asked: ("asked", asked as *const u8, &[Word], None),
+            prefetch: ("prefetch", prefetch as *const u8, &[Word], None),
             looked_up: ("looked_up", looked_up as *const u8, &[Word, Int, Int, Word], None),
             statement: ("statement", statement as *const u8, &[Word, Int], Some(Int)),
             stage: ("stage", stage as *const u8, &[Word, Int, Word], Some(Int)),
@@ -114,6 +169,11 @@ impl<F> Calls<F> {
     pub(crate) fn map<G>(self, mut f: impl FnMut(F) -> G) -> Calls<G> {
         Calls {
             lookup: f(self.lookup),
+            lookup_1: f(self.lookup_1),
+            lookup_2: f(self.lookup_2),
+            ask: f(self.ask),
+            asked: f(self.asked),
+            prefetch: f(self.prefetch),
             looked_up: f(self.looked_up),
             statement: f(self.statement),
             stage: f(self.stage),
@@ -144,6 +204,11 @@ pub(crate) struct Job<'j, 'h> {
     pub(crate) interpreted: u64,
     /// What direct meters answered, and in which block.
     pub(crate) colours: (Option<BlockName>, Vec<(ir::InstanceId, u8)>),
+    /// Packets that leave compiled code are kept for the caller.
+    pub(crate) parted: bool,
+    pub(crate) left: Option<PacketParts>,
+    /// Of the packet, if it has one already.
+    pub(crate) life: Option<Life>,
 }
 
 /// # Safety
@@ -157,6 +222,42 @@ extern "C" fn lookup(table: *const Table, key: *const u64, words: u64) -> u64 {
     // SAFETY: the table is one of the batch's copies, and the key has been written to the frame, so many words.
     let (table, key) = unsafe { (&*table, std::slice::from_raw_parts(key, words as usize)) };
     u64::from(table.lookup(key))
+}
+
+extern "C" fn lookup_1(table: *const Table, key: u64) -> u64 {
+    // SAFETY: the table is one of the batch's copies.
+    u64::from(unsafe { &*table }.lookup(&[key]))
+}
+
+extern "C" fn lookup_2(table: *const Table, low: u64, high: u64) -> u64 {
+    // SAFETY: as above.
+    u64::from(unsafe { &*table }.lookup(&[low, high]))
+}
+
+extern "C" fn ask(context: *mut Context, table: *const Table, key: *const u64, words: u64) {
+    // SAFETY: the context and one of the tables of the running batch, and a key in its frame, so many words.
+    let (asked, table, key) =
+        unsafe { (&mut (*context).asked, &*table, std::slice::from_raw_parts(key, words as usize)) };
+    asked.push(table, key);
+}
+
+extern "C" fn asked(context: *mut Context) {
+    // SAFETY: the context of the running batch.
+    let asked = unsafe { &mut (*context).asked };
+    for _ in 0..asked.lookups.len() {
+        asked.pop();
+        asked.next = (asked.next + 1) % asked.lookups.len();
+    }
+}
+
+extern "C" fn prefetch(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint that reads nothing the program can see, and never faults.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
 }
 
 extern "C" fn copy(to: *mut u8, from: *const u8, bytes: u64) {
@@ -392,7 +493,35 @@ impl Job<'_, '_> {
             ingress_port: exchange.scalar(registers.ingress_port) as u32,
             egress_port: exchange.scalar(registers.egress_port) as u32,
             side,
+            life: self.life.clone(),
         }
+    }
+
+    /// Puts a packet into the frame: the inverse of [`parts`](Job::parts). Its frame is in `packet` already, and its payload is the
+    /// end of that.
+    pub(crate) fn set_parts(&mut self, parts: PacketParts, packet: &Packet) {
+        let registers = self.layout.registers;
+        let layout = self.layout;
+        let (first, arrays) = (packet.frame().as_ptr() as u64, layout.arrays);
+        let end = first + packet.frame().len() as u64;
+        self.values.clone_from_slice(self.zeros);
+        self.memory.bytes_mut(arrays.0, (arrays.1 - arrays.0) as usize).fill(0);
+        let mut exchange = self.exchange();
+        for (node, value) in layout.roles.iter().zip([&parts.headers, &parts.metadata, &parts.standard]) {
+            exchange.write(node, value);
+        }
+        for (register, value) in [
+            (registers.start, first),
+            (registers.cursor, end - parts.payload.len() as u64),
+            (registers.end, end),
+            (registers.fuel, FUEL),
+            (registers.ingress_port, u64::from(parts.ingress_port)),
+            (registers.egress_port, u64::from(parts.egress_port)),
+        ] {
+            exchange.set_scalar(register, u128::from(value));
+        }
+        self.set_side(parts.side);
+        self.life = parts.life;
     }
 
     fn stage(&mut self, block: BlockName, packet: &mut Packet) -> u32 {
@@ -437,10 +566,14 @@ impl Job<'_, '_> {
         self.interpreted += 1;
         let block = if left == Left::Ingress { BlockName::Ingress } else { BlockName::Egress };
         let parts = self.parts(block);
+        packet.fate = packet::ELSEWHERE;
+        if self.parted {
+            self.left = Some(parts);
+            return;
+        }
         let now = self.now;
         let outputs = self.host.finish(parts, left, now);
         self.outputs.extend(outputs);
-        packet.fate = packet::ELSEWHERE;
     }
 }
 

@@ -1,7 +1,7 @@
 //! Copies of the interpreter's tables in fast structures, and the cells of objects that code shares.
 
 use crate::layout::Kind;
-use crate::runtime::TableRef;
+use crate::runtime::{MOST_ASKED, TableRef};
 use base_bits::Bits;
 use dataplane_tables::{
     Control, EntryKey, Field, FieldMatch, KeyLayout, MatchKind, Run, TableSpec, Tables, WriteError,
@@ -40,6 +40,8 @@ struct Mirror {
     data: Vec<Vec<(usize, Kind)>>,
     /// Where hits are noted: the entries by their numbers in the copy.
     numbers: Option<Vec<Option<EntryId>>>,
+    /// Where hits are counted: the cells that records point to, by the entries' numbers in the copy; those of misses first.
+    counts: Option<Vec<SharedCells>>,
 }
 
 /// What names an entry in the original.
@@ -62,7 +64,7 @@ pub(crate) fn key_layout(keys: &[KeySpec]) -> Option<KeyLayout> {
 }
 
 impl Mirrors {
-    /// Adds a table, and gives its position.
+    /// Adds a table, and gives its position, and whether it has an array of entry numbers.
     pub(crate) fn add(
         &mut self,
         at: TableAt,
@@ -70,7 +72,7 @@ impl Mirrors {
         layout: &KeyLayout,
         data_words: usize,
         data: Vec<Vec<(usize, Kind)>>,
-    ) -> usize {
+    ) -> (usize, bool) {
         self.specs.push(TableSpec {
             layout: layout.clone(),
             size: u32::try_from(facts.size).unwrap_or(u32::MAX),
@@ -79,8 +81,11 @@ impl Mirrors {
             const_entries: false,
         });
         let numbers = facts.notes_hits.then(Vec::new);
-        self.mirrors.push(Mirror { at, keys: facts.keys.clone(), layout: layout.clone(), data, numbers });
-        self.mirrors.len() - 1
+        let counts = facts.counts.then(|| vec![[const { AtomicU64::new(0) }; 2].into()]);
+        let (keys, layout) = (facts.keys.clone(), layout.clone());
+        self.mirrors.push(Mirror { at, keys, layout, data, numbers, counts });
+        let is_direct = self.specs.last().is_some_and(TableSpec::is_direct);
+        (self.mirrors.len() - 1, is_direct)
     }
 
     /// Adds the cells of an object, and gives their position.
@@ -126,6 +131,8 @@ impl Mirrors {
                 table: std::ptr::from_ref(table),
                 actions: records.words()[records.action_at()..].as_ptr(),
                 stride: 8 * records.stride() as u64,
+                direct: table.direct().map_or(std::ptr::null(), <[u32]>::as_ptr),
+                far: u64::from(table.is_far() && table.key_words() <= MOST_ASKED),
             }
         };
         self.refs = (0..self.mirrors.len()).map(of).collect();
@@ -134,6 +141,11 @@ impl Mirrors {
     /// For compiled code; valid until [`follow`](Mirrors::follow) is called again.
     pub(crate) fn refs(&self) -> *const TableRef {
         self.refs.as_ptr()
+    }
+
+    /// True if lookups wait for memory.
+    pub(crate) fn are_far(&self) -> bool {
+        self.refs.iter().any(|table| table.far != 0) || self.cells.iter().any(|cells| is_far(cells.len()))
     }
 
     /// For compiled code.
@@ -160,7 +172,7 @@ impl Mirror {
             }
             TableChange::Modified(entry) => {
                 if let (Some(key), Some(run)) = (self.key(&entry), &entry.run) {
-                    control.modify(id, &key, &self.run(run)).ok();
+                    control.modify(id, &key, &self.run(run, entry.count.as_ref())).ok();
                 }
             }
             TableChange::Default(action) => self.set_default(control, id, &action),
@@ -170,18 +182,21 @@ impl Mirror {
     /// An entry that is gone again has nothing to run; whoever told of it will tell of its end.
     fn insert(&mut self, control: &mut Control, id: usize, entry: EntryView) {
         let (Some(key), Some(run)) = (self.key(&entry), &entry.run) else { return };
-        let inserted: Result<u32, WriteError> = control.insert(id, &key, &self.run(run));
-        if let (Ok(number), Some(numbers)) = (inserted, &mut self.numbers) {
-            let number = number as usize;
-            if numbers.len() <= number {
-                numbers.resize(number + 1, None);
-            }
-            numbers[number] = Some((entry.keys, entry.priority));
+        let inserted: Result<u32, WriteError> =
+            control.insert(id, &key, &self.run(run, entry.count.as_ref()));
+        let Ok(number) = inserted else { return };
+        if let Some(numbers) = &mut self.numbers {
+            put(numbers, number, Some((entry.keys, entry.priority)), None);
+        }
+        if let (Some(counts), Some(count)) = (&mut self.counts, entry.count) {
+            let none = SharedCells::clone(&counts[0]);
+            put(counts, number, count, none);
         }
     }
 
     fn set_default(&self, control: &mut Control, id: usize, action: &ActionView) {
-        control.set_default(id, &self.run(action)).ok();
+        let uncounted = self.counts.as_ref().map(|counts| &counts[0]);
+        control.set_default(id, &self.run(action, uncounted)).ok();
     }
 
     fn key(&self, entry: &EntryView) -> Option<EntryKey> {
@@ -203,9 +218,11 @@ impl Mirror {
         self.layout.entry_key(&matches, entry.priority).ok()
     }
 
-    fn run(&self, action: &ActionView) -> Run {
+    /// The action as the words of a record, behind the address of its counter if there is one.
+    fn run(&self, action: &ActionView, count: Option<&SharedCells>) -> Run {
         let params = self.data.get(action.action as usize);
-        let mut words = vec![];
+        let mut words: Vec<u64> =
+            count.into_iter().map(|cells| cells.as_ptr().expose_provenance() as u64).collect();
         for ((_, kind), bits) in params.into_iter().flatten().zip(&action.data) {
             let number = bits.low_u128();
             words.push(number as u64);
@@ -215,4 +232,18 @@ impl Mirror {
         }
         Run::Action(action.action, words)
     }
+}
+
+/// True if a core does not keep an array of so many words near: it is more than about its second cache.
+pub(crate) fn is_far(words: usize) -> bool {
+    words > 1 << 17
+}
+
+/// Puts a value into a list, which grows with `none`.
+fn put<T: Clone>(list: &mut Vec<T>, at: u32, value: T, none: T) {
+    let at = at as usize;
+    if list.len() <= at {
+        list.resize(at + 1, none);
+    }
+    list[at] = value;
 }

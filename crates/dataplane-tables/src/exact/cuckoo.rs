@@ -47,7 +47,7 @@ pub(crate) struct Cuckoo {
 
 /// Where a key may be.
 #[derive(Clone, Copy, Default)]
-struct Probe {
+pub(crate) struct Probe {
     first: usize,
     tag: u32,
 }
@@ -59,7 +59,7 @@ impl Cuckoo {
 
     /// Where `key` may be.
     #[inline(always)]
-    fn probe(&self, key: &[u64]) -> Probe {
+    pub(crate) fn probe(&self, key: &[u64]) -> Probe {
         let hash = self.seed.hash(key);
         Probe { first: hash as usize & (self.buckets.len() - 1), tag: (hash >> 32) as u32 | 1 }
     }
@@ -130,7 +130,7 @@ impl Cuckoo {
 
     /// Asks for the record whose tag is the probe's in the first bucket, and for the other bucket if there is none.
     #[inline(always)]
-    fn prefetch_next(&self, probe: Probe, records: &Records) {
+    pub(crate) fn prefetch_next(&self, probe: Probe, records: &Records) {
         let bucket = &self.buckets[probe.first];
         match cpu::equal8(&bucket.tags, probe.tag) {
             0 => cpu::prefetch(&self.buckets[self.other(probe.first, probe.tag)]),

@@ -1,6 +1,7 @@
 //! An array with an entry number for every key there is.
 //!
-//! State: 4 bytes for each of 2^bits keys, for keys of up to 16 bits where that is no more than a hash would take.
+//! State: 4 bytes for each of 2^bits keys, for keys of up to 16 bits where that is no more than 64 bytes for each entry that the
+//! table takes, little of it in any cache: a line for each 16 keys that packets have.
 //! Cost: one read; insert and remove one write.
 
 use crate::layout::KeyLayout;
@@ -19,11 +20,20 @@ pub(crate) struct Direct {
 }
 
 impl Direct {
-    /// An empty array for keys of this layout, if it suits a table of `size` entries.
-    pub(crate) fn for_layout(layout: &KeyLayout, size: u32) -> Option<Direct> {
-        let bits: u32 = layout.fields().iter().map(|(field, _)| field.width).fold(0, u32::saturating_add);
-        let suits = bits <= MOST_BITS && 1 << bits <= (u64::from(size) * 8).max(SMALL);
-        suits.then(|| Direct { entries: vec![MISS; 1 << bits] })
+    /// Whether an array suits a table of `size` entries with exact keys of this layout.
+    pub(crate) fn suits(layout: &KeyLayout, size: u32) -> bool {
+        let bits = bits(layout);
+        bits <= MOST_BITS && 1 << bits <= (u64::from(size) * 16).max(SMALL)
+    }
+
+    /// An empty array for keys of this layout.
+    pub(crate) fn new(layout: &KeyLayout) -> Direct {
+        Direct { entries: vec![MISS; 1 << bits(layout).min(MOST_BITS)] }
+    }
+
+    /// By key.
+    pub(crate) fn entries(&self) -> &[u32] {
+        &self.entries
     }
 
     /// The entry with this key, or [`MISS`].
@@ -42,4 +52,8 @@ impl Direct {
     pub(crate) fn bytes(&self) -> usize {
         self.entries.capacity() * 4
     }
+}
+
+fn bits(layout: &KeyLayout) -> u32 {
+    layout.fields().iter().map(|(field, _)| field.width).fold(0, u32::saturating_add)
 }

@@ -98,6 +98,14 @@ impl Lpm {
         }
     }
 
+    /// Asks for the second.
+    #[inline(always)]
+    pub(crate) fn prefetch_next(&self, key: &[u64]) {
+        if let Some(shortcut) = &self.shortcut {
+            with_field!(&self.field, key, field => shortcut.prefetch_next(field));
+        }
+    }
+
     /// The entry with the longest prefix, or [`MISS`].
     #[inline(always)]
     pub(crate) fn lookup(&self, key: &[u64]) -> u32 {

@@ -1,8 +1,8 @@
 //! `counter` and `direct_counter`: packets and bytes, both always kept.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 /// One counter.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -20,6 +20,55 @@ impl Count {
         self.bytes = self.bytes.wrapping_add(bytes);
     }
 }
+
+/// The counter of one entry. Compiled code counts in it, once it has asked for it.
+#[derive(Default, Debug)]
+pub(crate) struct EntryCounter(OnceLock<Arc<[AtomicU64]>>);
+
+impl EntryCounter {
+    /// What it counted.
+    pub(crate) fn read(&self) -> Count {
+        self.0.get().map_or(Count::default(), |words| flat_cell(words))
+    }
+
+    /// Sets it.
+    pub(crate) fn write(&self, count: Count) {
+        if count != Count::default() || self.0.get().is_some() {
+            let words = self.share();
+            words[0].store(count.packets, Relaxed);
+            words[1].store(count.bytes, Relaxed);
+        }
+    }
+
+    /// One packet more.
+    pub(crate) fn count(&self, bytes: u64) {
+        let mut count = self.read();
+        count.count(bytes);
+        self.write(count);
+    }
+
+    /// Its two words, packets and bytes.
+    pub(crate) fn share(&self) -> Arc<[AtomicU64]> {
+        Arc::clone(self.0.get_or_init(|| (0..2).map(|_| AtomicU64::new(0)).collect()))
+    }
+}
+
+/// A copy counts on its own.
+impl Clone for EntryCounter {
+    fn clone(&self) -> EntryCounter {
+        let copy = EntryCounter::default();
+        copy.write(self.read());
+        copy
+    }
+}
+
+impl PartialEq for EntryCounter {
+    fn eq(&self, other: &EntryCounter) -> bool {
+        self.read() == other.read()
+    }
+}
+
+impl Eq for EntryCounter {}
 
 /// An array of counters.
 #[derive(Clone, Debug)]

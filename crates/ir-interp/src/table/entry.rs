@@ -1,6 +1,6 @@
 //! What a table holds: entries and the action each one runs.
 
-use crate::objects::counter::Count;
+use crate::objects::counter::EntryCounter;
 use crate::objects::meter::Meter;
 use crate::table::KeyMatch;
 use crate::table::idle::IdleTimer;
@@ -25,7 +25,7 @@ pub(crate) struct Entry {
     /// From the source, and not to be changed.
     pub(crate) is_const: bool,
     /// Of the table's direct counter.
-    pub(crate) count: Count,
+    pub(crate) count: EntryCounter,
     /// Of the table's direct meter.
     pub(crate) meter: Meter,
     /// Where the control plane wants to know when it is idle.

@@ -64,7 +64,7 @@ impl V1Switch<'_> {
         result
     }
 
-    fn start_egress(&mut self, packet: &mut Packet, queue: QueueRecord, now: Time) {
+    pub(super) fn start_egress(&mut self, packet: &mut Packet, queue: QueueRecord, now: Time) {
         let mut read =
             |source: Source, value: u64| u128::from(self.core.state.read_environment(&source, value));
         let waited = now.as_us().saturating_sub(queue.enqueued.as_us());

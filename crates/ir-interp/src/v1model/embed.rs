@@ -3,10 +3,12 @@
 use super::V1Model;
 use super::externs::V1;
 use super::layout::StageName;
-use super::packet::{CloneOrder, Orders, Packet as Inner};
+use super::packet::{CloneOrder, Orders, Packet as Inner, Waiting};
 use super::stages::{Ended, Start};
 use crate::embed::{Algorithm, News, SharedCells, TableAt, TableFacts};
-use crate::machine::{Arch, Frame, Machine, Scope, Stop};
+use crate::environment::Source;
+use crate::life::Life;
+use crate::machine::{Frame, Machine, Scope, Stop};
 use crate::objects::Object;
 use crate::packet_in::Input;
 use crate::switch::Core;
@@ -15,7 +17,7 @@ use crate::trace::PacketId;
 use crate::value::Value;
 use base_bits::{BitWriter, Bits};
 use base_time::Time;
-use dataplane_api::{DropReason, Output, Port, QueueRecord, Queued};
+use dataplane_api::{DropReason, EgressResult, Output, Port, QueueRecord, Queued};
 use ir::{ControlId, ErrorId, InstanceId, ParserId, Program, Role, Stmt, Type, ValueSetId};
 use std::collections::VecDeque;
 
@@ -74,6 +76,8 @@ pub struct Packet {
     pub egress_port: Port,
     /// What else belongs to it.
     pub side: Side,
+    /// What is left of its frame's budget; a new one if it has none.
+    pub life: Option<Life>,
 }
 
 /// What belongs to a packet beside its headers and metadata.
@@ -161,8 +165,12 @@ impl Host<'_> {
 
     /// True if nobody wants to know what packets do: no trace, no log of accesses, clock and randomness as they are.
     pub fn is_unwatched(&self) -> bool {
-        let state = &self.core.state;
-        !state.trace.on() && !state.accesses.on && state.environment.is_transparent()
+        self.is_untold() && self.core.state.environment.is_transparent()
+    }
+
+    /// True if nobody wants to know what packets do in ingress or egress: no trace, no log of accesses.
+    pub fn is_untold(&self) -> bool {
+        !self.core.state.trace.on() && !self.core.state.accesses.on
     }
 
     /// True if the program calls functions on whole frames.
@@ -228,7 +236,7 @@ impl Host<'_> {
         }
     }
 
-    /// A packet hit an entry, which is the one with these matches and this priority.
+    /// A packet hit an entry, which is the one with these matches and this priority. Whoever calls has counted it.
     pub fn looked_up(
         &mut self,
         block: BlockName,
@@ -241,7 +249,7 @@ impl Host<'_> {
         let found = self.core.state.tables.get(table.0, table.1).and_then(|t| t.entries.get_index_of(&key));
         let vars = vec![];
         self.with_machine(block, vars, &mut vec![], 0, &mut vec![], side, now, |machine| {
-            V1::looked_up(machine, table.0, table.1, found);
+            machine.noted(table.0, table.1, found);
             Ok(())
         })
         .ok();
@@ -335,8 +343,8 @@ impl Host<'_> {
 
     /// Runs a whole block; the deparser gives the frame.
     pub fn stage(&mut self, block: BlockName, packet: &mut Packet, now: Time) -> Result<Vec<u8>, Halt> {
-        let life = self.core.new_life();
         let mut inner = self.inner(std::mem::take(packet));
+        let life = inner.life.clone();
         let mut frame = vec![];
         let result = self.model.on(self.core).with_stages(&life, now, |stages| match block {
             BlockName::Parser => stages.parse(&mut inner),
@@ -355,17 +363,12 @@ impl Host<'_> {
 
     /// Does what is left to do with a packet at the end of ingress or egress, queues empty.
     pub fn finish(&mut self, packet: Packet, left: Left, now: Time) -> Vec<Output> {
-        let packet = self.inner(packet);
         let mut queued = vec![];
         let mut outputs = vec![];
         match left {
-            Left::Ingress => {
-                let mut switch = self.model.on(self.core);
-                let again = switch.manage(packet, now, &mut queued);
-                queued.extend(switch.run_ingress(again, now));
-            }
+            Left::Ingress => queued = self.enqueue(packet, now),
             Left::Egress => {
-                let result = self.model.on(self.core).end_egress(packet, now);
+                let result = self.end_egress(packet, now);
                 outputs.extend(result.output);
                 queued.extend(result.requeued);
                 for again in result.again {
@@ -375,6 +378,44 @@ impl Host<'_> {
         }
         self.drain(queued, &mut outputs, now);
         outputs
+    }
+
+    /// The traffic manager's work on a packet at the end of ingress.
+    pub fn enqueue(&mut self, packet: Packet, now: Time) -> Vec<Queued> {
+        let packet = self.inner(packet);
+        let mut queued = vec![];
+        let mut switch = self.model.on(self.core);
+        let again = switch.manage(packet, now, &mut queued);
+        queued.extend(switch.run_ingress(again, now));
+        queued
+    }
+
+    /// A packet leaves its queue, with what v1model tells egress of that; `None` if it is none of v1model's.
+    pub fn dequeue(&mut self, queued: Queued, queue: QueueRecord, now: Time) -> Option<Packet> {
+        let mut packet = queued.packet.downcast::<Waiting>().ok()?.packet;
+        self.model.on(self.core).start_egress(&mut packet, queue, now);
+        let life = packet.life.clone();
+        Some(Packet { life: Some(life), ..Packet::of(packet) })
+    }
+
+    /// What follows the program's egress.
+    pub fn end_egress(&mut self, packet: Packet, now: Time) -> EgressResult {
+        let packet = self.inner(packet);
+        self.model.on(self.core).end_egress(packet, now)
+    }
+
+    /// The interpreter alone, from the start of egress on.
+    pub fn interpret_egress(&mut self, mut packet: Packet, now: Time) -> EgressResult {
+        let life = packet.life.clone();
+        match self.stage(BlockName::Egress, &mut packet, now) {
+            Ok(_) => self.end_egress(Packet { life, ..packet }, now),
+            Err(_) => EgressResult::default(),
+        }
+    }
+
+    /// What the program sees as the time at which a packet comes in, in microseconds.
+    pub fn ingress_time(&mut self, now: Time) -> u64 {
+        self.core.state.read_environment(&Source::IngressTimestamp, now.as_us())
     }
 
     /// See [`Device::drain`](dataplane_api::Device::drain).
@@ -392,11 +433,16 @@ impl Host<'_> {
         }
     }
 
+    /// The interpreter alone, up to the queues.
+    pub fn interpret_ingress(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Queued> {
+        use crate::switch::Pipeline;
+        self.model.ingress(self.core, port, frame, now)
+    }
+
     /// The interpreter alone: a frame and all that comes of it.
     pub fn interpret(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Output> {
-        use crate::switch::Pipeline;
         self.received(1);
-        let queued = self.model.ingress(self.core, port, frame, now);
+        let queued = self.interpret_ingress(port, frame, now);
         let mut outputs = vec![];
         self.drain(queued, &mut outputs, now);
         outputs
@@ -417,7 +463,7 @@ impl Host<'_> {
             egress_port: packet.egress_port,
             truncate,
             orders: Orders { clone, resubmit, recirculate },
-            life: self.core.new_life(),
+            life: packet.life.unwrap_or_else(|| self.core.new_life()),
             trace: PacketId::default(),
         }
     }
@@ -434,6 +480,7 @@ impl Default for Packet {
             ingress_port: 0,
             egress_port: 0,
             side: Side::default(),
+            life: None,
         }
     }
 }
@@ -458,6 +505,7 @@ impl Packet {
                 recirculate,
                 ..Side::default()
             },
+            life: None,
         }
     }
 }

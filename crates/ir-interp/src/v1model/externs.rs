@@ -126,29 +126,34 @@ impl Arch for V1<'_> {
 
     /// Direct counters count and direct meters answer on every hit, called or not.
     fn looked_up(m: &mut Machine<'_, Self>, control: ControlId, id: TableId, entry: Option<usize>) {
-        let now = m.arch.now;
-        let (Some(entry), Some(table)) = (entry, m.state.tables.get_mut(control, id)) else { return };
-        table.hit(entry, now);
-        let entry = (control, id, entry);
-        let (counters, meters) = (table.counters, table.meters);
-        let bytes = m.arch.ingress_length;
-        if let Some(counter) = counters {
-            m.accessed(counter, AccessKind::Update);
-            if let Some(entry) = m.entry_mut(entry) {
-                entry.count.count(bytes);
-                let handle = entry.handle;
-                m.counted(counter, handle, bytes);
-            }
-        }
-        if let Some(meter) = meters
-            && let Some(colour) = m.direct_meter(meter, entry, bytes, GREEN, now)
+        if let (Some(at), Some(table)) = (entry, m.state.tables.get(control, id))
+            && let (Some(counter), Some((_, entry))) = (table.counters, table.entries.get_index(at))
         {
-            m.arch.colours.retain(|(instance, _)| *instance != meter);
-            m.arch.colours.push((meter, colour));
+            let (handle, bytes) = (entry.handle, m.arch.ingress_length);
+            entry.count.count(bytes);
+            m.accessed(counter, AccessKind::Update);
+            m.counted(counter, handle, bytes);
         }
+        m.noted(control, id, entry);
     }
 
     fn resized(&mut self, bytes: i64) {
         self.length = self.length.saturating_add(bytes);
+    }
+}
+
+impl Machine<'_, V1<'_>> {
+    /// What a hit does beside counting: timeouts begin anew, direct meters answer.
+    pub(super) fn noted(&mut self, control: ControlId, id: TableId, entry: Option<usize>) {
+        let now = self.arch.now;
+        let (Some(entry), Some(table)) = (entry, self.state.tables.get_mut(control, id)) else { return };
+        table.hit(entry, now);
+        let Some(meter) = table.meters else { return };
+        if let Some(colour) =
+            self.direct_meter(meter, (control, id, entry), self.arch.ingress_length, GREEN, now)
+        {
+            self.arch.colours.retain(|(instance, _)| *instance != meter);
+            self.arch.colours.push((meter, colour));
+        }
     }
 }

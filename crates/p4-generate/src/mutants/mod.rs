@@ -5,7 +5,7 @@ mod made;
 
 pub use fault::Mutant;
 
-use crate::check::{Outcome, compile, run};
+use crate::check::{Outcome, Step, Steps, check, compile, run};
 use crate::config::Config;
 use crate::inputs::{Inputs, inputs};
 use base_time::Rng;
@@ -68,6 +68,33 @@ pub fn hunt(
             let work =
                 AssertUnwindSafe(|| mutants[mutant].lower(&trial.program).is_some_and(|f| trial.differs(f)));
             if catch_unwind(work).unwrap_or(true) {
+                found[mutant] = Some(at + 1);
+            }
+        }
+    }
+    found
+}
+
+/// The same for mistakes of the generator of machine code.
+pub fn hunt_native(
+    mutants: &[target_native::Mutant],
+    config: &Config,
+    programs: u64,
+    seed: u64,
+    done: &mut dyn FnMut(u64, usize),
+) -> Vec<Option<u64>> {
+    let mut found = vec![None; mutants.len()];
+    for at in 0..programs {
+        let alive: Vec<usize> = (0..mutants.len()).filter(|m| found[*m].is_none()).collect();
+        if alive.is_empty() {
+            break;
+        }
+        done(at, alive.len());
+        let source = crate::generate(seed + at, config).source;
+        for mutant in alive {
+            let steps = Steps { native: true, native_mutant: Some(mutants[mutant]), ..Steps::NONE };
+            let finding = check(&source, steps, config.packets, seed + at, None).err();
+            if finding.is_some_and(|finding| matches!(finding.step, Step::Native | Step::Panic)) {
                 found[mutant] = Some(at + 1);
             }
         }

@@ -155,6 +155,19 @@ impl Gen {
         format!("{{ {} }}", parts.join(", "))
     }
 
+    /// All numbers of a header, one behind the other, as real checksums are over.
+    pub(super) fn header_list(&mut self) -> Option<String> {
+        let header = self.some_place(|g, p| g.types.is_header(&p.ty) && !p.text.contains('['))?;
+        let fields = self.types.fields(&header.ty).iter();
+        let portable = self.config.portable;
+        let parts: Vec<String> = fields
+            .filter(|field| matches!(field.ty, Ty::Bit(n) if !portable || n % 8 == 0))
+            .map(|field| format!("{}.{}", header.text, field.name))
+            .collect();
+        self.note(F::ListExpr);
+        (!parts.is_empty()).then(|| format!("{{ {} }}", parts.join(", ")))
+    }
+
     /// A header stack.
     pub(super) fn header_stack(&mut self) -> Option<Place> {
         self.some_place(|g, p| matches!(&p.ty, Ty::Stack(elem, _) if g.types.is_header(elem)) && p.write)

@@ -19,7 +19,7 @@ const BITS: &[(u32, Make)] = &[
     (3, Gen::conditional_bits),
     (3, Gen::complement),
     (4, Gen::call_bits),
-    (2, Gen::run_time_element),
+    (4, Gen::run_time_element),
     (3, Gen::parser_value),
     (1, Gen::const_division),
 ];
@@ -160,6 +160,7 @@ impl Gen {
                 let from = self.width();
                 Some(format!("((bit<{width}>){})", self.bits(from, depth)))
             }
+            2 if self.on(F::Signed) => Some(format!("((bit<{width}>){})", self.widened(width, depth)?)),
             2 | 3 if width > 1 => Some(format!("((bit<{width}>){})", self.ints(width, depth))),
             4 if width == 1 => Some(format!("((bit<1>){})", self.bools(depth))),
             _ => {
@@ -243,11 +244,21 @@ impl Gen {
                 format!("({} {op} {})", self.ints(width, depth - 1), self.bits(8, 1))
             }
             3 => format!("(-{})", self.ints(width, depth - 1)),
+            4 => self.widened(width, depth - 1).unwrap_or_else(|| self.int_literal(width)),
             _ => {
                 self.note(F::Cast);
                 format!("((int<{width}>){})", self.bits(width, depth - 1))
             }
         }
+    }
+
+    /// A number of fewer bits, with its sign.
+    fn widened(&mut self, width: u32, depth: u32) -> Option<String> {
+        let narrow: Vec<u32> = self.types.widths.iter().copied().filter(|n| (2..width).contains(n)).collect();
+        let narrow = *self.rng.pick(&narrow)?;
+        self.note(F::Signed);
+        self.note(F::Cast);
+        Some(format!("((int<{width}>)((int<{narrow}>){}))", self.bits(narrow, depth)))
     }
 
     fn int_literal(&mut self, width: u32) -> String {

@@ -100,7 +100,7 @@ impl Gen {
         if self.chance(40) || bits == 0 {
             return format!("{width}w{}", self.below(u64::from(object.size)));
         }
-        if self.chance(15) && !self.config.portable {
+        if self.chance(35) && !self.config.portable {
             return self.bits(width, 1);
         }
         format!("((bit<{width}>){})", self.bits(bits, 1))

@@ -79,6 +79,12 @@ impl Gen {
             let value = place.text.clone();
             self.out.line(format!("hdr.report.out{at} = hdr.report.out{at} ^ {value};"));
         }
+        if ingress && self.chance(60) {
+            let error = self.error();
+            self.out.open(format!("if (standard_metadata.parser_error == {error}) {{"));
+            self.out.line("hdr.report.out0 = ~hdr.report.out0;");
+            self.out.close("}");
+        }
     }
 
     fn checksum(&mut self, name: &str, verify: bool) {
@@ -115,7 +121,8 @@ impl Gen {
         };
         self.note(feature);
         let algorithm = if self.chance(75) { "csum16" } else { "xor16" };
-        let data = self.data_list(true);
+        let header = if self.chance(40) { self.header_list() } else { None };
+        let data = header.unwrap_or_else(|| self.data_list(true));
         self.out.line(format!("{word}({condition}, {data}, {}, HashAlgorithm.{algorithm});", place.text));
     }
 

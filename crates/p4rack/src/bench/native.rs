@@ -18,10 +18,35 @@ const BATCH: usize = 64;
 /// Batches between two looks at the clock.
 const BATCHES: usize = 32;
 
+/// The load's frames one behind the other, as the peers have them.
+struct Frames {
+    bytes: Vec<u8>,
+    /// The port, and where the frame ends.
+    ends: Vec<(u32, usize)>,
+}
+
+impl Frames {
+    fn new(load: &Load) -> Frames {
+        let mut frames = Frames { bytes: vec![], ends: vec![] };
+        for packet in &load.packets {
+            frames.bytes.extend(&packet.bytes);
+            frames.ends.push((packet.port.into(), frames.bytes.len()));
+        }
+        frames
+    }
+
+    fn get(&self, at: usize) -> (u32, &[u8]) {
+        let (port, end) = self.ends[at];
+        let start = if at == 0 { 0 } else { self.ends[at - 1].1 };
+        (port, &self.bytes[start..end])
+    }
+}
+
 /// A compiled program with its entries.
 pub struct Native {
     engine: Engine,
     load: Arc<Load>,
+    frames: Frames,
     packets: Vec<Packet>,
     next: usize,
     /// How many were received.
@@ -47,17 +72,17 @@ impl Native {
             memory: clock::memory(0).saturating_sub(held),
         };
         let packets = vec![Packet::default(); BATCH];
-        Ok(Native { engine, load: Arc::clone(load), packets, next: 0, received: 0, setup })
+        let frames = Frames::new(load);
+        Ok(Native { engine, load: Arc::clone(load), frames, packets, next: 0, received: 0, setup })
     }
 
     /// The next packets into their buffers.
     fn receive(&mut self, count: usize) {
-        let all = &self.load.packets;
         self.received += count as u64;
         for packet in &mut self.packets[..count] {
-            let next = &all[self.next];
-            packet.receive(next.port.into(), &next.bytes);
-            self.next = if self.next + 1 == all.len() { 0 } else { self.next + 1 };
+            let (port, frame) = self.frames.get(self.next);
+            packet.receive(port, frame);
+            self.next = if self.next + 1 == self.frames.ends.len() { 0 } else { self.next + 1 };
         }
     }
 }

@@ -259,6 +259,10 @@ impl<'a> Code<'a, '_> {
         }
         let Some(index) = self.word(index)? else { return Ok(false) };
         let inside = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, index, cells.size as i64);
+        if self.ahead {
+            self.prefetch_cell(cells, index);
+            return Ok(true);
+        }
         let old = self.read(&place)?;
         let zero = self.number(types::I64, 0);
         let index = self.b.ins().select(inside, index, zero);
@@ -279,6 +283,10 @@ impl<'a> Code<'a, '_> {
             return Ok(false);
         }
         let Some(index) = self.word(index)? else { return Ok(false) };
+        if self.ahead {
+            self.prefetch_cell(cells, index);
+            return Ok(true);
+        }
         let value = self.value(value)?;
         let value = self.resize(value, if cells.words == 2 { types::I128 } else { types::I64 });
         let inside = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, index, cells.size as i64);
@@ -294,7 +302,7 @@ impl<'a> Code<'a, '_> {
         Ok(true)
     }
 
-    fn cell(&mut self, cells: crate::facts::CellsCode, index: Value) -> Value {
+    pub(crate) fn cell(&mut self, cells: crate::facts::CellsCode, index: Value) -> Value {
         let offset = self.shift_up(index, if cells.words == 2 { 4 } else { 3 });
         let base = self.cells(cells.index);
         self.b.ins().iadd(base, offset)
@@ -303,24 +311,36 @@ impl<'a> Code<'a, '_> {
     fn count(&mut self, instance: InstanceId, index: &'a Expr) -> Made<bool> {
         let Some(cells) = self.facts.cells.get(&instance).copied() else { return Ok(false) };
         let Some(index) = self.word(index)? else { return Ok(false) };
+        if self.ahead {
+            self.prefetch_cell(cells, index);
+            return Ok(true);
+        }
         let inside = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, index, cells.size as i64);
         self.branch(
             inside,
             |code| {
                 let address = code.cell(cells, index);
-                let registers = code.layout.registers;
-                let (start, end) = (code.scalar(registers.start), code.scalar(registers.end));
-                let bytes = code.b.ins().isub(end, start);
-                let one = code.number(types::I64, 1);
-                for (at, more) in [(0, one), (8, bytes)] {
-                    let old = code.b.ins().load(types::I64, PLAIN, address, at);
-                    let new = code.b.ins().iadd(old, more);
-                    code.b.ins().store(PLAIN, new, address, at);
-                }
+                code.count_packet(address);
                 Ok(())
             },
             |_| Ok(()),
         )?;
         Ok(true)
+    }
+
+    /// One packet more, and its bytes, at the address of a counter.
+    pub(crate) fn count_packet(&mut self, counter: Value) {
+        if self.ahead {
+            return self.prefetch(counter);
+        }
+        let registers = self.layout.registers;
+        let (start, end) = (self.scalar(registers.start), self.scalar(registers.end));
+        let bytes = self.b.ins().isub(end, start);
+        let one = self.number(types::I64, 1);
+        for (at, more) in [(0, one), (8, bytes)] {
+            let old = self.b.ins().load(types::I64, PLAIN, counter, at);
+            let new = self.b.ins().iadd(old, more);
+            self.b.ins().store(PLAIN, new, counter, at);
+        }
     }
 }

@@ -76,6 +76,13 @@ impl<'a> Code<'a, '_> {
         self.b.ins().jump(self.next, &[]);
     }
 
+    /// The packet is what lies in the frame.
+    pub(crate) fn fill_packet(&mut self) {
+        self.fill_registers();
+        let roles = &self.layout.roles;
+        roles.iter().for_each(|node| self.fill(node));
+    }
+
     fn spill_registers(&mut self) {
         (0..self.facts.registers).for_each(|index| self.spill_scalar(index));
     }
@@ -139,8 +146,9 @@ impl<'a> Code<'a, '_> {
             Node::Header(index) => {
                 let header = &self.layout.headers[*index];
                 if self.facts.written[*index] {
+                    // In pieces of 16: behind each home there are as many bytes to spare.
                     let home = self.at(header.home);
-                    self.clear(home, header.shape.bytes());
+                    self.clear(home, header.shape.bytes().next_multiple_of(16));
                 }
                 self.go_home(*index);
                 let no = self.number(types::I8, 0);

@@ -15,6 +15,7 @@
 //!   [`deparser`] the rest.
 //! - [`frame`] brings variables to their homes and back, where somebody else is to see them.
 
+mod ahead;
 pub(crate) mod can;
 mod deparser;
 mod externs;
@@ -30,6 +31,7 @@ mod wire;
 
 use crate::facts::{Facts, Fallback};
 use crate::layout::{Layout, Node};
+use crate::machine::Part;
 use crate::mutant::Mutant;
 use crate::runtime::{Calls, Context};
 use cranelift_codegen::ir::{Block, FuncRef, InstBuilder, MemFlagsData, Type, Value, types};
@@ -69,6 +71,8 @@ pub(crate) struct Code<'a, 'b> {
     pub(crate) drops: BTreeMap<DropReason, Block>,
     /// Where the parser fails: the error is the block's parameter.
     pub(crate) reject: Option<Block>,
+    /// The packet is only run ahead, without effects, for what its lookups will read: see [`ahead`].
+    pub(crate) ahead: bool,
 }
 
 /// What compiled code should be able to do after all: [`can`] said so.
@@ -82,11 +86,13 @@ pub(crate) const PLAIN: MemFlagsData = MemFlagsData::new().with_notrap();
 
 impl<'a, 'b> Code<'a, 'b> {
     /// Makes the function for a batch.
+    #[allow(clippy::too_many_arguments)]
     pub(crate) fn generate(
         mut b: FunctionBuilder<'b>,
         program: &'a Program,
         layout: &'a Layout,
         facts: &'a Facts,
+        part: Part,
         calls: Calls<FuncRef>,
         fallbacks: &'a mut Vec<Fallback>,
         config: TargetFrontendConfig,
@@ -119,8 +125,9 @@ impl<'a, 'b> Code<'a, 'b> {
             next,
             drops: BTreeMap::new(),
             reject: None,
+            ahead: false,
         };
-        code.batch(packets, count)?;
+        code.batch(part, packets, count)?;
         code.b.finalize(config);
         Ok(())
     }
@@ -136,6 +143,9 @@ impl<'a, 'b> Code<'a, 'b> {
 
     /// The block where packets are dropped for this reason.
     pub(crate) fn drop_for(&mut self, reason: DropReason) -> Block {
+        if self.ahead {
+            return self.next;
+        }
         if let Some(block) = self.drops.get(&reason) {
             return *block;
         }

@@ -2,6 +2,7 @@
 
 use super::{Code, Made, PLAIN, type_of};
 use crate::layout::{NONE, Node};
+use crate::machine::Part;
 use crate::mutant::Mutant;
 use crate::packet::{DROPPED, Packet};
 use crate::runtime::Context;
@@ -12,16 +13,58 @@ use ir_interp::embed::{BlockName, Left};
 use std::mem::offset_of;
 
 /// Rounds of loops, in steps of the interpreter.
-const FUEL: u64 = 4_000_000;
+pub(crate) const FUEL: u64 = 4_000_000;
 
 impl<'a> Code<'a, '_> {
     /// The function: all packets.
-    pub(crate) fn batch(&mut self, packets: Value, count: Value) -> Made<()> {
+    pub(crate) fn batch(&mut self, part: Part, packets: Value, count: Value) -> Made<()> {
+        if part == Part::Whole {
+            let ahead = self.b.ins().load(types::I64, PLAIN, self.context, offset_of!(Context, ahead) as i32);
+            self.branch(
+                ahead,
+                |code| {
+                    code.ahead = true;
+                    code.each_packet(packets, count, Self::ingress)?;
+                    code.ahead = false;
+                    code.b.ins().call(code.calls.asked, &[code.context]);
+                    Ok(())
+                },
+                |_| Ok(()),
+            )?;
+        }
+        self.each_packet(packets, count, |code| match part {
+            Part::Whole => {
+                code.ingress()?;
+                code.traffic_manager()?;
+                code.egress()
+            }
+            Part::Ingress => {
+                code.ingress()?;
+                code.finish(Left::Ingress);
+                Ok(())
+            }
+            Part::Egress => {
+                code.fill_packet();
+                code.egress()
+            }
+        })?;
+        self.b.ins().return_(&[]);
+        Ok(())
+    }
+
+    /// A loop over packets, one behind the other.
+    fn each_packet(
+        &mut self,
+        packets: Value,
+        count: Value,
+        work: impl FnOnce(&mut Self) -> Made<()>,
+    ) -> Made<()> {
         let packet = self.b.declare_var(types::I64);
         let left = self.b.declare_var(types::I64);
         self.b.def_var(packet, packets);
         self.b.def_var(left, count);
-        let [head, body, end] = [(); 3].map(|()| self.b.create_block());
+        let [head, body, end, next] = [(); 4].map(|()| self.b.create_block());
+        self.next = next;
         self.b.ins().jump(head, &[]);
         self.b.switch_to_block(head);
         let more = self.b.use_var(left);
@@ -30,10 +73,13 @@ impl<'a> Code<'a, '_> {
         self.b.seal_block(end);
         self.b.switch_to_block(body);
         self.packet = self.b.use_var(packet);
-        self.one_packet()?;
+        work(self)?;
+        if self.ahead {
+            self.b.ins().jump(next, &[]);
+        }
         self.drops();
-        self.b.switch_to_block(self.next);
-        self.b.seal_block(self.next);
+        self.b.switch_to_block(next);
+        self.b.seal_block(next);
         let at = self.b.use_var(packet);
         let at = self.b.ins().iadd_imm_s(at, size_of::<Packet>() as i64);
         self.b.def_var(packet, at);
@@ -43,7 +89,6 @@ impl<'a> Code<'a, '_> {
         self.b.ins().jump(head, &[]);
         self.b.seal_block(head);
         self.b.switch_to_block(end);
-        self.b.ins().return_(&[]);
         Ok(())
     }
 
@@ -60,23 +105,31 @@ impl<'a> Code<'a, '_> {
         }
     }
 
-    fn one_packet(&mut self) -> Made<()> {
+    /// From a packet that came in to the end of ingress.
+    fn ingress(&mut self) -> Made<()> {
         self.begin();
         self.enter(BlockName::Parser);
-        if self.can_parse() {
+        if self.ahead && !self.can_parse() {
+            self.end_ahead();
+        } else if self.can_parse() {
             self.locals(BlockName::Parser);
             let error = self.parser()?;
             self.set_field("parser_error", error);
         } else {
             self.interpret_stage(BlockName::Parser);
         }
-        self.control(BlockName::Verify)?;
+        if !self.ahead {
+            self.control(BlockName::Verify)?;
+        }
         if self.facts.verifies {
             let error = self.scalar(self.layout.registers.checksum_error);
             self.set_field("checksum_error", error);
         }
-        self.control(BlockName::Ingress)?;
-        self.traffic_manager()?;
+        self.control(BlockName::Ingress)
+    }
+
+    /// Egress, and all that follows.
+    fn egress(&mut self) -> Made<()> {
         self.control(BlockName::Egress)?;
         self.end_egress()?;
         self.control(BlockName::Compute)?;
@@ -125,14 +178,19 @@ impl<'a> Code<'a, '_> {
         let first = field(self, offset_of!(Packet, start), types::I32);
         let length = field(self, offset_of!(Packet, length), types::I32);
         let port = field(self, offset_of!(Packet, in_port), types::I32);
-        let fate = self.number(types::I32, u64::from(DROPPED));
-        self.b.ins().store(PLAIN, fate, self.packet, offset_of!(Packet, fate) as i32);
+        if !self.ahead {
+            let fate = self.number(types::I32, u64::from(DROPPED));
+            self.b.ins().store(PLAIN, fate, self.packet, offset_of!(Packet, fate) as i32);
+        }
         let (first, wide) = (self.resize(first, types::I64), self.resize(length, types::I64));
         let start = self.b.ins().iadd(buffer, first);
         let end = self.b.ins().iadd(start, wide);
         let registers = self.layout.registers;
         let none = self.number(types::I64, NONE as u64);
-        let (no, fuel) = (self.number(types::I8, 0), self.number(types::I32, FUEL));
+        let (no, fuel) = (
+            self.number(types::I8, 0),
+            self.number(types::I32, if self.ahead { super::ahead::FUEL } else { FUEL }),
+        );
         let zero = self.number(types::I32, 0);
         for (index, value) in [
             (registers.start, start),
@@ -153,7 +211,7 @@ impl<'a> Code<'a, '_> {
         let (from, to) = self.layout.arrays;
         let arrays = self.at(from);
         self.clear(arrays, (to - from) as usize);
-        if !self.layout.values.is_empty() {
+        if !self.layout.values.is_empty() && !self.ahead {
             self.b.ins().call(self.calls.reset, &[self.context]);
         }
         let roles = &self.layout.roles;

@@ -24,7 +24,11 @@ impl<'a> Code<'a, '_> {
         if self.try_stmt(stmt)? {
             return Ok(());
         }
-        self.interpret(stmt);
+        match (&stmt.kind, self.ahead) {
+            (_, false) => self.interpret(stmt),
+            (StmtKind::Call(_), true) => {}
+            (_, true) => self.end_ahead(),
+        }
         Ok(())
     }
 

@@ -1,10 +1,12 @@
 //! Tables: the key in words, the lookup, the action.
 
 use super::{Code, Made, PLAIN, Unable, type_of};
+use crate::facts::TableCode;
 use crate::mutant::Mutant;
 use crate::runtime::{Context, TableRef};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, JumpTableData, Value, types};
+use dataplane_tables::Order;
 use ir::{MatchKind, TableId};
 use std::mem::offset_of;
 
@@ -53,41 +55,86 @@ impl<'a> Code<'a, '_> {
                 None => value,
             });
         }
-        for (i, word) in words.iter().enumerate() {
-            let mut word = word.unwrap_or_else(|| self.b.ins().iconst(types::I64, 0));
-            if self.is(Mutant::KeyBitLost) {
-                word = self.b.ins().band_imm_s(word, -2);
+        let words: Vec<Value> = words
+            .into_iter()
+            .map(|word| {
+                let word = word.unwrap_or_else(|| self.b.ins().iconst(types::I64, 0));
+                if self.is(Mutant::KeyBitLost) { self.b.ins().band_imm_s(word, -2) } else { word }
+            })
+            .collect();
+        let applied = match words.as_slice() {
+            _ if self.ahead && facts.layout.order() == Order::Priority => self.nothing_applied(),
+            words if self.ahead && !facts.is_direct && !words.is_empty() => {
+                self.apply_ahead(facts.index, words, |code| code.apply_key(table, facts, words))?
             }
-            self.b.ins().store(PLAIN, word, self.frame, self.layout.homes.keys + 8 * i as i32);
-        }
+            words => self.apply_key(table, facts, words)?,
+        };
+        Ok(Some(applied))
+    }
+
+    /// Looks a key up, and runs what is found.
+    fn apply_key(&mut self, table: &'a ir::Table, facts: &'a TableCode, key: &[Value]) -> Made<Applied> {
         let tables = self.b.ins().load(types::I64, PLAIN, self.context, offset_of!(Context, tables) as i32);
         let at = (facts.index * size_of::<TableRef>()) as i32;
         let field =
             |code: &mut Self, offset: usize| code.b.ins().load(types::I64, PLAIN, tables, at + offset as i32);
         let mut record = field(self, offset_of!(TableRef, actions));
-        let hit = if words.is_empty() {
+        let hit = if key.is_empty() {
             self.number(types::I8, 0)
         } else {
-            let table = field(self, offset_of!(TableRef, table));
-            let key = self.at(self.layout.homes.keys);
-            let count = self.number(types::I64, words.len() as u64);
-            let call = self.b.ins().call(self.calls.lookup, &[table, key, count]);
-            let entry = self.b.inst_results(call)[0];
+            let entry = match *key {
+                [key] if facts.is_direct => {
+                    let array = field(self, offset_of!(TableRef, direct));
+                    let offset = self.shift_up(key, 2);
+                    let at = self.b.ins().iadd(array, offset);
+                    self.b.ins().uload32(PLAIN, at, 0)
+                }
+                _ => {
+                    let table = field(self, offset_of!(TableRef, table));
+                    self.lookup(table, key)
+                }
+            };
             let stride = field(self, offset_of!(TableRef, stride));
             let offset = self.b.ins().imul(entry, stride);
             record = self.b.ins().iadd(record, offset);
-            if facts.notes_hits {
+            if facts.notes_hits && !self.ahead {
                 self.note_hit(facts.index, entry)?;
             }
             let order = if self.is(Mutant::HitTurned) { IntCC::Equal } else { IntCC::NotEqual };
             self.b.ins().icmp_imm_u(order, entry, 0)
         };
+        if let Some(word) = facts.count {
+            let counter = self.b.ins().load(types::I64, PLAIN, record, 8 * word as i32);
+            self.count_packet(counter);
+        }
         let action = self.b.ins().load(types::I32, PLAIN, record, 0);
         self.run_action(table, facts, action, record)?;
-        Ok(Some(Applied { hit, action }))
+        Ok(Applied { hit, action })
     }
 
-    /// Counters, meters and timeouts of the entry that was hit.
+    /// The number of the entry that fits.
+    fn lookup(&mut self, table: Value, key: &[Value]) -> Value {
+        let call = match *key {
+            [key] => self.b.ins().call(self.calls.lookup_1, &[table, key]),
+            [low, high] => self.b.ins().call(self.calls.lookup_2, &[table, low, high]),
+            _ => {
+                let at = self.store_key(key);
+                let count = self.number(types::I64, key.len() as u64);
+                self.b.ins().call(self.calls.lookup, &[table, at, count])
+            }
+        };
+        self.b.inst_results(call)[0]
+    }
+
+    /// Puts the words of a key into memory, and gives their address.
+    pub(crate) fn store_key(&mut self, key: &[Value]) -> Value {
+        for (i, word) in key.iter().enumerate() {
+            self.b.ins().store(PLAIN, *word, self.frame, self.layout.homes.keys + 8 * i as i32);
+        }
+        self.at(self.layout.homes.keys)
+    }
+
+    /// Meters and timeouts of the entry that was hit.
     fn note_hit(&mut self, table: usize, entry: Value) -> Made<()> {
         let hit = self.b.ins().icmp_imm_u(IntCC::NotEqual, entry, 0);
         self.branch(
@@ -111,7 +158,7 @@ impl<'a> Code<'a, '_> {
     fn run_action(
         &mut self,
         table: &'a ir::Table,
-        facts: &'a crate::facts::TableCode,
+        facts: &'a TableCode,
         action: Value,
         record: Value,
     ) -> Made<()> {

@@ -349,7 +349,9 @@ impl<'a> Code<'a, '_> {
             Place::Node(Node::Scalar(index)) => self.set_scalar(*index, value),
             Place::Element(stack, index) => {
                 let pointer = self.element(stack, index, Reach::Write)?;
-                self.b.ins().store(PLAIN, value, pointer, 0);
+                if !self.ahead {
+                    self.b.ins().store(PLAIN, value, pointer, 0);
+                }
             }
             Place::Slice(base, hi, lo) => {
                 let kind = self.places().kind(base).ok_or(Unable("no scalar"))?;
@@ -402,7 +404,9 @@ impl<'a> Code<'a, '_> {
             }
             HeaderAt::Element(stack, index) => {
                 let pointer = self.element(stack, index, Reach::Write)?;
-                self.b.ins().store(PLAIN, valid, pointer, stack.valid());
+                if !self.ahead {
+                    self.b.ins().store(PLAIN, valid, pointer, stack.valid());
+                }
             }
         }
         Ok(())

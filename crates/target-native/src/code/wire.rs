@@ -69,7 +69,7 @@ impl Code<'_, '_> {
 
     /// Writes the field of `width` bits that begins `at` bits behind `pointer`; `value` has no more bits.
     pub(crate) fn store_field(&mut self, pointer: Value, at: u32, width: u32, value: Value) {
-        if width == 0 {
+        if width == 0 || self.ahead {
             return;
         }
         let first = at / 8;
@@ -134,6 +134,9 @@ impl Code<'_, '_> {
 
     /// Copies bytes that do not overlap.
     pub(crate) fn copy(&mut self, to: Value, from: Value, bytes: usize) {
+        if self.ahead {
+            return;
+        }
         if bytes > 256 {
             let bytes = self.number(types::I64, bytes as u64);
             self.b.ins().call(self.calls.copy, &[to, from, bytes]);
@@ -148,6 +151,9 @@ impl Code<'_, '_> {
 
     /// Sets bytes to zero.
     pub(crate) fn clear(&mut self, to: Value, bytes: usize) {
+        if self.ahead {
+            return;
+        }
         if bytes > 512 {
             let bytes = self.number(types::I64, bytes as u64);
             self.b.ins().call(self.calls.clear, &[to, bytes]);
