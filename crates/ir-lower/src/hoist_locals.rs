@@ -7,6 +7,7 @@
 //! declaration may run again is set to zero where it stood.
 //! Why: nothing depends on scopes, and parser states can be cut in pieces.
 
+use crate::cycles::on_cycles;
 use crate::units::{Unit, before_start, each_unit, targets};
 use crate::{Changed, make};
 use ir::{ExprKind, Parser, Program, StateRef, Stmt, StmtKind, Var, visit};
@@ -28,7 +29,7 @@ pub fn hoist_locals(program: &mut Program) -> Changed {
                 control.locals.append(&mut hoist.locals);
             }
             Unit::Parser(parser) => {
-                let again = on_cycles(parser);
+                let again = visited_again(parser);
                 for (state, again) in parser.states.iter_mut().zip(again) {
                     hoist.list(&mut parser.vars, &mut state.stmts, again);
                 }
@@ -102,33 +103,19 @@ fn take_values(vars: &[Var], locals: &mut [Stmt]) -> Vec<Stmt> {
 }
 
 /// For each state whether it may be visited again.
-fn on_cycles(parser: &Parser) -> Vec<bool> {
+fn visited_again(parser: &Parser) -> Vec<bool> {
     let next: Vec<Vec<usize>> = parser
         .states
         .iter()
         .map(|state| {
             let states = targets(&state.transition).into_iter().filter_map(|target| match target {
-                StateRef::State(id) => Some(id.index()),
+                StateRef::State(id) => Some(id.index()).filter(|id| *id < parser.states.len()),
                 StateRef::Accept | StateRef::Reject => None,
             });
             states.collect()
         })
         .collect();
-    let comes_back = |start: usize| {
-        let mut seen = vec![false; next.len()];
-        let mut open = next[start].clone();
-        while let Some(at) = open.pop() {
-            if at == start {
-                return true;
-            }
-            if seen.get(at) == Some(&false) {
-                seen[at] = true;
-                open.extend(&next[at]);
-            }
-        }
-        false
-    };
-    (0..next.len()).map(comes_back).collect()
+    on_cycles(&next)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use ir::{
     Action, ActionId, Callee, Control, ControlId, Expr, Owner, Program, StageKind, Stmt, StmtKind, TableId,
     Var, VarId, visit,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// See the head of this file.
 pub fn inline_controls(program: &mut Program) -> Changed {
@@ -27,11 +27,12 @@ pub fn inline_controls(program: &mut Program) -> Changed {
     if applied.is_empty() {
         return Changed(false);
     }
+    let heights = heights(program);
     for at in 0..program.controls.len() {
         let root = ControlId::from(at);
         if !applied.contains(&root) {
             let mut control = std::mem::replace(&mut program.controls[at], hollow_control());
-            flatten(program, root, &mut control);
+            flatten(program, root, &mut control, &heights);
             program.controls[at] = control;
         }
     }
@@ -56,29 +57,81 @@ fn called(stmt: &Stmt) -> Option<(ControlId, &[Option<Expr>])> {
     }
 }
 
-/// Callers have larger numbers than what they apply: from the top down, all calls of a control are there when its
-/// turn comes.
-fn flatten(program: &mut Program, root: ControlId, control: &mut Control) {
+/// For each control the longest chain of controls below it. Callers have larger numbers than what they apply.
+fn heights(program: &Program) -> Vec<usize> {
+    let mut heights = vec![];
+    for control in &program.controls {
+        let below = calls(&control.body.stmts).into_iter().filter_map(|(id, _)| heights.get(id.index()));
+        let height = below.max().map_or(0, |height| height + 1);
+        heights.push(height);
+    }
+    heights
+}
+
+/// From the top down, all calls of a control are there when its turn comes: what is of one height is not applied by
+/// what is of the same or a lower one.
+fn flatten(program: &mut Program, root: ControlId, control: &mut Control, heights: &[usize]) {
     loop {
         let found = calls(&control.body.stmts);
-        let Some(next) = found.iter().map(|(id, _)| *id).max() else { return };
-        let sites: Vec<_> = found.into_iter().filter(|(id, _)| *id == next).map(|(_, args)| args).collect();
-        let Some(inner) = program.controls.get(next.index()).cloned() else { return };
-        if !inner.tables.is_empty() || !inner.actions.is_empty() {
-            show_to_actions(program, control, &sites);
+        let height = |id: ControlId| heights.get(id.index()).copied();
+        let Some(highest) = found.iter().filter_map(|(id, _)| height(*id)).max() else { return };
+        let mut sites: BTreeMap<ControlId, Vec<Vec<Option<Expr>>>> = BTreeMap::new();
+        for (id, args) in found.into_iter().filter(|(id, _)| height(*id) == Some(highest)) {
+            sites.entry(id).or_default().push(args);
         }
-        let mut part = Part::new(program, control, &inner, next, &sites);
-        part.take_over(program, root, control, &inner);
+        let bare = |id: &ControlId| {
+            let inner = program.controls.get(id.index());
+            inner.is_none_or(|inner| inner.tables.is_empty() && inner.actions.is_empty())
+        };
+        show_to_actions(program, control, sites.iter().filter(|(id, _)| !bare(id)).flat_map(|(_, s)| s));
+        let in_loops = in_loops(&control.body.stmts);
+        let mut parts = BTreeMap::new();
+        for (id, sites) in sites.iter().rev() {
+            let Some(inner) = program.controls.get(id.index()).cloned() else { return };
+            let mut part = Part::new(program, control, inner, in_loops.contains(id), sites);
+            part.take_over(program, root, control);
+            parts.insert(*id, part);
+        }
         let stmts = std::mem::take(&mut control.body.stmts);
-        control.body.stmts = part.inline(program, control, &inner, next, stmts);
+        control.body.stmts = inline(program, control, &mut parts, stmts);
     }
 }
 
+/// Puts the controls' code in the place of their applications.
+fn inline(
+    program: &Program,
+    control: &mut Control,
+    parts: &mut BTreeMap<ControlId, Part>,
+    stmts: Vec<Stmt>,
+) -> Vec<Stmt> {
+    let mut out = vec![];
+    for mut stmt in stmts {
+        visit::blocks_mut(&mut stmt, &mut |block| {
+            let stmts = std::mem::take(&mut block.stmts);
+            block.stmts = inline(program, control, parts, stmts);
+        });
+        let part = called(&stmt).and_then(|(id, args)| Some((parts.get_mut(&id)?, args.to_vec())));
+        match part {
+            Some((part, args)) => part.one_site(program, control, &args, &stmt, &mut out),
+            None => out.push(stmt),
+        }
+    }
+    out
+}
+
 /// Variables of the body that are arguments are declared beside it: actions may come to use them.
-fn show_to_actions(program: &Program, control: &mut Control, sites: &[Vec<Option<Expr>>]) {
-    let roots = sites.iter().flatten().flatten().filter_map(Place::of).map(|place| place.var);
+fn show_to_actions<'s>(
+    program: &Program,
+    control: &mut Control,
+    sites: impl Iterator<Item = &'s Vec<Option<Expr>>>,
+) {
+    let roots: BTreeSet<VarId> =
+        sites.flatten().flatten().filter_map(Place::of).map(|place| place.var).collect();
+    if roots.is_empty() {
+        return;
+    }
     let inside: BTreeSet<VarId> = declared_in(&control.body.stmts).into_iter().collect();
-    let shown: BTreeSet<VarId> = roots.filter(|var| inside.contains(var)).collect();
+    let shown: BTreeSet<VarId> = roots.into_iter().filter(|var| inside.contains(var)).collect();
     if !shown.is_empty() {
         let (vars, locals) = (&mut control.vars, &mut control.locals);
         move_declarations(program, vars, locals, &shown, &mut control.body.stmts);
@@ -129,6 +182,7 @@ fn move_declarations(
 
 /// An applied control on its way into its caller.
 struct Part {
+    inner: Control,
     /// What is the same wherever it is applied.
     subst: Substitution,
     /// Applied at several places, or in a loop: what is kept between starts must be made fresh.
@@ -144,28 +198,24 @@ impl Part {
     fn new(
         program: &Program,
         control: &mut Control,
-        inner: &Control,
-        id: ControlId,
+        inner: Control,
+        in_loop: bool,
         sites: &[Vec<Option<Expr>>],
     ) -> Part {
         let mut distinct: Vec<_> = sites.iter().map(|site| unspanned(site)).collect();
         distinct.dedup();
         let copies = distinct.len() > 1;
-        let again = sites.len() > 1 || in_loop(&control.body.stmts, id);
-        let mut part = Part { subst: Substitution::default(), again, copies, bound: None, locals: vec![] };
+        let again = sites.len() > 1 || in_loop;
+        let mut part =
+            Part { inner, subst: Substitution::default(), again, copies, bound: None, locals: vec![] };
         if let (false, Some(site)) = (copies, sites.first()) {
-            part.bound = Some(part.bind(program, control, inner, site));
+            part.bound = Some(part.bind(program, control, site));
         }
         part
     }
 
-    fn bind(
-        &mut self,
-        program: &Program,
-        control: &mut Control,
-        inner: &Control,
-        args: &[Option<Expr>],
-    ) -> Bound {
+    fn bind(&mut self, program: &Program, control: &mut Control, args: &[Option<Expr>]) -> Bound {
+        let inner = &self.inner;
         let code: Vec<&[Stmt]> = inner
             .actions
             .iter()
@@ -179,8 +229,14 @@ impl Part {
         caller.bind(&target, args, &mut self.subst)
     }
 
-    /// Moves everything that is declared in `inner` to its caller.
-    fn take_over(&mut self, program: &mut Program, root: ControlId, control: &mut Control, inner: &Control) {
+    /// Moves everything that is declared in the control to its caller.
+    fn take_over(&mut self, program: &mut Program, root: ControlId, control: &mut Control) {
+        let inner = std::mem::replace(&mut self.inner, hollow_control());
+        self.take(program, root, control, &inner);
+        self.inner = inner;
+    }
+
+    fn take(&mut self, program: &mut Program, root: ControlId, control: &mut Control, inner: &Control) {
         for param in inner.params.iter().filter(|_| self.copies) {
             if !matches!(inner.vars.get(param.index()).map(|v| &v.ty), Some(ir::Type::Extern(..)) | None) {
                 self.subst.renew(*param, &inner.vars, &mut control.vars);
@@ -263,37 +319,11 @@ impl Part {
         }
     }
 
-    /// Puts the control's code in the place of its applications.
-    fn inline(
-        &mut self,
-        program: &Program,
-        control: &mut Control,
-        inner: &Control,
-        id: ControlId,
-        stmts: Vec<Stmt>,
-    ) -> Vec<Stmt> {
-        let mut out = vec![];
-        for mut stmt in stmts {
-            visit::blocks_mut(&mut stmt, &mut |block| {
-                let stmts = std::mem::take(&mut block.stmts);
-                block.stmts = self.inline(program, control, inner, id, stmts);
-            });
-            match called(&stmt) {
-                Some((callee, args)) if callee == id => {
-                    let args = args.to_vec();
-                    self.one_site(program, control, inner, &args, &stmt, &mut out);
-                }
-                _ => out.push(stmt),
-            }
-        }
-        out
-    }
-
+    /// Appends the code of one application, which `stmt` is.
     fn one_site(
         &mut self,
         program: &Program,
         control: &mut Control,
-        inner: &Control,
         args: &[Option<Expr>],
         stmt: &Stmt,
         out: &mut Vec<Stmt>,
@@ -302,12 +332,13 @@ impl Part {
         let bound = match &self.bound {
             Some(bound) => bound,
             None => {
-                fresh = self.bind(program, control, inner, args);
+                fresh = self.bind(program, control, args);
                 control.locals.append(&mut self.locals);
                 &fresh
             }
         };
         let (mut stmts, mut after) = renewed_declarations(bound, control);
+        let inner = &self.inner;
         for local in &inner.locals {
             let StmtKind::Declare(var, init) = &local.kind else { continue };
             let Some(place) = self.subst.get(*var).cloned() else { continue };
@@ -341,9 +372,8 @@ impl Part {
 fn renewed_declarations(bound: &Bound, control: &mut Control) -> (Vec<Stmt>, Vec<Stmt>) {
     let (mut before, mut after) = (bound.before.clone(), bound.after.clone());
     let mut own = Substitution::default();
-    let from = control.vars.clone();
     for var in declared_in(&before) {
-        own.renew(var, &from, &mut control.vars);
+        own.renew_here(var, &mut control.vars);
     }
     own.stmts(&mut before);
     own.stmts(&mut after);
@@ -366,12 +396,12 @@ fn unspanned(args: &[Option<Expr>]) -> Vec<Option<Expr>> {
     args
 }
 
-/// True if a loop in `stmts` applies the control.
-fn in_loop(stmts: &[Stmt], id: ControlId) -> bool {
-    let mut found = false;
+/// The controls that loops in `stmts` apply.
+fn in_loops(stmts: &[Stmt]) -> BTreeSet<ControlId> {
+    let mut found = BTreeSet::new();
     walk::all_stmts(stmts, &mut |stmt| {
         if let StmtKind::For { body, .. } | StmtKind::ForIn { body, .. } = &stmt.kind {
-            found |= calls(&body.stmts).iter().any(|(callee, _)| *callee == id);
+            walk::all_stmts(&body.stmts, &mut |inner| found.extend(called(inner).map(|(id, _)| id)));
         }
     });
     found
@@ -385,7 +415,15 @@ fn relative(outer: &str, inner: &str) -> String {
 
 /// Removes controls that are parts of others now.
 fn remove(program: &mut Program, gone: &BTreeSet<ControlId>) {
-    let renumber = |id: ControlId| ControlId::from(id.index() - gone.range(..id).count());
+    let mut left = 0;
+    let numbers: Vec<ControlId> = (0..program.controls.len())
+        .map(|at| {
+            let number = ControlId::from(left);
+            left += usize::from(!gone.contains(&ControlId::from(at)));
+            number
+        })
+        .collect();
+    let renumber = |id: ControlId| numbers.get(id.index()).copied().unwrap_or(id);
     for stage in &mut program.stages {
         stage.kind = match stage.kind {
             StageKind::Control(id) => StageKind::Control(renumber(id)),

@@ -10,9 +10,16 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Default)]
 pub(crate) struct Known {
     values: BTreeMap<VarId, Expr>,
-    /// The variables whose values read a part of the variable.
-    readers: BTreeMap<VarId, BTreeSet<VarId>>,
+    /// The variables whose values read a place or a part of it.
+    readers: BTreeMap<Prefix, BTreeSet<VarId>>,
     journal: Vec<(VarId, Option<Expr>)>,
+}
+
+/// The variable of a place, and its path as far as it is known.
+type Prefix = (VarId, Vec<u32>);
+
+fn prefix(place: &Place) -> Prefix {
+    (place.var, place.path.iter().map_while(|index| *index).collect())
 }
 
 /// What an arm of a branch changed; none for a variable that nothing is known of.
@@ -32,14 +39,18 @@ impl Known {
         let old = self.values.remove(&var);
         if let Some(old) = &old {
             read_by(old, &mut |read| {
-                if let Some(readers) = self.readers.get_mut(&read.var) {
+                let place = prefix(&read);
+                if let Some(readers) = self.readers.get_mut(&place) {
                     readers.remove(&var);
+                    if readers.is_empty() {
+                        self.readers.remove(&place);
+                    }
                 }
             });
         }
         if let Some(value) = value {
             read_by(&value, &mut |read| {
-                self.readers.entry(read.var).or_default().insert(var);
+                self.readers.entry(prefix(&read)).or_default().insert(var);
             });
             self.values.insert(var, value);
         }
@@ -51,8 +62,7 @@ impl Known {
         if self.values.contains_key(&place.var) {
             self.set(place.var, None);
         }
-        let readers: Vec<VarId> = self.readers.get(&place.var).into_iter().flatten().copied().collect();
-        for reader in readers {
+        for reader in self.readers_near(place) {
             let mut reads = false;
             if let Some(value) = self.values.get(&reader) {
                 read_by(value, &mut |read| reads |= read.overlaps(place));
@@ -61,6 +71,19 @@ impl Known {
                 self.set(reader, None);
             }
         }
+    }
+
+    /// The variables whose values may read what `place` has: of parts of it, and of what it is a part of.
+    fn readers_near(&self, place: &Place) -> BTreeSet<VarId> {
+        let (var, path) = prefix(place);
+        let mut found = BTreeSet::new();
+        for length in 0..path.len() {
+            found.extend(self.readers.get(&(var, path[..length].to_vec())).into_iter().flatten());
+        }
+        let parts = self.readers.range((var, path.clone())..);
+        let parts = parts.take_while(|((of, inner), _)| *of == var && inner.starts_with(&path));
+        found.extend(parts.flat_map(|(_, readers)| readers));
+        found
     }
 
     /// See [`forget`](Known::forget).

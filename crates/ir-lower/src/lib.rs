@@ -10,6 +10,7 @@ mod bind;
 mod bind_action_arguments;
 mod check_inlining;
 mod check_parser_results;
+mod cycles;
 mod eliminate_exits;
 mod eliminate_returns;
 mod expand_emits;

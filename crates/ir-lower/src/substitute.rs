@@ -39,14 +39,21 @@ impl Substitution {
 
     /// Gives `var` of `from` a new variable in `to`, if it has no meaning yet.
     pub(crate) fn renew(&mut self, var: VarId, from: &[Var], to: &mut Vec<Var>) {
-        if self.has(var) {
-            return;
-        }
-        if let Some(old) = from.get(var.index()) {
+        if let (false, Some(old)) = (self.has(var), from.get(var.index())) {
             let span = old.span;
             let ty = old.ty.clone();
             to.push(Var { kind: VarKind::Local, ..old.clone() });
             let new = VarId::from(to.len() - 1);
+            self.set(var, Expr { kind: ExprKind::Var(new), ty, span });
+        }
+    }
+
+    /// Gives `var` a new variable beside it, if it has no meaning yet.
+    pub(crate) fn renew_here(&mut self, var: VarId, vars: &mut Vec<Var>) {
+        if let (false, Some(old)) = (self.has(var), vars.get(var.index())) {
+            let (ty, span) = (old.ty.clone(), old.span);
+            vars.push(Var { kind: VarKind::Local, ..old.clone() });
+            let new = VarId::from(vars.len() - 1);
             self.set(var, Expr { kind: ExprKind::Var(new), ty, span });
         }
     }

@@ -39,6 +39,7 @@ features! {
     GenericHeader "generic header",
     Union "header union",
     Stack "header stack",
+    LocalStack "header stack in a loop or action",
     Array "array of numbers",
     Varbit "varbit",
     BoolInMeta "bool in metadata",

@@ -24,7 +24,7 @@ impl<'p> Verifier<'p> {
                 v.vars(&control.vars, &control.params, control.span);
                 for action in &control.actions {
                     v.at(format!("action {}", action.name), |v| {
-                        v.vars(&control.vars, &action.params, action.span);
+                        v.declared_params(&control.vars, &action.params, action.span);
                     });
                 }
             });
@@ -36,6 +36,10 @@ impl<'p> Verifier<'p> {
             let good = self.exists(&var.ty) && self.is_value(&var.ty);
             self.require(good, var.span, |_| format!("variable `{}` has no type", var.name));
         }
+        self.declared_params(vars, params, span);
+    }
+
+    fn declared_params(&mut self, vars: &[Var], params: &[VarId], span: Span) {
         let all = params.iter().all(|id| id.index() < vars.len());
         self.require(all, span, |_| "a parameter is missing".to_string());
     }

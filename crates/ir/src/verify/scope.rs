@@ -28,6 +28,8 @@ pub(super) struct Scope<'p> {
     /// How many loops are open.
     pub loops: u32,
     visible: Vec<bool>,
+    /// What is visible, in the order in which it became so.
+    shown: Vec<VarId>,
     /// Declared somewhere, be it visible now or not.
     declared: Vec<bool>,
 }
@@ -42,13 +44,15 @@ impl<'p> Scope<'p> {
         self.visible.get(var.index()).is_some_and(|visible| *visible)
     }
 
-    /// What is visible now, to come back to.
-    pub(super) fn mark(&self) -> Vec<bool> {
-        self.visible.clone()
+    /// How much is visible now, to come back to.
+    fn mark(&self) -> usize {
+        self.shown.len()
     }
 
-    pub(super) fn back_to(&mut self, mark: Vec<bool>) {
-        self.visible = mark;
+    fn back_to(&mut self, mark: usize) {
+        for var in self.shown.drain(mark..) {
+            self.visible[var.index()] = false;
+        }
     }
 
     /// Makes a variable visible; false if it is missing or was declared before.
@@ -57,6 +61,7 @@ impl<'p> Scope<'p> {
             Some(declared) if !*declared => {
                 *declared = true;
                 self.visible[var.index()] = true;
+                self.shown.push(var);
                 true
             }
             _ => false,

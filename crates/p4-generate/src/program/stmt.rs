@@ -11,6 +11,7 @@ const STATEMENTS: &[(u32, Make)] = &[
     (20, Gen::assign),
     (5, Gen::compound),
     (6, Gen::declare_variable),
+    (3, Gen::declare_stack),
     (9, Gen::if_else),
     (4, Gen::switch_value),
     (4, Gen::for_loop),
@@ -107,6 +108,27 @@ impl Gen {
             self.out.line(format!("{shown} {name} = {value};"));
         }
         self.add(&name, &ty, true);
+        Some(false)
+    }
+
+    /// A stack of headers that is empty wherever it is declared, however often that is run: in loops and actions.
+    fn declare_stack(&mut self) -> Option<bool> {
+        let again = self.cx.loops > 0 || self.cx.action;
+        if !again || self.cx.depth > 3 || self.config.portable {
+            return None;
+        }
+        let like = self.some_place(|g, p| matches!(&p.ty, Ty::Stack(elem, _) if g.types.is_header(elem)))?;
+        let Ty::Stack(_, size) = like.ty else { return None };
+        self.note(F::LocalStack);
+        let name = self.fresh("items");
+        self.out.line(format!("{} {name};", self.types.show(&like.ty)));
+        let at = self.below(size.into());
+        self.block(&format!("if ({name}[{at}].isValid())"), 2);
+        match self.below(3) {
+            0 => self.out.line(format!("{name} = {};", like.text)),
+            _ => self.out.line(format!("{name}[{at}].setValid();")),
+        }
+        self.add(&name, &like.ty, true);
         Some(false)
     }
 
