@@ -97,3 +97,16 @@ pub fn next_hops(table: &str) -> Vec<Statement> {
     };
     (1..=NEXT_HOPS).map(next_hop).collect()
 }
+
+/// What routers between two sides have: routes to `prefixes` outside and to 10.0.0.0/8 inside, next hops, and the ports of the
+/// inside, 1 to 8.
+pub fn two_sides(prefixes: &[(u32, u32)], draws: &mut Rng) -> Vec<Statement> {
+    let mut entries = routes("routes", prefixes, draws);
+    entries.extend((0..=255u128).map(|net| {
+        let next_hop = draws.between(1, NEXT_HOPS);
+        entry("routes", vec![begins(0x0a00_0000 | net << 16, 16)], "set_next_hop", &[next_hop])
+    }));
+    entries.extend(next_hops("next_hops"));
+    entries.extend((1..=8u64).map(|port| entry("sides", vec![is(port)], "set_side", &[1])));
+    entries
+}

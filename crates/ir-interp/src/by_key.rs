@@ -1,5 +1,5 @@
 //! What the control plane does to single things by what makes them the same: entries by their keys, members and
-//! groups by their numbers, cells by their values. P4Runtime speaks so.
+//! groups by their numbers. P4Runtime speaks so.
 
 use crate::control_plane::TableEntry;
 use crate::names::refused;
@@ -9,7 +9,6 @@ use crate::objects::meter::{Meter, MeterRate};
 use crate::objects::profile::{GroupMember, Member, Profile};
 use crate::switch::Switch;
 use crate::table::{self, IdleTimer, KeyMatch, Run, action_data};
-use crate::value::Value;
 use base_bits::Bits;
 use base_time::{Duration, Time};
 use dataplane_api::{EntryError, Port};
@@ -74,14 +73,14 @@ impl Switch {
 
     /// Lets an entry run a member of its table's profile.
     pub fn entry_set_member(&mut self, of: EntryOf<'_>, member: u32) -> Result<(), EntryError> {
-        self.entry_mut(of)?.run = Run::Member(member);
-        Ok(())
+        let table = self.core.state.tables.by_name_mut(of.table)?;
+        table.modify(of.keys, of.priority, Run::Member(member))
     }
 
     /// Lets an entry run a group of its table's selector.
     pub fn entry_set_group(&mut self, of: EntryOf<'_>, group: u32) -> Result<(), EntryError> {
-        self.entry_mut(of)?.run = Run::Group(group);
-        Ok(())
+        let table = self.core.state.tables.by_name_mut(of.table)?;
+        table.modify(of.keys, of.priority, Run::Group(group))
     }
 
     /// How long an entry with a timeout has not been hit.
@@ -157,18 +156,6 @@ impl Switch {
             if let Object::Profile(profile) = object {
                 profile.set_port(port, up);
             }
-        }
-    }
-
-    /// Writes one cell of a register, whatever its type; the value has that type.
-    pub fn register_set(&mut self, name: &str, index: u64, value: Value) -> Result<(), EntryError> {
-        let is_register = |o: &Object| matches!(o, Object::Register(_));
-        match self.core.state.object_mut(&self.core.program, "register", name, is_register)? {
-            Object::Register(register) => match register.write(index, value) {
-                true => Ok(()),
-                false => Err(refused(format!("`{name}` has {} cells: there is no {index}", register.size))),
-            },
-            _ => Err(refused("no such register")),
         }
     }
 }

@@ -249,7 +249,16 @@ impl Switch {
         };
         let value =
             value.ok_or_else(|| refused(format!("this value does not fit into a cell of `{name}`")))?;
-        in_range(register.write(index, value), name, index, register.size)
+        self.register_set(name, index, value)
+    }
+
+    /// Writes one cell of a register, whatever its type; the value has that type.
+    pub fn register_set(&mut self, name: &str, index: u64, value: Value) -> Result<(), EntryError> {
+        let is_register = |o: &Object| matches!(o, Object::Register(_));
+        match self.core.state.object_mut(&self.core.program, "register", name, is_register)? {
+            Object::Register(register) => in_range(register.write(index, value), name, index, register.size),
+            _ => Err(refused("no such register")),
+        }
     }
 
     /// Sets all cells of a register to zero.

@@ -9,12 +9,8 @@ use p4runtime_proto::p4::config::v1::{MatchField, Table};
 use p4runtime_proto::p4::v1::{P4Data, p4_data::Data};
 use p4runtime_store::{
     self as store, ActionCall, Catalog, Change, CloneSession, Described, Entry, EntryKey, OneShot, Rates,
-    Replica, Result, Within, fault, not_supported,
+    Result, SESSION_GROUPS, Within, fault, members, not_supported,
 };
-
-/// Clone sessions with several replicas, or one with an instance, get multicast groups from here on: where
-/// `simple_switch_grpc` puts them.
-const SESSION_GROUPS: u32 = 1 << 15;
 
 /// Makes statements of changes; the names come from a catalog.
 pub(crate) struct Speaker<'c> {
@@ -220,10 +216,6 @@ fn equal(weight: i32) -> Result<()> {
         0 | 1 => Ok(()),
         _ => not_supported("weights above 1").within("weight"),
     }
-}
-
-fn members(replicas: &[Replica]) -> Vec<(u32, u16)> {
-    replicas.iter().map(|replica| (replica.port, replica.instance)).collect()
 }
 
 fn plain(wanted: &store::Match) -> Match {

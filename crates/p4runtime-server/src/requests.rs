@@ -107,7 +107,7 @@ impl<T: Target> Configured<T> {
                 Ok(inverse) => done.extend(inverse),
                 Err(fault) => {
                     let rest = self.roll_back(done);
-                    return rest.map_or_else(|status| crate::requests::stuck(&status), |()| Err(fault));
+                    return rest.map_or_else(|status| stuck(&status), |()| Err(fault));
                 }
             }
         }
@@ -197,17 +197,12 @@ impl<T: Target> Configured<T> {
     }
 }
 
-pub(crate) fn stuck<T>(status: &Status) -> Result<T> {
+fn stuck<T>(status: &Status) -> Result<T> {
     fault("half of an update is left", status.message.clone()).code(Code::Internal)
 }
 
 /// The role that an annotation names.
 fn owner<D: Described>(thing: Option<&D>) -> Option<&str> {
     let annotations = thing.and_then(Described::preamble).map_or(&[][..], |preamble| &preamble.annotations);
-    let role = |text: &'_ String| -> Option<(usize, usize)> {
-        let inside = text.strip_prefix("@p4runtime_role(\"")?.strip_suffix("\")")?;
-        let start = text.len() - inside.len() - 2;
-        Some((start, start + inside.len()))
-    };
-    annotations.iter().find_map(|text| role(text).and_then(|(from, to)| text.get(from..to)))
+    annotations.iter().find_map(|text| text.strip_prefix("@p4runtime_role(\"")?.strip_suffix("\")"))
 }

@@ -162,21 +162,22 @@ impl<B: Builder> Server<B> {
     /// What is due by `now`: digests and idle entries.
     pub fn tick(&mut self, now: Time) -> Vec<Output> {
         let Some(running) = &mut self.running else { return vec![] };
-        let catalog = running.store.catalog().clone();
+        let Configured { store, target, .. } = running;
+        let catalog = store.catalog();
         let mut lists: Vec<DigestList> = vec![];
-        for (digest, data) in running.target.take_digests(&catalog) {
-            if let Some(config) = running.store.digest(digest) {
+        for (digest, data) in target.take_digests(catalog) {
+            if let Some(config) = store.digest(digest) {
                 lists.extend(self.digests.push(digest, data, config, now));
             }
         }
-        let config = |digest: u32| running.store.digest(digest).copied();
+        let config = |digest: u32| store.digest(digest).copied();
         lists.extend(self.digests.due(config, now));
-        let idle = running.target.take_idle(&catalog, now);
+        let idle = target.take_idle(catalog, now);
         let table_entry: Vec<_> = idle
             .into_iter()
             .filter_map(|(table, key)| {
-                let entry = running.store.entry(table, &key)?;
-                Some(running.store.plain_entry(catalog.table(table).ok()?, &key, entry))
+                let entry = store.entry(table, &key)?;
+                Some(store.plain_entry(catalog.table(table).ok()?, &key, entry))
             })
             .collect();
         let timestamp = self.epoch_ns.saturating_add(i64::try_from(now.as_ns()).unwrap_or(i64::MAX));

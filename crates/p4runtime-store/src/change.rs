@@ -223,6 +223,15 @@ pub struct Replica {
     pub legacy: bool,
 }
 
+/// Clone sessions with several replicas, or one with an instance, have multicast groups from here on: where
+/// `simple_switch_grpc` puts them.
+pub const SESSION_GROUPS: u32 = 1 << 15;
+
+/// Port and instance of each.
+pub fn members(replicas: &[Replica]) -> Vec<(u32, u16)> {
+    replicas.iter().map(|replica| (replica.port, replica.instance)).collect()
+}
+
 /// Where copies of a packet go.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MulticastGroup {

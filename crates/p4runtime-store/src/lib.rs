@@ -30,7 +30,7 @@ pub use action::ActionCall;
 pub use catalog::{Catalog, Described};
 pub use change::{
     Change, CloneSession, Count, DefaultEntry, Entry, EntryKey, Group, GroupMember, MulticastGroup, OneShot,
-    OneShotAction, Rates, Replica, Run, Watch,
+    OneShotAction, Rates, Replica, Run, SESSION_GROUPS, Watch, members,
 };
 pub use fault::{Fault, Result, Within, fault, not_supported};
 pub use matches::Match;

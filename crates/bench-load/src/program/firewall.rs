@@ -1,8 +1,8 @@
 //! Flows between 10.0.0.0/8 inside, ports 1 to 8, and the world outside, ports 9 to 16: packets of both directions.
 
 use super::{spoil, trace};
-use crate::addresses::{NEXT_HOPS, ROUTER, next_hops, prefixes, routes, within};
-use crate::entry::{begins, entry, is};
+use crate::addresses::{ROUTER, prefixes, two_sides, within};
+use crate::entry::{entry, is};
 use crate::frame::{Flow, Frame, IPV4, TCP, UDP};
 use crate::{Load, Packet, Shape};
 use base_time::Rng;
@@ -14,14 +14,7 @@ const SERVICES: u64 = 256;
 pub fn load(shape: &Shape) -> Load {
     let rng = Rng::new(shape.seed).split("firewall");
     let prefixes = prefixes(ROUTES, &mut rng.split("prefixes"));
-    let mut draws = rng.split("routes");
-    let mut entries = routes("routes", &prefixes, &mut draws);
-    entries.extend((0..=255u128).map(|net| {
-        let next_hop = draws.between(1, NEXT_HOPS);
-        entry("routes", vec![begins(0x0a00_0000 | net << 16, 16)], "set_next_hop", &[next_hop])
-    }));
-    entries.extend(next_hops("next_hops"));
-    entries.extend((1..=8u64).map(|port| entry("sides", vec![is(port)], "set_side", &[1])));
+    let mut entries = two_sides(&prefixes, &mut rng.split("routes"));
     entries.extend((0..SERVICES).map(|n| {
         let keys = vec![is(0x0a00_0000 + n), is(TCP), is(if n % 2 == 0 { 80u16 } else { 443 })];
         entry("services", keys, "admit", &[])

@@ -1,8 +1,8 @@
 //! A session for each flow, up to 100,000; inside is behind ports 1 to 8.
 
 use super::{spoil, trace};
-use crate::addresses::{NEXT_HOPS, ROUTER, next_hops, prefixes, routes, within};
-use crate::entry::{begins, entry, is};
+use crate::addresses::{ROUTER, prefixes, two_sides, within};
+use crate::entry::{entry, is};
 use crate::frame::{Flow, Frame, IPV4, TCP, UDP};
 use crate::{Load, Packet, Shape};
 use base_time::Rng;
@@ -24,14 +24,7 @@ pub fn load(shape: &Shape) -> Load {
     let shape = &Shape { flows: sessions as u32, ..*shape };
     let rng = Rng::new(shape.seed).split("nat");
     let prefixes = prefixes(ROUTES, &mut rng.split("prefixes"));
-    let mut draws = rng.split("routes");
-    let mut entries = routes("routes", &prefixes, &mut draws);
-    entries.extend((0..=255u128).map(|net| {
-        let next_hop = draws.between(1, NEXT_HOPS);
-        entry("routes", vec![begins(0x0a00_0000 | net << 16, 16)], "set_next_hop", &[next_hop])
-    }));
-    entries.extend(next_hops("next_hops"));
-    entries.extend((1..=8u64).map(|port| entry("sides", vec![is(port)], "set_side", &[1])));
+    let mut entries = two_sides(&prefixes, &mut rng.split("routes"));
     for (inside, from, protocol, outside, to) in (0..sessions).map(session) {
         let keys = vec![is(inside), is(protocol), is(from)];
         entries.push(entry("from_inside", keys, "translate_source", &[outside.into(), to.into()]));

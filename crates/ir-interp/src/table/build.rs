@@ -43,6 +43,7 @@ pub(super) fn build(program: &Program, control: &Control, table: &ir::Table) -> 
         counters: table.counters,
         meters: table.meters,
         next_handle: 0,
+        of_source: 0,
         idle_timeouts: supports_timeout(table),
         idle: vec![],
         journal: Journal::default(),
@@ -50,6 +51,7 @@ pub(super) fn build(program: &Program, control: &Control, table: &ir::Table) -> 
     for (position, entry) in table.entries.iter().enumerate() {
         add_entry(program, table, &mut built, position, entry)?;
     }
+    built.of_source = built.entries.len();
     Ok(built)
 }
 

@@ -46,6 +46,8 @@ pub(crate) struct Table {
     pub(crate) counters: Option<InstanceId>,
     pub(crate) meters: Option<InstanceId>,
     next_handle: u64,
+    /// How many entries the source has; what is left of them comes first.
+    of_source: usize,
     /// `support_timeout`.
     pub(crate) idle_timeouts: bool,
     /// To be told to the control plane.

@@ -127,7 +127,8 @@ impl Table {
         let key = self.entry_key(of.keys, of.priority)?;
         let found = self.entries.get_index_of(&key);
         // The ranks of constant entries are the program's own and not those that control planes see.
-        let constant = || self.entries.iter().position(|(k, entry)| entry.is_const && k.keys == key.keys);
+        let of_source = || self.entries.iter().take(self.of_source);
+        let constant = || of_source().position(|(k, entry)| entry.is_const && k.keys == key.keys);
         let missing = || refused(format!("`{}` has no such entry", self.control_plane_name));
         found.or_else(constant).ok_or_else(missing)
     }

@@ -9,12 +9,8 @@ use p4runtime_proto::p4::v1::P4Data;
 use p4runtime_server::Target;
 use p4runtime_store::{
     ActionCall, Catalog, Change, CloneSession, Count, Described, Entry, EntryKey, Match, OneShot, Rates,
-    Replica, Result, Run, Watch, Within, fault,
+    Result, Run, SESSION_GROUPS, Watch, Within, fault, members,
 };
-
-/// Clone sessions with several replicas, or one with an instance, have multicast groups from here on: where
-/// `simple_switch_grpc` puts them.
-const SESSION_GROUPS: u32 = 1 << 15;
 
 /// Members and groups of entries' own are numbered from here on.
 const ONE_SHOTS: u32 = 1 << 31;
@@ -83,7 +79,7 @@ impl Target for Controlled {
             Change::Register { register, index, to } => {
                 let described = catalog.register(*register)?;
                 let old = self.switch.register_value(described.name(), *index).or_else(refused)?;
-                let value = data::value(&self.info, described.type_spec.as_ref(), to, &old)?;
+                let value = data::value(catalog.info(), described.type_spec.as_ref(), to, &old)?;
                 self.switch.register_set(described.name(), *index, value).or_else(refused)
             }
             Change::DirectCounter { table, key, to } => {
@@ -129,7 +125,9 @@ impl Controlled {
             self.drop_one_shot(id, key)?;
             self.run(catalog, of, id, key, &to.run, known.is_some())?;
         }
-        if known.is_none()
+        let times_out = described.idle_timeout_behavior != 0 && !to.is_const;
+        if times_out
+            && known.is_none()
             && let Ok(entry) = self.switch.entry(of)
         {
             self.handles.insert((id, entry.handle), key.clone());
@@ -138,7 +136,7 @@ impl Controlled {
             let rates = to.meter.as_ref().map(rates).transpose()?;
             self.switch.entry_set_rates(of, rates).or_else(refused)?;
         }
-        if described.idle_timeout_behavior != 0 && !to.is_const {
+        if times_out {
             let timeout = match u64::try_from(to.idle_timeout_ns) {
                 Ok(ns @ 1..) => Duration::from_ns(ns),
                 _ => Duration::MAX,
@@ -313,10 +311,6 @@ fn group_member(member: u32, weight: i32, watch: Watch) -> GroupMember {
     };
     // Where weights are not allowed all are 0, and equal.
     GroupMember { member, weight: u32::try_from(weight).unwrap_or(0).max(1), watch }
-}
-
-fn members(replicas: &[Replica]) -> Vec<(u32, u16)> {
-    replicas.iter().map(|replica| (replica.port, replica.instance)).collect()
 }
 
 fn counted(count: Count) -> ir_interp::Count {

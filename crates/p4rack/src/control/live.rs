@@ -22,7 +22,7 @@ impl Live for Controlled {
     fn register(&self, register: u32, index: u64) -> Result<P4Data> {
         let described = self.catalog.register(register)?;
         let value = self.switch.register_value(described.name(), index).or_else(refused)?;
-        data::message(&self.info, described.type_spec.as_ref(), &value)
+        data::message(self.catalog.info(), described.type_spec.as_ref(), &value)
     }
 
     fn since_last_hit(&self, table: u32, key: &EntryKey) -> Result<u64> {

@@ -33,12 +33,11 @@ pub struct Maker {
 /// A switch whose entities a P4Runtime server keeps.
 pub struct Controlled {
     switch: Switch,
-    info: Arc<P4Info>,
     catalog: Catalog,
     now: Time,
     /// Clone sessions may cut clones short: PSA.
     cuts_clones: bool,
-    /// Entries by table and handle.
+    /// Entries that can be idle, by table and handle.
     handles: BTreeMap<(u32, u64), EntryKey>,
     /// Of entries with groups of their own: a table of the selector, the group, its members.
     one_shots: BTreeMap<(u32, EntryKey), (String, u32, Vec<u32>)>,
@@ -122,7 +121,6 @@ impl Builder for Maker {
         let target = Controlled {
             switch,
             catalog: Catalog::new(Arc::clone(&info)),
-            info: Arc::clone(&info),
             now: Time::ZERO,
             cuts_clones,
             handles: BTreeMap::new(),
