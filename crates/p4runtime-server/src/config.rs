@@ -23,6 +23,12 @@ pub(crate) struct Configured<T> {
     pub(crate) waiting: Option<Vec<Change>>,
 }
 
+/// What ran before a program was committed, with what was written to it.
+pub struct Replaced<B: Builder> {
+    running: Option<Configured<B::Target>>,
+    saved: Option<Configured<B::Target>>,
+}
+
 /// The most changes that may wait for a commit.
 pub(crate) const MOST_WAITING: usize = 1 << 22;
 
@@ -71,17 +77,33 @@ impl<T: Target> Configured<T> {
 }
 
 impl<B: Builder> Server<B> {
-    /// Runs a program before any controller asks for one.
-    pub fn start(&mut self, config: ForwardingPipelineConfig) -> Result<(), Status> {
+    /// Runs a program before any controller asks for one. What ran comes back.
+    pub fn start(&mut self, config: ForwardingPipelineConfig) -> Result<Replaced<B>, Status> {
         let built = self.builder.build(&config)?;
-        self.running = Some(Configured::new(config, built));
-        Ok(())
+        Ok(self.install(Configured::new(config, built)))
+    }
+
+    /// Drops what was saved and not committed.
+    pub fn forget_saved(&mut self) {
+        self.saved = None;
+    }
+
+    /// Runs nothing any more.
+    pub fn stop(&mut self) {
+        (self.running, self.saved) = (None, None);
     }
 
     /// The RPC `SetForwardingPipelineConfig`. What fails changes nothing.
     pub fn set_config(&mut self, request: SetForwardingPipelineConfigRequest) -> Result<(), Status> {
-        self.check_device(request.device_id)?;
-        self.arbitration.authorize(&request.role, request.election_id.as_ref())?;
+        self.replace_config(request).map(drop)
+    }
+
+    /// The same; if the program that runs is another one now, what ran comes back.
+    pub fn replace_config(
+        &mut self,
+        request: SetForwardingPipelineConfigRequest,
+    ) -> Result<Option<Replaced<B>>, Status> {
+        self.may_set_config(&request)?;
         let action = request.action();
         if action == Action::Commit {
             if request.config.is_some() {
@@ -90,7 +112,7 @@ impl<B: Builder> Server<B> {
                     "COMMIT takes the saved config: leave it unset",
                 ));
             }
-            return self.commit_saved();
+            return self.commit_saved().map(Some);
         }
         let Some(config) = request.config else {
             return Err(Status::new(Code::InvalidArgument, "the config is missing"));
@@ -105,41 +127,52 @@ impl<B: Builder> Server<B> {
                 new.waiting = Some(vec![]);
                 self.saved = Some(new);
             }
-            Action::VerifyAndCommit => self.install(new),
+            Action::VerifyAndCommit => return Ok(Some(self.install(new))),
             Action::ReconcileAndCommit => {
                 if let Some(running) = &self.running {
                     new.replay(written(running)?)?;
                 }
-                self.install(new);
+                return Ok(Some(self.install(new)));
             }
             Action::Verify | Action::Commit | Action::Unspecified => {}
         }
-        Ok(())
+        Ok(None)
     }
 
-    fn commit_saved(&mut self) -> Result<(), Status> {
-        let Some(saved) = &mut self.saved else {
+    /// Refuses a configuration of another device, or by somebody who is not the primary.
+    pub fn may_set_config(&self, request: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
+        self.check_device(request.device_id)?;
+        self.arbitration.authorize(&request.role, request.election_id.as_ref())
+    }
+
+    /// Puts back what a program has replaced.
+    pub fn put_back(&mut self, replaced: Replaced<B>) {
+        self.running = replaced.running;
+        self.saved = replaced.saved;
+    }
+
+    /// All that a controller has written to the program that runs, in an order in which it can be written again.
+    pub fn written(&self) -> Result<Vec<Entity>, Status> {
+        self.running.as_ref().map_or(Ok(vec![]), written)
+    }
+
+    fn commit_saved(&mut self) -> Result<Replaced<B>, Status> {
+        let Some(mut saved) = self.saved.take() else {
             return Err(Status::new(Code::NotFound, "there is no saved config: VERIFY_AND_SAVE comes first"));
         };
-        let waiting = saved.waiting.take().unwrap_or_default();
-        for change in &waiting {
-            if let Err(fault) = saved.target.apply(saved.store.catalog(), change) {
-                // Half of it is on a device that nothing runs on: it is built again when it is asked for again.
-                self.saved = None;
-                return Err(Status::new(Code::Internal, format!("the saved config is dropped: {fault}")));
-            }
+        for change in saved.waiting.take().unwrap_or_default() {
+            // Half of it is then on a device that nothing runs on: it is built again when it is asked for again.
+            saved.target.apply(saved.store.catalog(), &change).map_err(|fault| {
+                Status::new(Code::Internal, format!("the saved config is dropped: {fault}"))
+            })?;
         }
-        if let Some(saved) = self.saved.take() {
-            self.install(saved);
-        }
-        Ok(())
+        Ok(self.install(saved))
     }
 
-    fn install(&mut self, new: Configured<B::Target>) {
-        self.running = Some(new);
-        self.saved = None;
+    fn install(&mut self, new: Configured<B::Target>) -> Replaced<B> {
         self.digests = crate::digests::Digests::default();
         self.configs += 1;
+        Replaced { running: self.running.replace(new), saved: self.saved.take() }
     }
 
     /// The RPC `GetForwardingPipelineConfig`.

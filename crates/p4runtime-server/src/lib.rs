@@ -12,6 +12,7 @@
 mod arbitration;
 mod config;
 mod digests;
+mod outcomes;
 mod packet_io;
 mod requests;
 mod server;
@@ -19,6 +20,8 @@ mod status;
 mod target;
 
 pub use arbitration::StreamId;
+pub use config::Replaced;
+pub use outcomes::Outcomes;
 pub use server::{Output, Server};
 pub use status::Status;
 pub use target::{Builder, Built, Target};

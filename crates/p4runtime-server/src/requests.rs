@@ -1,15 +1,16 @@
 //! The RPCs `Write` and `Read` (P4Runtime 1.5, sections 12 and 13).
 
 use crate::config::{Configured, MOST_WAITING};
+use crate::outcomes::Outcomes;
 use crate::server::{Server, no_program};
-use crate::status::{Status, error, ok};
+use crate::status::Status;
 use crate::target::{Builder, Target};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4::v1::{
     Entity, ReadRequest, ReadResponse, Update, WriteRequest, entity::Entity as Kind,
 };
-use p4runtime_store::{Before, Change, Described, Result, Within, fault};
+use p4runtime_store::{Before, Change, Described, Result, Store, Within, fault};
 
 /// The most entities of one answer to a read.
 const MOST_ENTITIES: usize = 1024;
@@ -17,39 +18,74 @@ const MOST_ENTITIES: usize = 1024;
 impl<B: Builder> Server<B> {
     /// The RPC `Write`. No packet sees the device between two updates of a request.
     pub fn write(&mut self, request: &WriteRequest) -> std::result::Result<(), Status> {
-        self.check_device(request.device_id)?;
-        self.arbitration.authorize(&request.role, request.election_id.as_ref())?;
+        self.may_write(request)?;
         let configured = self.saved.as_mut().or(self.running.as_mut()).ok_or_else(no_program)?;
         let all_or_nothing = request.atomicity() != Atomicity::ContinueOnError;
-        let mut errors = vec![];
+        let mut outcomes = Outcomes::default();
         let mut undo = vec![];
-        let mut failed = false;
         for update in &request.updates {
-            if failed && all_or_nothing {
-                errors.push(p4runtime_proto::p4::v1::Error {
-                    canonical_code: Code::Aborted as i32,
-                    message: "not tried: an update before it failed".to_string(),
-                    ..Default::default()
-                });
+            if outcomes.failed() && all_or_nothing {
+                outcomes.not_tried();
                 continue;
             }
-            match configured.update(&request.role, update, all_or_nothing.then_some(&mut undo)) {
-                Ok(()) => errors.push(ok()),
-                Err(fault) => {
-                    failed = true;
-                    errors.push(error(&fault));
-                }
-            }
+            let done = configured.update(&request.role, update, all_or_nothing.then_some(&mut undo));
+            outcomes.note(done);
         }
-        if failed && all_or_nothing {
+        if outcomes.failed() && all_or_nothing {
             configured.roll_back(undo)?;
-            for error in errors.iter_mut().filter(|error| error.canonical_code == 0) {
-                error.canonical_code = Code::Aborted as i32;
-                error.message = "rolled back: an update behind it failed".to_string();
-            }
+            outcomes.rolled_back();
         }
         self.forget_digests();
-        if failed { Err(Status::of_batch("updates", errors)) } else { Ok(()) }
+        outcomes.status()
+    }
+
+    /// Refuses a write to another device, by somebody who is not the primary, or without a program.
+    pub fn may_write(&self, request: &WriteRequest) -> std::result::Result<(), Status> {
+        self.check_device(request.device_id)?;
+        self.arbitration.authorize(&request.role, request.election_id.as_ref())?;
+        self.store().map(drop).ok_or_else(no_program)
+    }
+
+    /// One update of a write, all of it or nothing; its inverses, the first to be undone last, come back.
+    pub fn update(&mut self, role: &str, update: &Update) -> Result<Vec<Change>> {
+        let Some(configured) = self.saved.as_mut().or(self.running.as_mut()) else {
+            return fault("there is no program", "nothing can be written").code(Code::FailedPrecondition);
+        };
+        let mut undo = vec![];
+        configured.update(role, update, Some(&mut undo))?;
+        self.forget_digests();
+        Ok(undo)
+    }
+
+    /// The updates that lead back from one that can be done and has not been.
+    pub fn undoing(&self, update: &Update) -> Result<Vec<Update>> {
+        let configured = self.saved.as_ref().or(self.running.as_ref());
+        configured.map_or(Ok(vec![]), |configured| configured.store.undoing(update, &configured.target))
+    }
+
+    /// Undoes updates: the inverses of all, in the order in which they were done.
+    pub fn undo(&mut self, inverses: Vec<Change>) -> std::result::Result<(), Status> {
+        let configured = self.saved.as_mut().or(self.running.as_mut()).ok_or_else(no_program)?;
+        configured.roll_back(inverses)
+    }
+
+    /// Those queries that can be answered, and whose answers have what the data plane writes.
+    pub fn live_queries(&self, request: &ReadRequest) -> Vec<Entity> {
+        let Some(configured) = self.saved.as_ref().or(self.running.as_ref()) else { return vec![] };
+        let Configured { store, target, .. } = configured;
+        let live =
+            |query: &&Entity| store.reads_live(query) && store.read(query, target, &mut |_| {}).is_ok();
+        request.entities.iter().filter(live).cloned().collect()
+    }
+
+    /// True if reads and writes mean a program that is saved and not committed.
+    pub fn is_saved(&self) -> bool {
+        self.saved.is_some()
+    }
+
+    /// What there is, where reads and writes mean it: of a saved program, else of the one that runs.
+    pub fn store(&self) -> Option<&Store> {
+        self.saved.as_ref().or(self.running.as_ref()).map(|configured| &configured.store)
     }
 
     fn forget_digests(&mut self) {
@@ -70,7 +106,7 @@ impl<B: Builder> Server<B> {
         self.check_device(request.device_id)?;
         let configured = self.saved.as_ref().or(self.running.as_ref()).ok_or_else(no_program)?;
         let mut entities: Vec<Entity> = vec![];
-        let mut errors = vec![];
+        let mut outcomes = Outcomes::of("queries");
         for query in &request.entities {
             let mut give = |entity: Entity| {
                 if configured.permit(&request.role, entity.entity.as_ref()).is_ok() {
@@ -80,18 +116,12 @@ impl<B: Builder> Server<B> {
                     out(ReadResponse { entities: std::mem::take(&mut entities) });
                 }
             };
-            errors.push(match configured.store.read(query, &configured.target, &mut give) {
-                Ok(()) => ok(),
-                Err(fault) => error(&fault),
-            });
+            outcomes.note(configured.store.read(query, &configured.target, &mut give));
         }
         if !entities.is_empty() {
             out(ReadResponse { entities });
         }
-        match errors.iter().any(|error| error.canonical_code != 0) {
-            true => Err(Status::of_batch("queries", errors)),
-            false => Ok(()),
-        }
+        outcomes.status()
     }
 }
 

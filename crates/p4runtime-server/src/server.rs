@@ -8,9 +8,9 @@ use crate::target::{Builder, Target};
 use base_time::Time;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
-    CapabilitiesResponse, DigestList, DigestListAck, DigestListAckError, IdleTimeoutNotification, PacketOut,
-    PacketOutError, StreamError, StreamMessageRequest, StreamMessageResponse, StreamOtherError, stream_error,
-    stream_message_request as asked, stream_message_response as told,
+    CapabilitiesResponse, DigestList, DigestListAck, DigestListAckError, IdleTimeoutNotification, PacketIn,
+    PacketOut, PacketOutError, StreamError, StreamMessageRequest, StreamMessageResponse, StreamOtherError,
+    stream_error, stream_message_request as asked, stream_message_response as told,
 };
 
 /// What the server wants done.
@@ -156,7 +156,12 @@ impl<B: Builder> Server<B> {
     /// A frame has left the device by the CPU port.
     pub fn packet_in(&self, frame: &[u8]) -> Vec<Output> {
         let Some(running) = &self.running else { return vec![] };
-        self.to_primaries(&told::Update::Packet(running.packet_io.message(frame)))
+        self.packet(running.packet_io.message(frame))
+    }
+
+    /// A packet for the controllers.
+    pub fn packet(&self, packet: PacketIn) -> Vec<Output> {
+        self.to_primaries(&told::Update::Packet(packet))
     }
 
     /// What is due by `now`: digests and idle entries.

@@ -2,7 +2,6 @@
 
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::Error;
-use p4runtime_store::Fault;
 use std::fmt;
 
 /// Why an RPC or a stream ends, as gRPC wants it.
@@ -36,14 +35,4 @@ impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.code.as_str_name(), self.message)
     }
-}
-
-/// What went well.
-pub(crate) fn ok() -> Error {
-    Error::default()
-}
-
-/// What went wrong with an update or query.
-pub(crate) fn error(fault: &Fault) -> Error {
-    Error { canonical_code: fault.code as i32, message: fault.to_string(), ..Error::default() }
 }

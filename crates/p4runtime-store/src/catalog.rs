@@ -1,11 +1,14 @@
 //! What the ids of a P4Info stand for.
 
-use crate::fault::{Result, Within, fault, listed};
+use crate::change::EntryKey;
+use crate::data;
+use crate::fault::{Result, Within, fault, listed, not_supported};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::{
     Action, ActionProfile, Counter, Digest, DirectCounter, DirectMeter, Meter, P4Info, P4NamedType, Preamble,
     Register, Table, ValueSet, p4_new_type_spec::Representation, p4_new_type_translation::SdnType,
 };
+use p4runtime_proto::p4::v1::{P4Data, TableEntry};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -106,6 +109,14 @@ impl Catalog {
         find("register", id, &self.info.registers).within("register_id")
     }
 
+    /// What a register's cells hold before something writes them.
+    pub fn register_zero(&self, id: u32) -> Result<P4Data> {
+        match data::zero(self, self.register(id)?.type_spec.as_ref(), data::DEEPEST) {
+            Some(zero) => Ok(zero),
+            None => not_supported("registers of this type"),
+        }
+    }
+
     /// The value set with an id.
     pub fn value_set(&self, id: u32) -> Result<&ValueSet> {
         find("value set", id, &self.info.value_sets).within("value_set_id")
@@ -114,6 +125,11 @@ impl Catalog {
     /// The digest with an id.
     pub fn digest(&self, id: u32) -> Result<&Digest> {
         find("digest", id, &self.info.digests).within("digest_id")
+    }
+
+    /// Which entry of its table a message is about.
+    pub fn entry_key(&self, entry: &TableEntry) -> Result<EntryKey> {
+        crate::table::key(self, self.table(entry.table_id)?, entry)
     }
 
     /// The direct counter of a table.

@@ -9,7 +9,7 @@ use p4runtime_proto::p4::config::v1::{P4BitstringLikeTypeSpec, P4DataTypeSpec, p
 use p4runtime_proto::p4::v1::{P4Data, P4Header, P4StructLike, p4_data::Data};
 
 /// Types inside of types are followed so far.
-const DEEPEST: usize = 64;
+pub(crate) const DEEPEST: usize = 64;
 
 /// The value with the shortest bytes, if it is of the type.
 pub(crate) fn canonical(catalog: &Catalog, spec: Option<&P4DataTypeSpec>, given: &P4Data) -> Result<P4Data> {
@@ -148,4 +148,33 @@ fn header(specs: &[&P4BitstringLikeTypeSpec], given: &P4Header) -> Result<P4Head
     };
     let bitstrings = specs.iter().zip(&given.bitstrings).enumerate().map(one).collect::<Result<_>>()?;
     Ok(P4Header { is_valid: given.is_valid, bitstrings })
+}
+
+/// The value that nothing has written yet, of types whose zero P4Info describes.
+pub(crate) fn zero(catalog: &Catalog, spec: Option<&P4DataTypeSpec>, deep: usize) -> Option<P4Data> {
+    let types = catalog.info().type_info.as_ref();
+    let deep = deep.checked_sub(1)?;
+    let one = |spec: &P4DataTypeSpec| zero(catalog, Some(spec), deep);
+    let data = match spec?.type_spec.as_ref()? {
+        TypeSpec::Bitstring(_) => Data::Bitstring(vec![0]),
+        TypeSpec::SerializableEnum(_) => Data::EnumValue(vec![0]),
+        TypeSpec::Bool(_) => Data::Bool(false),
+        TypeSpec::Tuple(tuple) => {
+            let members = tuple.members.iter().map(one).collect::<Option<_>>()?;
+            Data::Tuple(P4StructLike { members })
+        }
+        TypeSpec::Struct(name) => {
+            let spec = types?.structs.get(&name.name)?;
+            let members = spec.members.iter().map(|member| one(member.type_spec.as_ref()?));
+            Data::Struct(P4StructLike { members: members.collect::<Option<_>>()? })
+        }
+        TypeSpec::Enum(name) => Data::Enum(types?.enums.get(&name.name)?.members.first()?.name.clone()),
+        TypeSpec::Error(_) => Data::Error(types?.error.as_ref()?.members.first()?.clone()),
+        TypeSpec::NewType(name) => match types?.new_types.get(&name.name)?.representation.as_ref()? {
+            p4_new_type_spec::Representation::OriginalType(original) => return one(original),
+            p4_new_type_spec::Representation::TranslatedType(_) => return None,
+        },
+        _ => return None,
+    };
+    Some(P4Data { data: Some(data) })
 }

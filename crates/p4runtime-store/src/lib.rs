@@ -3,6 +3,7 @@
 //! ```text
 //! Update ──plan──> [Change] ──(the device does it)──> commit ──> its inverse
 //! query  ──read──> [Entity], with what the data plane has written from `Live`
+//! Update ──undoing──> the updates that lead back from it
 //! ```
 //!
 //! A [`Change`] is data: whatever does it to a device (one, or many that share a program) needs nothing else. Nothing
@@ -24,6 +25,7 @@ mod read;
 mod replication;
 mod store;
 mod table;
+mod undo;
 mod update;
 
 pub use action::ActionCall;

@@ -132,7 +132,7 @@ impl Store {
     }
 
     /// The default entry of a table, the controller's or the program's.
-    fn default_message(&self, table: &Table) -> TableEntry {
+    pub(crate) fn default_message(&self, table: &Table) -> TableEntry {
         let id = table.id();
         let set = self.default_entry(id);
         let action = match (set, &table.initial_default_action) {
@@ -163,7 +163,7 @@ impl Store {
     }
 
     /// An entry as a message, with what the data plane has written where `query` asks for it.
-    fn entry_message(
+    pub(crate) fn entry_message(
         &self,
         table: &Table,
         key: &EntryKey,

@@ -17,6 +17,9 @@ const ONE_SHOTS: u32 = 1 << 31;
 
 impl Target for Controlled {
     fn apply(&mut self, catalog: &Catalog, change: &Change) -> Result<()> {
+        if self.is_broken() {
+            return fault("the device refuses this", "it is broken").code(Code::Unavailable);
+        }
         match change {
             Change::Entry { table, key, to, count } => {
                 self.entry(catalog, *table, key, to.as_deref())?;

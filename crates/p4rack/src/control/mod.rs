@@ -6,6 +6,8 @@
 mod change;
 mod data;
 mod live;
+mod plan;
+mod rack;
 
 use crate::functions;
 use crate::reparse::reparse;
@@ -17,10 +19,14 @@ use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::ForwardingPipelineConfig;
 use p4runtime_server::{Builder, Built, Status};
 use p4runtime_store::{Catalog, EntryKey};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+pub use plan::Splitter;
+pub use rack::{Channel, Direct, Event, Passage, RackCounters, RackSwitch};
+
 /// Makes switches of configurations whose `p4_device_config` is the text of a P4-16 program.
+#[derive(Clone)]
 pub struct Maker {
     /// For what the program draws.
     pub seed: u64,
@@ -43,12 +49,31 @@ pub struct Controlled {
     one_shots: BTreeMap<(u32, EntryKey), (String, u32, Vec<u32>)>,
     /// Numbers given to such groups and members.
     numbers: u32,
+    /// How many changes are done before the next one is refused.
+    breaks: VecDeque<u32>,
 }
 
 impl Controlled {
     /// The switch. What is written to it past the server is not known to controllers.
     pub fn switch(&mut self) -> &mut Switch {
         &mut self.switch
+    }
+
+    /// Refuses a change now and then, as a device that breaks would: each number says how many are done before.
+    pub fn break_after(&mut self, changes: &[u32]) {
+        self.breaks = changes.iter().copied().collect();
+    }
+
+    /// True for a change that a device which breaks refuses.
+    fn is_broken(&mut self) -> bool {
+        match self.breaks.front_mut() {
+            Some(0) => self.breaks.pop_front().is_some(),
+            Some(rest) => {
+                *rest -= 1;
+                false
+            }
+            None => false,
+        }
     }
 
     /// What comes now comes at this time: entries begin to be idle.
@@ -102,14 +127,7 @@ impl Builder for Maker {
         let program = self.program(config)?;
         let info =
             p4info::p4info(&program).map_err(|problems| told("no P4Info of the program", &problems))?;
-        if let Some(given) = config.p4info.as_ref().filter(|given| **given != P4Info::default())
-            && let Some(what) = differs(given, &info)
-        {
-            return Err(Status::new(
-                Code::InvalidArgument,
-                format!("the P4Info is not the program's: {what}; `p4rack p4info` writes the right one"),
-            ));
-        }
+        agrees(config, &info)?;
         let initial =
             p4info::entries(&program).map_err(|problems| told("the program's entries", &problems))?;
         let cuts_clones = info.pkg_info.as_ref().is_some_and(|package| package.arch == "psa");
@@ -126,8 +144,21 @@ impl Builder for Maker {
             handles: BTreeMap::new(),
             one_shots: BTreeMap::new(),
             numbers: 0,
+            breaks: VecDeque::new(),
         };
         Ok(Built { target, info, initial: initial.updates })
+    }
+}
+
+/// A controller's P4Info, if it sends one, is the program's.
+fn agrees(config: &ForwardingPipelineConfig, info: &P4Info) -> Result<(), Status> {
+    let given = config.p4info.as_ref().filter(|given| **given != P4Info::default());
+    match given.and_then(|given| differs(given, info)) {
+        None => Ok(()),
+        Some(what) => Err(Status::new(
+            Code::InvalidArgument,
+            format!("the P4Info is not the program's: {what}; `p4rack p4info` writes the right one"),
+        )),
     }
 }
 

@@ -90,12 +90,16 @@ control MyIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadat
             std.egress_spec = hdr.packet_out.egress_port;
         } else {
             packets.count((bit<32>) std.ingress_port & 3);
-            rate.execute_meter(32w0, meta.color);
-            cells.write(32w1, (bit<32>) hdr.ethernet.type);
-            known.apply();
             route.apply();
-            filter.apply();
-            ecmp.apply();
+            @region("Cells") {
+                rate.execute_meter(32w0, meta.color);
+                cells.write(32w1, (bit<32>) hdr.ethernet.type);
+            }
+            @region("Known") { known.apply(); }
+            @region("Filter") {
+                filter.apply();
+                ecmp.apply();
+            }
             spread.apply();
             fixed.apply();
         }

@@ -1,6 +1,7 @@
 //! P4Runtime's rules on a switch, without a network: requests as text in, answers as text out.
 
 mod entities;
+mod faults;
 mod sessions;
 mod setup;
 mod streams;

@@ -1,29 +1,26 @@
 //! Arbitration and configuration.
 
-use crate::setup::{Bench, PROGRAM, answer, arbitration, told};
+use crate::setup::{Bench, PROGRAM, arbitration, both_bare};
 use expect_test::expect;
+use p4rack::control::Controlled;
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
-use p4runtime_proto::p4::v1::{
-    ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, SetForwardingPipelineConfigRequest, Uint128,
-};
-use p4runtime_server::{Output, StreamId};
+use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, SetForwardingPipelineConfigRequest, Uint128};
 
 #[test]
 fn the_highest_election_id_is_primary() {
-    let mut bench = Bench::bare();
-    let mut all = String::new();
-    let mut say = |what: &str, outputs: Vec<Output>| all += &format!("{what}\n{}", told(&outputs));
-    let server = &mut bench.server;
-    say("1 with 5", server.message(StreamId(1), &arbitration(1, Some(5))));
-    say("2 with 7", server.message(StreamId(2), &arbitration(1, Some(7))));
-    say("3 without", server.message(StreamId(3), &arbitration(1, None)));
-    say("4 with 7", server.message(StreamId(4), &arbitration(1, Some(7))));
-    say("5 for another device", server.message(StreamId(5), &arbitration(9, Some(9))));
-    say("2 is gone", server.close(StreamId(2)));
-    say("1 with 6", server.message(StreamId(1), &arbitration(1, Some(6))));
-    say("1 with 7", server.message(StreamId(1), &arbitration(1, Some(7))));
-    say("1 steps down", server.message(StreamId(1), &arbitration(1, Some(2))));
-    expect![[r#"
+    both_bare(|mut bench| {
+        let mut all = String::new();
+        let mut say = |what: &str, told: String| all += &format!("{what}\n{told}");
+        say("1 with 5", bench.message(1, &arbitration(1, Some(5))));
+        say("2 with 7", bench.message(2, &arbitration(1, Some(7))));
+        say("3 without", bench.message(3, &arbitration(1, None)));
+        say("4 with 7", bench.message(4, &arbitration(1, Some(7))));
+        say("5 for another device", bench.message(5, &arbitration(9, Some(9))));
+        say("2 is gone", bench.close(2));
+        say("1 with 6", bench.message(1, &arbitration(1, Some(6))));
+        say("1 with 7", bench.message(1, &arbitration(1, Some(7))));
+        say("1 steps down", bench.message(1, &arbitration(1, Some(2))));
+        expect![[r#"
         1 with 5
         to 1: arbitration { device_id: 1 election_id { low: 5 } status { message: "you are the primary" } }
         2 with 7
@@ -47,6 +44,7 @@ fn the_highest_election_id_is_primary() {
         to 1: arbitration { device_id: 1 election_id { low: 7 } status { code: 5 message: "there is no primary" } }
         to 3: arbitration { device_id: 1 election_id { low: 7 } status { code: 5 message: "there is no primary" } }
     "#]].assert_eq(&all);
+    });
 }
 
 fn set(bench: &mut Bench, action: Action, program: Option<&str>) -> String {
@@ -54,46 +52,47 @@ fn set(bench: &mut Bench, action: Action, program: Option<&str>) -> String {
         p4_device_config: text.as_bytes().to_vec(),
         ..ForwardingPipelineConfig::default()
     });
-    answer(bench.server.set_config(SetForwardingPipelineConfigRequest {
+    bench.set_config(SetForwardingPipelineConfigRequest {
         device_id: 1,
         election_id: Some(Uint128 { high: 0, low: 1 }),
         action: action as i32,
         config,
         ..SetForwardingPipelineConfigRequest::default()
-    }))
+    })
 }
 
 const ENTRY: &str = r#"INSERT table_entry { table_id: $MyIngress.known match { field_id: 1 exact { value: "\001" } } action { action { action_id: $NoAction } } }"#;
 
 #[test]
 fn programs_come_and_go() {
-    let mut bench = Bench::bare();
-    let mut all = String::new();
-    bench.server.message(StreamId(0), &arbitration(1, Some(1)));
-    all += &bench.write(&[ENTRY]);
-    all += &set(&mut bench, Action::Verify, Some(PROGRAM));
-    all += &set(&mut bench, Action::VerifyAndCommit, Some("not P4"));
-    all += &set(&mut bench, Action::Commit, None);
-    all += &set(&mut bench, Action::VerifyAndSave, Some(PROGRAM));
-    all += &bench.write(&[ENTRY]);
-    all += &bench.read("table_entry { table_id: $MyIngress.known }");
-    assert!(bench.server.target().is_none());
-    all += &set(&mut bench, Action::Commit, None);
-    assert_eq!(bench.server.target().unwrap().switch().table_entries("MyIngress.known").unwrap().len(), 1);
-    let counted =
-        "MODIFY counter_entry { counter_id: $MyIngress.packets index { index: 1 } data { packet_count: 3 } }";
-    all += &bench.write(&[counted]);
-    all += &set(&mut bench, Action::ReconcileAndCommit, Some(&PROGRAM.replace("reason = 5", "reason = 6")));
-    all += &bench.read("table_entry { table_id: $MyIngress.known }");
-    all += &bench.read("counter_entry { counter_id: $MyIngress.packets index { index: 1 } }");
-    let smaller = PROGRAM.replace("size = 3;", "size = 0;").replace("known.apply();", "");
-    all += &set(&mut bench, Action::ReconcileAndCommit, Some(&smaller));
-    all += &set(&mut bench, Action::VerifyAndCommit, Some(PROGRAM));
-    all += &bench.read("table_entry { table_id: $MyIngress.known }");
-    let config =
-        bench.server.get_config(&GetForwardingPipelineConfigRequest::default()).unwrap().config.unwrap();
-    assert_eq!(config.p4_device_config, PROGRAM.as_bytes());
-    expect![[r#"
+    both_bare(|mut bench| {
+        let mut all = String::new();
+        bench.message(0, &arbitration(1, Some(1)));
+        all += &bench.write(&[ENTRY]);
+        all += &set(&mut bench, Action::Verify, Some(PROGRAM));
+        all += &set(&mut bench, Action::VerifyAndCommit, Some("not P4"));
+        all += &set(&mut bench, Action::Commit, None);
+        all += &set(&mut bench, Action::VerifyAndSave, Some(PROGRAM));
+        all += &bench.write(&[ENTRY]);
+        all += &bench.read("table_entry { table_id: $MyIngress.known }");
+        assert!(bench.devices().is_empty());
+        all += &set(&mut bench, Action::Commit, None);
+        let known =
+            |device: &mut Controlled| device.switch().table_entries("MyIngress.known").map_or(0, |e| e.len());
+        assert_eq!(bench.devices().into_iter().map(known).sum::<usize>(), 1);
+        let counted = "MODIFY counter_entry { counter_id: $MyIngress.packets index { index: 1 } data { packet_count: 3 } }";
+        all += &bench.write(&[counted]);
+        all +=
+            &set(&mut bench, Action::ReconcileAndCommit, Some(&PROGRAM.replace("reason = 5", "reason = 6")));
+        all += &bench.read("table_entry { table_id: $MyIngress.known }");
+        all += &bench.read("counter_entry { counter_id: $MyIngress.packets index { index: 1 } }");
+        let smaller = PROGRAM.replace("size = 3;", "size = 0;").replace("known.apply();", "");
+        all += &set(&mut bench, Action::ReconcileAndCommit, Some(&smaller));
+        all += &set(&mut bench, Action::VerifyAndCommit, Some(PROGRAM));
+        all += &bench.read("table_entry { table_id: $MyIngress.known }");
+        let config = bench.get_config();
+        assert_eq!(config.p4_device_config, PROGRAM.as_bytes());
+        expect![[r#"
         FAILED_PRECONDITION: there is no program yet: set a forwarding pipeline config first
         OK
         INVALID_ARGUMENT: error[P4R0120]: expected `(`, found the end of the file
@@ -114,4 +113,5 @@ fn programs_come_and_go() {
         INVALID_ARGUMENT: what was written does not fit the new program: entity.table_entry.table_id: there is no table 49466742: the program's P4Info does not have this id; there are: 43142405 `MyIngress.route`, 44855257 `MyIngress.filter`, 43283160 `MyIngress.ecmp`, 37887920 `MyIngress.spread`, 46839676 `MyIngress.fixed`
         OK
     "#]].assert_eq(&all);
+    });
 }

@@ -1,22 +1,70 @@
-//! A server with a program and a primary controller.
+//! One device and a rack that looks like it, each with a primary controller.
 
 use base_diag::SourceMap;
 use base_time::{Duration, Time};
-use p4rack::control::Maker;
+use controller::{Call, Reply, Ticket};
+use ir_split::{DeviceIndex, Placement};
+use p4rack::control::{Channel, Controlled, Direct, Event, Maker, RackSwitch, Splitter};
 use p4rack::{Until, compile};
 use p4runtime_proto::p4::v1::{
-    ForwardingPipelineConfig, MasterArbitrationUpdate, ReadRequest, StreamMessageRequest, Uint128,
-    WriteRequest, stream_message_request::Update as Asked,
+    ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, MasterArbitrationUpdate, ReadRequest,
+    ReadResponse, SetForwardingPipelineConfigRequest, StreamMessageRequest, Uint128, WriteRequest,
+    stream_message_request::Update as Asked,
 };
 use p4runtime_proto::{from_text, to_text};
 use p4runtime_server::{Output, Server, Status, StreamId};
 
 pub const PROGRAM: &str = include_str!("all.p4");
 
-/// A server, and what has happened on its streams.
+/// A device, or a rack that has to look like it, with a clock.
 pub struct Bench {
-    pub server: Server<Maker>,
+    world: World,
     pub now: Time,
+}
+
+enum World {
+    One(Box<Server<Maker>>),
+    Rack(Box<RackSwitch<Direct>>),
+}
+
+/// Frames for and from controllers go by this port.
+const CPU: u32 = 510;
+
+/// The same test of one device and of a rack of three.
+pub fn both(test: impl Fn(Bench)) {
+    test(Bench::one());
+    // Expectations are refreshed from the one device.
+    if std::env::var_os("UPDATE_EXPECT").is_none() {
+        test(Bench::rack());
+    }
+}
+
+/// The same, without a program and controller.
+pub fn both_bare(test: impl Fn(Bench)) {
+    test(Bench { world: World::One(Box::new(server())), now: Time::ZERO });
+    if std::env::var_os("UPDATE_EXPECT").is_none() {
+        test(Bench { world: World::Rack(Box::new(rack(Direct))), now: Time::ZERO });
+    }
+}
+
+fn server() -> Server<Maker> {
+    Server::new(maker(), 1, 1_000_000_000)
+}
+
+fn maker() -> Maker {
+    Maker { seed: 1, drop_port: None, own: Some(program()) }
+}
+
+/// `Cells` and `Filter` run beside the switch, `Known` behind that.
+pub fn rack<C: Channel>(channel: C) -> RackSwitch<C> {
+    let [tor, nic, fpga] = [DeviceIndex(0), DeviceIndex(1), DeviceIndex(2)];
+    let mut placement = Placement::whole("tor");
+    placement.devices = vec!["tor".into(), "nic".into(), "fpga".into()];
+    placement.regions = [("Cells".into(), nic), ("Known".into(), fpga), ("Filter".into(), nic)].into();
+    for (a, b, port) in [(tor, nic, 500), (tor, fpga, 501), (nic, fpga, 502)] {
+        placement.ports.extend([((a, b), port), ((b, a), port)]);
+    }
+    RackSwitch::new(Splitter { maker: maker(), placement }, 1, 1_000_000_000, Some(CPU), channel)
 }
 
 /// Names of ids, so that tests can be read: `$MyIngress.route` is a table's id.
@@ -77,17 +125,25 @@ pub fn arbitration(device_id: u64, election: Option<u64>) -> StreamMessageReques
 }
 
 impl Bench {
-    pub fn new() -> Bench {
-        let mut bench = Bench::bare();
-        bench.server.start(ForwardingPipelineConfig::default()).unwrap();
-        bench.server.message(StreamId(0), &arbitration(1, Some(1)));
-        bench
+    /// One device, with a program and a controller.
+    pub fn one() -> Bench {
+        let mut server = server();
+        server.start(ForwardingPipelineConfig::default()).unwrap();
+        Bench { world: World::One(Box::new(server)), now: Time::ZERO }.controlled()
     }
 
-    /// Without a program and controller.
-    pub fn bare() -> Bench {
-        let maker = Maker { seed: 1, drop_port: None, own: Some(program()) };
-        Bench { server: Server::new(maker, 1, 1_000_000_000), now: Time::ZERO }
+    /// A rack, with the same program and a controller.
+    pub fn rack() -> Bench {
+        let mut rack = rack(Direct);
+        let start = Call::Start(Box::default(), vec![]);
+        let events = rack.call(Time::ZERO, Ticket(0), start);
+        assert_eq!(events, [Event::Reply(Ticket(0), Reply::Done(Ok(())))]);
+        Bench { world: World::Rack(Box::new(rack)), now: Time::ZERO }.controlled()
+    }
+
+    fn controlled(mut self) -> Bench {
+        self.message(0, &arbitration(1, Some(1)));
+        self
     }
 
     /// Updates one after the other in one request, each `INSERT entity`; the answer.
@@ -96,33 +152,24 @@ impl Bench {
     }
 
     pub fn write_with(&mut self, atomicity: &str, updates: &[&str]) -> String {
-        let updates: String = updates
-            .iter()
-            .map(|update| {
-                let (how, entity) = update.split_once(' ').unwrap();
-                format!("updates {{ type: {how} entity {{ {} }} }}\n", with_ids(entity))
-            })
-            .collect();
-        let text = format!("device_id: 1 election_id {{ low: 1 }} atomicity: {atomicity}\n{updates}");
-        let request: WriteRequest = from_text(&text).unwrap();
-        answer(self.server.write(&request))
+        let request = write_request(atomicity, updates);
+        match &mut self.world {
+            World::One(server) => answer(server.write(&request)),
+            World::Rack(rack) => replied(rack.call(self.now, Ticket(1), Call::Write(Box::new(request)))),
+        }
     }
 
     /// All that fits a query.
-    pub fn read(&self, query: &str) -> String {
-        let request: ReadRequest =
-            from_text(&format!("device_id: 1 entities {{ {} }}", with_ids(query))).unwrap();
-        let mut lines = String::new();
-        let ended = self.server.read(&request, &mut |response| {
-            for entity in &response.entities {
-                lines += &with_names(&to_text(entity).unwrap());
-                lines += "\n";
+    pub fn read(&mut self, query: &str) -> String {
+        let request = read_request(query);
+        match &mut self.world {
+            World::One(server) => {
+                let mut found = vec![];
+                let ended = server.read(&request, &mut |response| found.push(response));
+                listed(found, ended)
             }
-        });
-        if ended.is_err() {
-            lines += &answer(ended);
+            World::Rack(rack) => replied(rack.call(self.now, Ticket(1), Call::Read(request))),
         }
-        lines
     }
 
     /// Writes, which has to work, and reads the same back.
@@ -134,34 +181,150 @@ impl Bench {
         assert!(all.lines().any(|line| line == wanted), "{wanted}\nis not among\n{all}");
     }
 
-    /// A frame in; port and bytes of what comes out.
+    pub fn set_config(&mut self, request: SetForwardingPipelineConfigRequest) -> String {
+        match &mut self.world {
+            World::One(server) => answer(server.set_config(request)),
+            World::Rack(rack) => replied(rack.call(self.now, Ticket(1), Call::SetConfig(Box::new(request)))),
+        }
+    }
+
+    pub fn get_config(&mut self) -> ForwardingPipelineConfig {
+        let request = GetForwardingPipelineConfigRequest::default();
+        let response = match &mut self.world {
+            World::One(server) => server.get_config(&request),
+            World::Rack(rack) => rack.get_config(&request),
+        };
+        response.unwrap().config.unwrap()
+    }
+
+    /// The switches that run.
+    pub fn devices(&mut self) -> Vec<&mut Controlled> {
+        match &mut self.world {
+            World::One(server) => server.target().into_iter().collect(),
+            World::Rack(rack) => rack.devices().collect(),
+        }
+    }
+
+    /// A controller says something; what is told to whom, and what leaves.
+    pub fn message(&mut self, stream: u64, message: &StreamMessageRequest) -> String {
+        let stream = StreamId(stream);
+        match &mut self.world {
+            World::One(server) => {
+                let outputs = server.message(stream, message);
+                self.perform(outputs)
+            }
+            World::Rack(rack) => told(rack.message(self.now, stream, message)),
+        }
+    }
+
+    pub fn close(&mut self, stream: u64) -> String {
+        let stream = StreamId(stream);
+        match &mut self.world {
+            World::One(server) => {
+                let outputs = server.close(stream);
+                self.perform(outputs)
+            }
+            World::Rack(rack) => told(rack.close(self.now, stream)),
+        }
+    }
+
+    /// A frame in; port and bytes of what comes out, and what controllers are told.
     pub fn packet(&mut self, port: u32, hex: &str) -> String {
         self.now += Duration::from_ms(1);
-        let frame = bytes(hex);
+        self.frame(port, &bytes(hex))
+    }
+
+    fn frame(&mut self, port: u32, frame: &[u8]) -> String {
         let now = self.now;
-        let target = self.server.target().unwrap();
-        target.at(now);
-        let outputs = target.switch().process(port, &frame, now);
-        outputs.iter().map(|o| format!("{}: {}\n", o.port, shown(&o.frame))).collect()
+        match &mut self.world {
+            World::One(server) => {
+                let target = server.target().unwrap();
+                target.at(now);
+                let mut lines = String::new();
+                for out in target.switch().process(port, frame, now) {
+                    match out.port == CPU {
+                        true => {
+                            let World::One(server) = &mut self.world else { unreachable!() };
+                            let outputs = server.packet_in(&out.frame);
+                            lines += &self.perform(outputs);
+                        }
+                        false => lines += &format!("{}: {}\n", out.port, shown(&out.frame)),
+                    }
+                }
+                lines
+            }
+            World::Rack(rack) => told(rack.frame(now, port, frame)),
+        }
     }
 
     pub fn wait(&mut self, span: Duration) -> String {
         self.now += span;
-        told(&self.server.tick(self.now))
+        match &mut self.world {
+            World::One(server) => {
+                let outputs = server.tick(self.now);
+                self.perform(outputs)
+            }
+            World::Rack(rack) => told(rack.tick(self.now)),
+        }
+    }
+
+    fn perform(&mut self, outputs: Vec<Output>) -> String {
+        let mut lines = String::new();
+        for output in outputs {
+            lines += &match output {
+                Output::Send(stream, message) => told(vec![Event::Send(stream, message)]),
+                Output::End(stream, why) => told(vec![Event::End(stream, why)]),
+                Output::Inject(frame) => self.frame(CPU, &frame),
+            };
+        }
+        lines
     }
 }
 
-pub fn told(outputs: &[Output]) -> String {
-    outputs
+pub fn write_request(atomicity: &str, updates: &[&str]) -> WriteRequest {
+    let updates: String = updates
         .iter()
-        .map(|output| match output {
-            Output::Send(stream, message) => {
-                format!("to {}: {}\n", stream.0, with_names(&to_text(message).unwrap()))
-            }
-            Output::End(stream, why) => format!("end {}: {why}\n", stream.0),
-            Output::Inject(frame) => format!("in: {}\n", shown(frame)),
+        .map(|update| {
+            let (how, entity) = update.split_once(' ').unwrap();
+            format!("updates {{ type: {how} entity {{ {} }} }}\n", with_ids(entity))
         })
-        .collect()
+        .collect();
+    from_text(&format!("device_id: 1 election_id {{ low: 1 }} atomicity: {atomicity}\n{updates}")).unwrap()
+}
+
+pub fn read_request(query: &str) -> ReadRequest {
+    from_text(&format!("device_id: 1 entities {{ {} }}", with_ids(query))).unwrap()
+}
+
+fn listed(found: Vec<ReadResponse>, ended: Result<(), Status>) -> String {
+    let entities = found.iter().flat_map(|response| &response.entities);
+    let mut lines: String = entities.map(|entity| with_names(&to_text(entity).unwrap()) + "\n").collect();
+    if ended.is_err() {
+        lines += &answer(ended);
+    }
+    lines
+}
+
+/// The reply to the only call.
+pub fn replied(events: Vec<Event>) -> String {
+    let [Event::Reply(_, reply)] = &events[..] else { panic!("{events:?}") };
+    match reply.clone() {
+        // One device has no name to tell.
+        Reply::Done(ended) => answer(ended).replace("device `tor` could not: ", ""),
+        Reply::Found(found, ended) => listed(found, ended),
+    }
+}
+
+pub fn told(events: Vec<Event>) -> String {
+    let one = |event| match event {
+        Event::Send(stream, message) => {
+            format!("to {}: {}\n", stream.0, with_names(&to_text(&message).unwrap()))
+        }
+        Event::End(stream, why) => format!("end {}: {why}\n", stream.0),
+        Event::Frame(port, frame) => format!("{port}: {}\n", shown(&frame)),
+        Event::Reply(..) => panic!("{event:?}"),
+    };
+    events.into_iter().map(one).collect()
 }
 
 pub fn answer(done: Result<(), Status>) -> String {

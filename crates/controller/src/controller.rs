@@ -1,0 +1,310 @@
+//! The controller: calls, messages, answers and time in, [`Output`]s out.
+
+use crate::ask::{Answer, Ask, AskId, DeviceId};
+use crate::desired::Plans;
+use crate::idle::Idle;
+use crate::part::Planner;
+use crate::state::State;
+use crate::task::{Shared, Task, go_on};
+use crate::{config, repair, write};
+use base_time::{Duration, Time};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::{
+    CapabilitiesResponse, DigestList, DigestListAck, ForwardingPipelineConfig,
+    GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse, IdleTimeoutNotification,
+    ReadRequest, ReadResponse, SetForwardingPipelineConfigRequest, StreamMessageRequest,
+    StreamMessageResponse, Update, WriteRequest, stream_message_request as asked,
+    stream_message_response as told,
+};
+use p4runtime_server::{self as server, Server, Status, StreamId};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+/// The most calls that wait.
+const MOST_WAITING: usize = 1024;
+
+/// A stale device is tried again after so long.
+const AGAIN: Duration = Duration::from_ms(1_000);
+
+/// Which call a reply is for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Ticket(pub u64);
+
+/// What the north asks.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Call {
+    /// A program before any controller of the north asks for one, and updates to it, all or none.
+    Start(Box<ForwardingPipelineConfig>, Vec<Update>),
+    /// The RPC `Write`.
+    Write(Box<WriteRequest>),
+    /// The RPC `Read`.
+    Read(ReadRequest),
+    /// The RPC `SetForwardingPipelineConfig`.
+    SetConfig(Box<SetForwardingPipelineConfigRequest>),
+}
+
+/// What it is answered.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Reply {
+    /// To a write or a configuration.
+    Done(Result<(), Status>),
+    /// To a read: what was found, and how it ended.
+    Found(Vec<ReadResponse>, Result<(), Status>),
+}
+
+/// What the controller wants done.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Output {
+    /// For a device's agent; with an id if the answer is waited for.
+    Ask(DeviceId, Option<AskId>, Ask),
+    /// The reply to a call.
+    Reply(Ticket, Reply),
+    /// A message for a controller of the north. Where it cannot be delivered it is lost.
+    Send(StreamId, StreamMessageResponse),
+    /// The end of its stream.
+    End(StreamId, Status),
+}
+
+/// One logical switch over many devices.
+pub struct Controller<P: Planner> {
+    shared: Shared<P>,
+    task: Option<Task>,
+    waiting: VecDeque<(Option<Ticket>, Work)>,
+    /// When stale devices are tried again.
+    again: Option<Time>,
+}
+
+enum Work {
+    Call(Call),
+    Repair(usize),
+}
+
+impl<P: Planner + 'static> Controller<P> {
+    /// Without a program. `device` is the id of the whole; `epoch_ns` the Unix time of time 0, in nanoseconds; `drain` how
+    /// long a packet is at most on its way from device to device.
+    pub fn new(planner: P, device: u64, epoch_ns: i64, drain: Duration) -> Controller<P> {
+        let state = State {
+            server: Server::new(Plans::new(planner), device, epoch_ns),
+            now: Time::ZERO,
+            drain,
+            out: vec![],
+            asked: BTreeMap::new(),
+            asks: 0,
+            stale: BTreeMap::new(),
+            idle: Idle::default(),
+            alarm: None,
+        };
+        let shared = Shared(Rc::new(RefCell::new(state)));
+        Controller { shared, task: None, waiting: VecDeque::new(), again: None }
+    }
+
+    /// A call. Calls are done one after the other; too many are answered at once.
+    pub fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Output> {
+        if self.waiting.len() >= MOST_WAITING {
+            let status = Status::new(Code::ResourceExhausted, "too many calls wait: try again");
+            return vec![Output::Reply(ticket, Reply::Done(Err(status)))];
+        }
+        self.waiting.push_back((Some(ticket), Work::Call(call)));
+        self.go_on(now)
+    }
+
+    /// The RPC `GetForwardingPipelineConfig`.
+    pub fn get_config(
+        &self,
+        request: &GetForwardingPipelineConfigRequest,
+    ) -> Result<GetForwardingPipelineConfigResponse, Status> {
+        self.shared.state().server.get_config(request)
+    }
+
+    /// The RPC `Capabilities`.
+    pub fn capabilities(&self) -> CapabilitiesResponse {
+        self.shared.state().server.capabilities()
+    }
+
+    /// A controller of the north says something on its stream.
+    pub fn message(&mut self, now: Time, stream: StreamId, request: &StreamMessageRequest) -> Vec<Output> {
+        let outputs = self.shared.state().server.message(stream, request);
+        let packet = match &request.update {
+            Some(asked::Update::Packet(packet)) => Some(packet),
+            _ => None,
+        };
+        for output in outputs {
+            let mut state = self.shared.state();
+            match output {
+                server::Output::Inject(_) => {
+                    let origin = state.rollout().map(|rollout| DeviceId(rollout.origin));
+                    if let (Some(origin), Some(packet)) = (origin, packet) {
+                        state.out.push(Output::Ask(origin, None, Ask::PacketOut(packet.clone())));
+                    }
+                }
+                other => state.tell(other),
+            }
+        }
+        self.go_on(now)
+    }
+
+    /// A stream of the north has ended.
+    pub fn close(&mut self, now: Time, stream: StreamId) -> Vec<Output> {
+        let outputs = self.shared.state().server.close(stream);
+        outputs.into_iter().for_each(|output| self.shared.state().tell(output));
+        self.go_on(now)
+    }
+
+    /// An agent answers.
+    pub fn answer(&mut self, now: Time, ask: AskId, answer: Answer) -> Vec<Output> {
+        if let Some((_, known)) = self.shared.state().asked.get_mut(&ask) {
+            known.get_or_insert(answer);
+        }
+        self.go_on(now)
+    }
+
+    /// An agent tells something of its device.
+    pub fn told(&mut self, now: Time, device: DeviceId, message: StreamMessageResponse) -> Vec<Output> {
+        match message.update {
+            Some(told::Update::Packet(packet)) => {
+                let mut state = self.shared.state();
+                let outputs = state.server.packet(packet);
+                outputs.into_iter().for_each(|output| state.tell(output));
+            }
+            Some(told::Update::Digest(list)) => {
+                self.digests(device, list);
+                return self.tick(now);
+            }
+            Some(told::Update::IdleTimeoutNotification(entries)) => {
+                self.idle(now, device, &entries);
+                return self.tick(now);
+            }
+            _ => {}
+        }
+        self.go_on(now)
+    }
+
+    /// A device has begun anew: it runs nothing.
+    pub fn restarted(&mut self, now: Time, device: DeviceId) -> Vec<Output> {
+        self.shared.state().stale.insert(device.0, "it has begun anew".to_string());
+        self.again = Some(now);
+        self.go_on(now)
+    }
+
+    /// The devices that are not known to be as they should be, and why.
+    pub fn stale(&self) -> BTreeMap<DeviceId, String> {
+        let state = self.shared.state();
+        state.stale.iter().map(|(device, why)| (DeviceId(*device), why.clone())).collect()
+    }
+
+    /// What is due by `now`.
+    pub fn tick(&mut self, now: Time) -> Vec<Output> {
+        let outputs = self.shared.state().server.tick(now);
+        outputs.into_iter().for_each(|output| self.shared.state().tell(output));
+        self.go_on(now)
+    }
+
+    /// When [`tick`](Controller::tick) has something to do next, for what has come in so far.
+    pub fn deadline(&self) -> Option<Time> {
+        let state = self.shared.state();
+        // Repairs wait for the call that is being done.
+        let again = self.again.filter(|_| self.task.is_none());
+        [state.deadline(), state.server.deadline(), again].into_iter().flatten().min()
+    }
+
+    /// Does what can be done.
+    fn go_on(&mut self, now: Time) -> Vec<Output> {
+        self.shared.state().now = now;
+        loop {
+            if let Some(task) = &mut self.task {
+                if !go_on(task) {
+                    break;
+                }
+                self.task = None;
+            }
+            if self.again.is_none_or(|again| now >= again) {
+                let stale: Vec<usize> = self.shared.state().stale.keys().copied().collect();
+                self.again = None;
+                for device in stale {
+                    self.waiting.push_back((None, Work::Repair(device)));
+                    self.again = Some(now + AGAIN);
+                }
+            }
+            let Some((ticket, work)) = self.waiting.pop_front() else { break };
+            self.task = Some(begin(self.shared.clone(), ticket, work));
+        }
+        std::mem::take(&mut self.shared.state().out)
+    }
+
+    fn digests(&self, device: DeviceId, list: DigestList) {
+        let mut state = self.shared.state();
+        let ack = DigestListAck { digest_id: list.digest_id, list_id: list.list_id };
+        state.out.push(Output::Ask(device, None, Ask::DigestAck(ack)));
+        if let Some(desired) = state.server.target() {
+            desired.digests.extend(list.data.into_iter().map(|data| (list.digest_id, data)));
+        }
+    }
+
+    fn idle(&self, now: Time, device: DeviceId, told: &IdleTimeoutNotification) {
+        let mut state = self.shared.state();
+        let state = &mut *state;
+        let Some(desired) = state.server.target() else { return };
+        for entry in &told.table_entry {
+            let Ok(key) = desired.catalog.entry_key(entry) else { continue };
+            let key = (entry.table_id, key);
+            let holders = desired.rollout.parts().filter(|(_, part)| part.has(entry.table_id)).count();
+            let timeout = Duration::from_ns(u64::try_from(entry.idle_timeout_ns).unwrap_or(0));
+            if state.idle.note(device.0, holders, (key.clone(), timeout), now) {
+                desired.idle.push(key);
+            }
+        }
+    }
+}
+
+/// What a piece of work does, as a task.
+fn begin<P: Planner + 'static>(shared: Shared<P>, ticket: Option<Ticket>, work: Work) -> Task {
+    Box::pin(async move {
+        let reply = match work {
+            Work::Call(Call::Start(config, updates)) => {
+                let ended = config::start(&shared, *config).await;
+                Reply::Done(match ended {
+                    Ok(()) => write::fill(&shared, &updates).await,
+                    Err(status) => Err(status),
+                })
+            }
+            Work::Call(Call::Write(request)) => Reply::Done(write::write(&shared, &request).await),
+            Work::Call(Call::SetConfig(request)) => Reply::Done(config::set_config(&shared, *request).await),
+            Work::Call(Call::Read(request)) => {
+                let (found, ended) = read(&shared, &request).await;
+                Reply::Found(found, ended)
+            }
+            Work::Repair(device) => {
+                // It stays stale, and is tried again.
+                let _ = repair::repair(&shared, device).await;
+                Reply::Done(Ok(()))
+            }
+        };
+        let mut state = shared.state();
+        if let Some(desired) = state.server.target() {
+            desired.gathered = crate::gather::Gathered::default();
+        }
+        state.out.extend(ticket.map(|ticket| Output::Reply(ticket, reply)));
+    })
+}
+
+/// The RPC `Read`.
+async fn read<P: Planner>(
+    shared: &Shared<P>,
+    request: &ReadRequest,
+) -> (Vec<ReadResponse>, Result<(), Status>) {
+    let (rollout, queries) = {
+        let mut state = shared.state();
+        let rollout = if state.server.is_saved() { None } else { state.rollout() };
+        (rollout, state.server.live_queries(request))
+    };
+    if let Some(rollout) = rollout
+        && !queries.is_empty()
+        && let Err(status) = repair::gather(shared, &rollout, queries).await
+    {
+        return (vec![], Err(status));
+    }
+    let mut found = vec![];
+    let ended = shared.state().server.read(request, &mut |response| found.push(response));
+    (found, ended)
+}

@@ -1,0 +1,83 @@
+//! The desired state, as the device that the north's server steers. Nothing in it can fail: the agents are asked outside.
+
+use crate::gather::Gathered;
+use crate::part::{Planner, Rollout};
+use base_time::Time;
+use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, P4Data};
+use p4runtime_server::{Builder, Built, Status, Target};
+use p4runtime_store::{Catalog, Change, Count, EntryKey, Live, Result};
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// Makes desired states of configurations.
+pub(crate) struct Plans<P> {
+    planner: P,
+    epoch: Cell<u64>,
+}
+
+impl<P> Plans<P> {
+    pub(crate) fn new(planner: P) -> Plans<P> {
+        Plans { planner, epoch: Cell::new(0) }
+    }
+}
+
+/// What a rack is to run, and what it has told last.
+pub(crate) struct Desired {
+    pub(crate) rollout: Arc<Rollout>,
+    pub(crate) catalog: Catalog,
+    /// What the data planes had written when somebody asked last.
+    pub(crate) gathered: Gathered,
+    pub(crate) digests: Vec<(u32, P4Data)>,
+    pub(crate) idle: Vec<(u32, EntryKey)>,
+}
+
+impl<P: Planner> Builder for Plans<P> {
+    type Target = Desired;
+
+    fn build(&self, config: &ForwardingPipelineConfig) -> std::result::Result<Built<Desired>, Status> {
+        self.epoch.set(self.epoch.get() + 1);
+        let rollout = Arc::new(self.planner.plan(config, self.epoch.get())?);
+        let (info, initial) = (rollout.info.clone(), rollout.initial.clone());
+        let catalog = Catalog::new(info.clone());
+        let target =
+            Desired { rollout, catalog, gathered: Gathered::default(), digests: vec![], idle: vec![] };
+        Ok(Built { target, info, initial })
+    }
+}
+
+impl Target for Desired {
+    fn apply(&mut self, _: &Catalog, change: &Change) -> Result<()> {
+        self.gathered.note(change);
+        Ok(())
+    }
+
+    fn take_digests(&mut self, _: &Catalog) -> Vec<(u32, P4Data)> {
+        std::mem::take(&mut self.digests)
+    }
+
+    fn take_idle(&mut self, _: &Catalog, _: Time) -> Vec<(u32, EntryKey)> {
+        std::mem::take(&mut self.idle)
+    }
+}
+
+impl Live for Desired {
+    fn counter(&self, counter: u32, index: u64) -> Result<Count> {
+        Ok(self.gathered.counter(counter, index))
+    }
+
+    fn direct_counter(&self, table: u32, key: &EntryKey) -> Result<Count> {
+        Ok(self.gathered.direct_counter(table, key))
+    }
+
+    fn register(&self, register: u32, index: u64) -> Result<P4Data> {
+        match self.gathered.register(register, index) {
+            Some(data) => Ok(data),
+            // No device has it: the program does not use it.
+            None => self.catalog.register_zero(register),
+        }
+    }
+
+    fn since_last_hit(&self, table: u32, key: &EntryKey) -> Result<u64> {
+        Ok(self.gathered.since_last_hit(table, key))
+    }
+}

@@ -1,0 +1,105 @@
+//! What the data planes have written, brought together: counters are summed, registers read where they live.
+
+use p4runtime_proto::p4::v1::{CounterData, Entity, P4Data, TableEntry, entity::Entity as Kind};
+use p4runtime_store::{Catalog, Change, Count, EntryKey};
+use std::collections::BTreeMap;
+
+/// An answer of every device to the same queries.
+#[derive(Default, Debug)]
+pub(crate) struct Gathered {
+    counters: BTreeMap<(u32, u64), Count>,
+    direct_counters: BTreeMap<(u32, EntryKey), Count>,
+    registers: BTreeMap<(u32, u64), P4Data>,
+    since_last_hit: BTreeMap<(u32, EntryKey), u64>,
+}
+
+impl Gathered {
+    /// Adds what one device has said. What the whole program does not have, runtimes do: it is left out.
+    pub(crate) fn add(&mut self, catalog: &Catalog, found: Vec<Entity>) {
+        for entity in found.into_iter().filter_map(|entity| entity.entity) {
+            match entity {
+                Kind::CounterEntry(e) => {
+                    if let (Some(index), true) =
+                        (cell(e.index.as_ref()), catalog.counter(e.counter_id).is_ok())
+                    {
+                        sum(self.counters.entry((e.counter_id, index)).or_default(), e.data);
+                    }
+                }
+                Kind::DirectCounterEntry(e) => {
+                    if let Some(key) = e.table_entry.as_ref().and_then(|entry| key(catalog, entry)) {
+                        sum(self.direct_counters.entry(key).or_default(), e.data);
+                    }
+                }
+                Kind::RegisterEntry(e) => {
+                    if let (Some(index), Some(data)) = (cell(e.index.as_ref()), e.data) {
+                        self.registers.insert((e.register_id, index), data);
+                    }
+                }
+                Kind::TableEntry(e) if !e.is_default_action => {
+                    let Some(key) = key(catalog, &e) else { continue };
+                    if e.counter_data.is_some() {
+                        sum(self.direct_counters.entry(key.clone()).or_default(), e.counter_data);
+                    }
+                    if let Some(since) = e.time_since_last_hit {
+                        let since = u64::try_from(since.elapsed_ns).unwrap_or(0);
+                        let known = self.since_last_hit.entry(key).or_insert(since);
+                        *known = since.min(*known);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// What the control plane writes is there from now on.
+    pub(crate) fn note(&mut self, change: &Change) {
+        match change {
+            Change::Counter { counter, index, to } => drop(self.counters.insert((*counter, *index), *to)),
+            Change::DirectCounter { table, key, to } => {
+                self.direct_counters.insert((*table, key.clone()), *to);
+            }
+            Change::Entry { table, key, to, count } => {
+                let count = to.as_ref().map(|_| count.unwrap_or_default());
+                match count {
+                    Some(count) => drop(self.direct_counters.insert((*table, key.clone()), count)),
+                    None => drop(self.direct_counters.remove(&(*table, key.clone()))),
+                }
+            }
+            Change::Register { register, index, to } => {
+                self.registers.insert((*register, *index), to.clone());
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn counter(&self, counter: u32, index: u64) -> Count {
+        self.counters.get(&(counter, index)).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn direct_counter(&self, table: u32, key: &EntryKey) -> Count {
+        self.direct_counters.get(&(table, key.clone())).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn register(&self, register: u32, index: u64) -> Option<P4Data> {
+        self.registers.get(&(register, index)).cloned()
+    }
+
+    pub(crate) fn since_last_hit(&self, table: u32, key: &EntryKey) -> u64 {
+        self.since_last_hit.get(&(table, key.clone())).copied().unwrap_or_default()
+    }
+}
+
+fn cell(index: Option<&p4runtime_proto::p4::v1::Index>) -> Option<u64> {
+    u64::try_from(index?.index).ok()
+}
+
+fn key(catalog: &Catalog, entry: &TableEntry) -> Option<(u32, EntryKey)> {
+    Some((entry.table_id, catalog.entry_key(entry).ok()?))
+}
+
+fn sum(count: &mut Count, more: Option<CounterData>) {
+    let unsigned = |n: i64| u64::try_from(n).unwrap_or(0);
+    let more = more.unwrap_or_default();
+    count.packets = count.packets.saturating_add(unsigned(more.packet_count));
+    count.bytes = count.bytes.saturating_add(unsigned(more.byte_count));
+}

@@ -1,0 +1,34 @@
+//! Many devices as one switch: desired state, ordered writes, rollback. A state machine without I/O.
+//!
+//! ```text
+//! controllers of the north ══ Call, messages ══> Controller ══ Ask ══> an agent beside each device
+//!                          <══ Output ══════════            <═ Answer, what a device tells ═
+//! ```
+//!
+//! The north sees one P4Runtime server with the whole program's P4Info: [`p4runtime_server::Server`], whose device is the
+//! desired state. A call is a [`task`](mod@task): it checks the request against the desired state, asks the agents of the devices
+//! that hold a part of what is written, and either all have done it or everything is as it was. One call is done after the
+//! other; what waits is bounded.
+//!
+//! The way through the modules: [`part`] says what each device holds; `spread` takes an update apart for the devices and
+//! `gather` brings together what their data planes have written; `write`, `config` and `repair` are the calls; `state` has all
+//! that lasts from one call to the next. [`agent`] is the other side: asks to a server that steers one device.
+
+mod agent;
+mod ask;
+mod config;
+mod controller;
+mod desired;
+mod gather;
+mod idle;
+mod part;
+mod repair;
+mod spread;
+mod state;
+mod task;
+mod write;
+
+pub use agent::{Agent, Effect};
+pub use ask::{Answer, Ask, AskId, DeviceId};
+pub use controller::{Call, Controller, Output, Reply, Ticket};
+pub use part::{Part, Planner, Rollout};

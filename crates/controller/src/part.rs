@@ -1,0 +1,137 @@
+//! What a device holds of the whole program.
+
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::config::v1::P4Info;
+use p4runtime_proto::p4::v1::{Entity, ForwardingPipelineConfig, Update, entity::Entity as Kind};
+use p4runtime_server::Status;
+use p4runtime_store::Described;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Makes parts of a whole program.
+pub trait Planner {
+    /// What each device runs. `epoch` tells this rollout's hand-overs from those of the ones before it.
+    fn plan(&self, config: &ForwardingPipelineConfig, epoch: u64) -> Result<Rollout, Status>;
+}
+
+/// A program, spread over a rack.
+pub struct Rollout {
+    /// What the whole program offers to control planes.
+    pub info: Arc<P4Info>,
+    /// The whole program's own entries, as if a controller had written them.
+    pub initial: Vec<Update>,
+    /// Owns the ports and the traffic manager.
+    pub origin: usize,
+    /// By device; `None` where nothing runs.
+    pub parts: Vec<Option<Part>>,
+}
+
+/// What one device runs.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The device's name.
+    pub name: String,
+    /// The program.
+    pub config: ForwardingPipelineConfig,
+    /// What joins it with the others.
+    pub linkage: Vec<Update>,
+    /// What it has of the whole program, by id.
+    has: Has,
+}
+
+#[derive(Clone, Default, Debug)]
+struct Has {
+    things: BTreeSet<u32>,
+    direct_counters: BTreeSet<u32>,
+    direct_meters: BTreeSet<u32>,
+}
+
+impl Part {
+    /// `info` is what the part offers. What has one name there and in the whole program has one id too.
+    pub fn new(
+        name: &str,
+        config: ForwardingPipelineConfig,
+        linkage: Vec<Update>,
+        info: &P4Info,
+        whole: &P4Info,
+    ) -> Result<Part, Status> {
+        let (own, all) = (named(info), named(whole));
+        let mut has = Has::default();
+        for ((kind, thing), id) in &own {
+            match all.get(&(*kind, thing)) {
+                Some(known) if known == id => drop(has.things.insert(*id)),
+                Some(known) => {
+                    let why = format!(
+                        "`{thing}` has the id {id} on `{name}` and {known} in the whole program: give it one with `@id`"
+                    );
+                    return Err(Status::new(Code::InvalidArgument, why));
+                }
+                None => {}
+            }
+        }
+        let here = |table: &u32| has.things.contains(table);
+        has.direct_counters = info.direct_counters.iter().map(|c| c.direct_table_id).filter(here).collect();
+        has.direct_meters = info.direct_meters.iter().map(|m| m.direct_table_id).filter(here).collect();
+        Ok(Part { name: name.to_string(), config, linkage, has })
+    }
+
+    /// True if the device has what an entity is about; groups and sessions are the traffic manager's. A query for all of a
+    /// kind is about every device.
+    pub(crate) fn holds(&self, entity: &Entity, is_origin: bool) -> bool {
+        let thing = |id: u32| id == 0 || self.has.things.contains(&id);
+        let direct = |set: &BTreeSet<u32>, table: u32| table == 0 || set.contains(&table);
+        match &entity.entity {
+            None | Some(Kind::ExternEntry(_)) => false,
+            Some(Kind::TableEntry(e)) => thing(e.table_id),
+            Some(Kind::ActionProfileMember(e)) => thing(e.action_profile_id),
+            Some(Kind::ActionProfileGroup(e)) => thing(e.action_profile_id),
+            Some(Kind::CounterEntry(e)) => thing(e.counter_id),
+            Some(Kind::DirectCounterEntry(e)) => {
+                direct(&self.has.direct_counters, e.table_entry.as_ref().map_or(0, |e| e.table_id))
+            }
+            Some(Kind::MeterEntry(e)) => thing(e.meter_id),
+            Some(Kind::DirectMeterEntry(e)) => {
+                direct(&self.has.direct_meters, e.table_entry.as_ref().map_or(0, |e| e.table_id))
+            }
+            Some(Kind::RegisterEntry(e)) => thing(e.register_id),
+            Some(Kind::ValueSetEntry(e)) => thing(e.value_set_id),
+            Some(Kind::DigestEntry(e)) => thing(e.digest_id),
+            Some(Kind::PacketReplicationEngineEntry(_)) => is_origin,
+        }
+    }
+
+    /// True if the device has something of the whole program with this id.
+    pub(crate) fn has(&self, id: u32) -> bool {
+        self.has.things.contains(&id)
+    }
+}
+
+impl Rollout {
+    /// The parts, with their devices.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (usize, &Part)> {
+        self.parts.iter().enumerate().filter_map(|(device, part)| Some((device, part.as_ref()?)))
+    }
+
+    /// A device's name.
+    pub(crate) fn name(&self, device: usize) -> &str {
+        self.parts.get(device).and_then(Option::as_ref).map_or("?", |part| &part.name)
+    }
+
+    /// The devices that hold what an entity is about.
+    pub(crate) fn holders(&self, entity: &Entity) -> Vec<usize> {
+        let holds = |(device, part): &(usize, &Part)| part.holds(entity, *device == self.origin);
+        self.parts().filter(holds).map(|(device, _)| device).collect()
+    }
+}
+
+/// The kinds of things, as numbers: ids of different kinds differ already.
+fn named(info: &P4Info) -> BTreeMap<(u8, &str), u32> {
+    fn of<T: Described>(kind: u8, all: &[T]) -> impl Iterator<Item = ((u8, &str), u32)> {
+        all.iter().map(move |thing| ((kind, thing.name()), thing.id()))
+    }
+    let tables = of(0, &info.tables).chain(of(1, &info.actions)).chain(of(2, &info.action_profiles));
+    let objects = of(3, &info.counters).chain(of(4, &info.meters)).chain(of(5, &info.registers));
+    let others = of(6, &info.value_sets).chain(of(7, &info.digests));
+    let direct = of(8, &info.direct_counters).chain(of(9, &info.direct_meters));
+    tables.chain(objects).chain(others).chain(direct).collect()
+}

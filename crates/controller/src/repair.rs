@@ -1,0 +1,254 @@
+//! Devices that are brought to the desired state, and what they tell of themselves.
+
+use crate::ask::{Answer, Ask};
+use crate::gather::Gathered;
+use crate::part::{Planner, Rollout};
+use crate::spread::{Spread, spread, to_one};
+use crate::task::{PAUSE, Shared, TRIES};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
+use p4runtime_proto::p4::v1::{
+    CounterEntry, DirectCounterEntry, Entity, RegisterEntry, Update, entity::Entity as Kind, update::Type,
+};
+use p4runtime_server::Status;
+use p4runtime_store::making;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The most updates of one write.
+const MOST_AT_ONCE: usize = 20_000;
+
+/// What an answer that is not what was hoped for says.
+pub(crate) fn reason(answer: &Answer) -> String {
+    match answer {
+        Answer::Done | Answer::Found(_) => "an answer to something else".to_string(),
+        Answer::Refused(status) => status.message.clone(),
+        Answer::Lost => "it does not answer".to_string(),
+    }
+}
+
+/// True if nobody knows what an answer's device holds now.
+pub(crate) fn is_unknown(answer: &Answer) -> bool {
+    match answer {
+        Answer::Done | Answer::Found(_) => false,
+        // A device that could not lead back what it had begun.
+        Answer::Refused(status) => {
+            let internal = Code::Internal as i32;
+            status.code == Code::Internal
+                || status.details.iter().any(|error| error.canonical_code == internal)
+        }
+        Answer::Lost => true,
+    }
+}
+
+/// What each device has told.
+pub(crate) type Found = BTreeMap<usize, Vec<Entity>>;
+
+/// Reads from all devices that hold what the queries are about; the desired state knows the answers from then on.
+pub(crate) async fn gather<P: Planner>(
+    shared: &Shared<P>,
+    rollout: &Rollout,
+    queries: Vec<Entity>,
+) -> Result<Found, Status> {
+    let mut by_device: BTreeMap<usize, Vec<Entity>> = BTreeMap::new();
+    for query in queries {
+        for device in rollout.holders(&query) {
+            by_device.entry(device).or_default().push(query.clone());
+        }
+    }
+    let asks = by_device.into_iter().map(|(device, queries)| (device, Ask::Read(queries))).collect();
+    let mut found = Found::new();
+    for (device, answer) in shared.ask_all(asks).await {
+        match answer {
+            Answer::Found(entities) => drop(found.insert(device, entities)),
+            other => {
+                let why = format!("device `{}` cannot be read: {}", rollout.name(device), reason(&other));
+                return Err(Status::new(Code::Unavailable, why));
+            }
+        }
+    }
+    if let Some(desired) = shared.state().server.target() {
+        desired.gathered = Gathered::default();
+        for entities in found.values() {
+            desired.gathered.add(&desired.catalog, entities.clone());
+        }
+    }
+    Ok(found)
+}
+
+/// The queries for all that data planes write and control planes can write too.
+pub(crate) fn everything() -> Vec<Entity> {
+    let kinds = [
+        Kind::CounterEntry(CounterEntry::default()),
+        Kind::DirectCounterEntry(DirectCounterEntry::default()),
+        Kind::RegisterEntry(RegisterEntry::default()),
+    ];
+    kinds.into_iter().map(|kind| Entity { entity: Some(kind) }).collect()
+}
+
+/// What every device is to hold, with what the data planes have written as it was gathered last.
+pub(crate) fn contents<P: Planner>(shared: &Shared<P>, rollout: &Rollout) -> Result<Spread, Status> {
+    let written = shared.state().server.written()?;
+    let mut out = beginnings(rollout);
+    for entity in written {
+        let update = Update { r#type: making(&entity) as i32, entity: Some(entity) };
+        spread(rollout, &update, &mut out);
+    }
+    Ok(out)
+}
+
+/// What one device is to hold, with what its own data plane has written.
+fn contents_of<P: Planner>(
+    shared: &Shared<P>,
+    rollout: &Rollout,
+    device: usize,
+    own: Option<Vec<Entity>>,
+) -> Result<Vec<Update>, Status> {
+    let written = {
+        let mut state = shared.state();
+        if let Some(desired) = state.server.target() {
+            desired.gathered = Gathered::default();
+            desired.gathered.add(&desired.catalog, own.unwrap_or_default());
+        }
+        state.server.written()?
+    };
+    let mut out = beginnings(rollout).remove(&device).unwrap_or_default();
+    for entity in written {
+        let update = Update { r#type: making(&entity) as i32, entity: Some(entity) };
+        out.extend(to_one(rollout, device, &update));
+    }
+    Ok(out)
+}
+
+/// The linkage, and the end of those of the program's own entries that control planes may have changed: what is left of them
+/// is written again.
+fn beginnings(rollout: &Rollout) -> Spread {
+    let mut out: Spread = rollout.parts().map(|(device, part)| (device, part.linkage.clone())).collect();
+    for update in &rollout.initial {
+        let Some(Kind::TableEntry(e)) = update.entity.as_ref().and_then(|e| e.entity.as_ref()) else {
+            continue;
+        };
+        if !e.is_const && !e.is_default_action {
+            spread(rollout, &Update { r#type: Type::Delete as i32, ..update.clone() }, &mut out);
+        }
+    }
+    out
+}
+
+/// Gives devices programs with what they are to hold; nothing runs yet.
+pub(crate) async fn load<P: Planner>(
+    shared: &Shared<P>,
+    rollout: &Rollout,
+    mut contents: Spread,
+) -> Result<(), Status> {
+    let devices: Vec<usize> = contents.keys().copied().collect();
+    let config =
+        |device: usize| rollout.parts.get(device)?.as_ref().map(|part| Box::new(part.config.clone()));
+    let asks = devices.iter().map(|device| (*device, Ask::SetConfig(Action::VerifyAndSave, config(*device))));
+    all_done(rollout, shared.ask_all(asks.collect()).await)?;
+    while !contents.is_empty() {
+        let mut asks = vec![];
+        for (device, list) in &mut contents {
+            let rest = list.split_off(list.len().min(MOST_AT_ONCE));
+            asks.push((*device, Ask::Load(std::mem::replace(list, rest))));
+        }
+        contents.retain(|_, list| !list.is_empty());
+        all_done(rollout, shared.ask_all(asks).await)?;
+    }
+    Ok(())
+}
+
+/// All devices have done what they were asked for.
+pub(crate) fn all_done(rollout: &Rollout, answers: Vec<(usize, Answer)>) -> Result<(), Status> {
+    for (device, answer) in answers {
+        let code = match &answer {
+            Answer::Done => continue,
+            Answer::Refused(status) => status.code,
+            _ => Code::Unavailable,
+        };
+        let why = format!("device `{}` could not: {}", rollout.name(device), reason(&answer));
+        return Err(Status::new(code, why));
+    }
+    Ok(())
+}
+
+/// Brings one device to the desired state, whatever it holds. Its data plane changes once; what that counts while it is
+/// being repaired is lost. If it cannot be, it is stale and tried again later.
+pub(crate) async fn repair<P: Planner>(shared: &Shared<P>, device: usize) -> Result<(), Status> {
+    let rollout = shared.state().rollout();
+    let Some(rollout) = rollout.filter(|rollout| rollout.parts.get(device).is_some_and(Option::is_some))
+    else {
+        // Nothing is wanted of it.
+        shared.state().stale.remove(&device);
+        return Ok(());
+    };
+    let mut own = None;
+    let mut pause = PAUSE;
+    let mut ended = Ok(());
+    for attempt in 0..TRIES {
+        if attempt > 0 {
+            shared.sleep(pause).await;
+            pause = pause + pause;
+        }
+        // A device that has been set already has lost what it counted.
+        if own.is_none() {
+            own = match shared.ask(device, Ask::Read(everything())).await {
+                Answer::Found(entities) => Some(entities),
+                // It runs nothing.
+                Answer::Refused(status) if status.code == Code::FailedPrecondition => Some(vec![]),
+                other => {
+                    ended = Err(Status::new(Code::Unavailable, reason(&other)));
+                    continue;
+                }
+            };
+        }
+        ended = set(shared, &rollout, device, own.clone()).await;
+        if ended.is_ok() {
+            shared.state().stale.remove(&device);
+            return ended;
+        }
+    }
+    if let Err(why) = &ended {
+        shared.state().stale.insert(device, why.message.clone());
+    }
+    ended
+}
+
+/// Brings a device to the desired state after it may have been given another: with what it had counted before.
+pub(crate) async fn restore<P: Planner>(
+    shared: &Shared<P>,
+    rollout: &Arc<Rollout>,
+    device: usize,
+    own: Option<Vec<Entity>>,
+) -> Result<(), Status> {
+    let mut pause = PAUSE;
+    let mut ended = Ok(());
+    for _ in 0..TRIES {
+        ended = set(shared, rollout, device, own.clone()).await;
+        if ended.is_ok() {
+            return ended;
+        }
+        shared.sleep(pause).await;
+        pause = pause + pause;
+    }
+    if let Err(why) = &ended {
+        shared.state().stale.insert(device, why.message.clone());
+    }
+    ended
+}
+
+/// Gives a device its program and what it is to hold, and lets it run.
+pub(crate) async fn set<P: Planner>(
+    shared: &Shared<P>,
+    rollout: &Arc<Rollout>,
+    device: usize,
+    own: Option<Vec<Entity>>,
+) -> Result<(), Status> {
+    let contents = contents_of(shared, rollout, device, own)?;
+    load(shared, rollout, [(device, contents)].into()).await?;
+    all_done(rollout, vec![(device, shared.ask(device, Ask::SetConfig(Action::Commit, None)).await)])?;
+    match device == rollout.origin {
+        true => all_done(rollout, vec![(device, shared.ask(device, Ask::Release).await)]),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,46 @@
+//! An update of the whole program, as each device is asked for it.
+
+use crate::part::Rollout;
+use p4runtime_proto::p4::v1::{CounterData, Entity, Update, digest_entry, entity::Entity as Kind};
+use std::collections::BTreeMap;
+
+/// Updates by device, in order.
+pub(crate) type Spread = BTreeMap<usize, Vec<Update>>;
+
+/// Adds what the devices are asked for one update: what only control planes write is the same everywhere; a count is at the
+/// first device that has it, and zero at the others.
+pub(crate) fn spread(rollout: &Rollout, update: &Update, out: &mut Spread) {
+    let Some(entity) = &update.entity else { return };
+    for (place, device) in rollout.holders(entity).into_iter().enumerate() {
+        let mut update = update.clone();
+        if let Some(entity) = &mut update.entity {
+            adapt(entity, place == 0);
+        }
+        out.entry(device).or_default().push(update);
+    }
+}
+
+/// What one device is asked for, if it alone has what an update writes.
+pub(crate) fn to_one(rollout: &Rollout, device: usize, update: &Update) -> Option<Update> {
+    let part = rollout.parts.get(device)?.as_ref()?;
+    let mut update = update.clone();
+    let entity = update.entity.as_mut().filter(|entity| part.holds(entity, device == rollout.origin))?;
+    adapt(entity, true);
+    Some(update)
+}
+
+fn adapt(entity: &mut Entity, is_first: bool) {
+    let zero = |data: &mut Option<CounterData>| {
+        if !is_first {
+            *data = data.map(|_| CounterData::default());
+        }
+    };
+    match &mut entity.entity {
+        Some(Kind::TableEntry(e)) => zero(&mut e.counter_data),
+        Some(Kind::CounterEntry(e)) => zero(&mut e.data),
+        Some(Kind::DirectCounterEntry(e)) => zero(&mut e.data),
+        // Devices tell each digest at once; the north puts them together.
+        Some(Kind::DigestEntry(e)) => e.config = e.config.map(|_| digest_entry::Config::default()),
+        _ => {}
+    }
+}

@@ -1,0 +1,110 @@
+//! A call that is being done: a future that waits for answers and for time, and for nothing else.
+//!
+//! Whoever polls it brings answers and time before; so the same inputs give the same outputs.
+
+use crate::ask::{Answer, Ask};
+use crate::part::Planner;
+use crate::state::State;
+use base_time::Duration;
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_server::Status;
+use std::cell::{RefCell, RefMut};
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+/// How often a device is tried before the call that needs it ends.
+pub(crate) const TRIES: u32 = 4;
+/// Between tries; twice as long each time.
+pub(crate) const PAUSE: Duration = Duration::from_ms(1);
+
+/// Something that is being done.
+pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
+
+/// The state, as tasks see it. It is never borrowed while a task waits.
+pub(crate) struct Shared<P: Planner>(pub(crate) Rc<RefCell<State<P>>>);
+
+impl<P: Planner> Clone for Shared<P> {
+    fn clone(&self) -> Shared<P> {
+        Shared(Rc::clone(&self.0))
+    }
+}
+
+impl<P: Planner> Shared<P> {
+    pub(crate) fn state(&self) -> RefMut<'_, State<P>> {
+        self.0.borrow_mut()
+    }
+
+    /// Asks several devices at once and waits for all; the answers come back in the order of the asks.
+    pub(crate) async fn ask_all(&self, asks: Vec<(usize, Ask)>) -> Vec<(usize, Answer)> {
+        let waiting: Vec<_> =
+            asks.into_iter().map(|(device, ask)| (device, self.state().ask(device, ask))).collect();
+        let mut answers = vec![];
+        for (device, id) in waiting {
+            let answer = poll_fn(|_| match self.state().answer(id) {
+                Some(answer) => Poll::Ready(answer),
+                None => Poll::Pending,
+            });
+            answers.push((device, answer.await));
+        }
+        answers
+    }
+
+    /// Asks one device.
+    pub(crate) async fn ask(&self, device: usize, ask: Ask) -> Answer {
+        let answers = self.ask_all(vec![(device, ask)]).await;
+        answers.into_iter().next().map_or(Answer::Lost, |(_, answer)| answer)
+    }
+
+    /// Asks one device again and again for what may be done twice. False if it does not do it.
+    async fn insist(&self, device: usize, ask: Ask) -> bool {
+        let mut pause = PAUSE;
+        for _ in 0..TRIES {
+            if self.ask(device, ask.clone()).await == Answer::Done {
+                return true;
+            }
+            self.sleep(pause).await;
+            pause = pause + pause;
+        }
+        false
+    }
+
+    /// Keeps frames out of the rack, and waits until none is inside.
+    pub(crate) async fn hold(&self, origin: usize) -> Result<(), Status> {
+        if !self.insist(origin, Ask::Hold).await {
+            self.release(origin).await;
+            return Err(Status::new(Code::Unavailable, "the switch cannot be made to wait"));
+        }
+        let drain = self.state().drain;
+        self.sleep(drain).await;
+        Ok(())
+    }
+
+    /// Lets frames in again. A switch that cannot be told is stale: it is told when it is repaired.
+    pub(crate) async fn release(&self, origin: usize) {
+        if !self.insist(origin, Ask::Release).await {
+            self.state().stale.insert(origin, "it cannot be told to take frames in".to_string());
+        }
+    }
+
+    /// Waits.
+    pub(crate) async fn sleep(&self, time: Duration) {
+        let until = self.state().now + time;
+        poll_fn(|_| {
+            let mut state = self.state();
+            if state.now >= until {
+                state.alarm = None;
+                return Poll::Ready(());
+            }
+            state.alarm = Some(until);
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+/// Goes on with a task as far as it gets. True if it has ended.
+pub(crate) fn go_on(task: &mut Task) -> bool {
+    task.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
+}

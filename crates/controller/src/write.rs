@@ -1,0 +1,252 @@
+//! The RPC `Write` over all devices: desired state first, then the devices, and back if one of them refuses.
+
+use crate::ask::{Answer, Ask};
+use crate::part::{Planner, Rollout};
+use crate::repair::{self, is_unknown, reason};
+use crate::spread::{Spread, spread};
+use crate::task::Shared;
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::write_request::Atomicity;
+use p4runtime_proto::p4::v1::{Update, WriteRequest, update::Type};
+use p4runtime_server::{Outcomes, Status};
+use p4runtime_store::{Change, Fault};
+use std::sync::Arc;
+
+pub(crate) async fn write<P: Planner>(shared: &Shared<P>, request: &WriteRequest) -> Result<(), Status> {
+    shared.state().server.may_write(request)?;
+    let atomicity = request.atomicity();
+    let way = Way {
+        role: &request.role,
+        all_or_nothing: atomicity != Atomicity::ContinueOnError,
+        at_once: atomicity == Atomicity::DataplaneAtomic,
+    };
+    match transact(shared, &request.updates, way).await? {
+        Ended::Done(outcomes) => outcomes.status(),
+        Ended::Refused { outcomes } if way.all_or_nothing || request.updates.len() == 1 => outcomes.status(),
+        // Some of them can be done: nobody knows which before each is tried.
+        Ended::Refused { .. } => {
+            let mut all = Outcomes::default();
+            for update in &request.updates {
+                match transact(shared, std::slice::from_ref(update), way).await {
+                    Ok(Ended::Done(outcomes) | Ended::Refused { outcomes }) => all.append(outcomes),
+                    // What is done already stays done.
+                    Err(status) => all.note::<()>(Err(Box::new(unable(status)))),
+                }
+            }
+            all.status()
+        }
+    }
+}
+
+/// Updates of nobody's, all or none.
+pub(crate) async fn fill<P: Planner>(shared: &Shared<P>, updates: &[Update]) -> Result<(), Status> {
+    let way = Way { role: "", all_or_nothing: true, at_once: false };
+    match transact(shared, updates, way).await? {
+        Ended::Done(outcomes) | Ended::Refused { outcomes } => outcomes.status(),
+    }
+}
+
+/// How a batch is done.
+#[derive(Clone, Copy)]
+struct Way<'r> {
+    role: &'r str,
+    all_or_nothing: bool,
+    /// No packet sees some of it.
+    at_once: bool,
+}
+
+enum Ended {
+    /// As far as the desired state allows it.
+    Done(Outcomes),
+    /// A device could not: nothing is done.
+    Refused { outcomes: Outcomes },
+}
+
+/// What is to be done, and what leads back.
+#[derive(Default)]
+struct Batch {
+    outcomes: Outcomes,
+    /// Of the desired state.
+    undo: Vec<Change>,
+    forth: Spread,
+    /// In the order of `forth`.
+    back: Spread,
+    /// Which updates of the request each of `forth` is.
+    of: std::collections::BTreeMap<usize, Vec<usize>>,
+}
+
+async fn transact<P: Planner>(shared: &Shared<P>, updates: &[Update], way: Way<'_>) -> Result<Ended, Status> {
+    // Written to a saved program, which no device has yet.
+    let running = if shared.state().server.is_saved() { None } else { shared.state().rollout() };
+    if let Some(rollout) = &running {
+        within_reach(shared, rollout, updates)?;
+        let queries = needed(shared, updates);
+        repair::gather(shared, rollout, queries).await?;
+    }
+    let batch = desire(shared, running.as_ref(), updates, way)?;
+    if batch.forth.is_empty() {
+        return Ok(Ended::Done(batch.outcomes));
+    }
+    let origin = running.as_ref().map(|rollout| rollout.origin);
+    let holds = way.at_once && batch.forth.len() > 1;
+    if let (true, Some(origin)) = (holds, origin)
+        && let Err(status) = shared.hold(origin).await
+    {
+        shared.state().server.undo(batch.undo)?;
+        return Err(status);
+    }
+    let asks = batch.forth.iter().map(|(device, list)| (*device, Ask::Write(list.clone()))).collect();
+    let answers = shared.ask_all(asks).await;
+    let ended = match answers.iter().all(|(_, answer)| *answer == Answer::Done) {
+        true => Ok(Ended::Done(batch.outcomes)),
+        false => roll_back(shared, running.as_ref(), batch, answers, updates.len()).await,
+    };
+    if let (true, Some(origin)) = (holds, origin) {
+        shared.release(origin).await;
+    }
+    ended
+}
+
+/// Refuses what is about a device that is out of step: it gets all of it when it is back.
+fn within_reach<P: Planner>(shared: &Shared<P>, rollout: &Rollout, updates: &[Update]) -> Result<(), Status> {
+    let stale = shared.state().stale.clone();
+    let touched = |device: &usize| {
+        let holds = |entity| rollout.holders(entity).contains(device);
+        updates.iter().filter_map(|update| update.entity.as_ref()).any(holds)
+    };
+    match stale.iter().find(|(device, _)| touched(device)) {
+        None => Ok(()),
+        Some((device, why)) => {
+            let name = rollout.name(*device);
+            let why = format!("device `{name}` is out of step, and is being brought back: {why}");
+            Err(Status::new(Code::Unavailable, why))
+        }
+    }
+}
+
+/// What has to be read to lead back.
+fn needed<P: Planner>(shared: &Shared<P>, updates: &[Update]) -> Vec<p4runtime_proto::p4::v1::Entity> {
+    let state = shared.state();
+    let Some(store) = state.server.store() else { return vec![] };
+    let changes = updates.iter().filter(|update| update.r#type() != Type::Insert);
+    let live = changes.filter_map(|update| Some((update, store.query(update)?)));
+    let live = live.filter(|(update, query)| store.reads_live(query) && store.plan(update).is_ok());
+    live.map(|(_, query)| query).collect()
+}
+
+/// Does the updates to the desired state.
+fn desire<P: Planner>(
+    shared: &Shared<P>,
+    running: Option<&Arc<Rollout>>,
+    updates: &[Update],
+    way: Way<'_>,
+) -> Result<Batch, Status> {
+    let mut state = shared.state();
+    let mut batch = Batch::default();
+    for (index, update) in updates.iter().enumerate() {
+        if batch.outcomes.failed() && way.all_or_nothing {
+            batch.outcomes.not_tried();
+            continue;
+        }
+        let back = state.server.undoing(update);
+        match state.server.update(way.role, update) {
+            Err(fault) => batch.outcomes.note::<()>(Err(fault)),
+            Ok(inverse) => {
+                batch.undo.extend(inverse);
+                batch.outcomes.note(Ok(()));
+                let Some(rollout) = running else { continue };
+                spread(rollout, update, &mut batch.forth);
+                for update in back.unwrap_or_default() {
+                    spread(rollout, &update, &mut batch.back);
+                }
+                for (device, list) in &batch.forth {
+                    batch.of.entry(*device).or_default().resize(list.len(), index);
+                }
+            }
+        }
+    }
+    if batch.outcomes.failed() && way.all_or_nothing {
+        state.server.undo(std::mem::take(&mut batch.undo))?;
+        batch.outcomes.rolled_back();
+        batch.forth.clear();
+    }
+    Ok(batch)
+}
+
+/// A device could not: what others have done is undone, and so is the desired state.
+async fn roll_back<P: Planner>(
+    shared: &Shared<P>,
+    running: Option<&Arc<Rollout>>,
+    mut batch: Batch,
+    answers: Vec<(usize, Answer)>,
+    updates: usize,
+) -> Result<Ended, Status> {
+    let Some(rollout) = running else { return Ok(Ended::Done(batch.outcomes)) };
+    let mut outcomes = Outcomes::default();
+    let (mut guilty, mut cause) = (0, None);
+    let mut asks = vec![];
+    let mut unknown = vec![];
+    for (device, answer) in answers {
+        match answer {
+            Answer::Done => {
+                let mut list = batch.back.remove(&device).unwrap_or_default();
+                list.reverse();
+                asks.push((device, Ask::Write(list)));
+            }
+            other => {
+                if is_unknown(&other) {
+                    unknown.push(device);
+                }
+                if cause.is_none() {
+                    let at = first_error(&other);
+                    guilty = batch.of.get(&device).and_then(|of| of.get(at)).copied().unwrap_or(0);
+                    cause = Some(refusal(rollout.name(device), &other));
+                }
+            }
+        }
+    }
+    shared.state().server.undo(std::mem::take(&mut batch.undo))?;
+    let undone = shared.ask_all(asks).await;
+    unknown
+        .extend(undone.into_iter().filter(|(_, answer)| *answer != Answer::Done).map(|(device, _)| device));
+    let mut cause = cause.unwrap_or_else(|| refusal("?", &Answer::Lost));
+    for device in unknown {
+        if let Err(why) = repair::repair(shared, device).await {
+            cause.why += &format!("; and `{}` could not be led back: {why}", rollout.name(device));
+        }
+    }
+    for index in 0..updates {
+        match index == guilty {
+            true => outcomes.note::<()>(Err(Box::new(cause.clone()))),
+            false => outcomes.note(Ok(())),
+        }
+    }
+    outcomes.rolled_back();
+    Ok(Ended::Refused { outcomes })
+}
+
+/// The place of the update that a device has refused, among those it was asked for.
+fn first_error(answer: &Answer) -> usize {
+    let Answer::Refused(status) = answer else { return 0 };
+    let is_cause = |code: i32| code != 0 && code != Code::Aborted as i32;
+    status.details.iter().position(|error| is_cause(error.canonical_code)).unwrap_or(0)
+}
+
+fn unable(status: Status) -> Fault {
+    let title = "this cannot be done now".to_string();
+    Fault { code: status.code, title, why: status.message, help: None, owner: None, path: vec![] }
+}
+
+fn refusal(device: &str, answer: &Answer) -> Fault {
+    let (code, why) = match answer {
+        Answer::Refused(status) => {
+            let told = status.details.get(first_error(answer));
+            match told.and_then(|error| Code::try_from(error.canonical_code).ok()) {
+                Some(code) if code != Code::Ok => (code, told.map_or("", |e| e.message.as_str()).to_string()),
+                _ => (status.code, status.message.clone()),
+            }
+        }
+        other => (Code::Unavailable, reason(other)),
+    };
+    Fault { code, title: format!("device `{device}` could not"), why, help: None, owner: None, path: vec![] }
+}

@@ -1,0 +1,105 @@
+//! What each device of a rack runs, of a whole program and a placement: the planner of the [`controller`].
+
+use super::{Maker, told};
+use crate::rack::make_parts;
+use base_diag::SourceMap;
+use controller::{Part, Planner, Rollout};
+use ir::Program;
+use ir_split::{Linkage, Placement};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::config::v1::P4Info;
+use p4runtime_proto::p4::v1::{
+    Action, Entity, FieldMatch, ForwardingPipelineConfig, TableAction, TableEntry, Update, ValueSetEntry,
+    ValueSetMember, action::Param, entity::Entity as Kind, field_match, table_action, update::Type,
+};
+use p4runtime_server::Status;
+use p4runtime_store::Described;
+use std::sync::Arc;
+
+/// Epochs have so many values; a hand-over that is so many plans old is taken for a new one.
+const EPOCHS: u64 = 1 << 8;
+
+/// Splits programs by one placement.
+pub struct Splitter {
+    /// Reads programs.
+    pub maker: Maker,
+    /// Where regions run; its epoch is the first.
+    pub placement: Placement,
+}
+
+impl Planner for Splitter {
+    fn plan(&self, config: &ForwardingPipelineConfig, epoch: u64) -> Result<Rollout, Status> {
+        let mut whole = self.maker.program(config)?;
+        ir_split::landings(Arc::make_mut(&mut whole)).map_err(|problems| told("the program", &problems))?;
+        let info = p4info::p4info(&whole).map_err(|problems| told("no P4Info of the program", &problems))?;
+        super::agrees(config, &info)?;
+        let initial = p4info::entries(&whole).map_err(|problems| told("the program's entries", &problems))?;
+        let placement =
+            Placement { epoch: (self.placement.epoch + epoch - 1) % EPOCHS, ..self.placement.clone() };
+        let mut map = SourceMap::new();
+        let (_, parts, texts) = make_parts(&whole, &placement, &mut map)
+            .map_err(|problems| told("the program cannot be split so", &problems))?;
+        let devices = parts.into_iter().zip(texts).zip(&placement.devices);
+        let parts = devices.map(|((part, text), name)| match (part, text) {
+            (Some(part), Some(text)) => make_part(name, &part.program, &part.linkage, text, &info).map(Some),
+            _ => Ok(None),
+        });
+        let parts = parts.collect::<Result<_, _>>()?;
+        let origin = placement.origin.0 as usize;
+        Ok(Rollout { info: Arc::new(info), initial: initial.updates, origin, parts })
+    }
+}
+
+fn make_part(
+    name: &str,
+    program: &Program,
+    linkage: &Linkage,
+    text: String,
+    whole: &P4Info,
+) -> Result<Part, Status> {
+    let info = p4info::p4info(program).map_err(|problems| told("no P4Info of a part", &problems))?;
+    let config = ForwardingPipelineConfig {
+        p4_device_config: text.into_bytes(),
+        ..ForwardingPipelineConfig::default()
+    };
+    Part::new(name, config, updates(linkage, &info)?, &info, whole)
+}
+
+/// The entries of the runtime's own tables.
+fn updates(linkage: &Linkage, info: &P4Info) -> Result<Vec<Update>, Status> {
+    let mut all = vec![];
+    for (name, members) in &linkage.value_sets {
+        let id = id(name, &info.value_sets)?;
+        let members = members.iter().map(|member| ValueSetMember { r#match: vec![exact(*member)] }).collect();
+        let entry = Kind::ValueSetEntry(ValueSetEntry { value_set_id: id, members });
+        all.push(Update { r#type: Type::Modify as i32, entity: Some(Entity { entity: Some(entry) }) });
+    }
+    for entry in &linkage.entries {
+        let port = Param { param_id: 1, value: bytes(entry.port) };
+        let action = Action { action_id: id(&entry.action, &info.actions)?, params: vec![port] };
+        let entry = Kind::TableEntry(TableEntry {
+            table_id: id(&entry.table, &info.tables)?,
+            r#match: vec![exact(entry.key)],
+            action: Some(TableAction { r#type: Some(table_action::Type::Action(action)) }),
+            ..TableEntry::default()
+        });
+        all.push(Update { r#type: Type::Insert as i32, entity: Some(Entity { entity: Some(entry) }) });
+    }
+    Ok(all)
+}
+
+fn exact(value: u64) -> FieldMatch {
+    let exact = field_match::Exact { value: bytes(value) };
+    FieldMatch { field_id: 1, field_match_type: Some(field_match::FieldMatchType::Exact(exact)) }
+}
+
+/// The shortest bytes of a number.
+fn bytes(value: u64) -> Vec<u8> {
+    base_bits::num_bigint::BigUint::from(value).to_bytes_be()
+}
+
+fn id<T: Described>(name: &str, all: &[T]) -> Result<u32, Status> {
+    let missing =
+        || Status::new(Code::Internal, format!("a part lacks `{name}`, which joins it with the others"));
+    all.iter().find(|thing| thing.name() == name).map(Described::id).ok_or_else(missing)
+}

@@ -1,0 +1,398 @@
+//! A rack as one switch: its devices, the links between them, an agent beside each, and the controller. Without I/O.
+//!
+//! Frames pass links and devices at one moment, so that none is inside while the controller works.
+
+use super::{Controlled, Maker, Splitter};
+use base_time::{Duration, Time};
+use controller::{Agent, Answer, Ask, Call, Controller, DeviceId, Effect, Output, Reply, Ticket};
+use dataplane_api::Device;
+use ir_split::DeviceIndex;
+use p4runtime_proto::p4::v1::{
+    CapabilitiesResponse, Entity, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
+    StreamMessageRequest, StreamMessageResponse,
+};
+use p4runtime_server::{Status, StreamId};
+use std::collections::{BTreeMap, VecDeque};
+
+/// The most frames that are kept while the rack is held.
+const MOST_HELD: usize = 4096;
+
+/// The most links that what comes of one frame passes.
+const MOST_HOPS: usize = 1 << 16;
+
+/// What becomes of what the controller asks.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Passage {
+    /// It is done, and answered.
+    Through,
+    /// It is not done, and the agent says so.
+    Refused(Status),
+    /// It does not arrive.
+    AskLost,
+    /// It is done, and the answer does not arrive.
+    AnswerLost,
+    /// The device breaks in the middle: see [`Controlled::break_after`].
+    Breaks(Vec<u32>),
+}
+
+/// The way from the controller to the agents.
+pub trait Channel {
+    /// What becomes of an ask.
+    fn pass(&mut self, device: DeviceId, ask: &Ask) -> Passage;
+}
+
+/// Where nothing is lost.
+pub struct Direct;
+
+impl Channel for Direct {
+    fn pass(&mut self, _: DeviceId, _: &Ask) -> Passage {
+        Passage::Through
+    }
+}
+
+/// What the rack wants done outside.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Event {
+    /// The reply to a call.
+    Reply(Ticket, Reply),
+    /// A message for a controller of the north.
+    Send(StreamId, StreamMessageResponse),
+    /// The end of its stream.
+    End(StreamId, Status),
+    /// A frame leaves by a port of the origin.
+    Frame(u32, Vec<u8>),
+}
+
+/// What packets came to, beside what devices count.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct RackCounters {
+    /// Came in by ports of the origin.
+    pub received: u64,
+    /// Left by ports of the origin.
+    pub sent: u64,
+    /// Passed a link.
+    pub hops: u64,
+    /// Left a helper by a port where nothing is.
+    pub nowhere: u64,
+    /// Came in while the rack was held, and there was no room.
+    pub not_held: u64,
+    /// Went around without end.
+    pub endless: u64,
+}
+
+/// A rack that looks like one switch.
+pub struct RackSwitch<C> {
+    controller: Controller<Splitter>,
+    agents: Vec<Agent<Maker>>,
+    names: Vec<String>,
+    wires: BTreeMap<(usize, u32), (usize, u32)>,
+    origin: usize,
+    cpu_port: Option<u32>,
+    held: VecDeque<(u32, Vec<u8>)>,
+    counters: RackCounters,
+    /// The way to the agents.
+    pub channel: C,
+}
+
+impl<C: Channel> RackSwitch<C> {
+    /// Without a program: [`Call::Start`] or a controller brings it. `device` is the whole's id; `epoch_ns` the Unix time of
+    /// time 0, in nanoseconds.
+    pub fn new(
+        splitter: Splitter,
+        device: u64,
+        epoch_ns: i64,
+        cpu_port: Option<u32>,
+        channel: C,
+    ) -> RackSwitch<C> {
+        let placement = &splitter.placement;
+        let makers = placement.devices.iter().map(|_| Maker { own: None, ..splitter.maker.clone() });
+        let mut wires = BTreeMap::new();
+        for ((from, to), port) in &placement.ports {
+            if let Some(back) = placement.ports.get(&(*to, *from)) {
+                let number = |port: u64| u32::try_from(port).unwrap_or(u32::MAX);
+                wires.insert((place(*from), number(*port)), (place(*to), number(*back)));
+            }
+        }
+        RackSwitch {
+            agents: makers.map(Agent::new).collect(),
+            names: placement.devices.iter().map(ToString::to_string).collect(),
+            wires,
+            origin: place(placement.origin),
+            cpu_port,
+            held: VecDeque::new(),
+            counters: RackCounters::default(),
+            controller: Controller::new(splitter, device, epoch_ns, Duration::ZERO),
+            channel,
+        }
+    }
+
+    /// The names of the devices.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// True if a port of the origin leads to another device: nothing else is there.
+    pub fn is_internal(&self, port: u32) -> bool {
+        self.wires.contains_key(&(self.origin, port))
+    }
+
+    /// What packets came to.
+    pub fn counters(&self) -> RackCounters {
+        self.counters
+    }
+
+    /// A device, if it runs a program. What is written to it past the controller is not known to it.
+    pub fn device(&mut self, device: usize) -> Option<&mut Controlled> {
+        self.agents.get_mut(device)?.target()
+    }
+
+    /// What a device holds of what fits a query, as its agent says.
+    pub fn holds(&mut self, device: usize, query: Entity) -> Vec<Entity> {
+        match self.agents.get_mut(device).map(|agent| agent.ask(Ask::Read(vec![query])).0) {
+            Some(Some(Answer::Found(found))) => found,
+            _ => vec![],
+        }
+    }
+
+    /// All devices that run a program.
+    pub fn devices(&mut self) -> impl Iterator<Item = &mut Controlled> {
+        self.agents.iter_mut().filter_map(Agent::target)
+    }
+
+    /// The devices that are not known to be as they should be, and why.
+    pub fn stale(&self) -> Vec<(&str, String)> {
+        let name = |device: DeviceId| self.names.get(device.0).map_or("?", String::as_str);
+        self.controller.stale().into_iter().map(|(device, why)| (name(device), why)).collect()
+    }
+
+    /// Something of the north.
+    pub fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
+        self.at(now);
+        let outputs = self.controller.call(now, ticket, call);
+        self.perform(now, outputs)
+    }
+
+    /// A controller of the north says something on its stream.
+    pub fn message(&mut self, now: Time, stream: StreamId, message: &StreamMessageRequest) -> Vec<Event> {
+        self.at(now);
+        let outputs = self.controller.message(now, stream, message);
+        self.perform(now, outputs)
+    }
+
+    /// Its stream has ended.
+    pub fn close(&mut self, now: Time, stream: StreamId) -> Vec<Event> {
+        let outputs = self.controller.close(now, stream);
+        self.perform(now, outputs)
+    }
+
+    /// The RPC `GetForwardingPipelineConfig`.
+    pub fn get_config(
+        &self,
+        request: &GetForwardingPipelineConfigRequest,
+    ) -> Result<GetForwardingPipelineConfigResponse, Status> {
+        self.controller.get_config(request)
+    }
+
+    /// The RPC `Capabilities`.
+    pub fn capabilities(&self) -> CapabilitiesResponse {
+        self.controller.capabilities()
+    }
+
+    /// A device has begun anew: it runs nothing.
+    pub fn restart(&mut self, now: Time, device: usize) -> Vec<Event> {
+        if let Some(agent) = self.agents.get_mut(device) {
+            agent.restart();
+        }
+        let outputs = self.controller.restarted(now, DeviceId(device));
+        self.perform(now, outputs)
+    }
+
+    /// A frame comes in by a port of the origin.
+    pub fn frame(&mut self, now: Time, port: u32, frame: &[u8]) -> Vec<Event> {
+        if self.is_internal(port) {
+            return vec![];
+        }
+        self.counters.received += 1;
+        if self.agents.get(self.origin).is_some_and(Agent::holds) {
+            match self.held.len() < MOST_HELD {
+                true => self.held.push_back((port, frame.to_vec())),
+                false => self.counters.not_held += 1,
+            }
+            return vec![];
+        }
+        self.at(now);
+        let mut events = vec![];
+        let outputs = self.run(now, self.origin, port, frame.to_vec(), &mut events);
+        events.extend(self.perform(now, outputs));
+        events
+    }
+
+    /// What is due by `now`.
+    pub fn tick(&mut self, now: Time) -> Vec<Event> {
+        self.at(now);
+        let mut events = vec![];
+        let mut outputs = vec![];
+        for device in 0..self.agents.len() {
+            let Some(target) = self.agents[device].target() else { continue };
+            let queued = target.switch().tick(now);
+            let frames = target.switch().drain(queued, now);
+            for output in frames {
+                outputs.extend(self.leave(now, device, output.port, output.frame, &mut events));
+            }
+            let effects = self.agents[device].tick(now);
+            outputs.extend(self.effects(now, device, effects, &mut events));
+        }
+        outputs.extend(self.controller.tick(now));
+        events.extend(self.perform(now, outputs));
+        events
+    }
+
+    /// When [`tick`](RackSwitch::tick) has something to do next, beside digests and idle entries, which come at any time.
+    pub fn deadline(&mut self) -> Option<Time> {
+        let timers = self.agents.iter_mut().filter_map(|agent| agent.target()?.switch().deadline());
+        timers.chain(self.controller.deadline()).min()
+    }
+
+    fn at(&mut self, now: Time) {
+        for agent in &mut self.agents {
+            if let Some(target) = agent.target() {
+                target.at(now);
+            }
+        }
+    }
+
+    /// Does what the controller wants, until it waits for something else.
+    fn perform(&mut self, now: Time, outputs: Vec<Output>) -> Vec<Event> {
+        let mut waiting = VecDeque::from(outputs);
+        let mut events = vec![];
+        while let Some(output) = waiting.pop_front() {
+            match output {
+                Output::Reply(ticket, reply) => events.push(Event::Reply(ticket, reply)),
+                Output::Send(stream, message) => events.push(Event::Send(stream, message)),
+                Output::End(stream, why) => events.push(Event::End(stream, why)),
+                Output::Ask(device, id, ask) => {
+                    let passage = self.channel.pass(device, &ask);
+                    let (answer, more) = match passage {
+                        Passage::AskLost => (None, vec![]),
+                        Passage::Refused(status) => (Some(Answer::Refused(status)), vec![]),
+                        Passage::Through | Passage::AnswerLost | Passage::Breaks(_) => {
+                            let releases = ask == Ask::Release;
+                            let Some(agent) = self.agents.get_mut(device.0) else { continue };
+                            if let (Passage::Breaks(after), Some(target)) = (&passage, agent.target()) {
+                                target.break_after(after);
+                            }
+                            let (answer, effects) = agent.ask(ask);
+                            if let Some(target) = agent.target() {
+                                target.break_after(&[]);
+                                target.at(now);
+                            }
+                            let mut more = self.effects(now, device.0, effects, &mut events);
+                            if releases && device.0 == self.origin {
+                                more.extend(self.let_in(now, &mut events));
+                            }
+                            (answer.filter(|_| passage != Passage::AnswerLost), more)
+                        }
+                    };
+                    waiting.extend(more);
+                    if let (Some(id), Some(answer)) = (id, answer) {
+                        waiting.extend(self.controller.answer(now, id, answer));
+                    }
+                }
+            }
+        }
+        events
+    }
+
+    /// The frames that were kept come in.
+    fn let_in(&mut self, now: Time, events: &mut Vec<Event>) -> Vec<Output> {
+        let held = std::mem::take(&mut self.held);
+        let origin = self.origin;
+        held.into_iter().flat_map(|(port, frame)| self.run(now, origin, port, frame, events)).collect()
+    }
+
+    fn effects(
+        &mut self,
+        now: Time,
+        device: usize,
+        effects: Vec<Effect>,
+        events: &mut Vec<Event>,
+    ) -> Vec<Output> {
+        let mut outputs = vec![];
+        for effect in effects {
+            match effect {
+                Effect::Tell(message) => outputs.extend(self.controller.told(now, DeviceId(device), message)),
+                Effect::Inject(frame) => {
+                    if let Some(cpu) = self.cpu_port {
+                        outputs.extend(self.run(now, device, cpu, frame, events));
+                    }
+                }
+            }
+        }
+        outputs
+    }
+
+    /// Runs a frame and all that comes of it, through all devices.
+    fn run(
+        &mut self,
+        now: Time,
+        device: usize,
+        port: u32,
+        frame: Vec<u8>,
+        events: &mut Vec<Event>,
+    ) -> Vec<Output> {
+        let Some(target) = self.agents.get_mut(device).and_then(Agent::target) else { return vec![] };
+        let out = target.switch().process(port, &frame, now);
+        out.into_iter().flat_map(|out| self.leave(now, device, out.port, out.frame, events)).collect()
+    }
+
+    /// A frame has left a device by a port; it goes on to where that leads.
+    fn leave(
+        &mut self,
+        now: Time,
+        device: usize,
+        port: u32,
+        frame: Vec<u8>,
+        events: &mut Vec<Event>,
+    ) -> Vec<Output> {
+        let mut on_the_way = VecDeque::from([(device, port, frame)]);
+        let mut outputs = vec![];
+        let mut hops = 0;
+        while let Some((device, port, frame)) = on_the_way.pop_front() {
+            if device == self.origin && Some(port) == self.cpu_port {
+                let effects =
+                    self.agents.get(device).map(|agent| agent.packet_in(&frame)).unwrap_or_default();
+                // Nothing comes in of what is told.
+                for effect in effects {
+                    if let Effect::Tell(message) = effect {
+                        outputs.extend(self.controller.told(now, DeviceId(device), message));
+                    }
+                }
+                continue;
+            }
+            let Some((next, entry)) = self.wires.get(&(device, port)).copied() else {
+                match device == self.origin {
+                    true => {
+                        self.counters.sent += 1;
+                        events.push(Event::Frame(port, frame));
+                    }
+                    false => self.counters.nowhere += 1,
+                }
+                continue;
+            };
+            hops += 1;
+            self.counters.hops += 1;
+            if hops > MOST_HOPS {
+                self.counters.endless += 1;
+                continue;
+            }
+            let Some(target) = self.agents.get_mut(next).and_then(Agent::target) else { continue };
+            let out = target.switch().process(entry, &frame, now);
+            on_the_way.extend(out.into_iter().map(|out| (next, out.port, out.frame)));
+        }
+        outputs
+    }
+}
+
+fn place(device: DeviceIndex) -> usize {
+    device.0 as usize
+}

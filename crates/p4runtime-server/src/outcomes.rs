@@ -1,0 +1,66 @@
+//! How the elements of a request ended (P4Runtime 1.5, sections 12.2 and 12.3).
+
+use crate::status::Status;
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::Error;
+use p4runtime_store::Result;
+
+/// One for each update or query, in order.
+#[derive(Debug)]
+pub struct Outcomes {
+    what: &'static str,
+    errors: Vec<Error>,
+}
+
+impl Default for Outcomes {
+    fn default() -> Outcomes {
+        Outcomes::of("updates")
+    }
+}
+
+impl Outcomes {
+    pub(crate) fn of(what: &'static str) -> Outcomes {
+        Outcomes { what, errors: vec![] }
+    }
+
+    /// The next one has ended so.
+    pub fn note<T>(&mut self, how: Result<T>) {
+        self.errors.push(match how {
+            Ok(_) => Error::default(),
+            Err(fault) => {
+                Error { canonical_code: fault.code as i32, message: fault.to_string(), ..Error::default() }
+            }
+        });
+    }
+
+    /// The next one stands behind one that has failed.
+    pub fn not_tried(&mut self) {
+        self.errors.push(aborted("not tried: an update before it failed"));
+    }
+
+    /// Those that went well are undone.
+    pub fn rolled_back(&mut self) {
+        for error in self.errors.iter_mut().filter(|error| error.canonical_code == 0) {
+            *error = aborted("rolled back: an update behind it failed");
+        }
+    }
+
+    /// Those of other elements come behind these.
+    pub fn append(&mut self, others: Outcomes) {
+        self.errors.extend(others.errors);
+    }
+
+    /// True if one has failed.
+    pub fn failed(&self) -> bool {
+        self.errors.iter().any(|error| error.canonical_code != 0)
+    }
+
+    /// What the whole request answers.
+    pub fn status(self) -> std::result::Result<(), Status> {
+        if self.failed() { Err(Status::of_batch(self.what, self.errors)) } else { Ok(()) }
+    }
+}
+
+fn aborted(why: &str) -> Error {
+    Error { canonical_code: Code::Aborted as i32, message: why.to_string(), ..Error::default() }
+}
