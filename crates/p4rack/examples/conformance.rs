@@ -10,7 +10,7 @@ mod suite;
 use base_diag::SourceMap;
 use ir::{Arch, Program};
 use ir_interp::{Options, Switch, run_stf};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -69,7 +69,7 @@ fn main() -> ExitCode {
             continue;
         }
         tested.add("packets", path, caught(|| test(interpreter(&program)?, &stf)));
-        tested_native.add("native", path, caught(|| test(native(&program, &mut fallbacks)?, &stf)));
+        tested_native.add("native", path, caught(|| test(native(path, &program, &mut fallbacks)?, &stf)));
         if let Some(again) = again {
             tested_printed.add("reprinted", path, caught(|| test(interpreter(&again)?, &stf)));
         }
@@ -128,17 +128,20 @@ struct Fallbacks {
     /// Programs without machine code, and those with statements for the interpreter.
     without_code: u32,
     with_statements: u32,
-    /// By block and kind.
-    statements: BTreeMap<String, u32>,
+    /// By block and kind: how many, and in which programs.
+    statements: BTreeMap<String, (u32, BTreeSet<String>)>,
 }
 
 impl Fallbacks {
-    fn add(&mut self, report: &target_native::Report) {
+    fn add(&mut self, path: &Path, report: &target_native::Report) {
+        let name = path.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         self.programs += 1;
         self.without_code += u32::from(!report.compiled);
         self.with_statements += u32::from(!report.fallbacks.is_empty());
         for (block, kind) in &report.fallbacks {
-            *self.statements.entry(format!("{block:?}: {kind}")).or_default() += 1;
+            let (count, programs) = self.statements.entry(format!("{block:?}: {kind}")).or_default();
+            *count += 1;
+            programs.insert(name.clone());
         }
     }
 
@@ -147,8 +150,9 @@ impl Fallbacks {
             "programs for v1model with tests: {}, without machine code: {}, with statements for the interpreter: {}",
             self.programs, self.without_code, self.with_statements
         );
-        for (kind, count) in &self.statements {
-            println!("  {count:4} {kind}");
+        for (kind, (count, programs)) in &self.statements {
+            let programs: Vec<&str> = programs.iter().map(String::as_str).collect();
+            println!("  {count:4} {kind} ({})", programs.join(", "));
         }
     }
 }
@@ -157,11 +161,11 @@ fn interpreter(program: &Arc<Program>) -> Result<Switch, String> {
     Switch::new(Arc::clone(program), Options::default()).map_err(|d| first(&d, &SourceMap::new()))
 }
 
-fn native(program: &Program, fallbacks: &mut Fallbacks) -> Result<Switch, String> {
+fn native(path: &Path, program: &Program, fallbacks: &mut Fallbacks) -> Result<Switch, String> {
     let engine = target_native::Engine::compile(program, Options::default());
     let engine = engine.map_err(|d| first(&d, &SourceMap::new()))?;
     if matches!(program.arch, Arch::V1Model(_)) {
-        fallbacks.add(&engine.report());
+        fallbacks.add(path, &engine.report());
     }
     Ok(engine.into_switch())
 }

@@ -64,8 +64,8 @@ pub(crate) struct CellsCode {
     /// In the list of shared cells.
     pub(crate) index: usize,
     pub(crate) size: u64,
-    /// Words of a cell.
-    pub(crate) words: usize,
+    /// Bytes of a cell.
+    pub(crate) bytes: u32,
     /// What a cell holds; of counters nothing that code asks for.
     pub(crate) kind: Kind,
 }
@@ -138,21 +138,23 @@ impl Facts {
         for (at, instance) in program.instances.iter().enumerate() {
             let id = InstanceId::from(at);
             let register = host.register_cells(id, MOST_CELLS);
-            let (cells, words, kind) = match register {
-                Some(cells) => {
+            let (cells, size, bytes, kind) = match register {
+                Some((cells, size, bytes)) => {
                     let Some(kind) = instance.type_args.first().and_then(|ty| kind_of(program, ty)) else {
                         continue;
                     };
-                    (cells, if kind.width() > 64 { 2 } else { 1 }, kind)
+                    (cells, size, bytes, kind)
                 }
                 None => match host.counter_cells(id, MOST_CELLS) {
-                    Some(cells) => (cells, 2, Kind::Bits(0)),
+                    Some(cells) => {
+                        let size = cells.len() as u64 / 2;
+                        (cells, size, 16, Kind::Bits(0))
+                    }
                     None => continue,
                 },
             };
-            let size = (cells.len() / words) as u64;
             let index = mirrors.share(cells);
-            self.cells.insert(id, CellsCode { index, size, words, kind });
+            self.cells.insert(id, CellsCode { index, size, bytes, kind });
         }
     }
 

@@ -289,7 +289,8 @@ extern "C" fn value_set(context: *mut Context, set: u32, count: u32) -> u32 {
 fn algorithm(number: u32) -> Algorithm {
     use Algorithm::{Crc16, Crc16Custom, Crc32, Crc32Custom, Csum16, Identity, Xor16};
     let all = [Crc32, Crc32Custom, Crc16, Crc16Custom, Csum16, Xor16, Identity];
-    all.into_iter().find(|a| *a as u32 == number).unwrap_or(Csum16)
+    debug_assert!(all.into_iter().zip(0..).all(|(algorithm, number)| algorithm as u32 == number));
+    all.get(number as usize).copied().unwrap_or(Csum16)
 }
 
 extern "C" fn hash(

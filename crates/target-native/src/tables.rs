@@ -234,9 +234,9 @@ impl Mirror {
     }
 }
 
-/// True if a core does not keep an array of so many words near: it is more than about its second cache.
+/// True if a core does not keep an array of so many words near: it is more than half of its second cache.
 pub(crate) fn is_far(words: usize) -> bool {
-    words > 1 << 17
+    words > 1 << 16
 }
 
 /// Puts a value into a list, which grows with `none`.

@@ -19,7 +19,7 @@ pub(crate) struct Register {
 enum Cells {
     /// Those that are not zero.
     Sparse(BTreeMap<u64, Value>),
-    /// All, as one or two words each, the low one first: compiled code reads and writes them.
+    /// All, one behind the other as numbers of [`cell_bytes`](Register::cell_bytes): compiled code reads and writes them.
     Flat(Arc<[AtomicU64]>),
 }
 
@@ -45,7 +45,7 @@ impl Register {
         if index >= self.size {
             return false;
         }
-        let per_cell = self.words_per_cell();
+        let bytes = self.cell_bytes();
         match &mut self.cells {
             Cells::Sparse(cells) if value == self.zero => {
                 cells.remove(&index);
@@ -55,9 +55,15 @@ impl Register {
             }
             Cells::Flat(words) => {
                 let bits = value.to_key().map_or(0, |bits| bits.low_u128());
-                let at = index as usize * per_cell;
-                for (word, part) in words[at..at + per_cell].iter().zip([bits, bits >> 64]) {
-                    word.store(part as u64, Relaxed);
+                let (at, shift) = place(index, bytes);
+                if bytes >= 8 {
+                    for (word, part) in words[at..at + bytes as usize / 8].iter().zip([bits, bits >> 64]) {
+                        word.store(part as u64, Relaxed);
+                    }
+                } else {
+                    let hole = !(mask(bytes) << shift);
+                    let with = |word: u64| Some(word & hole | (bits as u64 & mask(bytes)) << shift);
+                    words[at].fetch_update(Relaxed, Relaxed, with).ok();
                 }
             }
         }
@@ -82,16 +88,15 @@ impl Register {
         match &self.cells {
             Cells::Sparse(cells) => cells.iter().map(|(index, value)| (*index, value.clone())).collect(),
             Cells::Flat(words) => {
-                let per_cell = self.words_per_cell();
-                let used = |cell: &[AtomicU64]| cell.iter().any(|word| word.load(Relaxed) != 0);
-                let cells = words.chunks_exact(per_cell).zip(0..).filter(|(cell, _)| used(cell));
-                cells.map(|(_, index)| (index, self.flat_cell(words, index))).collect()
+                let cells = (0..self.size).map(|index| (index, self.flat_number(words, index)));
+                let used = cells.filter(|(_, number)| *number != 0);
+                used.map(|(index, number)| (index, self.flat_value(number))).collect()
             }
         }
     }
 
-    /// Brings the cells into an array that compiled code can share, one or two words for each; `None` if they are
-    /// more than `most` or no numbers of up to 128 bits.
+    /// Brings the cells into an array that compiled code can share; `None` if they are more than `most` or no numbers of up to 128
+    /// bits.
     pub(crate) fn flatten(&mut self, most: u64) -> Option<Arc<[AtomicU64]>> {
         let width =
             self.zero.to_key().filter(|_| matches!(self.zero, Value::Bits(_) | Value::Bool(_)))?.width();
@@ -102,7 +107,7 @@ impl Register {
             return Some(Arc::clone(words));
         }
         let words: Arc<[AtomicU64]> =
-            (0..self.size as usize * self.words_per_cell()).map(|_| AtomicU64::new(0)).collect();
+            (0..(self.size * u64::from(self.cell_bytes())).div_ceil(8)).map(|_| AtomicU64::new(0)).collect();
         let old = std::mem::replace(&mut self.cells, Cells::Flat(Arc::clone(&words)));
         if let Cells::Sparse(old) = old {
             for (index, value) in old {
@@ -112,19 +117,44 @@ impl Register {
         Some(words)
     }
 
-    fn words_per_cell(&self) -> usize {
-        if self.zero.as_bits().is_some_and(|bits| bits.width() > 64) { 2 } else { 1 }
+    /// Bytes of a cell in the array: 1, 2, 4, 8 or 16.
+    pub(crate) fn cell_bytes(&self) -> u32 {
+        let width = self.zero.as_bits().map_or(1, |bits| bits.width());
+        width.div_ceil(8).max(1).next_power_of_two()
     }
 
     fn flat_cell(&self, words: &[AtomicU64], index: u64) -> Value {
-        let per_cell = self.words_per_cell();
-        let cell = &words[index as usize * per_cell..][..per_cell];
-        let number = cell.iter().rev().fold(0, |sum, word| sum << 64 | u128::from(word.load(Relaxed)));
+        self.flat_value(self.flat_number(words, index))
+    }
+
+    fn flat_number(&self, words: &[AtomicU64], index: u64) -> u128 {
+        let bytes = self.cell_bytes();
+        let (at, shift) = place(index, bytes);
+        let word = |at: usize| words[at].load(Relaxed);
+        match bytes {
+            16 => u128::from(word(at + 1)) << 64 | u128::from(word(at)),
+            _ => u128::from(word(at) >> shift & mask(bytes)),
+        }
+    }
+
+    fn flat_value(&self, number: u128) -> Value {
         match &self.zero {
             Value::Bits(zero) => Value::Bits(Bits::new(zero.width(), number)),
             _ => Value::Bool(number != 0),
         }
     }
+}
+
+/// The word that a cell of so many bytes begins in, and how far above its lowest bit.
+fn place(index: u64, bytes: u32) -> (usize, u32) {
+    let at = index * u64::from(bytes);
+    let below = (at % 8) as u32;
+    let shift = if cfg!(target_endian = "big") { 8u32.saturating_sub(below + bytes) } else { below };
+    ((at / 8) as usize, 8 * shift)
+}
+
+fn mask(bytes: u32) -> u64 {
+    if bytes >= 8 { u64::MAX } else { (1 << (8 * bytes)) - 1 }
 }
 
 #[cfg(test)]
@@ -137,7 +167,7 @@ mod tests {
 
     #[test]
     fn flat_cells_are_those_of_the_map() {
-        for width in [1, 9, 64, 65, 128] {
+        for width in [1, 8, 9, 32, 33, 64, 65, 128] {
             let mut sparse = Register::new(8, cell(width, 0));
             for (index, value) in [(0, 1), (3, u128::MAX), (7, 1 << 70 | 5), (8, 1)] {
                 sparse.write(index, cell(width, value));

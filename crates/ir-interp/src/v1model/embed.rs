@@ -193,10 +193,12 @@ impl Host<'_> {
         self.core.state.tables.writes()
     }
 
-    /// The cells of a register of numbers up to 128 bits, one or two words each, if they are `most` at most.
-    pub fn register_cells(&mut self, register: InstanceId, most: u64) -> Option<SharedCells> {
+    /// The cells of a register of numbers up to 128 bits, if they are `most` at most, how many there are, and the bytes of one: 1, 2, 4, 8 or 16.
+    pub fn register_cells(&mut self, register: InstanceId, most: u64) -> Option<(SharedCells, u64, u32)> {
         match self.core.state.objects.get_mut(register.index())? {
-            Object::Register(register) => register.flatten(most),
+            Object::Register(register) => {
+                Some((register.flatten(most)?, register.size, register.cell_bytes()))
+            }
             _ => None,
         }
     }

@@ -34,7 +34,7 @@ impl<'a> Code<'a, '_> {
 
     /// Asks for a cell, if the array is large.
     pub(crate) fn prefetch_cell(&mut self, cells: CellsCode, index: Value) {
-        if crate::tables::is_far(cells.words * cells.size as usize) {
+        if crate::tables::is_far(cells.bytes as usize * cells.size as usize / 8) {
             let address = self.cell(cells, index);
             self.prefetch(address);
         }

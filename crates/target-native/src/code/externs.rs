@@ -267,8 +267,7 @@ impl<'a> Code<'a, '_> {
         let zero = self.number(types::I64, 0);
         let index = self.b.ins().select(inside, index, zero);
         let address = self.cell(cells, index);
-        let ty = if cells.words == 2 { types::I128 } else { types::I64 };
-        let value = self.b.ins().load(ty, PLAIN, address, 0);
+        let value = self.b.ins().load(super::wire::int(cells.bytes), PLAIN, address, 0);
         let value = self.resize(value, type_of(kind));
         let old = if self.is(Mutant::FirstCell) { value } else { old };
         let value = self.b.ins().select(inside, value, old);
@@ -288,7 +287,7 @@ impl<'a> Code<'a, '_> {
             return Ok(true);
         }
         let value = self.value(value)?;
-        let value = self.resize(value, if cells.words == 2 { types::I128 } else { types::I64 });
+        let value = self.resize(value, super::wire::int(cells.bytes));
         let inside = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, index, cells.size as i64);
         self.branch(
             inside,
@@ -303,7 +302,7 @@ impl<'a> Code<'a, '_> {
     }
 
     pub(crate) fn cell(&mut self, cells: crate::facts::CellsCode, index: Value) -> Value {
-        let offset = self.shift_up(index, if cells.words == 2 { 4 } else { 3 });
+        let offset = self.shift_up(index, cells.bytes.ilog2());
         let base = self.cells(cells.index);
         self.b.ins().iadd(base, offset)
     }

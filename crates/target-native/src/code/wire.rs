@@ -11,7 +11,7 @@ use crate::mutant::Mutant;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 
 /// The integer type of so many bytes: 1, 2, 4, 8 or 16.
-fn int(bytes: u32) -> Type {
+pub(crate) fn int(bytes: u32) -> Type {
     match bytes {
         1 => types::I8,
         2 => types::I16,

@@ -63,9 +63,15 @@ pub fn packet(destination: u32, ttl: u8, rng: &mut Rng) -> Vec<u8> {
     frame[14..24].copy_from_slice(&[0x45, 0, 0, 46, 0, 1, 0x40, 0, ttl, 17]);
     frame[26..30].copy_from_slice(&(rng.between(0, u64::from(u32::MAX)) as u32).to_be_bytes());
     frame[30..34].copy_from_slice(&destination.to_be_bytes());
+    set_checksum(&mut frame);
+    frame
+}
+
+/// Makes the checksum of an IPv4 packet right.
+pub fn set_checksum(frame: &mut [u8]) {
+    frame[24..26].fill(0);
     let sum: u32 = frame[14..34].chunks(2).map(|c| u32::from(c[0]) << 8 | u32::from(c[1])).sum();
     let sum = (sum & 0xffff) + (sum >> 16);
     let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
     frame[24..26].copy_from_slice(&sum.to_be_bytes());
-    frame
 }
