@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Programs that show which faults there can be, and how many of them have to.
 const SHOWING: u64 = 200;
-const SHOWN: u64 = 2;
+const SHOWN: usize = 2;
 
 /// Makes programs from `seed` on, and from each its broken form (none if there is nothing to break), until one does
 /// something else than its program, is not well formed or is refused. Gives how many programs that took; none if
@@ -34,17 +34,30 @@ pub fn killed(
 }
 
 /// Faults of lowering passes, drawn from all that 1 % of [`SHOWING`] programs show: each is a pass, what it makes, and what goes
-/// wrong with that wherever it is made.
+/// wrong with that wherever it is made. What the passes behind it make good, so that the same lowered program comes out, is no
+/// fault of that program.
 pub fn mutants(count: usize, config: &Config, seed: u64) -> Vec<Mutant> {
-    let mut all: BTreeMap<Mutant, u64> = BTreeMap::new();
-    for at in 0..SHOWING {
-        let Some(trial) = Trial::new(config, seed + at) else { continue };
-        Mutant::all_of(&trial.program).into_iter().for_each(|mutant| *all.entry(mutant).or_default() += 1);
+    let compiled = (0..SHOWING).map(|at| {
+        let mut program = compile(&crate::generate(seed + at, config).source).ok()?;
+        ir::text::erase_spans(&mut program);
+        Some(program)
+    });
+    let programs: Vec<Program> = compiled.flatten().collect();
+    let mut all: BTreeMap<Mutant, Vec<usize>> = BTreeMap::new();
+    for (at, program) in programs.iter().enumerate() {
+        Mutant::all_of(program).into_iter().for_each(|mutant| all.entry(mutant).or_default().push(at));
     }
-    let mut all: Vec<Mutant> = all.into_iter().filter(|(_, shown)| *shown >= SHOWN).map(|(m, _)| m).collect();
+    let mut all: Vec<(Mutant, Vec<usize>)> = all.into_iter().collect();
     Rng::new(seed).split("mutants").shuffle(&mut all);
-    all.truncate(count);
-    all
+    let matters = |mutant: &Mutant, program: &Program| {
+        let work = || mutant.lower(program) != ir_lower::lower(program).ok();
+        catch_unwind(AssertUnwindSafe(work)).unwrap_or(true)
+    };
+    let shown = |(mutant, shows): &(Mutant, Vec<usize>)| {
+        let shows = shows.iter().filter_map(|at| programs.get(*at));
+        shows.filter(|program| matters(mutant, program)).take(SHOWN).count() == SHOWN
+    };
+    all.into_iter().filter(shown).map(|(mutant, _)| mutant).take(count).collect()
 }
 
 /// For each mutant the number of programs that it took to notice it; none if all of them let it live. `done` is told

@@ -87,10 +87,30 @@ impl Gen {
                 self.out.line(format!("{target} = {};", param.name));
             }
         }
+        action.directed().iter().for_each(|param| self.use_directed(param));
         self.statements(3);
         self.out.close("}");
         self.cx = outer;
         self.scope.places.truncate(places);
+    }
+
+    /// What an action gives back comes from calls and operators, too.
+    fn use_directed(&mut self, param: &Param) {
+        let Ty::Bit(width) = param.ty else { return };
+        if param.dir == Dir::In {
+            return;
+        }
+        if self.chance(40)
+            && let Some(call) = self.call_of_type(&param.ty, 2)
+        {
+            self.out.line(format!("{} = {call};", param.name));
+        }
+        if self.on(F::CompoundAssign) && self.chance(40) {
+            self.note(F::CompoundAssign);
+            let op = *self.rng.pick(&["+", "^", "|"]).unwrap_or(&"+");
+            let value = self.bits(width, 1);
+            self.out.line(format!("{} {op}= {value};", param.name));
+        }
     }
 
     /// An action outside of all controls: it knows its parameters only.

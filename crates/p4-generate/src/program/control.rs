@@ -123,7 +123,11 @@ impl Gen {
         let (name, piece) = self.cx.instances[at].clone();
         let params = self.pieces[piece].params.clone();
         let args = self.arguments(&params, 2)?;
-        self.cx.instances.remove(at);
+        if self.config.portable || self.chance(70) {
+            self.cx.instances.remove(at);
+        } else {
+            self.note(F::AppliedAgain);
+        }
         self.note(F::SubControl);
         self.out.line(format!("{name}.apply({});", args.join(", ")));
         Some(false)
@@ -152,8 +156,12 @@ impl Gen {
             }
             g.out.open(head);
             g.members(1, vec![]);
+            let empty = if g.chance(30) && !g.config.portable { g.empty_variable() } else { None };
             g.out.open("apply {");
             g.initialise_outs(&params);
+            if let Some((name, ty)) = empty {
+                g.fill_empty(&name, &ty);
+            }
             g.statements(6);
             g.apply_rest();
             g.tell();

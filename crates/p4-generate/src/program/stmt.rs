@@ -11,7 +11,7 @@ const STATEMENTS: &[(u32, Make)] = &[
     (20, Gen::assign),
     (5, Gen::compound),
     (6, Gen::declare_variable),
-    (3, Gen::declare_stack),
+    (3, Gen::declare_empty),
     (9, Gen::if_else),
     (4, Gen::switch_value),
     (4, Gen::for_loop),
@@ -111,25 +111,40 @@ impl Gen {
         Some(false)
     }
 
-    /// A stack of headers that is empty wherever it is declared, however often that is run: in loops and actions.
-    fn declare_stack(&mut self) -> Option<bool> {
+    /// A header or a stack that is empty wherever it is declared, however often that is run: in loops and actions.
+    fn declare_empty(&mut self) -> Option<bool> {
         let again = self.cx.loops > 0 || self.cx.action;
         if !again || self.cx.depth > 3 || self.config.portable {
             return None;
         }
-        let like = self.some_place(|g, p| matches!(&p.ty, Ty::Stack(elem, _) if g.types.is_header(elem)))?;
-        let Ty::Stack(_, size) = like.ty else { return None };
-        self.note(F::LocalStack);
-        let name = self.fresh("items");
-        self.out.line(format!("{} {name};", self.types.show(&like.ty)));
-        let at = self.below(size.into());
-        self.block(&format!("if ({name}[{at}].isValid())"), 2);
-        match self.below(3) {
-            0 => self.out.line(format!("{name} = {};", like.text)),
-            _ => self.out.line(format!("{name}[{at}].setValid();")),
-        }
-        self.add(&name, &like.ty, true);
+        let (name, ty) = self.empty_variable()?;
+        self.fill_empty(&name, &ty);
         Some(false)
+    }
+
+    /// Declares a header or stack without a value.
+    pub(super) fn empty_variable(&mut self) -> Option<(String, Ty)> {
+        let fields = self.types.fields(&self.headers).to_vec();
+        let fit = fields.into_iter().map(|field| field.ty).filter(|ty| match ty {
+            Ty::Stack(elem, _) => self.types.is_header(elem),
+            ty => self.types.is_header(ty) && self.types.varbit(ty).is_none(),
+        });
+        let ty = self.rng.pick(&fit.collect::<Vec<_>>()).cloned()?;
+        self.note(F::EmptyAgain);
+        let name = self.fresh("empty");
+        self.out.line(format!("{} {name};", self.types.show(&ty)));
+        Some((name, ty))
+    }
+
+    /// Shows that it is empty, and fills it.
+    pub(super) fn fill_empty(&mut self, name: &str, ty: &Ty) {
+        let header = match ty {
+            Ty::Stack(_, size) => format!("{name}[{}]", self.below((*size).into())),
+            _ => name.to_string(),
+        };
+        self.block(&format!("if ({header}.isValid())"), 2);
+        self.out.line(format!("{header}.setValid();"));
+        self.add(name, ty, true);
     }
 
     fn if_else(&mut self) -> Option<bool> {
