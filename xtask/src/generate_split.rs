@@ -26,6 +26,9 @@ const SHOWN: usize = 6;
 /// Entries for each key of a table.
 const ENTRIES: usize = 4;
 
+/// Of a hundred programs, how many are easy to cut.
+const PLAIN: u64 = 60;
+
 /// The command's options.
 pub struct Options {
     programs: u64,
@@ -41,7 +44,7 @@ pub struct Options {
 impl Options {
     /// From the arguments; none if they are wrong.
     pub fn parse(args: &[&str]) -> Option<Options> {
-        let config = Config::default();
+        let config = Config { plain: PLAIN, ..Config::default() };
         let mut options = Options {
             programs: 100,
             seed: 1,

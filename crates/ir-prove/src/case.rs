@@ -1,15 +1,16 @@
 //! A program and a split of it, ready to be run side by side.
 
-use crate::environment::Watch;
+use crate::environment::{Answers, Watch};
 use crate::generate::{EntrySpec, Setup};
 use crate::network::{Links, Network};
 use crate::whole::Whole;
 use base_bits::Bits;
 use base_diag::Diagnostic;
-use dataplane_api::{EntryError, Registry};
-use ir::Program;
+use dataplane_api::{Device, EntryError, Registry};
+use ir::{Name, Program};
 use ir_interp::{Environment, KeyMatch, Options, PassThrough, Switch};
-use ir_split::{Linkage, PORT_BITS, Placement};
+use ir_split::{DeviceIndex, Linkage, PORT_BITS, Placement};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Passes and copies that one frame may cause; a split packet takes several passes for one of the whole program.
@@ -55,15 +56,20 @@ impl From<EntryError> for SetupError {
 }
 
 impl Case {
+    /// The whole program on one device for each origin, with these entries.
+    pub fn wholes(&self, setup: &Setup, answers: &Answers) -> Result<Vec<Whole>, SetupError> {
+        self.placement.origins().map(|_| self.whole(setup, answers)).collect()
+    }
+
     /// The whole program on one device, with these entries.
-    pub fn whole(&self, setup: &Setup, environment: Box<dyn Environment>) -> Result<Whole, SetupError> {
-        let mut switch = self.device(&self.whole, environment)?;
+    pub fn whole(&self, setup: &Setup, answers: &Answers) -> Result<Whole, SetupError> {
+        let mut switch = self.device(&self.whole, Box::new(answers.clone()))?;
         for entry in &setup.entries {
             write(&mut switch, &self.whole, entry)?;
         }
         prepare(&mut switch, &self.whole, setup)?;
         replicate(&mut switch, setup);
-        Ok(Whole::new(switch, &self.reserved_ports()))
+        Ok(Whole::new(switch, answers.clone(), &self.reserved_ports(), self.unordered()))
     }
 
     /// Takes out what the whole program does not take: it may have an entry or a member from its source.
@@ -92,18 +98,45 @@ impl Case {
         for entry in &setup.entries {
             self.distribute(&mut devices, entry)?;
         }
-        let origin = self.placement.origin.0 as usize;
-        if let Some(Some(switch)) = devices.get_mut(origin) {
-            replicate(switch, setup);
+        let origins: Vec<usize> = self.placement.origins().map(|d| d.0 as usize).collect();
+        for origin in &origins {
+            if let Some(Some(switch)) = devices.get_mut(*origin) {
+                replicate(switch, setup);
+            }
         }
-        let linkage = self.parts.get(origin).and_then(|p| p.as_ref()).map(|p| p.linkage.clone());
+        let first = self.parts.get(self.placement.origin.0 as usize);
+        let linkage = first.and_then(|p| p.as_ref()).map(|p| p.linkage.clone());
+        Ok(Network::new(devices, self.links(), origins, watch, linkage.unwrap_or_default())
+            .with_unordered(self.unordered()))
+    }
+
+    /// The state of the program's objects, of all origins together, named as in [`Network::state`].
+    pub fn state(&self, wholes: &[Whole]) -> BTreeMap<String, Vec<u8>> {
+        let unordered = self.unordered();
+        let mut each: Vec<_> = self.placement.origins().zip(wholes).collect();
+        each.sort_by_key(|(device, _)| *device);
+        let mut all: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+        for (device, whole) in each {
+            for (name, value) in whole.switch.state() {
+                match all.get_mut(&name) {
+                    Some(sum) if unordered.contains(name.as_str()) => {
+                        *sum = ir_interp::add_counts(sum, &value)
+                    }
+                    Some(_) => drop(all.insert(format!("{name}@{}", device.0), value)),
+                    None => drop(all.insert(name, value)),
+                }
+            }
+        }
+        all
+    }
+
+    /// Objects whose order of use does not show: counters, and what is drawn, which is replayed.
+    fn unordered(&self) -> BTreeSet<Name> {
         let counters = self.whole.instances.iter().filter(|i| {
             let object = &self.whole.extern_object(i.object).name;
             object == "counter" || object == "direct_counter"
         });
-        let counters = counters.map(|i| i.control_plane_name.clone()).collect();
-        Ok(Network::new(devices, self.links(), origin, watch, linkage.unwrap_or_default())
-            .with_unordered(counters))
+        counters.map(|i| i.control_plane_name.clone()).chain(["random".into()]).collect()
     }
 
     fn device(
@@ -145,10 +178,10 @@ impl Case {
         ends.collect()
     }
 
-    /// The origin's ports that join it to other devices.
+    /// The origins' ports that join them to other devices.
     pub fn reserved_ports(&self) -> Vec<u64> {
-        let origin = self.placement.origin;
-        self.placement.ports.iter().filter(|((a, _), _)| *a == origin).map(|(_, &port)| port).collect()
+        let joins = |(a, _): &(DeviceIndex, DeviceIndex)| self.placement.origins().any(|o| o == *a);
+        self.placement.ports.iter().filter(|(ends, _)| joins(ends)).map(|(_, &port)| port).collect()
     }
 }
 

@@ -1,23 +1,33 @@
 //! What devices read of clocks, queues and randomness, written down in the split run and answered in the whole one.
 //!
 //! Reads are answered in the order in which they were recorded. Copies of one packet pass through egress in another order
-//! where one of them is handed over: a frame that is copied finds *steady* queues and clocks in egress, the same for all
-//! that comes of it.
+//! where one of them is handed over: a frame that is copied finds *steady* queues and clocks in egress, which depend on the
+//! port that a copy is queued for and on nothing else.
 
+use dataplane_api::Port;
 use ir_interp::{Environment, Observation, Recorder, Replayer, Source};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What all that comes of one frame reads in egress; none if each pass reads on its own.
+/// What all that comes of one frame reads in egress, with the port that the packet is queued for; none if each pass reads
+/// on its own.
 #[derive(Clone, Default, Debug)]
-struct Steady(Arc<Mutex<Option<u64>>>);
+struct Steady(Arc<Mutex<(Option<u64>, Port)>>);
+
+/// Apart from one another for each port and source, close to what clocks and queues say.
+const PORT_STEP: u64 = 7919;
 
 impl Steady {
     fn set(&self, number: Option<u64>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = number;
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).0 = number;
+    }
+
+    fn queued_for(&self, port: Port) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).1 = port;
     }
 
     fn answer(&self, source: &Source) -> Option<u128> {
-        let number = (*self.0.lock().unwrap_or_else(PoisonError::into_inner))?;
+        let (number, port) = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = number?.wrapping_add(u64::from(port) * PORT_STEP);
         let value = match source {
             Source::EgressTimestamp | Source::EnqueueTimestamp => number,
             Source::EnqueueDepth => number % 61,
@@ -46,6 +56,11 @@ impl Watch {
     pub fn set_steady(&self, number: Option<u64>) {
         self.steady.set(number);
     }
+
+    /// A packet in the queue for this port passes through egress next.
+    pub fn queued_for(&self, port: Port) {
+        self.steady.queued_for(port);
+    }
 }
 
 impl Environment for Watch {
@@ -70,6 +85,11 @@ impl Answers {
         self.replayer.clear();
         self.replayer.load(observations.iter().cloned());
         self.steady.set(steady);
+    }
+
+    /// A packet in the queue for this port passes through egress next.
+    pub fn queued_for(&self, port: Port) {
+        self.steady.queued_for(port);
     }
 }
 

@@ -33,9 +33,11 @@ pub enum Cause {
 pub struct Record {
     /// What started it.
     pub cause: Cause,
+    /// The origin whose packet it is, by its number.
+    pub origin: usize,
     /// When.
     pub at: Time,
-    /// What all that comes of it reads in egress, if that is the same.
+    /// What all that comes of it reads in egress, if that is steady.
     pub steady: Option<u64>,
     /// What left the network because of it.
     pub outputs: Vec<Output>,
@@ -65,7 +67,7 @@ pub struct Network {
     /// In the order of the placement; `None` has no part.
     pub devices: Vec<Option<Switch>>,
     links: Links,
-    origin: usize,
+    origins: Vec<usize>,
     watch: Watch,
     /// Ordered by time, then by when it was scheduled.
     events: BTreeMap<(Time, u64), (Transaction, Event)>,
@@ -81,25 +83,25 @@ pub struct Network {
     pub hops: usize,
     /// The origin's.
     linkage: Linkage,
-    /// Objects whose order of use does not show: counters.
+    /// Objects whose order of use does not show.
     unordered: BTreeSet<Name>,
     /// For each state object whose order of use shows, the transactions that touched it, in order.
     pub accesses: BTreeMap<Name, Vec<Transaction>>,
 }
 
 impl Network {
-    /// A network at rest. `watch` is the environment that the devices were given, `linkage` the origin's.
+    /// A network at rest. `watch` is the environment that the devices were given, `linkage` the origins'.
     pub fn new(
         devices: Vec<Option<Switch>>,
         links: Links,
-        origin: usize,
+        origins: Vec<usize>,
         watch: Watch,
         linkage: Linkage,
     ) -> Network {
         Network {
             devices,
             links,
-            origin,
+            origins,
             watch,
             events: BTreeMap::new(),
             scheduled: 0,
@@ -126,18 +128,18 @@ impl Network {
         self
     }
 
-    /// A frame comes in at the origin; it starts to run when time comes to `at`. All that comes of it finds the same
-    /// queues and clock in egress if it is `steady`.
-    pub fn inject(&mut self, port: Port, frame: &[u8], at: Time, steady: bool) {
-        let transaction = self.begin(Cause::Frame { port, frame: frame.to_vec() }, at);
+    /// A frame comes in at an origin; it starts to run when time comes to `at`. What all that comes of it finds in egress is
+    /// the same for one port if it is `steady`.
+    pub fn inject(&mut self, origin: usize, port: Port, frame: &[u8], at: Time, steady: bool) {
+        let transaction = self.begin(Cause::Frame { port, frame: frame.to_vec() }, origin, at);
         self.records[transaction.0].steady = steady.then(|| at.as_us());
-        let arrive = Event::Arrive { device: self.origin, port, frame: frame.to_vec() };
-        self.schedule(at, transaction, arrive);
+        let device = self.origins.get(origin).copied().unwrap_or(0);
+        self.schedule(at, transaction, Event::Arrive { device, port, frame: frame.to_vec() });
     }
 
-    fn begin(&mut self, cause: Cause, at: Time) -> Transaction {
+    fn begin(&mut self, cause: Cause, origin: usize, at: Time) -> Transaction {
         let (outputs, digests, observations) = (vec![], vec![], vec![]);
-        self.records.push(Record { cause, at, steady: None, outputs, digests, observations });
+        self.records.push(Record { cause, origin, at, steady: None, outputs, digests, observations });
         Transaction(self.records.len() - 1)
     }
 
@@ -172,13 +174,19 @@ impl Network {
         self.run_until(Time::MAX, limit)
     }
 
+    /// When the first packet under way arrives.
+    pub fn next_event(&self) -> Option<Time> {
+        self.events.first_key_value().map(|((at, _), _)| *at)
+    }
+
     fn next_timer(&self) -> Option<(Time, usize)> {
         let timers = self.devices.iter().enumerate().filter_map(|(i, d)| Some((d.as_ref()?.deadline()?, i)));
         timers.min()
     }
 
     fn tick(&mut self, device: usize, at: Time) {
-        let transaction = self.begin(Cause::Timer, at);
+        let origin = self.origins.iter().position(|origin| *origin == device).unwrap_or(0);
+        let transaction = self.begin(Cause::Timer, origin, at);
         self.watch.set_steady(None);
         let Some(switch) = self.devices[device].as_mut() else { return };
         let queued = switch.tick(at);
@@ -222,6 +230,7 @@ impl Network {
                 depth_at_enqueue: self.depths.index(64) as u32,
                 depth_at_dequeue: self.depths.index(64) as u32,
             };
+            self.watch.queued_for(packet.replica.port);
             let result = switch.egress(packet, record, at);
             let leaves_by_link =
                 result.output.as_ref().is_some_and(|o| self.links.contains_key(&(device, o.port)));
@@ -269,12 +278,15 @@ impl Network {
         let accesses = switch.take_accesses();
         self.records[transaction.0].digests.extend(switch.take_digests().iter().map(|d| format!("{d:?}")));
         for access in accesses {
-            // What was drawn is replayed: the order of draws does not matter.
-            let unordered = access.object == "random" || self.unordered.contains(&access.object);
-            if unordered || self.is_runtime(&access.object) {
+            if self.unordered.contains(&access.object) || self.is_runtime(&access.object) {
                 continue;
             }
-            let users = self.accesses.entry(access.object).or_default();
+            // Each origin has its own.
+            let object = match self.origins.iter().skip(1).any(|origin| *origin == device) {
+                true => format!("{}@{device}", access.object).into(),
+                false => access.object,
+            };
+            let users = self.accesses.entry(object).or_default();
             if users.last() != Some(&transaction) {
                 users.push(transaction);
             }
@@ -293,7 +305,7 @@ impl Network {
     }
 
     /// The state of the program's objects, all devices together. What several devices count adds up; any other object
-    /// that two devices have is an error of the split, and the second one is named `object@device`.
+    /// that two devices have is the origins', or an error of the split: the second one is named `object@device`.
     pub fn state(&self) -> BTreeMap<String, Vec<u8>> {
         let mut all: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         for (index, switch) in self.devices.iter().enumerate() {

@@ -15,7 +15,7 @@ use crate::whole::Whole;
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, Output};
 use ir::{Block, Program};
-use ir_interp::{Options, PassThrough, Switch};
+use ir_interp::{Options, Switch};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -154,7 +154,7 @@ fn best_draw(case: &Case, effort: &Effort, packets: usize, rng: &Rng) -> Result<
         let mut pool = Pool::new(&case.whole, &case.reserved_ports(), &rng);
         let mut setup = setup(&case.whole, &mut pool, effort.entries, &rng);
         case.accepted(&mut setup)?;
-        let mut inputs = inputs(&case.whole, &mut pool, packets, &mut rng.split("packets"));
+        let mut inputs = inputs(case, &mut pool, packets, &mut rng.split("packets"));
         let sent = sent_by_whole(case, &setup, &mut inputs)?;
         if best.as_ref().is_none_or(|(most, _)| sent > *most) {
             best = Some((sent, Draw { setup, inputs }));
@@ -164,13 +164,15 @@ fn best_draw(case: &Case, effort: &Effort, packets: usize, rng: &Rng) -> Result<
 }
 
 /// Frames that the whole program sends. Packets that it sends to ports that join devices are taken out, those that it
-/// copies are noted.
+/// copies or that come back are noted.
 fn sent_by_whole(case: &Case, setup: &Setup, inputs: &mut Vec<Input>) -> Result<usize, SetupError> {
-    let mut whole = case.whole(setup, Box::new(PassThrough))?;
+    let mut whole = case.whole(setup, &Answers::default())?;
+    whole.watch_passes();
     let mut sent = 0;
     inputs.retain_mut(|input| {
         let outputs = whole.frame(input.port, &input.frame, Time::ZERO);
         input.is_copied = whole.has_copied;
+        input.is_alone = whole.has_come_back;
         sent += outputs.as_ref().map_or(0, Vec::len);
         outputs.is_some()
     });
@@ -188,16 +190,22 @@ fn add(sum: &mut Tried, more: &Tried) {
 
 /// A frame, its port, and the time since the one before.
 struct Input {
+    /// The origin that it comes to, by its number.
+    origin: usize,
     port: u32,
     frame: Vec<u8>,
     gap: Duration,
-    /// The whole program makes copies of it.
+    /// The whole program makes copies of it, or resubmits it.
     is_copied: bool,
+    /// It comes back, or copies of it do, and uses state: on one device too others may come between its passes, and only alone
+    /// is it one transaction.
+    is_alone: bool,
 }
 
-fn inputs(program: &Arc<Program>, pool: &mut Pool, count: usize, rng: &mut Rng) -> Vec<Input> {
-    let maker = PacketMaker::new(program);
-    let mut mender = mender(program);
+fn inputs(case: &Case, pool: &mut Pool, count: usize, rng: &mut Rng) -> Vec<Input> {
+    let maker = PacketMaker::new(&case.whole);
+    let mut mender = mender(&case.whole);
+    let origins = case.placement.origins().count();
     let mut inputs = vec![];
     for _ in 0..count {
         let mut frame = maker.packet(pool, rng);
@@ -212,7 +220,8 @@ fn inputs(program: &Arc<Program>, pool: &mut Pool, count: usize, rng: &mut Rng) 
         } else {
             Duration::from_ns(rng.between(1, 2000))
         };
-        inputs.push(Input { port: pool.port(rng), frame, gap, is_copied: false });
+        let origin = if origins > 1 { rng.index(origins) } else { 0 };
+        inputs.push(Input { origin, port: pool.port(rng), frame, gap, is_copied: false, is_alone: false });
     }
     inputs
 }
@@ -240,58 +249,60 @@ fn mended(mender: &mut Switch, frame: Vec<u8>) -> Vec<u8> {
 
 fn drained(case: &Case, setup: &Setup, inputs: &[Input]) -> Result<Tried, Difference> {
     let answers = Answers::default();
-    let mut whole = case.whole(setup, Box::new(answers.clone())).map_err(Difference::Setup)?;
+    let mut wholes = case.wholes(setup, &answers).map_err(Difference::Setup)?;
     let mut network = case.network(setup).map_err(Difference::Setup)?;
     let mut tried = Tried::default();
     let mut now = Time::ZERO;
     for input in inputs {
         now += input.gap;
         network.run_until(now, EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?;
-        if !check_timers(&mut whole, &mut network, now, &mut tried)? {
+        if !check_timers(&mut wholes, &mut network, now, &mut tried)? {
             return Ok(tried);
         }
-        network.inject(input.port, &input.frame, now, input.is_copied);
+        network.inject(input.origin, input.port, &input.frame, now, input.is_copied);
         network.run_until(now, EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?;
         let mut records = network.take_records();
         if let Some(record) = records.pop() {
             answers.load(&record.observations, record.steady);
+            let whole = &mut wholes[input.origin];
             let Some(expected) = whole.frame(input.port, &input.frame, now) else { return Ok(tried) };
-            compare(record, expected, &mut whole, &mut tried)?;
+            compare(record, expected, whole, &mut tried)?;
         }
         answers.load(&[], None);
         tried.packets += 1;
     }
     network.settle(EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?;
-    if !check_timers(&mut whole, &mut network, Time::MAX, &mut tried)? {
+    if !check_timers(&mut wholes, &mut network, Time::MAX, &mut tried)? {
         return Ok(tried);
     }
     tried.accesses = network.accesses.values().map(Vec::len).sum();
     tried.hops = network.hops;
-    compare_states(&whole.switch, &network)?;
+    compare_states(&case.state(&wholes), &network)?;
     Ok(tried)
 }
 
 /// Runs the whole program's timers up to `now` beside those that the network has run; false if one of them sends to a
 /// port that joins devices.
 fn check_timers(
-    whole: &mut Whole,
+    wholes: &mut [Whole],
     network: &mut Network,
     now: Time,
     tried: &mut Tried,
 ) -> Result<bool, Difference> {
     for record in network.take_records() {
+        let whole = &mut wholes[record.origin];
         let at = whole.switch.deadline().filter(|at| *at <= now).unwrap_or(record.at);
         let Some(expected) = whole.tick(at) else { return Ok(false) };
         tried.timers += 1;
         compare(record, expected, whole, tried)?;
     }
-    match whole.switch.deadline().filter(|at| *at <= now) {
-        None => Ok(true),
-        Some(at) => {
+    for whole in wholes {
+        if let Some(at) = whole.switch.deadline().filter(|at| *at <= now) {
             let Some(expected) = whole.tick(at) else { return Ok(false) };
-            Err(Difference::Outputs { cause: Cause::Timer, at, expected, found: vec![] })
+            return Err(Difference::Outputs { cause: Cause::Timer, at, expected, found: vec![] });
         }
     }
+    Ok(true)
 }
 
 fn compare(
@@ -315,8 +326,8 @@ fn compare(
     }
 }
 
-fn compare_states(whole: &Switch, network: &Network) -> Result<(), Difference> {
-    let (expected, found) = (whole.state(), network.state());
+fn compare_states(expected: &BTreeMap<String, Vec<u8>>, network: &Network) -> Result<(), Difference> {
+    let found = network.state();
     let names: BTreeSet<&String> = expected.keys().chain(found.keys()).collect();
     for name in names {
         let (a, b) = (expected.get(name), found.get(name));
@@ -334,14 +345,20 @@ fn pipelined(case: &Case, setup: &Setup, inputs: &[Input], delays: Rng) -> Resul
     let mut now = Time::ZERO;
     for input in inputs {
         now += input.gap;
-        network.inject(input.port, &input.frame, now, input.is_copied);
-        network.run_until(now, EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?;
+        if input.is_alone {
+            now = now.max(at_rest(&mut network, now)?);
+        }
+        network.inject(input.origin, input.port, &input.frame, now, input.is_copied);
+        match input.is_alone {
+            true => now = now.max(at_rest(&mut network, now)?),
+            false => network.run_until(now, EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?,
+        }
     }
     network.settle(EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?;
     let records = network.take_records();
     let order = serial_order(&network.accesses, records.len())?;
     let answers = Answers::default();
-    let mut whole = case.whole(setup, Box::new(answers.clone())).map_err(Difference::Setup)?;
+    let mut wholes = case.wholes(setup, &answers).map_err(Difference::Setup)?;
     let mut records: Vec<Option<Record>> = records.into_iter().map(Some).collect();
     let mut tried = Tried { packets: inputs.len(), ..Tried::default() };
     tried.accesses = network.accesses.values().map(Vec::len).sum();
@@ -349,6 +366,7 @@ fn pipelined(case: &Case, setup: &Setup, inputs: &[Input], delays: Rng) -> Resul
     for Transaction(index) in order {
         let Some(record) = records.get_mut(index).and_then(Option::take) else { continue };
         answers.load(&record.observations, record.steady);
+        let whole = &mut wholes[record.origin];
         let expected = match &record.cause {
             Cause::Frame { port, frame } => whole.frame(*port, frame, record.at),
             Cause::Timer => {
@@ -357,10 +375,20 @@ fn pipelined(case: &Case, setup: &Setup, inputs: &[Input], delays: Rng) -> Resul
             }
         };
         let Some(expected) = expected else { return Ok(tried) };
-        compare(record, expected, &mut whole, &mut tried)?;
+        compare(record, expected, whole, &mut tried)?;
     }
-    compare_states(&whole.switch, &network)?;
+    compare_states(&case.state(&wholes), &network)?;
     Ok(tried)
+}
+
+/// Lets the packets in the network end, but for timers that run out later; gives the time when they have.
+fn at_rest(network: &mut Network, now: Time) -> Result<Time, Difference> {
+    let mut at = now;
+    while let Some(next) = network.next_event() {
+        at = at.max(next);
+        network.run_until(at, EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?;
+    }
+    Ok(at)
 }
 
 /// An order of all transactions in which each object is used as it was; the earliest possible one first.

@@ -3,26 +3,47 @@
 //! Ports that join devices are not the program's: the split drops and counts what it sends there, without its egress. A
 //! packet that does so says nothing, and what comes behind it may see another state.
 
+use crate::environment::Answers;
 use base_time::Time;
 use dataplane_api::{Device, Output, Port, QueueRecord, Queued};
-use ir_interp::Switch;
-use std::collections::VecDeque;
+use ir::Name;
+use ir_interp::{Cause, EventKind, Switch};
+use std::collections::{BTreeSet, VecDeque};
 
 /// The whole program on one device.
 pub struct Whole {
     /// Its device.
     pub switch: Switch,
+    answers: Answers,
     /// The ports that join devices in the split.
     reserved: Vec<Port>,
-    /// More than one packet came of the last frame or timer.
+    /// Objects whose order of use does not show.
+    unordered: BTreeSet<Name>,
+    /// More than one packet came of the last frame or timer or, of what is watched, it was resubmitted.
     pub has_copied: bool,
+    /// What came of it passed more than once, and used state at several moments. Known only of what is watched.
+    pub has_come_back: bool,
+}
+
+/// When the last frame, or what came of it, used state.
+#[derive(Clone, Copy, Default)]
+struct Moments {
+    uses: usize,
+    passes: usize,
+    resubmitted: bool,
 }
 
 impl Whole {
-    /// The program on this device, in a split where these ports join devices.
-    pub fn new(switch: Switch, reserved: &[u64]) -> Whole {
+    /// The program on this device, which reads these answers, in a split where these ports join devices.
+    pub fn new(switch: Switch, answers: Answers, reserved: &[u64], unordered: BTreeSet<Name>) -> Whole {
         let reserved = reserved.iter().filter_map(|&port| Port::try_from(port).ok()).collect();
-        Whole { switch, reserved, has_copied: false }
+        Whole { switch, answers, reserved, unordered, has_copied: false, has_come_back: false }
+    }
+
+    /// From here on it is noted what comes back.
+    pub fn watch_passes(&mut self) {
+        self.switch.set_trace(true);
+        self.switch.set_access_log(true);
     }
 
     /// Takes in a frame; gives what leaves, or nothing if a packet is sent to a port that joins devices.
@@ -38,6 +59,8 @@ impl Whole {
     }
 
     fn drain(&mut self, queued: Vec<Queued>, now: Time) -> Option<Vec<Output>> {
+        let mut moments = Moments::default();
+        self.note(&mut moments);
         let mut waiting = VecDeque::from(queued);
         let (mut outputs, mut is_ours) = (vec![], true);
         self.has_copied = false;
@@ -45,15 +68,35 @@ impl Whole {
             self.has_copied |= !waiting.is_empty();
             is_ours &= !self.reserved.contains(&packet.replica.port);
             let record = QueueRecord { enqueued: now, ..QueueRecord::default() };
+            self.answers.queued_for(packet.replica.port);
             let result = self.switch.egress(packet, record, now);
+            self.note(&mut moments);
             let came = result.output.iter().count() + result.requeued.len() + result.again.len();
             self.has_copied |= came > 1;
             outputs.extend(result.output);
             waiting.extend(result.requeued);
             for again in result.again {
                 waiting.extend(self.switch.resume(again, now));
+                self.note(&mut moments);
             }
         }
+        // The split may send it through a queue that the whole program's packet does not see.
+        self.has_copied |= moments.resubmitted;
+        self.has_come_back = moments.passes > 1 && moments.uses > 1;
         is_ours.then_some(outputs)
+    }
+
+    /// Notes what one call of the device has done.
+    fn note(&mut self, moments: &mut Moments) {
+        let used = self.switch.take_accesses().into_iter().any(|a| !self.unordered.contains(&a.object));
+        let (mut begun, mut again) = (0, 0);
+        for event in self.switch.take_trace() {
+            let EventKind::Begin { cause, .. } = event.kind else { continue };
+            begun += usize::from(!matches!(cause, Cause::FrameExtern));
+            again += usize::from(matches!(cause, Cause::Resubmitted));
+        }
+        moments.resubmitted |= again > 0;
+        moments.passes += begun;
+        moments.uses += if used { 1 + again } else { 0 };
     }
 }

@@ -104,10 +104,15 @@ impl Flow<'_> {
             }
             StmtKind::Call(call) => self.call_backward(control, call, facts, live),
             StmtKind::Apply(table) => self.table_backward(control, *table, facts, live),
-            // A header that becomes valid has zero in its fields, on either side of a cut.
-            StmtKind::SetValid(place, _) => {
+            // A header that becomes valid has zero in its fields, on either side of a cut; one that is valid keeps them.
+            StmtKind::SetValid(place, valid) => {
                 if self.places.header_of(control, place).is_some() {
-                    self.validities(control, place).into_iter().for_each(|leaf| live.kill(leaf));
+                    for leaf in self.validities(control, place) {
+                        live.kill(leaf);
+                        if *valid {
+                            live.live.insert(leaf);
+                        }
+                    }
                 }
                 self.indices(control, place, facts, live)
             }
@@ -202,6 +207,9 @@ impl Flow<'_> {
                 }
             }
         }
+        for object in table.counters.into_iter().chain(table.meters) {
+            self.count(object, &mut live.live);
+        }
         table.keys.iter().fold(live, |live, key| self.read(control, &key.expr, facts, live))
     }
 
@@ -231,6 +239,7 @@ impl Flow<'_> {
             Callee::Method(instance, _) if self.is_frame_extern(*instance) => {
                 live = self.frame_extern_backward(facts, live);
             }
+            Callee::Method(instance, _) => self.count(*instance, &mut live.live),
             _ => {}
         }
         for (arg, direction) in call.args.iter().zip(&directions) {

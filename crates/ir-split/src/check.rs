@@ -9,7 +9,7 @@ use crate::mark::Mark;
 use crate::placement::{DeviceIndex, Placement};
 use crate::section::{Code, SectionId, Sections};
 use crate::state::{Separated, Uses};
-use crate::v1model::{Effect, function_effect, object_effect};
+use crate::v1model::{Effect, frame_extern, function_effect, object_effect, order_matters};
 use base_diag::codes::split as codes;
 use base_diag::{Diagnostic, Span, did_you_mean};
 use ir::{Arch, Block, Callee, Expr, ExprKind, Program, Stmt, StmtKind, visit};
@@ -132,10 +132,13 @@ pub fn check_placement(marks: &[Mark], placement: &Placement) -> Vec<Diagnostic>
 pub fn check_links(sections: &Sections, placement: &Placement) -> Vec<Diagnostic> {
     let mut missing: Vec<(DeviceIndex, DeviceIndex, SectionId)> = vec![];
     for (from, to) in sections.cut_edges() {
-        let (a, b) = (sections.get(from).device, sections.get(to).device);
-        let linked = placement.ports.contains_key(&(a, b)) && placement.ports.contains_key(&(b, a));
-        if !linked && !missing.iter().any(|&(x, y, _)| (x, y) == (a, b)) {
-            missing.push((a, b, to));
+        let players = |id: SectionId| placement.players(sections.get(id).device);
+        let pairs = players(from).into_iter().flat_map(|a| players(to).into_iter().map(move |b| (a, b)));
+        for (a, b) in pairs {
+            let linked = placement.ports.contains_key(&(a, b)) && placement.ports.contains_key(&(b, a));
+            if !linked && !missing.iter().any(|&(x, y, _)| (x, y) == (a, b)) {
+                missing.push((a, b, to));
+            }
         }
     }
     let report = |(a, b, to): (DeviceIndex, DeviceIndex, SectionId)| {
@@ -145,6 +148,42 @@ pub fn check_links(sections: &Sections, placement: &Placement) -> Vec<Diagnostic
             .help("add a link between the two devices, or place the region elsewhere")
     };
     missing.into_iter().map(report).collect()
+}
+
+/// State at a helper of several origins: each origin is a switch of its own.
+pub fn check_twins(
+    program: &Program,
+    sections: &Sections,
+    placement: &Placement,
+    uses: &BTreeMap<SectionId, Uses>,
+) -> Vec<Diagnostic> {
+    if placement.twins.is_empty() {
+        return vec![];
+    }
+    let mut found: BTreeMap<ir::InstanceId, SectionId> = BTreeMap::new();
+    for (&id, used) in uses.iter().filter(|(id, _)| sections.get(**id).device != placement.origin) {
+        let shared = used
+            .instances
+            .iter()
+            .filter(|i| order_matters(program.extern_object(program.instance(**i).object)));
+        shared.for_each(|&instance| {
+            found.entry(instance).or_insert(id);
+        });
+    }
+    let names: Vec<_> = placement.origins().map(|d| format!("`{}`", placement.name(d))).collect();
+    let report = |(&instance, &id): (&ir::InstanceId, &SectionId)| {
+        let (object, section) = (program.instance(instance), sections.get(id));
+        let title = format!("`{}` would be shared by several switches", object.control_plane_name);
+        Diagnostic::error(codes::SEPARATED_STATE, title)
+            .at(object.span, format!("it would be at `{}`", placement.name(section.device)))
+            .at(first_span(&section.code), format!("used in `{}`", section.name))
+            .note(format!(
+                "packets of {} come there, and each has the program for itself",
+                names.join(" and ")
+            ))
+            .help("place the region at the origins, or give each of them a helper of its own")
+    };
+    found.iter().map(report).collect()
 }
 
 /// State objects that the placement pulls apart.
@@ -190,40 +229,26 @@ pub fn check_order(program: &Program, placement: &Placement, found: &Overtaken) 
     )
 }
 
-/// Counters and meters of bytes that would see a hand-over's length.
+/// Counters and meters of bytes behind a cut, in a program with frame externs: frames that these give start with nothing noted.
 pub fn check_bytes(
     program: &Program,
+    counted: &[(ir::InstanceId, SectionId)],
     sections: &Sections,
-    uses: &BTreeMap<SectionId, Uses>,
 ) -> Vec<Diagnostic> {
-    let mut found = vec![];
-    for (&id, used) in uses {
-        if !sections.is_behind_a_cut(id) {
-            continue;
-        }
-        for &instance in used.instances.iter().filter(|&&i| counts_bytes(program, i)) {
-            let object = program.instance(instance);
-            let title = format!("`{}` counts bytes behind a cut", object.control_plane_name);
-            found.push(
-                Diagnostic::error(codes::COUNTS_BYTES, title)
-                    .at(object.span, "it would see the length of the hand-over")
-                    .at(first_span(&sections.get(id).code), format!("used in `{}`", sections.get(id).name))
-                    .note("v1model counts the length that the frame had when it came to the device")
-                    .help("count packets, or use it before control leaves the origin"),
-            );
-        }
+    let frames = |i: &ir::Instance| frame_extern(program.extern_object(i.object)).is_some();
+    if !program.instances.iter().any(frames) {
+        return vec![];
     }
-    found
-}
-
-fn counts_bytes(program: &Program, instance: ir::InstanceId) -> bool {
-    let object = program.instance(instance);
-    let counted = matches!(
-        program.extern_object(object.object).name.as_str(),
-        "counter" | "direct_counter" | "meter" | "direct_meter"
-    );
-    // `packets` is the first member of `CounterType` and of `MeterType`.
-    counted && !object.args.iter().any(|(_, value)| *value == ir::Const::Enum(0))
+    let report = |&(instance, id): &(ir::InstanceId, SectionId)| {
+        let object = program.instance(instance);
+        let title = format!("`{}` counts bytes behind a cut", object.control_plane_name);
+        Diagnostic::error(codes::COUNTS_BYTES, title)
+            .at(object.span, "it would see the length of the hand-over")
+            .at(first_span(&sections.get(id).code), format!("used in `{}`", sections.get(id).name))
+            .note("the length of what a frame extern gives is not known over a cut")
+            .help("count packets, or use it before control leaves the origin")
+    };
+    counted.iter().map(report).collect()
 }
 
 /// Hand-overs that are too long for their links.

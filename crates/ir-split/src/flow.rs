@@ -15,6 +15,7 @@ use ir::{
     Block, Call, Callee, ControlId, Direction, Expr, ExprKind, InstanceId, Parser, Program, Role, Stage,
     StageKind, StateRef, Stmt, StmtKind, Transition, Type, VarId, visit,
 };
+use p4_arch::v1model::COUNTED_LENGTH;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -26,6 +27,8 @@ pub struct Flow<'a> {
     /// Its leaves.
     pub places: &'a Places,
     port: Option<usize>,
+    /// What counters of bytes read.
+    counted_length: Option<Leaf>,
     /// Metadata that the parser may write.
     pub parser_writes: LeafSet,
     /// Metadata that the parser may read.
@@ -55,6 +58,7 @@ impl<'a> Flow<'a> {
             program,
             places,
             port,
+            counted_length: None,
             parser_writes: LeafSet::default(),
             parser_reads: LeafSet::default(),
             metadata: role_type(program, Role::Metadata),
@@ -62,6 +66,11 @@ impl<'a> Flow<'a> {
             stale_after_parser: BTreeSet::new(),
             parsed_before: Rc::default(),
         };
+        flow.counted_length = flow.metadata.as_ref().and_then(|ty| {
+            let counted = |f: &ir::Field| f.annotations.iter().any(|a| a.name == COUNTED_LENGTH);
+            let number = program.fields(ty).iter().position(counted)?;
+            places.leaf_at(RoleKey::Metadata, &[number as u32])
+        });
         if let Some((parser, stage)) = parser_of(program) {
             let by_var = shared_of(parser, stage);
             flow.read_parser(parser, &by_var);
@@ -272,6 +281,13 @@ impl<'a> Flow<'a> {
     pub fn is_frame_extern(&self, instance: InstanceId) -> bool {
         let object = self.program.extern_object(self.program.instance(instance).object);
         v1model::frame_extern(object).is_some()
+    }
+
+    /// Counting bytes reads how many there are.
+    pub fn count(&self, instance: InstanceId, live: &mut LeafSet) {
+        if let Some(length) = self.counted_length.filter(|_| v1model::counts_bytes(self.program, instance)) {
+            live.insert(length);
+        }
     }
 
     /// How each argument of a call passes.

@@ -2,12 +2,12 @@
 
 use crate::facts::{Facts, meet_all};
 use crate::flow::Flow;
-use crate::place::{Covered, HeaderIndex};
+use crate::place::{Covered, HeaderIndex, Leaf, RoleKey, Root};
 use crate::section::{Code, SectionId};
 use crate::v1model::{self, Effect};
 use ir::{
-    ActionId, BinaryOp, Block, Call, Callee, ControlId, Direction, Expr, ExprKind, Stmt, StmtKind, SwitchOn,
-    TableId, UnaryOp, visit,
+    ActionId, BinaryOp, Block, Call, Callee, Const, ControlId, Direction, Expr, ExprKind, Stmt, StmtKind,
+    SwitchOn, TableId, UnaryOp, VarKind, visit,
 };
 use std::collections::BTreeMap;
 
@@ -145,9 +145,19 @@ impl Flow<'_> {
 
     /// The facts behind the application of a table: any of its actions may have run.
     pub fn table_forward(&self, control: ControlId, table: TableId, facts: Facts) -> Facts {
-        let actions = &self.program.control(control).tables[table.index()].actions;
-        let ends = actions.iter().map(|a| self.action_forward(control, a.action, facts.clone()));
-        meet_all(ends.collect::<Vec<_>>()).unwrap_or(facts)
+        let here = self.program.control(control);
+        let mut ends = vec![];
+        for run in &here.tables[table.index()].actions {
+            let mut end = self.action_forward(control, run.action, facts.clone());
+            let params = &here.actions[run.action.index()].params;
+            for (arg, param) in run.args.iter().zip(params) {
+                if let VarKind::Param(Direction::Out | Direction::InOut) = here.vars[param.index()].kind {
+                    self.write_forward(control, arg, &mut end);
+                }
+            }
+            ends.push(end);
+        }
+        meet_all(ends).unwrap_or(facts)
     }
 
     fn action_forward(&self, control: ControlId, action: ActionId, mut facts: Facts) -> Facts {
@@ -199,6 +209,16 @@ impl Flow<'_> {
             _ => self.places.header_of(control, value).is_some_and(|h| facts.is_valid(h)),
         };
         self.write_forward(control, place, facts);
+        if is_zero(value)
+            && let Covered::Whole(leaves) = self.places.covered(control, place)
+        {
+            // Standard metadata may hold something else where a packet goes on.
+            let plain = |leaf: &Leaf| {
+                let info = self.places.info(*leaf);
+                info.header.is_none() && info.root != Root::Shared(RoleKey::Standard)
+            };
+            leaves.into_iter().filter(plain).for_each(|leaf| facts.zero(leaf));
+        }
         if let (true, Some(header)) = (source_valid, self.places.header_of(control, place)) {
             self.make_valid(header, facts);
         }
@@ -247,5 +267,14 @@ impl Flow<'_> {
             }
             _ => facts,
         }
+    }
+}
+
+/// What variables and metadata hold before anything is written to them.
+fn is_zero(value: &Expr) -> bool {
+    match &value.kind {
+        ExprKind::Const(Const::Bits(bits)) => bits.is_zero(),
+        ExprKind::Const(Const::Bool(value)) => !value,
+        _ => false,
     }
 }

@@ -21,6 +21,9 @@ pub const VERSION: u64 = 1;
 /// Its bits.
 pub const VERSION_BITS: u32 = 4;
 
+/// Bits of a frame's length.
+pub const FRAME_LENGTH_BITS: u32 = 16;
+
 /// Bits in front that make a hand-over an Ethernet frame: addresses and EtherType.
 pub const ETHERNET_BITS: u32 = 112;
 
@@ -127,7 +130,7 @@ impl Layout {
             field("app", APP_BITS),
             field("epoch", EPOCH_BITS),
             field("region", bits_for(unknown_region)),
-            field("origin", bits_for(placement.devices.len() as u64 - 1)),
+            field("origin", bits_for(placement.twins.len() as u64)),
         ];
         common.extend(places.of_packet().map(|(_, h)| field(&format!("has_{}", h.name), 1)));
         for (_, header) in places.of_packet() {
@@ -183,9 +186,9 @@ fn form(program: &Program, places: &Places, leaf: Leaf) -> Option<(u32, Form)> {
     if info.is_validity {
         return Some((1, Form::Validity));
     }
-    // A frame's length has 16 bits; what a program writes there may have more.
+    // What a program writes there may have more.
     if Some(leaf) == places.standard("packet_length") && !writes_standard(program, "packet_length") {
-        return Some((16, Form::Bits));
+        return Some((FRAME_LENGTH_BITS, Form::Bits));
     }
     match program.representation(&info.ty) {
         Type::Bit(n) | Type::Int(n) if *n > 0 => Some((*n, Form::Bits)),

@@ -7,7 +7,7 @@
 //!   mark       @region blocks
 //!   emits      the deparser's headers one by one
 //!   hoist      locals of the bodies beside the tables
-//!   section    bodies cut where the device changes
+//!   section    bodies cut where the device changes (bypass: nobody is visited for nothing)
 //!   flow       facts forward, live values backward (facts, forward, backward; place numbers the values)
 //!   state      every state object at one device
 //!   layout     what a hand-over carries
@@ -21,6 +21,7 @@
 mod access_order;
 pub mod auto;
 mod backward;
+mod bypass;
 mod check;
 mod check_shape;
 mod emits;
@@ -73,6 +74,9 @@ pub struct Split {
     pub common_bits: u32,
     /// The fields of that part.
     pub common: Vec<LayoutField>,
+    /// Control-plane names of the counters and meters that count bytes behind a cut: their devices have to know
+    /// `@counted_length`.
+    pub counted_behind_a_cut: Vec<Name>,
 }
 
 /// A section as users see it.
@@ -114,6 +118,15 @@ pub struct LiveValue {
 /// Gives one program for each device that has a part. All that is wrong with the program or the placement is
 /// reported at once.
 pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diagnostic>> {
+    split_noting(program, placement, false)
+}
+
+/// `notes_length` says that bytes are counted behind a cut: then the packet's length is a value.
+fn split_noting(
+    program: &Program,
+    placement: &Placement,
+    notes_length: bool,
+) -> Result<Split, Vec<Diagnostic>> {
     let expanded = expanded(program);
     let program = &expanded;
     let marks = marks(program)?;
@@ -140,7 +153,7 @@ pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diag
         if !wrong.is_empty() {
             return Err(wrong);
         }
-        let prepared = prepare::prepare(program, names::prefix(program), halves)?;
+        let prepared = prepare::prepare(program, names::prefix(program), halves, notes_length)?;
         wrong.extend(check::check_program(&prepared.program));
         // Inlining has renumbered the controls.
         let now = |stage: &str, before: ControlId| prepared.program.stage_control(stage).unwrap_or(before);
@@ -165,11 +178,16 @@ pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diag
     if let Some(first) = uses.get_mut(&sections.first(Half::Ingress)) {
         first.instances.extend(state::used_before_ingress(&hoisted));
     }
+    let counted = state::counted_behind_a_cut(&hoisted, &sections, &uses);
+    if is_cut && !notes_length && !counted.is_empty() {
+        return split_noting(&expanded, placement, true);
+    }
     wrong.extend(check::check_links(&sections, placement));
+    wrong.extend(check::check_twins(&hoisted, &sections, placement, &uses));
     let separated = state::separated(&hoisted, &sections, &uses);
     wrong.extend(check::check_state(&hoisted, &sections, placement, &separated));
     if is_cut {
-        wrong.extend(check::check_bytes(&hoisted, &sections, &uses));
+        wrong.extend(check::check_bytes(&hoisted, &counted, &sections));
         let overtaken = access_order::overtaken(&hoisted, &sections, &uses);
         wrong.extend(
             overtaken
@@ -208,6 +226,8 @@ pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diag
         return Err(wrong);
     }
     let mut result = describe(&flow, &sections, &layout, &uses, (ingress, egress));
+    result.counted_behind_a_cut =
+        counted.iter().map(|(instance, _)| hoisted.instance(*instance).control_plane_name.clone()).collect();
     if !is_cut {
         result.devices = whole(program, placement).devices;
         return Ok(result);
@@ -237,7 +257,7 @@ pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diag
         port: flow.port(),
         parsed_bytes: parsed::parsed_bytes(&hoisted),
     };
-    let has_part = |device: DeviceIndex| sections.list.iter().any(|s| s.device == device);
+    let has_part = |device: DeviceIndex| sections.list.iter().any(|s| s.device == placement.role(device));
     let devices = (0..placement.devices.len() as u32).map(DeviceIndex);
     result.devices = devices.map(|d| has_part(d).then(|| generate::device_program(&cut, d))).collect();
     Ok(result)
@@ -256,10 +276,19 @@ fn expanded(program: &Program) -> Program {
 fn whole(program: &Program, placement: &Placement) -> Split {
     let part = DeviceProgram { program: program.clone(), linkage: Linkage::default() };
     let mut devices = vec![None; placement.devices.len()];
-    if let Some(origin) = devices.get_mut(placement.origin.0 as usize) {
-        *origin = Some(part);
+    for origin in placement.origins() {
+        if let Some(device) = devices.get_mut(origin.0 as usize) {
+            *device = Some(part.clone());
+        }
     }
-    Split { devices, sections: vec![], cut_edges: vec![], common_bits: 0, common: vec![] }
+    Split {
+        devices,
+        sections: vec![],
+        cut_edges: vec![],
+        common_bits: 0,
+        common: vec![],
+        counted_behind_a_cut: vec![],
+    }
 }
 
 fn describe(
@@ -301,5 +330,6 @@ fn describe(
         cut_edges: sections.cut_edges(),
         common_bits: layout.common_bits(),
         common: layout.common.clone(),
+        counted_behind_a_cut: vec![],
     }
 }

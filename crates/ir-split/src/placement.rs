@@ -19,6 +19,8 @@ pub struct Placement {
     /// The device that owns the traffic manager: packets enter and leave there, and what is not marked as a
     /// region runs there.
     pub origin: DeviceIndex,
+    /// Other origins: switches that run the same program for packets of their own, with the same helpers.
+    pub twins: Vec<DeviceIndex>,
     /// Marked regions; those not named run at the origin.
     pub regions: BTreeMap<Name, DeviceIndex>,
     /// The port by which a device reaches another one directly.
@@ -37,6 +39,7 @@ impl Placement {
             epoch: 1,
             devices: vec![device.into()],
             origin: DeviceIndex(0),
+            twins: vec![],
             regions: BTreeMap::new(),
             ports: BTreeMap::new(),
             longest_frame: None,
@@ -57,7 +60,27 @@ impl Placement {
 
     /// The device of a region.
     pub fn device_of(&self, region: &str) -> DeviceIndex {
-        self.regions.get(region).copied().unwrap_or(self.origin)
+        self.regions.get(region).map_or(self.origin, |device| self.role(*device))
+    }
+
+    /// All origins; a hand-over names one by its number here.
+    pub fn origins(&self) -> impl Iterator<Item = DeviceIndex> + '_ {
+        std::iter::once(self.origin).chain(self.twins.iter().copied())
+    }
+
+    /// The number of an origin.
+    pub fn origin_number(&self, device: DeviceIndex) -> Option<u64> {
+        self.origins().zip(0..).find(|(origin, _)| *origin == device).map(|(_, number)| number)
+    }
+
+    /// What the device is in a map of regions: every origin stands for all of them.
+    pub fn role(&self, device: DeviceIndex) -> DeviceIndex {
+        if self.twins.contains(&device) { self.origin } else { device }
+    }
+
+    /// The devices that play a role.
+    pub fn players(&self, role: DeviceIndex) -> Vec<DeviceIndex> {
+        if role == self.origin { self.origins().collect() } else { vec![role] }
     }
 
     /// A device's name.

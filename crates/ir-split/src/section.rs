@@ -12,6 +12,7 @@
 //! A section is single-entry code on one device. Cuts are made only where the device changes and at the joins this
 //! needs, so code that is never entered from outside keeps its structure. Sections come in topological order.
 
+use crate::bypass::bypass_empty;
 use crate::placement::{DeviceIndex, Placement};
 use ir::{Annotations, Block, Expr, Name, Stmt, StmtKind, SwitchLabel, SwitchOn, visit};
 
@@ -93,7 +94,7 @@ impl Sections {
         for (half, (name, body)) in halves {
             former.half(half, name, body);
         }
-        let mut sections = Sections { list: in_order(former.list) };
+        let mut sections = Sections { list: bypass_empty(in_order(former.list)) };
         number_names(&mut sections.list);
         sections
     }
@@ -324,7 +325,8 @@ fn in_order(list: Vec<(Section, u32)>) -> Vec<Section> {
         .collect()
 }
 
-fn renumber(code: &mut [Code], new_id: &[SectionId]) {
+/// Gives every `Goto` in `code` its new target.
+pub fn renumber(code: &mut [Code], new_id: &[SectionId]) {
     for piece in code {
         match piece {
             Code::Stmt(_) => {}

@@ -1,7 +1,7 @@
 //! State objects: which section touches which, and whether a placement keeps each at one device.
 
-use crate::section::{Code, SectionId, Sections};
-use crate::v1model::adds_up;
+use crate::section::{Code, Half, SectionId, Sections};
+use crate::v1model::{adds_up, counts_bytes};
 use ir::{
     Block, Call, Callee, ControlId, ExprKind, InstanceId, Program, Stmt, StmtKind, SwitchOn, TableId, visit,
 };
@@ -124,12 +124,15 @@ fn add_table(program: &Program, control: ControlId, table: TableId, uses: &mut U
 pub struct Idle {
     /// Tables that nothing applies, and what they use.
     pub tables: BTreeMap<ControlId, Uses>,
+    /// Tables that nothing applies with actions that use an object of a table or statement that runs: they stay without what
+    /// these actions do, which would pull the object to their device.
+    pub hollow: BTreeMap<ControlId, BTreeSet<TableId>>,
     /// Objects that nothing calls, those of idle tables among them.
     pub instances: BTreeSet<InstanceId>,
 }
 
-/// What no code of a program uses. A table that nothing applies, with an object that something uses, is left out: it
-/// would pull that object to its own device.
+/// What no code of a program uses. A table that nothing applies is left out if it shares its profile with one that something
+/// applies: it would pull that to its own device.
 pub fn idle(program: &Program) -> Idle {
     let mut busy = used_before_ingress(program);
     let mut applied = BTreeMap::new();
@@ -145,8 +148,15 @@ pub fn idle(program: &Program) -> Idle {
         for table in (0..program.control(id).tables.len()).map(TableId::from) {
             let mut own = Uses::default();
             add_table(program, id, table, &mut own);
-            if !applied.contains(&table) && own.instances.is_disjoint(&busy) {
+            if applied.contains(&table) {
+                continue;
+            }
+            let declared = &program.control(id).tables[table.index()];
+            let objects = [declared.implementation, declared.counters, declared.meters];
+            if own.instances.is_disjoint(&busy) {
                 add_table(program, id, table, &mut uses);
+            } else if objects.iter().flatten().all(|object| !busy.contains(object)) {
+                idle.hollow.entry(id).or_default().insert(table);
             }
         }
         idle.tables.insert(id, uses);
@@ -203,6 +213,27 @@ pub fn separated(program: &Program, sections: &Sections, uses: &BTreeMap<Section
         found.extend(bad.map(|(first, second)| Separated { instance, first, second }));
     }
     found
+}
+
+/// Objects that count bytes behind a cut, each with a section that uses it there. A clone of egress may come from behind
+/// any cut.
+pub fn counted_behind_a_cut(
+    program: &Program,
+    sections: &Sections,
+    uses: &BTreeMap<SectionId, Uses>,
+) -> Vec<(InstanceId, SectionId)> {
+    let mut found: BTreeMap<InstanceId, SectionId> = BTreeMap::new();
+    let clones = program.extern_functions.iter().any(|f| !f.user && f.name.starts_with("clone"));
+    let is_cut = !sections.cut_edges().is_empty();
+    let is_behind =
+        |id| sections.is_behind_a_cut(id) || is_cut && clones && sections.get(id).half == Half::Egress;
+    for (&id, used) in uses.iter().filter(|(id, _)| is_behind(**id)) {
+        let counted = used.instances.iter().filter(|i| counts_bytes(program, **i));
+        counted.for_each(|&instance| {
+            found.entry(instance).or_insert(id);
+        });
+    }
+    found.into_iter().collect()
 }
 
 /// For each section, the sections that control may reach from it by a path with a cut edge in it.

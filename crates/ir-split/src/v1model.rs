@@ -1,6 +1,6 @@
 //! What the splitter asks of the architecture's facts.
 
-use ir::{ExternFunction, ExternObject};
+use ir::{Const, ExternFunction, ExternObject, InstanceId, Program};
 use p4_arch::FieldMoment;
 use p4_arch::v1model::ARCHITECTURE;
 
@@ -120,4 +120,15 @@ pub fn adds_up(object: &ExternObject) -> bool {
 /// The name in `@frame_extern("name")`.
 pub fn frame_extern(object: &ExternObject) -> Option<&str> {
     object.annotations.iter().find(|a| a.name == "frame_extern").and_then(|a| a.as_str())
+}
+
+/// The object counts or meters bytes: it sees the length of the packet.
+pub fn counts_bytes(program: &Program, instance: InstanceId) -> bool {
+    let object = program.instance(instance);
+    let counted = matches!(
+        program.extern_object(object.object).name.as_str(),
+        "counter" | "direct_counter" | "meter" | "direct_meter"
+    );
+    // `packets` is the first member of `CounterType` and of `MeterType`.
+    counted && !object.args.iter().any(|(_, value)| *value == Const::Enum(0))
 }

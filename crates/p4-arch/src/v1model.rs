@@ -29,6 +29,11 @@ pub static ARCHITECTURE: Architecture = Architecture {
 /// egress is dropped.
 pub const DROP_PORT: u32 = 511;
 
+/// The annotation of a metadata field that counters and meters of bytes take for the length of the frame
+/// in ingress and egress.
+/// Devices of p4rack know it, `simple_switch` does not.
+pub const COUNTED_LENGTH: &str = "counted_length";
+
 /// The values of `standard_metadata.instance_type`.
 pub mod instance_type {
     /// A packet that came in by a port.

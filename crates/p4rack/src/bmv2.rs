@@ -33,7 +33,7 @@ pub fn commands(racked: &Racked, device: usize) -> String {
         let priority = entry.priority.map_or(String::new(), |p| format!(" {}", BEST - p));
         let _ = writeln!(out, "table_add {table} {action} {} => {args}{priority}", keys.join(" "));
     }
-    if device == racked.placement.origin.0 as usize {
+    if racked.placement.origins().any(|origin| origin.0 as usize == device) {
         for command in racked.entries.replication() {
             let _ = writeln!(out, "{command}");
         }

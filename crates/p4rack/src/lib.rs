@@ -14,6 +14,7 @@ pub mod footprint;
 pub mod functions;
 pub mod idle;
 pub mod lowering;
+pub mod overhead;
 pub mod p4info;
 pub mod proof;
 pub mod rack;

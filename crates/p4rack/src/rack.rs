@@ -110,6 +110,7 @@ fn placement(rack: &Rack) -> Result<Placement, Vec<Diagnostic>> {
         epoch: u64::from(app.epoch),
         devices: rack.devices.iter().map(|d| d.name.value.as_str().into()).collect(),
         origin: index(app.origin.value),
+        twins: app.twins.iter().map(|d| index(d.value)).collect(),
         regions: app.map.iter().map(|p| (p.region.value.as_str().into(), index(p.device.value))).collect(),
         ports: std::collections::BTreeMap::new(),
         longest_frame: None,
@@ -130,7 +131,7 @@ fn placement(rack: &Rack) -> Result<Placement, Vec<Diagnostic>> {
                 );
             }
         }
-        let at_origin = |node: NodeId| matches!(node, NodeId::Device(id) if index(id) == placement.origin);
+        let at_origin = |node: NodeId| matches!(node, NodeId::Device(id) if placement.role(index(id)) == placement.origin);
         let is_host = |node: NodeId| !matches!(node, NodeId::Device(_));
         if (at_origin(a.node) && is_host(b.node)) || (at_origin(b.node) && is_host(a.node)) {
             placement.longest_frame = placement.longest_frame.max(Some(link.longest_frame()));

@@ -26,7 +26,7 @@ pub fn bring_up(racked: &Racked) -> Result<Emulator, Vec<Diagnostic>> {
         };
         let mut switch = Switch::new(Arc::clone(&part.program), options)?;
         ir_prove::link(&mut switch, &part.linkage).map_err(|error| refused(&error.message))?;
-        let is_origin = index == racked.placement.origin.0 as usize;
+        let is_origin = racked.placement.origins().any(|origin| origin.0 as usize == index);
         racked.entries.write(&mut switch, is_origin)?;
         devices.push(RackDevice { name, engine: "interp".to_string(), device: Box::new(switch) });
     }

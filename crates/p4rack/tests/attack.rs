@@ -8,9 +8,8 @@ mod support;
 use base_diag::SourceMap;
 use base_time::{Duration, Time};
 use dataplane_api::Device;
-use ir_interp::PassThrough;
 use ir_prove::generate::Setup;
-use ir_prove::{Effort, prove};
+use ir_prove::{Answers, Effort, prove};
 use ir_split::{Placement, split};
 use support::{case, compile_text, placement, small_program, text};
 
@@ -344,7 +343,7 @@ fn a_user_packet_for_a_linked_port() {
     let source = small_program("", "@region(\"R\") { meta.y = 1; } std.egress_spec = 300;", "");
     let case = case(compile_text(&source, &mut map), placement(&["R"]));
     let mut network = case.network(&Setup::default()).expect("set up");
-    network.inject(7, &[2, 2, 3, 4], Time::ZERO, false);
+    network.inject(0, 7, &[2, 2, 3, 4], Time::ZERO, false);
     network.settle(1000).expect("comes to rest");
     assert!(network.take_records().iter().all(|r| r.outputs.is_empty()));
     let tor = network.devices[0].as_ref().expect("the origin has a part");
@@ -364,10 +363,10 @@ fn a_user_packet_that_looks_like_a_hand_over() {
     // Version 1, app 1, epoch 1, region 1, no headers.
     frame.extend([0x10, 0x10, 0x12]);
     frame.extend([0; 24]);
-    let mut whole = case.whole(&Setup::default(), Box::new(PassThrough)).expect("set up");
+    let mut whole = case.whole(&Setup::default(), &Answers::default()).expect("set up");
     whole.frame(7, &frame, Time::ZERO);
     let mut network = case.network(&Setup::default()).expect("set up");
-    network.inject(7, &frame, Time::ZERO, false);
+    network.inject(0, 7, &frame, Time::ZERO, false);
     network.settle(1000).expect("comes to rest");
     assert_eq!(whole.switch.state(), network.state());
 }
@@ -395,12 +394,12 @@ fn copies_of_a_group_keep_their_rid_over_an_egress_cut() {
     let case = case(compile_text(&source, &mut map), placement(&["R"]));
     let frame = [9, 9, 1, 2, 3];
     let members = vec![(3, 1), (4, 2), (3, 5)];
-    let mut whole = case.whole(&Setup::default(), Box::new(PassThrough)).expect("set up");
+    let mut whole = case.whole(&Setup::default(), &Answers::default()).expect("set up");
     whole.switch.multicast_group_set(1, members.clone());
     let mut expected = whole.frame(7, &frame, Time::ZERO).expect("nothing for the link");
     let mut network = case.network(&Setup::default()).expect("set up");
     network.devices[0].as_mut().expect("the origin").multicast_group_set(1, members);
-    network.inject(7, &frame, Time::ZERO, false);
+    network.inject(0, 7, &frame, Time::ZERO, false);
     network.run_until(Time::ZERO + Duration::from_us(1), 1000).expect("comes to rest");
     let mut found = network.take_records().remove(0).outputs;
     found.sort();

@@ -4,6 +4,7 @@ mod support;
 
 use base_diag::SourceMap;
 use ir_prove::{Case, Effort, prove};
+use std::sync::Arc;
 use support::{case, compile_text, placement, small_program};
 
 /// No mutant of this split may live, but for those that change nothing that can be seen: their names hold one of `same`.
@@ -173,6 +174,27 @@ fn a_field_of_an_invalid_header_is_read_behind_the_cut() {
     );
 }
 
+/// The second header is not always there; what an action writes to it is read all the same.
+#[test]
+fn a_table_writes_to_an_argument_of_its_action() {
+    check(
+        "action put(inout bit<8> p, bit<8> v) { p = v; } table t { actions = { put(hdr.g.a); } }",
+        "@region(\"R\") { t.apply(); } if (hdr.g.a > 3) { hdr.h.b = 1; }",
+        "",
+    );
+}
+
+/// The least of all lengths counts, in whatever order they are asked for.
+#[test]
+fn a_packet_is_truncated_several_times() {
+    check(
+        "",
+        "truncate(20); std.egress_spec = 1;",
+        "truncate(49); @region(\"R\") { hdr.h.b = 1; truncate(30); }",
+    );
+    check("", "truncate(9); @region(\"R\") { truncate(20); } truncate(30); std.egress_spec = 1;", "");
+}
+
 #[test]
 fn an_error_and_an_enum_travel() {
     check(
@@ -270,6 +292,16 @@ fn a_local_header_lives_across() {
     check(
         "h_t l; h_t[2] s;",
         "if (hdr.h.a > 100) { l.setValid(); l.a = hdr.h.b; s[1] = l; } @region(\"R\") { if (l.isValid()) { meta.y = l.a; l.b = 8; } else { l.b = 9; } } if (s[1].isValid()) { hdr.h.a = s[1].a + l.b + meta.y; }",
+        "",
+    );
+}
+
+/// It keeps its fields.
+#[test]
+fn a_valid_header_of_a_variable_is_made_valid_in_the_region() {
+    check(
+        "h_t copy;",
+        "if (hdr.h.a > 99) { copy = hdr.h; } @region(\"R\") { copy.setValid(); copy.a = copy.a + 1; } hdr.h = copy;",
         "",
     );
 }
@@ -448,6 +480,50 @@ fn random_numbers_are_those_that_were_drawn() {
     );
 }
 
+// Several switches.
+
+/// Each switch has its own register; what the helper counts adds up.
+#[test]
+fn a_helper_is_shared_by_two_switches() {
+    let source = small_program(
+        "register<bit<8>, bit<32>>(1) r; counter<bit<8>>(256, CounterType.packets) c;
+         action set(bit<8> v) { meta.y = v; c.count(v); }
+         table t { key = { hdr.h.b: ternary; } actions = { set; NoAction; } default_action = NoAction(); }",
+        "r.read(meta.x, 0); r.write(0, meta.x + 1); if (hdr.h.a > 9) { @region(\"R\") { t.apply(); hdr.g.setValid(); } } hdr.h.a = meta.x; std.egress_spec = 2;",
+        "@region(\"Out\") { hdr.h.b = hdr.h.b + meta.y; }",
+    );
+    let whole = compile_text(&source, &mut SourceMap::new());
+    let effort = Effort { packets: 300, ..Effort::default() };
+    match prove(&case(Arc::clone(&whole), two_switches(&["R", "Out"])), &effort) {
+        Ok(tried) => assert!(tried.outputs > 30 && tried.hops > 30, "{tried:?}"),
+        Err(failure) => panic!("{}", failure.describe()),
+    }
+}
+
+/// A way back that is the same for all is noticed.
+#[test]
+fn a_helper_that_returns_all_to_one_switch_is_noticed() {
+    let source = small_program("", "@region(\"R\") { hdr.h.b = hdr.h.b + 1; } std.egress_spec = 2;", "");
+    let mut case = case(compile_text(&source, &mut SourceMap::new()), two_switches(&["R"]));
+    let mut returns = 0;
+    for entry in &mut case.parts[1].as_mut().expect("a part").linkage.entries {
+        (entry.port, returns) = (301, returns + 1);
+    }
+    assert_eq!(returns, 2);
+    assert!(prove(&case, &Effort { packets: 100, ..Effort::default() }).is_err());
+}
+
+/// `tor` and `tor2` with `nic` between them.
+fn two_switches(on_nic: &[&str]) -> ir_split::Placement {
+    let [tor, nic, tor2] = [0, 1, 2].map(ir_split::DeviceIndex);
+    ir_split::Placement {
+        devices: vec!["tor".into(), "nic".into(), "tor2".into()],
+        twins: vec![tor2],
+        ports: [((tor, nic), 300), ((nic, tor), 301), ((tor2, nic), 300), ((nic, tor2), 302)].into(),
+        ..placement(on_nic)
+    }
+}
+
 // Objects.
 
 #[test]
@@ -578,6 +654,16 @@ fn a_table_that_only_dead_code_applies() {
 }
 
 #[test]
+fn a_table_that_nothing_applies_with_a_counter_of_the_region() {
+    check(
+        "counter<bit<8>>(4, CounterType.packets) c; action a(bit<8> v) { c.count(v); } action b() { c.count(1); }
+         table t { key = { hdr.h.a: exact; } actions = { a; b; NoAction; } }",
+        "@region(\"R\") { c.count(0); meta.x = 1; b(); } hdr.h.a = 1;",
+        "",
+    );
+}
+
+#[test]
 fn a_counter_that_nobody_uses_stays_at_the_origin() {
     check("counter<bit<8>>(4, CounterType.packets) c;", "@region(\"R\") { hdr.h.a = 1; }", "");
 }
@@ -602,6 +688,50 @@ fn queues_are_read_in_each_of_several_passes() {
 }
 
 /// Only the control plane reads a counter: each device counts its part.
+const COUNT_BYTES: &str = "counter<bit<8>>(256, CounterType.bytes) c; direct_counter(CounterType.packets_and_bytes) d;
+    meter<bit<32>>(4, MeterType.bytes) m;
+    action set(bit<8> v) { meta.y = v; }
+    table t { key = { hdr.h.b: ternary; } actions = { set; NoAction; } default_action = NoAction(); counters = d; }";
+
+/// Every byte that a packet had counts, wherever it is counted, and no other.
+#[test]
+fn bytes_are_counted_behind_a_cut() {
+    check(
+        COUNT_BYTES,
+        "if (hdr.h.a > 9) { @region(\"R\") { c.count(hdr.h.a); t.apply(); bit<32> k; m.execute_meter(1, k); hdr.h.a = (bit<8>)k; \
+         hdr.g.setValid(); } } c.count(hdr.h.b);",
+        "if (meta.y == 3) { hdr.h.b = 1; }",
+    );
+}
+
+#[test]
+fn bytes_are_counted_in_egress_behind_a_cut() {
+    let of_egress = |body: &str| {
+        small_program("", "if (hdr.h.a > 9) { @region(\"R\") { hdr.h.b = hdr.h.b + 1; } } std.egress_spec = 2;", body)
+            .replace("control E(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {", &format!("control E(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {{ {COUNT_BYTES}"))
+    };
+    check_source(&of_egress("t.apply(); c.count(hdr.h.a);"));
+    check_source(&of_egress("@region(\"R2\") { t.apply(); } c.count(hdr.h.a);"));
+}
+
+/// A clone counts the length of what was cloned, a packet that starts again its own.
+#[test]
+fn clones_and_what_starts_again_count_their_bytes() {
+    let body = |ingress: &str, egress: &str| {
+        let egress = format!("c.count((bit<8>)std.instance_type); {egress}");
+        small_program("", &format!("std.egress_spec = 2; @region(\"R\") {{ hdr.h.b = hdr.h.b + 1; hdr.g.setValid(); }} {ingress}"), &egress)
+            .replace("bool flag;", "@field_list(1) bit<1> again; bool flag;")
+            .replace("control E(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {", &format!("control E(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {{ {COUNT_BYTES}"))
+    };
+    let once = "if (meta.again == 0 && hdr.h.a < 100) { meta.again = 1;";
+    check_source(&body("clone(CloneType.I2E, 5);", ""));
+    check_source(&body("clone_preserving_field_list(CloneType.I2E, 5, 1);", ""));
+    check_source(&body("", "if (std.instance_type == 0) { clone(CloneType.E2E, 5); }"));
+    check_source(&body(&format!("{once} resubmit_preserving_field_list(1); }}"), ""));
+    check_source(&body("", &format!("{once} recirculate_preserving_field_list(1); }}")));
+    check_source(&body("std.mcast_grp = 1;", ""));
+}
+
 #[test]
 fn a_counter_on_both_sides_of_a_cut() {
     check(

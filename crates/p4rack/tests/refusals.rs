@@ -65,18 +65,36 @@ fn orders_whose_original_is_not_known() {
 }
 
 #[test]
-fn bytes_are_not_counted_behind_a_cut() {
-    check(
-        "counter<bit<32>>(8, CounterType.bytes) c;",
-        "@region(\"R\") { c.count(0); }",
+fn bytes_of_what_a_frame_extern_gives_are_not_counted_behind_a_cut() {
+    let source = small_program(
+        "counter<bit<32>>(8, CounterType.bytes) c; Beacon() b;",
+        "b.call(1w0); @region(\"R\") { c.count(0); }",
         "",
+    )
+    .replace(
+        "header h_t",
+        "@frame_extern(\"beacon\") extern Beacon { Beacon(); void call(in bit<1> x); }\nheader h_t",
+    );
+    check_source(
+        &source,
+        placement(&["R"]),
         expect!["P4R0509 `I.c` counts bytes behind a cut | it would see the length of the hand-over"],
     );
-    check(
-        "counter<bit<32>>(8, CounterType.bytes) c;",
-        "c.count(0); @region(\"R\") { meta.x = 1; }",
+}
+
+#[test]
+fn a_register_is_not_shared_by_two_switches() {
+    let tor2 = ir_split::DeviceIndex(2);
+    let nic = ir_split::DeviceIndex(1);
+    let mut both = Placement { twins: vec![tor2], ..placement(&["R"]) };
+    both.devices.push("tor2".into());
+    both.ports.extend([((tor2, nic), 300), ((nic, tor2), 302)]);
+    check_placed(
+        "register<bit<8>, bit<32>>(4) r;",
+        "@region(\"R\") { r.write(0, 1); }",
         "",
-        expect!["split"],
+        both,
+        expect!["P4R0505 `I.r` would be shared by several switches | it would be at `nic`"],
     );
 }
 

@@ -6,7 +6,7 @@
 //! program = "router.p4"         # beside this file
 //! defines = { WIDE = 1 }        # as -D
 //! entries = "entries.stf"       # table entries and groups
-//! origin = "tor"                # owns the ports and the traffic manager
+//! origin = "tor"                # owns the ports and the traffic manager; ["tor1", "tor2"]: each on its own, with the same helpers
 //! map = { Acl = "nic" }         # what does not run at the origin
 //! epoch = 1                     # the number that hand-overs of this plan carry
 //! long_frames = "refuse"        # frames that are too long for a link once they are handed over: "drop" accepts their loss
@@ -32,6 +32,8 @@ pub struct App {
     pub entries: Option<Spanned<String>>,
     /// The device that owns ports and traffic manager.
     pub origin: Spanned<DeviceId>,
+    /// Other switches that run the program for packets of their own, with the same helpers.
+    pub twins: Vec<Spanned<DeviceId>>,
     /// Regions that are placed by hand, in the order of the file. The splitter knows which exist.
     pub map: Vec<Placement>,
     /// The number of the plan, carried by hand-overs.
@@ -66,7 +68,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
         let name = value::string(r, i)?;
         names.device(r, Spanned::new(name.as_str(), i.span))
     };
-    let origin = s.required(r, "origin", "\"tor\"", device);
+    let origins = s.required(r, "origin", "\"tor\"", |r, i| origins(r, i, device));
     let map = s.optional(r, "map", |r, i| placements(r, i, device));
     let epoch = s.optional(r, "epoch", |r, i| value::small(r, i, 0..=255));
     s.optional(r, "runtime", |r, i| value::choice(r, i, &RUNTIMES));
@@ -76,17 +78,41 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
     }
     s.finish(r);
     let program = program?;
+    let mut origins = origins?.value.into_iter();
     Some(App {
         name: name.unwrap_or_else(|| program.clone().map(|path| stem(&path).to_string())),
         program,
         defines: defines.map_or(vec![], |d| d.value),
         entries,
-        origin: origin?,
+        origin: origins.next()?,
+        twins: origins.collect(),
         map: map.map_or(vec![], |m| m.value),
         epoch: epoch.map_or(1, |e| e.value),
         drops_long_frames: long_frames.is_some_and(|l| l.value),
         span: item.span,
     })
+}
+
+/// One device, or a list of several.
+fn origins<'t>(
+    r: &mut Reader,
+    item: Item<'t>,
+    device: impl Fn(&mut Reader, Item<'t>) -> Option<DeviceId>,
+) -> Option<Vec<Spanned<DeviceId>>> {
+    if !matches!(item.value, DeValue::Array(_)) {
+        return Some(vec![Spanned::new(device(r, item)?, item.span)]);
+    }
+    let before = r.diagnostics.error_count();
+    let origins = value::list(r, item, device)?;
+    for (at, origin) in origins.iter().enumerate() {
+        if origins[..at].iter().any(|known| known.value == origin.value) {
+            r.bad_value(origin.span, "this origin is named twice", "name each switch once");
+        }
+    }
+    if origins.is_empty() && r.diagnostics.error_count() == before {
+        r.bad_value(item.span, "no origin", "name the switch that owns the ports");
+    }
+    (!origins.is_empty()).then_some(origins)
 }
 
 /// A file's name without directories and endings.

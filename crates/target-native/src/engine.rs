@@ -168,7 +168,7 @@ fn kind_of(stmt: &ir::Stmt) -> &'static str {
 impl Native {
     /// `None` if the program is for the interpreter alone.
     fn compile(host: &mut Host, mutant: Option<Mutant>) -> Option<Native> {
-        if host.has_frame_externs() {
+        if host.is_interpreted() {
             return None;
         }
         let layout = Layout::new(host)?;

@@ -37,6 +37,8 @@ fn constant_indices(program: &Program, found: &mut Vec<Diagnostic>) {
     for control in &program.controls {
         let keys = control.tables.iter().flat_map(|t| &t.keys);
         keys.for_each(|key| visit::subexprs(&key.expr, &mut look));
+        let runs = control.tables.iter().flat_map(|t| &t.actions);
+        runs.flat_map(|run| &run.args).for_each(|arg| visit::subexprs(arg, &mut look));
         let blocks = std::iter::once(&control.body).chain(control.actions.iter().map(|a| &a.body));
         blocks.for_each(|block| note_exprs(&block.stmts, &mut look));
     }
@@ -48,7 +50,12 @@ fn constant(e: &Expr) -> Option<u64> {
         ExprKind::Const(Const::Bits(bits)) => bits.to_u64(),
         ExprKind::Cast(inner) => {
             let width = if let Type::Bit(width) = e.ty { width } else { return None };
-            Some(constant(inner)? & u64::MAX.checked_shr(64u32.saturating_sub(width)).unwrap_or(0))
+            // The value may be wider than what is left of it.
+            let whole = match &inner.kind {
+                ExprKind::Const(Const::Bits(bits)) => bits.resize(64).to_u64()?,
+                _ => constant(inner)?,
+            };
+            Some(whole & u64::MAX.checked_shr(64u32.saturating_sub(width)).unwrap_or(0))
         }
         _ => None,
     }

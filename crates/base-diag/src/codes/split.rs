@@ -15,7 +15,7 @@ codes! {
     LAYOUT = 0507,
     /// Two devices that hand over to one another are not linked.
     NO_LINK = 0508,
-    /// A counter or meter of bytes would see the length of a hand-over.
+    /// A counter or meter of bytes sees the length of a hand-over.
     COUNTS_BYTES = 0509,
     /// Packets could use two state objects in opposite orders.
     OVERTAKING = 0510,

@@ -3,7 +3,7 @@
 use crate::output::{self, Format};
 use base_diag::SourceMap;
 use ir_split::SectionKind;
-use p4rack::{Racked, rack};
+use p4rack::{Racked, overhead, rack};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,9 @@ pub struct Args {
     /// Also write what fills the devices, as commands of this switch's own command line
     #[arg(long = "for", value_enum, value_name = "SWITCH", default_value = "bmv2")]
     target: Target,
+    /// Also print what the runtime costs on each device: tables, bits of entries, registers and headers, branches, ports
+    #[arg(long)]
+    overhead: bool,
     /// How to print what was done
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -52,8 +55,15 @@ pub fn run(args: &Args) -> ExitCode {
         Format::Text => {
             output::diagnostics_text(&racked.warnings, &map);
             output::print(&summary(&racked));
+            if args.overhead {
+                output::print(&format!("\n{}", overhead::text(&overhead::overhead(&racked))));
+            }
         }
-        Format::Json => output::json(&json!({ "ok": true, "placement": placement_json(&racked) })),
+        Format::Json => output::json(&json!({
+            "ok": true,
+            "placement": placement_json(&racked),
+            "overhead": overhead::overhead(&racked),
+        })),
     }
     ExitCode::SUCCESS
 }
@@ -99,6 +109,13 @@ pub fn summary(racked: &Racked) -> String {
             None => out.push('\n'),
         }
     }
+    if !split.counted_behind_a_cut.is_empty() {
+        let names = split.counted_behind_a_cut.join(", ");
+        let _ = writeln!(
+            out,
+            "counts bytes behind a cut: {names} (by `@counted_length`; simple_switch counts those of hand-overs)"
+        );
+    }
     out
 }
 
@@ -131,6 +148,7 @@ pub fn placement_json(racked: &Racked) -> Value {
         "origin": racked.placement.name(racked.placement.origin),
         "sections": sections,
         "cut_edges": edges,
+        "counted_behind_a_cut": split.counted_behind_a_cut,
         "header": common,
     })
 }

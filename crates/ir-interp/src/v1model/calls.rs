@@ -158,10 +158,22 @@ impl Machine<'_, V1<'_>> {
         }
     }
 
+    /// What counters and meters of bytes see: in ingress and egress the metadata field with `@counted_length`, else the length
+    /// of the frame as it came in.
+    pub(super) fn counted_length(&self) -> u64 {
+        let said = || {
+            let (field, (control, var)) = (self.arch.layout.counted_length?, self.arch.metadata?);
+            let (running, _) = self.control().ok()?;
+            let metadata = self.frame.vars.get(var.index()).filter(|_| running == control)?;
+            metadata.part(field)?.to_key()?.to_u64()
+        };
+        said().unwrap_or(self.arch.ingress_length)
+    }
+
     /// Out of range the result is left alone.
     pub(super) fn execute_meter(&mut self, id: InstanceId, index: &Expr, result: &Expr) -> Result<(), Stop> {
         let index = self.eval_number(index)?;
-        let (bytes, now) = (self.arch.ingress_length, self.arch.now);
+        let (bytes, now) = (self.counted_length(), self.arch.now);
         let colour = self.meter(id, index, bytes, GREEN, now)?;
         match colour {
             Some(colour) => self.give(result, u128::from(colour)),

@@ -173,9 +173,10 @@ impl Host<'_> {
         !self.core.state.trace.on() && !self.core.state.accesses.on
     }
 
-    /// True if the program calls functions on whole frames.
-    pub fn has_frame_externs(&self) -> bool {
-        self.core.state.objects.iter().any(|object| matches!(object, Object::Frame(_)))
+    /// True if the program is for the interpreter alone: it calls functions on whole frames, or says what counters count.
+    pub fn is_interpreted(&self) -> bool {
+        let frames = self.core.state.objects.iter().any(|object| matches!(object, Object::Frame(_)));
+        frames || self.model.layout.counted_length.is_some()
     }
 
     /// What is to be known of a table.
@@ -527,6 +528,7 @@ impl Side {
             length: self.length,
             payload,
             ingress_length: self.ingress_length,
+            metadata: None,
             checksum_error: self.checksum_error,
             colours: std::mem::take(&mut self.colours),
             frame_call: None,

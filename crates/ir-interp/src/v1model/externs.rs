@@ -11,7 +11,7 @@ use crate::trace::EventKind;
 use crate::value::Value;
 use base_bits::Bits;
 use base_time::Time;
-use ir::{Call, ControlId, ExternFunctionId, InstanceId, TableId};
+use ir::{Call, ControlId, ExternFunctionId, InstanceId, TableId, VarId};
 
 /// What v1model keeps of a packet while a stage runs.
 pub(super) struct V1<'a> {
@@ -23,6 +23,8 @@ pub(super) struct V1<'a> {
     pub(super) length: i64,
     pub(super) payload: Vec<u8>,
     pub(super) ingress_length: u64,
+    /// The stage's control and its parameter with the user's metadata.
+    pub(super) metadata: Option<(ControlId, VarId)>,
     pub(super) checksum_error: bool,
     /// What each direct meter answered for this packet in this stage.
     pub(super) colours: Vec<(InstanceId, u8)>,
@@ -49,6 +51,7 @@ impl<'a> V1<'a> {
             length: packet.length,
             payload: std::mem::take(&mut packet.payload),
             ingress_length: packet.ingress_length,
+            metadata: None,
             checksum_error: false,
             colours: vec![],
             frame_call: None,
@@ -114,7 +117,7 @@ impl Arch for V1<'_> {
         match (object.name.as_str(), method.name.as_str()) {
             ("register", "read") => m.register_read(instance, arg(args, 0)?, arg(args, 1)?),
             ("register", "write") => m.register_write(instance, arg(args, 0)?, arg(args, 1)?),
-            ("counter", "count") => m.count(instance, arg(args, 0)?, m.arch.ingress_length),
+            ("counter", "count") => m.count(instance, arg(args, 0)?, m.counted_length()),
             ("direct_counter", "count") => Ok(()),
             ("meter", "execute_meter") => m.execute_meter(instance, arg(args, 0)?, arg(args, 1)?),
             ("direct_meter", "read") => m.direct_meter_read(instance, arg(args, 0)?),
@@ -126,10 +129,11 @@ impl Arch for V1<'_> {
 
     /// Direct counters count and direct meters answer on every hit, called or not.
     fn looked_up(m: &mut Machine<'_, Self>, control: ControlId, id: TableId, entry: Option<usize>) {
+        let bytes = m.counted_length();
         if let (Some(at), Some(table)) = (entry, m.state.tables.get(control, id))
             && let (Some(counter), Some((_, entry))) = (table.counters, table.entries.get_index(at))
         {
-            let (handle, bytes) = (entry.handle, m.arch.ingress_length);
+            let handle = entry.handle;
             entry.count.count(bytes);
             m.accessed(counter, AccessKind::Update);
             m.counted(counter, handle, bytes);

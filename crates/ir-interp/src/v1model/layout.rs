@@ -22,6 +22,8 @@ pub(super) struct Layout {
     pub(super) standard: Type,
     /// Paths into the user's metadata with the numbers of the field lists they are in.
     pub(super) field_lists: Vec<(Vec<u32>, Vec<u32>)>,
+    /// The field of the user's metadata with `@counted_length`.
+    pub(super) counted_length: Option<u32>,
     pub(super) regions: Regions,
 }
 
@@ -67,6 +69,12 @@ impl Layout {
         };
         let standard_fields =
             program.fields(&standard).iter().zip(0..).map(|(f, at)| (f.name.clone(), at)).collect();
+        let counted_length = program
+            .fields(&metadata)
+            .iter()
+            .zip(0..)
+            .find(|(field, _)| field.annotations.iter().any(|a| a.name == p4_arch::v1model::COUNTED_LENGTH))
+            .map(|(_, at)| at);
         let mut field_lists = vec![];
         find_field_lists(program, &metadata, &mut vec![], &mut field_lists, 0);
         Ok(Layout {
@@ -82,6 +90,7 @@ impl Layout {
             metadata,
             standard,
             field_lists,
+            counted_length,
             regions: Regions::of(program.control(ingress)),
         })
     }

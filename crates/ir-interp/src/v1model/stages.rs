@@ -182,6 +182,12 @@ impl Machine<'_, V1<'_>> {
     /// Binds the block's parameters to the packet, which is empty until [`leave`](Machine::leave).
     fn enter(&mut self, params: &[VarId], roles: &[Role], packet: &mut Packet) -> Result<(), Stop> {
         self.spend(1)?;
+        if let (Scope::Control(id, _), Some(at)) =
+            (self.frame.scope, roles.iter().position(|r| *r == Role::Metadata))
+        {
+            let is_half = [self.arch.layout.ingress, self.arch.layout.egress].contains(&id);
+            self.arch.metadata = params.get(at).filter(|_| is_half).map(|var| (id, *var));
+        }
         for (param, role) in params.iter().zip(roles) {
             if let Some(part) = part_mut(packet, *role) {
                 let value = std::mem::replace(part, Value::Void);

@@ -33,6 +33,7 @@ impl Generator<'_> {
         let region = self.region_of("ingress");
         let mut stmts = vec![];
         if !entered.is_empty() || self.recirculates() {
+            stmts.extend(self.note_origin());
             for number in [Some(self.common), self.pad].into_iter().flatten() {
                 let header = self.header_field("ingress", number);
                 let gone = build::set_valid(header.clone(), false);
@@ -124,13 +125,12 @@ impl Generator<'_> {
 
     /// The origin's ports that join it to other devices.
     fn link_ports(&self) -> Vec<u64> {
-        let origin = self.cut.placement.origin;
         let ports = self.cut.placement.ports.iter();
-        ports.filter(|((from, _), _)| *from == origin).map(|(_, &port)| port).collect()
+        ports.filter(|((from, _), _)| *from == self.device).map(|(_, &port)| port).collect()
     }
 
     fn sections_here(&self, wanted: impl Fn(Half) -> bool) -> Vec<SectionId> {
-        let here = self.cut.sections.iter().filter(|(_, s)| s.device == self.device && wanted(s.half));
+        let here = self.cut.sections.iter().filter(|(_, s)| s.device == self.role() && wanted(s.half));
         here.map(|(id, _)| id).collect()
     }
 

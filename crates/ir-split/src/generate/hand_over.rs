@@ -109,7 +109,6 @@ impl Generator<'_> {
             ("version", VERSION),
             ("app", placement.app),
             ("epoch", placement.epoch % (1 << EPOCH_BITS)),
-            ("origin", 0),
             ("has_pad", 0),
             ("padding", 0),
         ];
@@ -120,6 +119,15 @@ impl Generator<'_> {
             }
         }
         stmts.push(build::assign(self.named_field(common.clone(), "region"), self.region_of(stage)));
+        let origin = self.named_field(common.clone(), "origin");
+        let number = match self.returns_to {
+            Some(field) => build::field(self.metadata(stage), field, origin.ty.clone()),
+            None => {
+                let number = placement.origin_number(self.device).unwrap_or(0);
+                build::bits(self.cut.layout.width_of("origin"), number)
+            }
+        };
+        stmts.push(build::assign(origin, number));
         for (&index, &copy) in &self.sent {
             let name = &self.cut.places.header(index).name;
             let own = self.program_header(stage, index);

@@ -153,6 +153,8 @@ struct Generator<'a> {
     /// Field numbers in the metadata struct.
     region: usize,
     leaving: usize,
+    /// On a helper of several origins: the number of the one that the packet is to return to.
+    returns_to: Option<usize>,
     /// Set where egress packs a packet itself, in programs that send packets around too; with its field list.
     packed: Option<(usize, u32)>,
     /// Set where a hand-over could be shorter than links carry without padding.
@@ -184,6 +186,7 @@ impl<'a> Generator<'a> {
             pad: None,
             region: 0,
             leaving: 0,
+            returns_to: None,
             packed: None,
             short: None,
             original_lengths: BTreeMap::new(),
@@ -192,19 +195,24 @@ impl<'a> Generator<'a> {
         }
     }
 
+    /// The device in the map of regions.
+    fn role(&self) -> DeviceIndex {
+        self.cut.placement.role(self.device)
+    }
+
     fn is_origin(&self) -> bool {
-        self.device == self.cut.placement.origin
+        self.role() == self.cut.placement.origin
     }
 
     /// Sections that packets come to this device for, over a cut.
     fn entered_here(&self) -> Vec<SectionId> {
         let points = self.cut.sections.resume_points().into_iter();
-        points.filter(|&id| self.cut.sections.get(id).device == self.device).collect()
+        points.filter(|&id| self.cut.sections.get(id).device == self.role()).collect()
     }
 
     /// Sections elsewhere that this device hands over to.
     fn entered_from_here(&self) -> Vec<SectionId> {
-        let here = |id: SectionId| self.cut.sections.get(id).device == self.device;
+        let here = |id: SectionId| self.cut.sections.get(id).device == self.role();
         let edges = self.cut.sections.cut_edges().into_iter();
         let mut targets: Vec<_> = edges.filter(|&(from, _)| here(from)).map(|(_, to)| to).collect();
         targets.sort();

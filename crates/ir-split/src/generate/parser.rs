@@ -14,6 +14,7 @@
 use super::{Generator, build};
 use crate::layout::{EPOCH_BITS, ETHER_TYPE, ETHERNET_BITS, VERSION};
 use crate::place::HeaderIndex;
+use crate::placement::DeviceIndex;
 use crate::section::{Half, SectionId};
 use crate::v1model::{PORT_BITS, frame_extern};
 use base_diag::Span;
@@ -125,8 +126,10 @@ impl Generator<'_> {
         let mut ports = vec![];
         for (from, to) in sections.cut_edges() {
             let (from, to) = (sections.get(from).device, sections.get(to).device);
-            if to == self.device {
-                ports.extend(self.cut.placement.ports.get(&(to, from)).copied());
+            if to == self.role() {
+                let players = self.cut.placement.players(from);
+                let port = |from: &DeviceIndex| self.cut.placement.ports.get(&(self.device, *from)).copied();
+                ports.extend(players.iter().filter_map(port));
             }
         }
         ports.sort_unstable();

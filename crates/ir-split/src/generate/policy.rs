@@ -24,8 +24,10 @@ impl Generator<'_> {
         if !back.is_empty() {
             let origin = self.named_field(self.header_field("ingress", self.common), "origin");
             let table = self.add_port_table("return", origin, "origin", [forward, miss]);
-            let port = self.cut.placement.ports.get(&(self.device, self.cut.placement.origin)).copied();
-            self.link_entry(table, 0, port);
+            let placement = self.cut.placement;
+            for (number, origin) in (0..).zip(placement.origins()) {
+                self.link_entry(table, number, placement.ports.get(&(self.device, origin)).copied());
+            }
             return_stmt = Some(build::stmt(StmtKind::Apply(table)));
         }
         if on.is_empty() {
@@ -54,6 +56,14 @@ impl Generator<'_> {
         let choose = StmtKind::If(at_origin, build::block(vec![return_stmt]), build::block(vec![direct]));
         stmts.push(build::stmt(choose));
         stmts
+    }
+
+    /// On a helper of several origins: `meta.p4rack_origin = hdr.p4rack.origin`, for the way back.
+    pub fn note_origin(&self) -> Option<Stmt> {
+        let common = self.header_field("ingress", self.common);
+        let origin = self.named_field(common.clone(), "origin");
+        let noted = build::field(self.metadata("ingress"), self.returns_to?, origin.ty.clone());
+        Some(build::if_then(build::is_valid(common), vec![build::assign(noted, origin)]))
     }
 
     fn add_port_table(&mut self, name: &str, key: Expr, key_name: &str, actions: [ActionId; 2]) -> TableId {

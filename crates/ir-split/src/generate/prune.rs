@@ -26,6 +26,9 @@ pub fn prune(program: &mut Program, kept: &Idle) {
             uses.tables.extend(&idle.tables);
             uses.actions.extend(&idle.actions);
         }
+        for table in kept.hollow.get(&id).into_iter().flatten() {
+            keep_hollow(&mut program.controls[index], *table, &mut uses);
+        }
         prune_control(&mut program.controls[index], &uses);
         instances.extend(uses.instances);
     }
@@ -37,6 +40,19 @@ pub fn prune(program: &mut Program, kept: &Idle) {
         instances.extend(used);
     }
     prune_instances(program, &instances);
+}
+
+/// Keeps a table that nothing applies, with its actions: those that nothing else runs do nothing.
+fn keep_hollow(control: &mut Control, table: TableId, uses: &mut Uses) {
+    let declared = &control.tables[table.index()];
+    uses.tables.insert(table);
+    uses.instances
+        .extend([declared.implementation, declared.counters, declared.meters].into_iter().flatten());
+    for run in &declared.actions {
+        if uses.actions.insert(run.action) {
+            control.actions[run.action.index()].body.stmts.clear();
+        }
+    }
 }
 
 /// Empties the controls that no stage applies: the origin has them.

@@ -76,6 +76,12 @@ impl Generator<'_> {
             fields.push(struct_field(&self.own("short"), Type::Bit(1)));
             fields.len() - 1
         });
+        let several = !self.is_origin() && !self.cut.placement.twins.is_empty();
+        let returns_to = several.then(|| {
+            let width = self.cut.layout.width_of("origin");
+            fields.push(struct_field(&self.own("origin"), Type::Bit(width)));
+            fields.len() - 1
+        });
         let mut lengths = vec![];
         for &index in self.cut.originals {
             if self.cut.lengths.contains_key(&self.cut.places.header(index).path) {
@@ -88,6 +94,7 @@ impl Generator<'_> {
         self.region = base;
         self.leaving = base + 1;
         self.packed = packed.map(|(n, list)| (base + n, list));
+        self.returns_to = returns_to.map(|n| base + n);
         self.short = short.map(|n| base + n);
         self.original_lengths = lengths.into_iter().map(|(index, n)| (index, base + n)).collect();
     }

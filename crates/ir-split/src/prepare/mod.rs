@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! normalize jumps and calls as structure
+//! counted   the length that counters of bytes see, where one counts behind a cut
 //! wrap      the headers and metadata structs inside structs of ours, where they are used as one value
 //! varbit    the length of each varbit in a metadata field
 //! digests   their data as values, told at the end
@@ -9,6 +10,7 @@
 //! standard  the port a packet is for, where egress overwrites `egress_port`
 //! ```
 
+mod counted;
 mod digests;
 mod normalize;
 mod orders;
@@ -39,10 +41,20 @@ pub struct Prepared {
 }
 
 /// Prepares `program`.
-pub fn prepare(program: &Program, prefix: String, cut: CutHalves) -> Result<Prepared, Vec<Diagnostic>> {
+///
+/// `notes_length` says that bytes are counted behind a cut.
+pub fn prepare(
+    program: &Program,
+    prefix: String,
+    cut: CutHalves,
+    notes_length: bool,
+) -> Result<Prepared, Vec<Diagnostic>> {
     let mut program = program.clone();
     normalize(&mut program)?;
     wrap::wrap_whole_structs(&mut program, &prefix);
+    if notes_length {
+        counted::note_length(&mut program, &prefix);
+    }
     let lengths = varbit::measure_varbits(&mut program, &prefix)?;
     for (stage, is_cut) in [("ingress", cut.ingress), ("egress", cut.egress)] {
         if let (Some(control), true) = (program.stage_control(stage), is_cut) {

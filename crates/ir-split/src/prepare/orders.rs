@@ -5,7 +5,8 @@
 //!          if (meta.p4rack_clone == 1) { clone(CloneType.I2E, meta.p4rack_clone_session); }`
 //!
 //! Why: an order is for the traffic manager of the origin, where the end of each half runs. As a value it travels
-//! there from whatever device gives it. In each half the last call of a kind counts, as in `simple_switch`.
+//! there from whatever device gives it. In each half the last call of a kind counts, as in `simple_switch`;
+//! of the lengths to truncate to, the least.
 //!
 //! `truncate` and `recirculate` last from ingress into egress: where egress is cut, they are asked for at its end. A
 //! resubmission of a packet that has been handed over cannot be left to the traffic manager, which has the hand-over for
@@ -201,7 +202,10 @@ impl Recorder<'_> {
                     stmts.push(build::assign(place.clone(), build::cast(value.clone(), Type::Bit(32))));
                 }
                 stmts.push(build::assign(fields.0.clone(), number_of(&fields.0, number)));
-                stmts
+                match (functions == TRUNCATE, &fields.1, value_of(call)) {
+                    (true, Some(place), Some(value)) => vec![if_less(&fields.0, place, value, stmts)],
+                    _ => stmts,
+                }
             });
         }
         let field = self.field(last, &which);
@@ -369,6 +373,13 @@ fn with_value(mut call: Call, value: Option<&Expr>) -> Call {
         *arg = value.cloned();
     }
     call
+}
+
+/// `if (which == 0 || length < value) { value = length; which = n; }`
+fn if_less(which: &Expr, value: &Expr, length: &Expr, then: Vec<Stmt>) -> Stmt {
+    let none = build::equals(which.clone(), number_of(which, 0));
+    let less = build::less(build::cast(length.clone(), Type::Bit(32)), value.clone());
+    build::if_then(build::or(none, less), then)
 }
 
 /// The argument of the call in `if (..) { call(argument); }`.

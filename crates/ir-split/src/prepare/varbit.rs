@@ -154,6 +154,9 @@ impl<'a> Pass<'a> {
                 }
                 self.refuse(header, stmt.span);
             }
+            // Its length counts again when it becomes valid, and is 0 then.
+            StmtKind::Assign(place, Expr { kind: ExprKind::InvalidHeader, .. })
+                if self.length_of(place).is_some() => {}
             StmtKind::Assign(place, value) => {
                 let of = |e: &Expr| match &e.kind {
                     ExprKind::Field(base, _) if matches!(e.ty, Type::Varbit(_)) => self.length_of(base),

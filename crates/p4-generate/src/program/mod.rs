@@ -52,9 +52,11 @@ pub fn generate(seed: u64, config: &Config) -> Generated {
             keen.insert(*feature);
         }
     }
+    let plain = rng.split("plain").chance(config.plain, 100);
     let mut g = Gen {
         config: config.clone(),
         rng,
+        plain,
         keen,
         features: BTreeSet::new(),
         types: Types::default(),
@@ -119,6 +121,8 @@ enum Where {
 pub(crate) struct Gen {
     config: Config,
     rng: Rng,
+    /// See [`Config::plain`].
+    plain: bool,
     /// Features this program is keen on.
     keen: BTreeSet<Feature>,
     features: BTreeSet<Feature>,

@@ -119,7 +119,7 @@ impl Gen {
     }
 
     pub(super) fn parser(&mut self) {
-        let inner = if self.on(F::SubParser) { self.sub_parser() } else { None };
+        let inner = if !self.plain && self.on(F::SubParser) { self.sub_parser() } else { None };
         let cx = self.parser_context();
         let text = self.within(cx, Scope::default(), |g| {
             g.out.open(
@@ -215,7 +215,7 @@ impl Gen {
         _state: &str,
     ) -> Option<String> {
         let mut looping = None;
-        if self.on(F::Advance) && self.chance(12) {
+        if !self.plain && self.on(F::Advance) && self.chance(12) {
             self.note(F::Advance);
             let bits = if self.chance(70) {
                 "8".to_string()
@@ -230,7 +230,8 @@ impl Gen {
                 self.out.line(format!("packet.extract({place}.next);"));
                 self.note(F::Last);
                 looping = Some(format!("{place}.last.last"));
-                if self.chance(40)
+                if !self.plain
+                    && self.chance(40)
                     && let Some(target) = self.target(&Ty::Bit(7))
                 {
                     self.out.line(format!("{target} = {place}.last.tag;"));
@@ -266,6 +267,9 @@ impl Gen {
         if self.types.is_header(&field.ty) && !self.cx.valid.contains(&place.to_string()) {
             self.cx.valid.push(place.to_string());
         }
+        if self.plain {
+            return looping;
+        }
         if self.on(F::Verify) && self.chance(25) {
             self.note(F::Verify);
             let (condition, error) = (self.bools(1), self.error());
@@ -291,12 +295,12 @@ impl Gen {
             let next = later.first().map_or("accept", String::as_str);
             return self.out.line(format!("transition {next};"));
         }
-        let width = if self.chance(70) { 8 } else { self.width() };
-        let subject = match self.chance(70) {
+        let width = if self.plain || self.chance(70) { 8 } else { self.width() };
+        let subject = match self.plain || self.chance(70) {
             true if width == 8 => "hdr.base.kind".to_string(),
             _ => self.bits(width, 1),
         };
-        let second = self.on(F::SelectTuple) && self.chance(30);
+        let second = !self.plain && self.on(F::SelectTuple) && self.chance(30);
         let both = if second {
             self.note(F::SelectTuple);
             format!("{subject}, {}", self.bits(8, 1))

@@ -80,7 +80,7 @@ impl Gen {
         self.scope.places.retain(|p| p.text != "meta.round");
         if matches!(self.cx.place, Where::Ingress | Where::Egress) {
             self.add_standard(STEADY);
-            if !self.config.portable {
+            if !self.config.portable && !(self.plain && self.cx.place == Where::Egress) {
                 self.add_standard(&[("packet_length", 32)]);
             }
             self.standard_error();
