@@ -58,6 +58,21 @@ impl Placement {
         }
     }
 
+    /// Each region at a device of its own, all joined by links.
+    pub fn apart(regions: &[Name]) -> Placement {
+        let count = regions.len() as u32 + 1;
+        let pairs = (0..count).flat_map(|a| (0..count).filter(move |b| *b != a).map(move |b| (a, b)));
+        let device = |name: &Name| format!("at_{name}").into();
+        Placement {
+            devices: std::iter::once("origin".into()).chain(regions.iter().map(device)).collect(),
+            regions: regions.iter().cloned().zip((1..).map(DeviceIndex)).collect(),
+            ports: pairs
+                .map(|(a, b)| ((DeviceIndex(a), DeviceIndex(b)), u64::from(510 - b.min(510))))
+                .collect(),
+            ..Placement::whole("origin")
+        }
+    }
+
     /// The device of a region.
     pub fn device_of(&self, region: &str) -> DeviceIndex {
         self.regions.get(region).map_or(self.origin, |device| self.role(*device))

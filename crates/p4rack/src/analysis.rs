@@ -1,6 +1,7 @@
 //! What `p4rack analyze` shows: each region, what it needs, and what a cut around it would carry.
 
 use crate::footprint::{self, Object, TableFootprint};
+use crate::paths::{self, Paths};
 use base_diag::{Diagnostic, SourceMap};
 use ir::{Name, Program};
 use ir_split::auto::{self, Policy};
@@ -22,6 +23,8 @@ pub struct Region {
     pub tables: Vec<TableFootprint>,
     /// The state objects it uses.
     pub state: Vec<Object>,
+    /// What a packet needs on its way through it.
+    pub paths: Paths,
     /// The hand-overs if it alone runs on another device, or why it cannot.
     pub cut: Result<Cut, Vec<String>>,
 }
@@ -50,6 +53,40 @@ pub struct Live {
     pub reader: Option<String>,
 }
 
+/// Control passes from one region to another.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Edge {
+    /// A section of a region: `Acl`, or of a body: `ingress.2`.
+    pub from: String,
+    /// The same.
+    pub to: String,
+    /// Bits that all hand-overs have.
+    pub common_bits: u32,
+    /// Bits of the values that live on over this edge.
+    pub live_bits: u32,
+}
+
+/// How control passes between the regions of a program, each on a device of its own; or why it cannot be cut so.
+pub fn edges(program: &Program, policy: Option<Policy>) -> Result<Vec<Edge>, Vec<String>> {
+    let reasons = |found: Vec<Diagnostic>| found.iter().map(reason).collect::<Vec<_>>();
+    let mut marked = program.clone();
+    if let Some(policy) = policy {
+        marked = base(program, policy).map_err(reasons)?;
+        let cuts = auto::cuts(&marked, policy);
+        auto::mark(&mut marked, &cuts);
+    }
+    let names: Vec<Name> = marks(&marked).map_err(reasons)?.into_iter().map(|mark| mark.name).collect();
+    let split = split(&marked, &Placement::apart(&names)).map_err(reasons)?;
+    let section = |id: ir_split::SectionId| &split.sections[id.0 as usize];
+    let edge = |(from, to): &(ir_split::SectionId, ir_split::SectionId)| Edge {
+        from: section(*from).name.to_string(),
+        to: section(*to).name.to_string(),
+        common_bits: split.common_bits,
+        live_bits: section(*to).live.iter().flatten().map(|value| value.bits).sum(),
+    };
+    Ok(split.cut_edges.iter().map(edge).collect())
+}
+
 /// Analyses the regions of a program, in source order: those it marks or, with a policy, those that the policy chooses,
 /// each as if it alone were marked.
 pub fn regions(
@@ -75,6 +112,7 @@ pub fn regions(
                 inside: None,
                 tables: vec![],
                 state: vec![],
+                paths: Paths::default(),
                 cut: Err(refused.iter().map(reason).collect()),
             }),
         }
@@ -106,6 +144,7 @@ fn analyze(program: &Program, mark: &Mark, map: &SourceMap) -> Region {
         inside: mark.inside.as_ref().map(ToString::to_string),
         tables: mark.tables.iter().filter_map(|t| footprint::table(program, t)).collect(),
         state: mark.state.iter().filter_map(|s| footprint::object(program, s)).collect(),
+        paths: paths::of_region(program, &mark.name).unwrap_or_default(),
         cut: match &result {
             Ok(split) => Ok(cut(split, &mark.name, map)),
             Err(found) => Err(found.iter().map(reason).collect()),

@@ -16,6 +16,7 @@ pub mod idle;
 pub mod lowering;
 pub mod overhead;
 pub mod p4info;
+pub mod paths;
 pub mod proof;
 pub mod rack;
 pub mod region_graph;

@@ -3,7 +3,7 @@
 use super::{Cut, Preprocessor};
 use crate::output;
 use base_diag::SourceMap;
-use p4rack::analysis::{Live, Region};
+use p4rack::analysis::{self, Edge, Live, Region};
 use p4rack::region_graph;
 use serde_json::json;
 use std::fmt::Write;
@@ -41,9 +41,13 @@ pub fn run(args: &Args) -> ExitCode {
     let mut warnings = vec![];
     let program =
         p4rack::rack::compile_program(&args.program, &args.preprocessor.options(), &mut map, &mut warnings);
-    let regions = program.and_then(|program| p4rack::analysis::regions(&program, args.cut.policy(), &map));
-    let regions = match regions {
-        Ok(regions) => regions,
+    let policy = args.cut.policy();
+    let analyzed = program.and_then(|program| {
+        let regions = analysis::regions(&program, policy, &map)?;
+        Ok((regions, analysis::edges(&program, policy)))
+    });
+    let (regions, edges) = match analyzed {
+        Ok(analyzed) => analyzed,
         Err(found) => {
             let json = args.format == Format::Json;
             let format = if json { output::Format::Json } else { output::Format::Text };
@@ -51,12 +55,13 @@ pub fn run(args: &Args) -> ExitCode {
         }
     };
     match args.format {
-        Format::Json => output::json(&json!({ "ok": true, "regions": regions })),
-        Format::Svg => output::print(&region_graph::svg(&regions)),
+        Format::Json => output::json(&json!({ "ok": true, "regions": regions, "edges": edges })),
+        Format::Svg => output::print(&region_graph::svg(&regions, &edges)),
         Format::Text => {
             output::diagnostics_text(&warnings, &map);
             let mut out = String::new();
             regions.iter().for_each(|region| write_region(&mut out, region));
+            write_edges(&mut out, &edges);
             output::print(&out);
         }
     }
@@ -80,6 +85,22 @@ fn write_region(out: &mut String, region: &Region) {
         };
         let _ = writeln!(out, "  state   {} ({}, {}{called})", object.name, object.kind, object.mode.name());
     }
+    let (most, always) = (&region.paths.most, &region.paths.always);
+    if most.tables + most.accesses > 0 {
+        let _ = writeln!(
+            out,
+            "  paths   at most {} tables ({} key bits, {} bits of entries) and {} uses of state; always {}",
+            most.tables,
+            most.key_bits,
+            most.entry_bits,
+            most.accesses,
+            if always.is_empty() {
+                "none".to_string()
+            } else {
+                always.iter().cloned().collect::<Vec<_>>().join(", ")
+            }
+        );
+    }
     match &region.cut {
         Ok(cut) => {
             let _ = writeln!(out, "  enter   {} + {}", cut.common_bits, carried(&cut.enter));
@@ -91,6 +112,27 @@ fn write_region(out: &mut String, region: &Region) {
         }
         Err(why) => {
             let _ = writeln!(out, "  cut     refused: {}", why.join("; "));
+        }
+    }
+}
+
+/// How control passes where every region is on a device of its own.
+fn write_edges(out: &mut String, edges: &Result<Vec<Edge>, Vec<String>>) {
+    match edges {
+        Ok(edges) if edges.is_empty() => {}
+        Ok(edges) => {
+            let widest = edges.iter().map(|e| e.from.chars().count()).max().unwrap_or(0);
+            let _ = writeln!(out, "each region on a device of its own:");
+            for e in edges {
+                let _ = writeln!(
+                    out,
+                    "  {:widest$} -> {:<16} {} + {} bits",
+                    e.from, e.to, e.common_bits, e.live_bits
+                );
+            }
+        }
+        Err(why) => {
+            let _ = writeln!(out, "each region on a device of its own: refused: {}", why.join("; "));
         }
     }
 }
