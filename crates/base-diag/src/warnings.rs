@@ -5,6 +5,7 @@ use crate::{Diagnostic, Severity, did_you_mean};
 /// Every name that a warning may have, with what it means.
 pub const WARNINGS: &[(&str, &str)] = &[
     ("deprecated", "a call of something that has a better replacement"),
+    ("flow-order", "packets of one flow may leave in another order than they came in"),
     ("invalid-header", "a field of a header that is or may be invalid here"),
     ("keys", "a table entry or select case that never matches"),
     ("macro-redefined", "a macro is defined again, differently"),

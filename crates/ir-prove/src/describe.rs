@@ -41,6 +41,14 @@ impl Failure {
             Difference::NotSerializable { objects } => {
                 let _ = writeln!(out, "packets used {} in opposite orders", objects.join(" and "));
             }
+            Difference::Overtaken { cause } => {
+                let Cause::Frame { port, frame } = cause else { return out };
+                let _ = writeln!(
+                    out,
+                    "one of two packets has overtaken the other\n  by port {port}  {}",
+                    hex(frame)
+                );
+            }
             Difference::NeverEnds => out.push_str("the split program did not come to rest\n"),
             Difference::Setup(error) => {
                 let _ = writeln!(out, "the split program cannot be set up: {error:?}");

@@ -41,6 +41,8 @@ pub struct Record {
     pub steady: Option<u64>,
     /// What left the network because of it.
     pub outputs: Vec<Output>,
+    /// For each of them, how many had left before.
+    pub left: Vec<usize>,
     /// Messages to the control plane because of it, in order, as text.
     pub digests: Vec<String>,
     /// What its devices read of clocks, queues and randomness.
@@ -81,6 +83,8 @@ pub struct Network {
     records: Vec<Record>,
     /// Frames that went from one device to another.
     pub hops: usize,
+    /// Frames that left.
+    left: usize,
     /// The origin's.
     linkage: Linkage,
     /// Objects whose order of use does not show.
@@ -110,6 +114,7 @@ impl Network {
             last: BTreeMap::new(),
             records: vec![],
             hops: 0,
+            left: 0,
             linkage,
             unordered: BTreeSet::new(),
             accesses: BTreeMap::new(),
@@ -138,8 +143,8 @@ impl Network {
     }
 
     fn begin(&mut self, cause: Cause, origin: usize, at: Time) -> Transaction {
-        let (outputs, digests, observations) = (vec![], vec![], vec![]);
-        self.records.push(Record { cause, origin, at, steady: None, outputs, digests, observations });
+        let (outputs, left, digests, observations) = (vec![], vec![], vec![], vec![]);
+        self.records.push(Record { cause, origin, at, steady: None, outputs, left, digests, observations });
         Transaction(self.records.len() - 1)
     }
 
@@ -259,7 +264,12 @@ impl Network {
                 frame.resize(frame.len().max(SHORTEST), PADDING);
                 self.schedule(when, transaction, Event::Arrive { device: to, port, frame });
             }
-            None => self.records[transaction.0].outputs.push(output),
+            None => {
+                let record = &mut self.records[transaction.0];
+                record.outputs.push(output);
+                record.left.push(self.left);
+                self.left += 1;
+            }
         }
     }
 
@@ -297,6 +307,11 @@ impl Network {
     fn is_runtime(&self, name: &str) -> bool {
         let last = name.rsplit('.').next().and_then(|last| last.strip_prefix(&self.linkage.prefix));
         !self.linkage.prefix.is_empty() && last.is_some_and(|rest| rest.starts_with('_'))
+    }
+
+    /// Packets of one flow are to leave in the order in which they came.
+    pub fn keeps_order(&self) -> bool {
+        self.linkage.keeps_order
     }
 
     /// What ran since the last time.

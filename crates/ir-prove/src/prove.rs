@@ -97,6 +97,11 @@ pub enum Difference {
         /// The objects on the cycle.
         objects: Vec<String>,
     },
+    /// A packet has overtaken one of its own flow.
+    Overtaken {
+        /// Both came in so.
+        cause: Cause,
+    },
     /// The split program did not come to rest.
     NeverEnds,
     /// The split program cannot be set up.
@@ -341,10 +346,19 @@ fn compare_states(expected: &BTreeMap<String, Vec<u8>>, network: &Network) -> Re
 
 fn pipelined(case: &Case, setup: &Setup, inputs: &[Input], delays: Rng) -> Result<Tried, Difference> {
     let network = case.network(setup).map_err(Difference::Setup)?;
-    let mut network = network.with_jitter(Duration::from_us(4), delays);
+    let mut network = network.with_jitter(Duration::from_us(4), delays.clone());
     let mut now = Time::ZERO;
+    let mut repeats = delays.split("repeats");
+    let mut last: Option<&Input> = None;
     for input in inputs {
         now += input.gap;
+        // Close behind one another, packets of one flow show their order.
+        if let Some(last) =
+            last.filter(|last| !last.is_copied && network.keeps_order() && repeats.chance(1, 4))
+        {
+            network.inject(last.origin, last.port, &last.frame, now, false);
+        }
+        last = Some(input).filter(|input| !input.is_alone);
         if input.is_alone {
             now = now.max(at_rest(&mut network, now)?);
         }
@@ -356,6 +370,9 @@ fn pipelined(case: &Case, setup: &Setup, inputs: &[Input], delays: Rng) -> Resul
     }
     network.settle(EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?;
     let records = network.take_records();
+    if network.keeps_order() {
+        check_flows(&records)?;
+    }
     let order = serial_order(&network.accesses, records.len())?;
     let answers = Answers::default();
     let mut wholes = case.wholes(setup, &answers).map_err(Difference::Setup)?;
@@ -379,6 +396,22 @@ fn pipelined(case: &Case, setup: &Setup, inputs: &[Input], delays: Rng) -> Resul
     }
     compare_states(&case.state(&wholes), &network)?;
     Ok(tried)
+}
+
+/// Packets that came in by one port with the same bytes leave each port in the order in which they came; those that are copied
+/// or come back may do otherwise on one device too.
+fn check_flows(records: &[Record]) -> Result<(), Difference> {
+    let mut last: BTreeMap<(usize, u32, &[u8], u32), usize> = BTreeMap::new();
+    for record in records.iter().filter(|record| record.steady.is_none()) {
+        let Cause::Frame { port, frame } = &record.cause else { continue };
+        for (output, left) in record.outputs.iter().zip(&record.left) {
+            let before = last.insert((record.origin, *port, frame, output.port), *left);
+            if before.is_some_and(|before| before > *left) {
+                return Err(Difference::Overtaken { cause: record.cause.clone() });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Lets the packets in the network end, but for timers that run out later; gives the time when they have.

@@ -150,6 +150,21 @@ pub fn check_links(sections: &Sections, placement: &Placement) -> Vec<Diagnostic
     missing.into_iter().map(report).collect()
 }
 
+/// Packets of one flow that may take different ways.
+pub fn check_flow_order(deciding: &[Span]) -> Option<Diagnostic> {
+    let mut diagnostic =
+        Diagnostic::warning(codes::FLOW_ORDER, "flow-order", "packets of one flow may overtake one another");
+    for span in deciding {
+        diagnostic = diagnostic.at(*span, "this sends some over other devices than others");
+    }
+    let diagnostic = diagnostic
+        .note(
+            "it depends on more than the port and the headers of a packet: on state, time, chance or lengths",
+        )
+        .help("put the decision on the same device as what follows it, or say `order = \"any\"` in the app");
+    (!deciding.is_empty()).then_some(diagnostic)
+}
+
 /// State at a helper of several origins: each origin is a switch of its own.
 pub fn check_twins(
     program: &Program,

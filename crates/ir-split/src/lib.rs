@@ -32,6 +32,7 @@ mod flow;
 mod forward;
 mod generate;
 mod hoist;
+mod keep_order;
 mod landings;
 mod layout;
 mod leaf_set;
@@ -51,7 +52,7 @@ pub use generate::{DeviceProgram, LinkEntry, Linkage};
 pub use landings::landings;
 pub use layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, Form, Layout, LayoutField, LiveField, VERSION};
 pub use mark::{Mark, marks};
-pub use placement::{DeviceIndex, Placement};
+pub use placement::{DeviceIndex, Order, Placement};
 pub use section::{Half, SectionId, SectionKind};
 pub use v1model::PORT_BITS;
 
@@ -77,6 +78,8 @@ pub struct Split {
     /// Control-plane names of the counters and meters that count bytes behind a cut: their devices have to know
     /// `@counted_length`.
     pub counted_behind_a_cut: Vec<Name>,
+    /// What is not as the placement asks, and does not hinder.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// A section as users see it.
@@ -225,7 +228,11 @@ fn split_noting(
     if !wrong.is_empty() {
         return Err(wrong);
     }
+    let deciding = keep_order::deciding(&flow, &sections, [ingress, egress]);
+    let keeps = placement.order == Order::Keep;
+    let warnings = check::check_flow_order(&deciding).filter(|_| keeps);
     let mut result = describe(&flow, &sections, &layout, &uses, (ingress, egress));
+    result.warnings.extend(warnings);
     result.counted_behind_a_cut =
         counted.iter().map(|(instance, _)| hoisted.instance(*instance).control_plane_name.clone()).collect();
     if !is_cut {
@@ -260,6 +267,9 @@ fn split_noting(
     let has_part = |device: DeviceIndex| sections.list.iter().any(|s| s.device == placement.role(device));
     let devices = (0..placement.devices.len() as u32).map(DeviceIndex);
     result.devices = devices.map(|d| has_part(d).then(|| generate::device_program(&cut, d))).collect();
+    for device in result.devices.iter_mut().flatten() {
+        device.linkage.keeps_order = deciding.is_empty();
+    }
     Ok(result)
 }
 
@@ -288,6 +298,7 @@ fn whole(program: &Program, placement: &Placement) -> Split {
         common_bits: 0,
         common: vec![],
         counted_behind_a_cut: vec![],
+        warnings: vec![],
     }
 }
 
@@ -331,5 +342,6 @@ fn describe(
         common_bits: layout.common_bits(),
         common: layout.common.clone(),
         counted_behind_a_cut: vec![],
+        warnings: vec![],
     }
 }

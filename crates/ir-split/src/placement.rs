@@ -7,6 +7,16 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct DeviceIndex(pub u32);
 
+/// What is wanted of packets of one flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Order {
+    /// They leave in the order in which they came: it is said where that is not sure.
+    #[default]
+    Keep,
+    /// Any order will do.
+    Any,
+}
+
 /// A map from regions to devices.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Placement {
@@ -25,6 +35,8 @@ pub struct Placement {
     pub regions: BTreeMap<Name, DeviceIndex>,
     /// The port by which a device reaches another one directly.
     pub ports: BTreeMap<(DeviceIndex, DeviceIndex), u64>,
+    /// Of packets of one flow.
+    pub order: Order,
     /// The longest frame that comes to the origin from outside, in bytes without checksum; `None` if nobody knows.
     pub longest_frame: Option<u32>,
     /// The longest frame that the link from one device to another carries, where it is known.
@@ -42,6 +54,7 @@ impl Placement {
             twins: vec![],
             regions: BTreeMap::new(),
             ports: BTreeMap::new(),
+            order: Order::Keep,
             longest_frame: None,
             longest_on_link: BTreeMap::new(),
         }

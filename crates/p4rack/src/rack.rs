@@ -9,7 +9,7 @@ use crate::sources;
 use base_diag::{Diagnostic, Severity, SourceMap, codes::emulate as codes};
 use ir::Program;
 use ir_prove::Part;
-use ir_split::{DeviceIndex, Placement, Split, split};
+use ir_split::{DeviceIndex, Order, Placement, Split, split};
 use p4_syntax::Options;
 use rack_model::{NodeId, Rack};
 use std::path::{Path, PathBuf};
@@ -37,9 +37,10 @@ pub struct Racked {
 
 /// Reads a RACK.toml (or the one in a directory) and everything it names.
 pub fn load(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Result<Racked, Vec<Diagnostic>> {
-    let (rack, program, entries, warnings) = read(path, extra_defines, map)?;
+    let (rack, program, entries, mut warnings) = read(path, extra_defines, map)?;
     let placement = placement(&rack)?;
     let (split, parts, texts) = make_parts(&program, &placement, map)?;
+    warnings.extend(split.warnings.iter().cloned());
     check_offers(&rack, &placement, &parts)?;
     Ok(Racked { rack, whole: program, placement, split, parts, texts, entries, warnings })
 }
@@ -113,6 +114,7 @@ fn placement(rack: &Rack) -> Result<Placement, Vec<Diagnostic>> {
         twins: app.twins.iter().map(|d| index(d.value)).collect(),
         regions: app.map.iter().map(|p| (p.region.value.as_str().into(), index(p.device.value))).collect(),
         ports: std::collections::BTreeMap::new(),
+        order: if app.any_order { Order::Any } else { Order::Keep },
         longest_frame: None,
         longest_on_link: std::collections::BTreeMap::new(),
     };

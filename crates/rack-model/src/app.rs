@@ -9,6 +9,7 @@
 //! origin = "tor"                # owns the ports and the traffic manager; ["tor1", "tor2"]: each on its own, with the same helpers
 //! map = { Acl = "nic" }         # what does not run at the origin
 //! epoch = 1                     # the number that hand-overs of this plan carry
+//! order = "keep"                # of packets of one flow: "any" if it does not matter
 //! long_frames = "refuse"        # frames that are too long for a link once they are handed over: "drop" accepts their loss
 //! ```
 
@@ -40,6 +41,8 @@ pub struct App {
     pub epoch: u32,
     /// Frames that may be too long for a link once they are handed over are dropped there; else such a rack is refused.
     pub drops_long_frames: bool,
+    /// Packets of one flow may leave in another order than they came in; else there is a warning where they may.
+    pub any_order: bool,
     /// Where it is described.
     pub span: Span,
 }
@@ -55,6 +58,8 @@ pub struct Placement {
 
 const RUNTIMES: [(&str, Option<()>); 3] =
     [("full", Some(())), ("headerless", None), ("headerless-ipv4", None)];
+
+const ORDERS: [(&str, Option<bool>); 2] = [("keep", Some(false)), ("any", Some(true))];
 
 const LONG_FRAMES: [(&str, Option<bool>); 2] = [("refuse", Some(false)), ("drop", Some(true))];
 
@@ -73,7 +78,8 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
     let epoch = s.optional(r, "epoch", |r, i| value::small(r, i, 0..=255));
     s.optional(r, "runtime", |r, i| value::choice(r, i, &RUNTIMES));
     let long_frames = s.optional(r, "long_frames", |r, i| value::choice(r, i, &LONG_FRAMES));
-    for key in ["policy", "traffic", "order", "objective"] {
+    let any_order = s.optional(r, "order", |r, i| value::choice(r, i, &ORDERS));
+    for key in ["policy", "traffic", "objective"] {
         s.later(r, key);
     }
     s.finish(r);
@@ -89,6 +95,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
         map: map.map_or(vec![], |m| m.value),
         epoch: epoch.map_or(1, |e| e.value),
         drops_long_frames: long_frames.is_some_and(|l| l.value),
+        any_order: any_order.is_some_and(|o| o.value),
         span: item.span,
     })
 }

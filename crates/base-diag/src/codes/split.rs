@@ -21,4 +21,6 @@ codes! {
     OVERTAKING = 0510,
     /// A hand-over is longer than its link carries.
     TOO_LONG = 0511,
+    /// Packets of one flow may go by different devices.
+    FLOW_ORDER = 0512,
 }

@@ -94,6 +94,8 @@ pub struct Linkage {
     pub prefix: String,
     /// Bits of the number by which a hand-over names the section to go on at.
     pub region_bits: u32,
+    /// Packets of one flow take the same way: they leave in the order in which they came.
+    pub keeps_order: bool,
     /// The number of egress' first section; those behind it are entered in the middle of egress.
     pub egress: u64,
 }

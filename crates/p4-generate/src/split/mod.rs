@@ -127,6 +127,7 @@ fn prove_case(program: &CutProgram, effort: &Effort) -> Result<Tried, Finding> {
             Difference::Digests { .. } => "other digests",
             Difference::State { .. } => "another state",
             Difference::NotSerializable { .. } => "no order of the accesses",
+            Difference::Overtaken { .. } => "packets of one flow overtake",
             Difference::NeverEnds => "never ends",
             Difference::Setup(_) => "cannot be set up",
         };
