@@ -58,6 +58,9 @@ const SHORTEST: usize = 60;
 /// What they fill it up with: nothing that could pass for a payload of zeros.
 const PADDING: u8 = 0xee;
 
+/// Marks the port of a frame that left by another device than the one it came to: no whole program sends there.
+const ASTRAY: Port = 1 << 31;
+
 /// What waits for its time.
 enum Event {
     Arrive { device: usize, port: Port, frame: Vec<u8> },
@@ -266,7 +269,9 @@ impl Network {
             }
             None => {
                 let record = &mut self.records[transaction.0];
-                record.outputs.push(output);
+                let is_home = self.origins.get(record.origin) == Some(&device);
+                let port = if is_home { output.port } else { output.port | ASTRAY };
+                record.outputs.push(Output { port, ..output });
                 record.left.push(self.left);
                 self.left += 1;
             }

@@ -72,6 +72,35 @@ fn headers_are_added_and_removed_in_the_region() {
     );
 }
 
+/// The parser would take a second header, or none, from what the packet has become.
+#[test]
+fn a_parser_would_read_the_packet_differently_behind_the_cut() {
+    check(
+        "",
+        "if (hdr.h.a == 1) { hdr.h.a = 7; } else { hdr.h.a = 1; } @region(\"R\") { meta.x = hdr.h.b; } if (hdr.g.isValid()) { hdr.g.a = meta.x; } else { hdr.h.b = meta.x + 1; }",
+        "",
+    );
+}
+
+#[test]
+fn headers_are_rewritten_before_the_cut_and_in_the_region() {
+    check(
+        "",
+        "hdr.h.b = hdr.h.b ^ 0x55; hdr.g.a = hdr.h.b; @region(\"R\") { hdr.h.b = hdr.h.b + hdr.h.a; hdr.g.b = 3; } hdr.h.a = hdr.h.b;",
+        "",
+    );
+}
+
+#[test]
+fn an_egress_region_with_queue_metadata_and_one_without() {
+    check(
+        "",
+        "std.egress_spec = 3;",
+        "@region(\"R\") { hdr.h.b = hdr.h.b + std.enq_qdepth[7:0] + std.deq_timedelta[7:0]; } hdr.h.a = std.deq_qdepth[7:0];",
+    );
+    check("", "std.egress_spec = 3;", "@region(\"R\") { hdr.h.b = hdr.h.b + 1; } hdr.h.a = hdr.h.b;");
+}
+
 #[test]
 fn a_cut_in_both_arms_and_a_join() {
     check(
@@ -181,6 +210,16 @@ fn a_table_writes_to_an_argument_of_its_action() {
         "action put(inout bit<8> p, bit<8> v) { p = v; } table t { actions = { put(hdr.g.a); } }",
         "@region(\"R\") { t.apply(); } if (hdr.g.a > 3) { hdr.h.b = 1; }",
         "",
+    );
+}
+
+/// Copies of a group are whole, whatever ingress has said of their packet.
+#[test]
+fn copies_of_a_group_forget_what_ingress_truncates() {
+    check(
+        "",
+        "std.mcast_grp = 1; truncate(20);",
+        "@region(\"R\") { hdr.h.b = 1; } if (std.egress_port == 2) { truncate(30); }",
     );
 }
 

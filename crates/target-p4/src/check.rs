@@ -1,6 +1,7 @@
 //! What P4 source cannot say.
 
 use crate::local::{note_calls, note_exprs};
+use base_bits::Bits;
 use base_diag::codes::elaborate::NOT_PRINTABLE;
 use base_diag::{Diagnostic, Span};
 use ir::{Arch, Callee, Const, Expr, ExprKind, Program, StageKind, Type, visit};
@@ -44,19 +45,19 @@ fn constant_indices(program: &Program, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The value of a constant that the checker works out.
+/// The value of a constant that the checker works out, as far as it fits 64 bits.
 fn constant(e: &Expr) -> Option<u64> {
+    known(e)?.to_u64()
+}
+
+fn known(e: &Expr) -> Option<Bits> {
     match &e.kind {
-        ExprKind::Const(Const::Bits(bits)) => bits.to_u64(),
-        ExprKind::Cast(inner) => {
-            let width = if let Type::Bit(width) = e.ty { width } else { return None };
-            // The value may be wider than what is left of it.
-            let whole = match &inner.kind {
-                ExprKind::Const(Const::Bits(bits)) => bits.resize(64).to_u64()?,
-                _ => constant(inner)?,
-            };
-            Some(whole & u64::MAX.checked_shr(64u32.saturating_sub(width)).unwrap_or(0))
-        }
+        ExprKind::Const(Const::Bits(bits)) => Some(bits.clone()),
+        ExprKind::Cast(inner) => match e.ty {
+            Type::Bit(width) => Some(known(inner)?.resize(width)),
+            _ => None,
+        },
+        ExprKind::Slice { base, hi, lo } => Some(known(base)?.slice(*hi, *lo)),
         _ => None,
     }
 }

@@ -149,13 +149,11 @@ impl Arch for V1<'_> {
 impl Machine<'_, V1<'_>> {
     /// What a hit does beside counting: timeouts begin anew, direct meters answer.
     pub(super) fn noted(&mut self, control: ControlId, id: TableId, entry: Option<usize>) {
-        let now = self.arch.now;
+        let (now, bytes) = (self.arch.now, self.counted_length());
         let (Some(entry), Some(table)) = (entry, self.state.tables.get_mut(control, id)) else { return };
         table.hit(entry, now);
         let Some(meter) = table.meters else { return };
-        if let Some(colour) =
-            self.direct_meter(meter, (control, id, entry), self.arch.ingress_length, GREEN, now)
-        {
+        if let Some(colour) = self.direct_meter(meter, (control, id, entry), bytes, GREEN, now) {
             self.arch.colours.retain(|(instance, _)| *instance != meter);
             self.arch.colours.push((meter, colour));
         }

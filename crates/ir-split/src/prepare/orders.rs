@@ -113,7 +113,9 @@ pub fn record_orders(
         recorder.forget_at_group(ingress, "recirculate");
     }
     let mut cuts = vec![];
-    recorder.record(&both, last, &TRUNCATE, "truncate", &mut cuts);
+    if recorder.record(&both, last, &TRUNCATE, "truncate", &mut cuts) && cut.egress {
+        recorder.forget_at_group(ingress, "truncate");
+    }
     if let (Some(restart), false) = (&orders.restart, cut.egress) {
         // The original packet starts again as it came in.
         let field = recorder.field(ingress, &Noted { number: restart.restart, ty: Type::Bit(restart.width) });
@@ -218,7 +220,7 @@ impl Recorder<'_> {
         true
     }
 
-    /// Copies of a group are not sent around again by what their packet ordered.
+    /// Copies of a group are not sent around again, nor cut, by what their packet ordered.
     fn forget_at_group(&mut self, ingress: ControlId, name: &str) {
         let Some(noted) = self.noted(name) else { return };
         let (Some(group), field) = (self.standard(ingress, "mcast_grp"), self.field(ingress, &noted)) else {

@@ -80,7 +80,8 @@ impl Gen {
         self.scope.places.retain(|p| p.text != "meta.round");
         if matches!(self.cx.place, Where::Ingress | Where::Egress) {
             self.add_standard(STEADY);
-            if !self.config.portable && !(self.plain && self.cx.place == Where::Egress) {
+            let hides_length = self.plain && self.cx.place == Where::Egress;
+            if !(self.config.portable || hides_length) {
                 self.add_standard(&[("packet_length", 32)]);
             }
             self.standard_error();

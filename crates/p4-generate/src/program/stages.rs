@@ -1,7 +1,7 @@
 //! v1model's blocks behind the parser, and `main`.
 
 use super::scope::Scope;
-use super::types::Ty;
+use super::types::{Kind, Ty};
 use super::{Context, Gen, Where};
 use crate::feature::Feature as F;
 
@@ -43,6 +43,7 @@ impl Gen {
             if g.config.portable {
                 g.start_valid(ingress);
             }
+            let marked = if g.plain && ingress { g.mark_member() } else { None };
             while g.cx.fuel > 4 {
                 g.cx.fuel -= 1;
                 g.statement();
@@ -50,10 +51,37 @@ impl Gen {
             g.apply_rest();
             g.tell();
             g.report(ingress);
+            g.report_kinds(marked);
             g.out.close("}");
             g.out.close("}");
         });
         self.decl(text);
+    }
+
+    /// A member of an enum, or an error, that nothing but a value says: where it is, and which.
+    fn mark_member(&mut self) -> Option<(String, String)> {
+        let place = self.some_place(|g, p| {
+            let is_enum = matches!(g.types.kind(&p.ty), Some(Kind::Enum(_)));
+            p.write && p.text.starts_with("meta.") && (is_enum || p.ty == Ty::Error)
+        })?;
+        let member = self.plain_literal(&place.ty);
+        self.out.line(format!("{} = {member};", place.text));
+        Some((place.text, member))
+    }
+
+    /// Shows what the marked member has become and, of plain programs, what kind of packet it is.
+    fn report_kinds(&mut self, marked: Option<(String, String)>) {
+        if !self.plain {
+            return;
+        }
+        let kind = "standard_metadata.instance_type == 6".to_string();
+        let conditions =
+            marked.map(|(place, member)| format!("{place} == {member}")).into_iter().chain([kind]);
+        for condition in conditions {
+            self.out.open(format!("if ({condition}) {{"));
+            self.out.line("hdr.report.out0 = ~hdr.report.out0;");
+            self.out.close("}");
+        }
     }
 
     /// The headers that the code behind takes for valid are so.

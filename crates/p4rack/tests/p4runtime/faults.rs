@@ -258,7 +258,7 @@ fn run(seed: u64) -> BTreeMap<String, u32> {
 #[test]
 #[allow(clippy::disallowed_methods)]
 fn a_rack_is_in_the_old_or_the_new_state() {
-    let seeds = std::env::var("P4RACK_FAULT_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(6);
+    let seeds = std::env::var("P4RACK_FAULT_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(8);
     let mut seen = BTreeMap::new();
     for seed in 0..seeds {
         for (what, times) in run(seed) {
