@@ -8,6 +8,7 @@ use base_time::Rng;
 use ir_interp::{Options, Switch};
 use rack_emulator::{Emulator, RackDevice, RunReport};
 use std::sync::Arc;
+use target_native::Engine;
 
 /// The rack with every device programmed, at time 0.
 pub fn bring_up(racked: &Racked) -> Result<Emulator, Vec<Diagnostic>> {
@@ -24,11 +25,16 @@ pub fn bring_up(racked: &Racked) -> Result<Emulator, Vec<Diagnostic>> {
             seed: seeds.split_index(index as u64).next_u64(),
             ..Options::default()
         };
-        let mut switch = Switch::new(Arc::clone(&part.program), options)?;
+        // Frame externs are the interpreter's.
+        let (engine, mut switch) = if device.externs.is_empty() {
+            ("native", Engine::compile(&part.program, options)?.into_switch())
+        } else {
+            ("interp", Switch::new(Arc::clone(&part.program), options)?)
+        };
         ir_prove::link(&mut switch, &part.linkage).map_err(|error| refused(&error.message))?;
         let is_origin = racked.placement.origins().any(|origin| origin.0 as usize == index);
         racked.entries.write(&mut switch, is_origin)?;
-        devices.push(RackDevice { name, engine: "interp".to_string(), device: Box::new(switch) });
+        devices.push(RackDevice { name, engine: engine.to_string(), device: Box::new(switch) });
     }
     Emulator::new(&racked.rack, devices).map_err(|error| refused(&error.0))
 }
