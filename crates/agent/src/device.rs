@@ -1,39 +1,59 @@
-//! The thread that owns the device: commands in, one after the other.
+//! The thread that owns the switch: commands in, one after the other.
 
 use crate::ports::Ports;
 use base_time::{Duration, Time};
-use dataplane_api::{Counters, Device};
-use p4rack::control::Maker;
-use p4runtime_grpc::{Command, Output, Streams};
-use p4runtime_server::Server;
-use std::collections::VecDeque;
+use controller::{Call, Reply, Ticket};
+use p4rack::control::{Event, Served};
+use p4runtime_grpc::{Command, Status, Streams};
+use p4runtime_proto::p4::v1::ReadResponse;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Instant;
+use tokio::sync::oneshot;
 
 /// How often idle entries and digests are looked for while nothing else happens.
 const SCAN: Duration = Duration::from_ms(10);
 
-/// The device with everything around it.
+/// The switch with everything around it.
 pub(crate) struct Owner {
-    pub(crate) server: Server<Maker>,
+    pub(crate) switch: Box<dyn Served>,
     pub(crate) ports: Ports,
-    pub(crate) cpu_port: Option<u32>,
     pub(crate) started: Instant,
+    waiting: BTreeMap<Ticket, Caller>,
+    tickets: u64,
+}
+
+/// Who waits for a reply.
+enum Caller {
+    Done(oneshot::Sender<Result<(), Status>>),
+    Found(oneshot::Sender<(Vec<ReadResponse>, Result<(), Status>)>),
 }
 
 impl Owner {
-    /// Does what comes in until it is told to stop. What the device has counted comes back.
-    pub(crate) fn run(mut self, commands: &Receiver<Command>) -> Option<Counters> {
+    pub(crate) fn new(switch: Box<dyn Served>, ports: Ports, started: Instant) -> Owner {
+        Owner { switch, ports, started, waiting: BTreeMap::new(), tickets: 0 }
+    }
+
+    /// Does a first call, which has to be answered at once.
+    pub(crate) fn start(&mut self, call: Call) -> Result<(), Status> {
+        let (sender, mut receiver) = oneshot::channel();
+        self.call(call, Caller::Done(sender), &mut Streams::default());
+        receiver.try_recv().unwrap_or(Ok(()))
+    }
+
+    /// Does what comes in until it is told to stop. What packets came to comes back.
+    pub(crate) fn run(mut self, commands: &Receiver<Command>) -> Vec<(String, u64)> {
         let mut streams = Streams::default();
         let mut scan = self.now() + SCAN;
         loop {
             let now = self.now();
-            if now >= scan {
-                let told = self.server.tick(now);
-                self.perform(told, &mut streams);
+            if now >= scan || self.switch.deadline().is_some_and(|deadline| now >= deadline) {
+                let events = self.switch.tick(now);
+                self.perform(events, &mut streams);
                 scan = now + SCAN;
             }
-            let wait = std::time::Duration::from_nanos(scan.since(now).as_ns());
+            let until = self.switch.deadline().map_or(scan, |deadline| deadline.min(scan)).max(now);
+            let wait = std::time::Duration::from_nanos(until.since(now).as_ns());
             match commands.recv_timeout(wait) {
                 Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected) => break,
                 Ok(command) => self.command(command, &mut streams),
@@ -42,7 +62,7 @@ impl Owner {
             }
         }
         let _ = self.ports.flush();
-        self.server.target().map(|target| target.switch().counters().clone())
+        self.switch.counted()
     }
 
     fn now(&self) -> Time {
@@ -53,67 +73,60 @@ impl Owner {
     /// Who asks may be gone: then the answer is lost.
     fn command(&mut self, command: Command, streams: &mut Streams) {
         let now = self.now();
-        if let Some(target) = self.server.target() {
-            target.at(now);
-        }
-        match command {
-            Command::Write(request, reply) => drop(reply.send(self.server.write(&request))),
+        let events = match command {
+            Command::Write(request, reply) => {
+                return self.call(Call::Write(request), Caller::Done(reply), streams);
+            }
             Command::Read(request, reply) => {
-                let mut found = vec![];
-                let ended = self.server.read(&request, &mut |response| found.push(response));
-                drop(reply.send((found, ended)));
+                return self.call(Call::Read(request), Caller::Found(reply), streams);
             }
-            Command::SetConfig(request, reply) => drop(reply.send(self.server.set_config(*request))),
-            Command::GetConfig(request, reply) => drop(reply.send(self.server.get_config(&request))),
-            Command::Capabilities(reply) => drop(reply.send(Ok(self.server.capabilities()))),
-            Command::Open(stream, listener) => streams.open(stream, listener),
-            Command::Message(stream, message) => {
-                let told = self.server.message(stream, &message);
-                self.perform(told, streams);
+            Command::SetConfig(request, reply) => {
+                return self.call(Call::SetConfig(request), Caller::Done(reply), streams);
             }
+            Command::GetConfig(request, reply) => return drop(reply.send(self.switch.get_config(&request))),
+            Command::Capabilities(reply) => return drop(reply.send(Ok(self.switch.capabilities()))),
+            Command::Open(stream, listener) => return streams.open(stream, listener),
+            Command::Message(stream, message) => self.switch.message(now, stream, &message),
             Command::Close(stream) => {
                 streams.close(stream);
-                let told = self.server.close(stream);
-                self.perform(told, streams);
+                self.switch.close(now, stream)
             }
-            Command::Frame(port, frame) => {
-                let told = self.frame(port, &frame, now);
-                self.perform(told, streams);
-            }
-            Command::Stop => {}
-        }
+            Command::Frame(port, frame) => self.switch.frame(now, port, &frame),
+            Command::Stop => return,
+        };
+        self.perform(events, streams);
     }
 
-    /// Runs a frame; what leaves by the CPU port is for the controllers.
-    fn frame(&mut self, port: u32, frame: &[u8], now: Time) -> Vec<Output> {
-        let Some(target) = self.server.target() else { return vec![] };
-        let mut told = vec![];
-        for output in target.switch().process(port, frame, now) {
-            if Some(output.port) == self.cpu_port {
-                told.extend(self.server.packet_in(&output.frame));
-            } else {
-                // What a port does not take is lost, as on a wire.
-                let _ = self.ports.send(output.port, &output.frame, now);
-            }
-        }
-        told
+    fn call(&mut self, call: Call, caller: Caller, streams: &mut Streams) {
+        self.tickets += 1;
+        let ticket = Ticket(self.tickets);
+        self.waiting.insert(ticket, caller);
+        let events = self.switch.call(self.now(), ticket, call);
+        self.perform(events, streams);
     }
 
-    fn perform(&mut self, outputs: Vec<Output>, streams: &mut Streams) {
-        let mut waiting = VecDeque::from(outputs);
-        while let Some(output) = waiting.pop_front() {
-            match output {
-                Output::Send(stream, message) => {
+    fn perform(&mut self, events: Vec<Event>, streams: &mut Streams) {
+        let mut waiting = VecDeque::from(events);
+        while let Some(event) = waiting.pop_front() {
+            match event {
+                Event::Reply(ticket, reply) => match (self.waiting.remove(&ticket), reply) {
+                    (Some(Caller::Done(caller)), Reply::Done(ended)) => drop(caller.send(ended)),
+                    (Some(Caller::Found(caller)), Reply::Found(found, ended)) => {
+                        drop(caller.send((found, ended)));
+                    }
+                    // A read that was refused before it was tried.
+                    (Some(Caller::Found(caller)), Reply::Done(ended)) => drop(caller.send((vec![], ended))),
+                    (Some(Caller::Done(_)) | None, _) => {}
+                },
+                Event::Send(stream, message) => {
                     if streams.tell(stream, message) {
-                        waiting.extend(self.server.close(stream));
+                        waiting.extend(self.switch.close(self.now(), stream));
                     }
                 }
-                Output::End(stream, why) => streams.end(stream, &why),
-                Output::Inject(frame) => {
-                    if let Some(cpu) = self.cpu_port {
-                        let now = self.now();
-                        waiting.extend(self.frame(cpu, &frame, now));
-                    }
+                Event::End(stream, why) => streams.end(stream, &why),
+                // What a port does not take is lost, as on a wire.
+                Event::Frame(port, frame) => {
+                    let _ = self.ports.send(port, &frame, self.now());
                 }
             }
         }

@@ -1,6 +1,6 @@
-//! One device as a process: its ports, its clock, and P4Runtime over gRPC.
+//! A switch as a process, of one device or a whole rack: its ports, its clock, and P4Runtime over gRPC.
 //!
-//! [`run`] opens the ports, starts one thread that owns the device, and serves controllers until it is told to stop.
+//! [`run`] opens the ports, starts one thread that owns the switch, and serves controllers until it is told to stop.
 
 // This is where time, threads and sockets come from: what they feed is without them.
 #![allow(clippy::disallowed_methods)]
@@ -8,12 +8,12 @@
 mod device;
 mod ports;
 
-use dataplane_api::Counters;
+use controller::Call;
 use device::Owner;
 use ir::Program;
-use p4rack::control::Maker;
-use p4runtime_proto::p4::v1::ForwardingPipelineConfig;
-use p4runtime_server::Server;
+use ir_split::Placement;
+use p4rack::control::{Direct, Maker, OneSwitch, RackSwitch, Served, Splitter};
+use p4runtime_proto::p4::v1::Update;
 use ports::Ports;
 pub use ports::{PortError, PortKind, PortSpec};
 use std::fmt;
@@ -27,11 +27,11 @@ pub use p4runtime_grpc::Tls;
 /// Commands that wait for the device.
 const WAITING: usize = 4096;
 
-/// How a device is set up.
+/// How a switch is set up.
 pub struct Setup {
-    /// Runs from the start; without one a controller has to send it.
-    pub program: Option<Arc<Program>>,
-    /// What controllers call the device.
+    /// What it is.
+    pub switch: Switch,
+    /// What controllers call it.
     pub device_id: u64,
     /// Where it listens.
     pub address: SocketAddr,
@@ -47,7 +47,15 @@ pub struct Setup {
     pub seed: u64,
 }
 
-/// Why a device does not run.
+/// What looks like one switch.
+pub enum Switch {
+    /// One device. It runs the program from the start; without one a controller has to send it.
+    One(Option<Arc<Program>>),
+    /// A whole program on many devices, with updates that fill its tables.
+    Rack(Arc<Program>, Box<Placement>, Vec<Update>),
+}
+
+/// Why a switch does not run.
 #[derive(Debug)]
 pub struct SetupError(String);
 
@@ -63,32 +71,62 @@ fn failed(error: impl fmt::Display) -> SetupError {
     SetupError(error.to_string())
 }
 
-/// Runs a device until SIGINT or SIGTERM; then what is under way ends. `bound` is told where it listens. What the device
-/// has counted comes back, if it had a program.
-pub fn run(setup: Setup, bound: impl FnOnce(SocketAddr)) -> Result<Option<Counters>, SetupError> {
+/// Runs a switch until SIGINT or SIGTERM; then what is under way ends. `bound` is told where it listens. What packets came
+/// to comes back, a name and a number each.
+pub fn run(setup: Setup, bound: impl FnOnce(SocketAddr)) -> Result<Vec<(String, u64)>, SetupError> {
     let mut ports = Ports::open(&setup.ports).map_err(failed)?;
-    let epoch = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-    let maker = Maker { seed: setup.seed, drop_port: setup.drop_port, own: setup.program.clone() };
-    let mut server = Server::new(maker, setup.device_id, i64::try_from(epoch).unwrap_or(i64::MAX));
-    if setup.program.is_some() {
-        server.start(ForwardingPipelineConfig::default()).map_err(|status| failed(status.message))?;
-    }
     let (front, commands) = p4runtime_grpc::queue(WAITING);
     ports.listen(&front);
-    let owner = Owner { server, ports, cpu_port: setup.cpu_port, started: Instant::now() };
-    let device = thread::spawn(move || owner.run(&commands));
+    let (told, started) = std::sync::mpsc::sync_channel(1);
+    let (address, tls) = (setup.address, setup.tls.clone());
+    let device = thread::spawn(move || {
+        // What a rack is made of stays in the thread that made it.
+        match owner(setup, ports) {
+            Ok(owner) => {
+                let _ = told.send(Ok(()));
+                owner.run(&commands)
+            }
+            Err(error) => {
+                let _ = told.send(Err(error));
+                vec![]
+            }
+        }
+    });
+    started.recv().map_err(failed)??;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-    let served = runtime.block_on(p4runtime_grpc::serve(
-        setup.address,
-        setup.tls,
-        front.clone(),
-        bound,
-        told_to_stop(),
-    ));
+    let served = runtime.block_on(p4runtime_grpc::serve(address, tls, front.clone(), bound, told_to_stop()));
     front.stop();
-    let counters = device.join().map_err(|_| failed("the device's thread has ended early"))?;
+    let counted = device.join().map_err(|_| failed("the switch's thread has ended early"))?;
     served.map_err(failed)?;
-    Ok(counters)
+    Ok(counted)
+}
+
+/// The switch, with its program running.
+fn owner(setup: Setup, ports: Ports) -> Result<Owner, SetupError> {
+    let epoch = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    let epoch = i64::try_from(epoch).unwrap_or(i64::MAX);
+    let Setup { device_id, cpu_port, seed, drop_port, .. } = setup;
+    let maker = |own| Maker { seed, drop_port, own };
+    let (switch, updates): (Box<dyn Served>, _) = match setup.switch {
+        Switch::One(program) => {
+            let updates = program.is_some().then(Vec::new);
+            (Box::new(OneSwitch::new(maker(program), device_id, epoch, cpu_port)), updates)
+        }
+        Switch::Rack(program, placement, updates) => {
+            let splitter = Splitter { maker: maker(Some(program)), placement: *placement };
+            let rack = RackSwitch::new(splitter, device_id, epoch, cpu_port, Direct);
+            let inside = setup.ports.iter().find(|spec| rack.is_internal(spec.port));
+            if let Some(spec) = inside {
+                return Err(failed(format!("port {} leads to another device of the rack", spec.port)));
+            }
+            (Box::new(rack), Some(updates))
+        }
+    };
+    let mut owner = Owner::new(switch, ports, Instant::now());
+    if let Some(updates) = updates {
+        owner.start(Call::Start(Box::default(), updates)).map_err(|status| failed(status.message))?;
+    }
+    Ok(owner)
 }
 
 /// Done when the process is asked to end.

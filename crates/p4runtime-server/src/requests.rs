@@ -63,6 +63,24 @@ impl<B: Builder> Server<B> {
         configured.map_or(Ok(vec![]), |configured| configured.store.undoing(update, &configured.target))
     }
 
+    /// Updates of nobody's, all or none.
+    pub fn fill(&mut self, updates: &[Update]) -> std::result::Result<(), Status> {
+        let configured = self.running.as_mut().ok_or_else(no_program)?;
+        let mut outcomes = Outcomes::default();
+        let mut undo = vec![];
+        for update in updates {
+            match outcomes.failed() {
+                true => outcomes.not_tried(),
+                false => outcomes.note(configured.update("", update, Some(&mut undo))),
+            }
+        }
+        if outcomes.failed() {
+            configured.roll_back(undo)?;
+            outcomes.rolled_back();
+        }
+        outcomes.status()
+    }
+
     /// Undoes updates: the inverses of all, in the order in which they were done.
     pub fn undo(&mut self, inverses: Vec<Change>) -> std::result::Result<(), Status> {
         let configured = self.saved.as_mut().or(self.running.as_mut()).ok_or_else(no_program)?;

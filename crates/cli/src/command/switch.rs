@@ -2,17 +2,17 @@
 
 use super::Preprocessor;
 use crate::output;
-use agent::{PortSpec, Setup, Tls};
-use base_diag::SourceMap;
-use p4rack::{Disk, Until, compile};
+use agent::{PortSpec, Setup, Switch, Tls};
+use base_diag::{Diagnostic, SourceMap};
+use p4rack::{Disk, Until, compile, control, rack};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Run one device and serve it to controllers over P4Runtime
+/// Run a device, or a rack that looks like one, and serve it to controllers over P4Runtime
 #[derive(clap::Args)]
 pub struct Args {
-    /// A P4-16 program; without one a controller has to send it
+    /// A P4-16 program, or a RACK.toml or its directory; without one a controller has to send a program
     program: Option<String>,
     #[command(flatten)]
     preprocessor: Preprocessor,
@@ -22,7 +22,7 @@ pub struct Args {
     /// What controllers call the device
     #[arg(long, value_name = "N", default_value_t = 1)]
     device_id: u64,
-    /// A port: NUMBER@pcap:IN,OUT or NUMBER@tap:NAME
+    /// A port, of a rack's origin: NUMBER@pcap:IN,OUT or NUMBER@tap:NAME
     #[arg(short, long = "interface", value_name = "PORT")]
     interface: Vec<PortSpec>,
     /// Frames for and from controllers go by this port
@@ -51,16 +51,12 @@ pub fn run(args: Args) -> ExitCode {
         Ok(tls) => tls,
         Err(why) => return failed(&why),
     };
-    let mut program = None;
-    if let Some(file) = &args.program {
-        let mut map = SourceMap::new();
-        let compiled = compile(file, &Disk, &args.preprocessor.options(), Until::Elaborated, &mut map);
-        output::diagnostics_text(&compiled.diagnostics, &map);
-        let Some(found) = compiled.program else { return ExitCode::FAILURE };
-        program = Some(found);
-    }
+    let switch = match switch(&args) {
+        Ok(switch) => switch,
+        Err(code) => return code,
+    };
     let setup = Setup {
-        program,
+        switch,
         device_id: args.device_id,
         address: args.grpc_server_addr,
         tls,
@@ -71,18 +67,38 @@ pub fn run(args: Args) -> ExitCode {
     };
     let device_id = setup.device_id;
     match agent::run(setup, |address| eprintln!("p4rack: device {device_id} listens on {address}")) {
-        Ok(counters) => {
-            if let Some(counters) = counters {
-                let dropped: u64 = counters.dropped.values().sum();
-                eprintln!(
-                    "p4rack: {} frames received, {} sent, {dropped} dropped",
-                    counters.received, counters.sent
-                );
+        Ok(counted) => {
+            if !counted.is_empty() {
+                let all: Vec<String> =
+                    counted.iter().map(|(what, count)| format!("{count} {what}")).collect();
+                eprintln!("p4rack: {}", all.join(", "));
             }
             ExitCode::SUCCESS
         }
         Err(error) => failed(&error.to_string()),
     }
+}
+
+/// A program on one device, or a rack with all it names.
+fn switch(args: &Args) -> Result<Switch, ExitCode> {
+    let Some(file) = &args.program else { return Ok(Switch::One(None)) };
+    let mut map = SourceMap::new();
+    let path = Path::new(file);
+    if path.is_dir() || path.extension().is_some_and(|extension| extension == "toml") {
+        let wrong = |found: &[Diagnostic], map: &SourceMap| {
+            output::diagnostics_text(found, map);
+            ExitCode::FAILURE
+        };
+        let racked = rack::load(path, &args.preprocessor.options().defines, &mut map);
+        let racked = racked.map_err(|found| wrong(&found, &map))?;
+        output::diagnostics_text(&racked.warnings, &map);
+        let updates =
+            control::updates(&racked.entries, &racked.whole).map_err(|found| wrong(&found, &map))?;
+        return Ok(Switch::Rack(racked.whole, Box::new(racked.placement), updates));
+    }
+    let compiled = compile(file, &Disk, &args.preprocessor.options(), Until::Elaborated, &mut map);
+    output::diagnostics_text(&compiled.diagnostics, &map);
+    compiled.program.map(|program| Switch::One(Some(program))).ok_or(ExitCode::FAILURE)
 }
 
 fn failed(why: &str) -> ExitCode {

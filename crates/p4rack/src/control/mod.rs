@@ -5,9 +5,12 @@
 
 mod change;
 mod data;
+mod fill;
 mod live;
+mod one;
 mod plan;
 mod rack;
+mod served;
 
 use crate::functions;
 use crate::reparse::reparse;
@@ -22,8 +25,11 @@ use p4runtime_store::{Catalog, EntryKey};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+pub use fill::updates;
+pub use one::OneSwitch;
 pub use plan::Splitter;
-pub use rack::{Channel, Direct, Event, Passage, RackCounters, RackSwitch};
+pub use rack::{Channel, Direct, Passage, RackCounters, RackSwitch};
+pub use served::{Event, Served};
 
 /// Makes switches of configurations whose `p4_device_config` is the text of a P4-16 program.
 #[derive(Clone)]

@@ -2,14 +2,14 @@
 //!
 //! Frames pass links and devices at one moment, so that none is inside while the controller works.
 
-use super::{Controlled, Maker, Splitter};
+use super::{Controlled, Event, Maker, Served, Splitter};
 use base_time::{Duration, Time};
-use controller::{Agent, Answer, Ask, Call, Controller, DeviceId, Effect, Output, Reply, Ticket};
+use controller::{Agent, Answer, Ask, Call, Controller, DeviceId, Effect, Output, Ticket};
 use dataplane_api::Device;
 use ir_split::DeviceIndex;
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, Entity, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
-    StreamMessageRequest, StreamMessageResponse,
+    StreamMessageRequest,
 };
 use p4runtime_server::{Status, StreamId};
 use std::collections::{BTreeMap, VecDeque};
@@ -48,19 +48,6 @@ impl Channel for Direct {
     fn pass(&mut self, _: DeviceId, _: &Ask) -> Passage {
         Passage::Through
     }
-}
-
-/// What the rack wants done outside.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Event {
-    /// The reply to a call.
-    Reply(Ticket, Reply),
-    /// A message for a controller of the north.
-    Send(StreamId, StreamMessageResponse),
-    /// The end of its stream.
-    End(StreamId, Status),
-    /// A frame leaves by a port of the origin.
-    Frame(u32, Vec<u8>),
 }
 
 /// What packets came to, beside what devices count.
@@ -165,39 +152,6 @@ impl<C: Channel> RackSwitch<C> {
         self.controller.stale().into_iter().map(|(device, why)| (name(device), why)).collect()
     }
 
-    /// Something of the north.
-    pub fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
-        self.at(now);
-        let outputs = self.controller.call(now, ticket, call);
-        self.perform(now, outputs)
-    }
-
-    /// A controller of the north says something on its stream.
-    pub fn message(&mut self, now: Time, stream: StreamId, message: &StreamMessageRequest) -> Vec<Event> {
-        self.at(now);
-        let outputs = self.controller.message(now, stream, message);
-        self.perform(now, outputs)
-    }
-
-    /// Its stream has ended.
-    pub fn close(&mut self, now: Time, stream: StreamId) -> Vec<Event> {
-        let outputs = self.controller.close(now, stream);
-        self.perform(now, outputs)
-    }
-
-    /// The RPC `GetForwardingPipelineConfig`.
-    pub fn get_config(
-        &self,
-        request: &GetForwardingPipelineConfigRequest,
-    ) -> Result<GetForwardingPipelineConfigResponse, Status> {
-        self.controller.get_config(request)
-    }
-
-    /// The RPC `Capabilities`.
-    pub fn capabilities(&self) -> CapabilitiesResponse {
-        self.controller.capabilities()
-    }
-
     /// A device has begun anew: it runs nothing.
     pub fn restart(&mut self, now: Time, device: usize) -> Vec<Event> {
         if let Some(agent) = self.agents.get_mut(device) {
@@ -205,52 +159,6 @@ impl<C: Channel> RackSwitch<C> {
         }
         let outputs = self.controller.restarted(now, DeviceId(device));
         self.perform(now, outputs)
-    }
-
-    /// A frame comes in by a port of the origin.
-    pub fn frame(&mut self, now: Time, port: u32, frame: &[u8]) -> Vec<Event> {
-        if self.is_internal(port) {
-            return vec![];
-        }
-        self.counters.received += 1;
-        if self.agents.get(self.origin).is_some_and(Agent::holds) {
-            match self.held.len() < MOST_HELD {
-                true => self.held.push_back((port, frame.to_vec())),
-                false => self.counters.not_held += 1,
-            }
-            return vec![];
-        }
-        self.at(now);
-        let mut events = vec![];
-        let outputs = self.run(now, self.origin, port, frame.to_vec(), &mut events);
-        events.extend(self.perform(now, outputs));
-        events
-    }
-
-    /// What is due by `now`.
-    pub fn tick(&mut self, now: Time) -> Vec<Event> {
-        self.at(now);
-        let mut events = vec![];
-        let mut outputs = vec![];
-        for device in 0..self.agents.len() {
-            let Some(target) = self.agents[device].target() else { continue };
-            let queued = target.switch().tick(now);
-            let frames = target.switch().drain(queued, now);
-            for output in frames {
-                outputs.extend(self.leave(now, device, output.port, output.frame, &mut events));
-            }
-            let effects = self.agents[device].tick(now);
-            outputs.extend(self.effects(now, device, effects, &mut events));
-        }
-        outputs.extend(self.controller.tick(now));
-        events.extend(self.perform(now, outputs));
-        events
-    }
-
-    /// When [`tick`](RackSwitch::tick) has something to do next, beside digests and idle entries, which come at any time.
-    pub fn deadline(&mut self) -> Option<Time> {
-        let timers = self.agents.iter_mut().filter_map(|agent| agent.target()?.switch().deadline());
-        timers.chain(self.controller.deadline()).min()
     }
 
     fn at(&mut self, now: Time) {
@@ -390,6 +298,95 @@ impl<C: Channel> RackSwitch<C> {
             on_the_way.extend(out.into_iter().map(|out| (next, out.port, out.frame)));
         }
         outputs
+    }
+}
+
+impl<C: Channel> Served for RackSwitch<C> {
+    fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
+        self.at(now);
+        let outputs = self.controller.call(now, ticket, call);
+        self.perform(now, outputs)
+    }
+
+    fn message(&mut self, now: Time, stream: StreamId, message: &StreamMessageRequest) -> Vec<Event> {
+        self.at(now);
+        let outputs = self.controller.message(now, stream, message);
+        self.perform(now, outputs)
+    }
+
+    fn close(&mut self, now: Time, stream: StreamId) -> Vec<Event> {
+        let outputs = self.controller.close(now, stream);
+        self.perform(now, outputs)
+    }
+
+    fn frame(&mut self, now: Time, port: u32, frame: &[u8]) -> Vec<Event> {
+        if self.is_internal(port) {
+            return vec![];
+        }
+        self.counters.received += 1;
+        if self.agents.get(self.origin).is_some_and(Agent::holds) {
+            match self.held.len() < MOST_HELD {
+                true => self.held.push_back((port, frame.to_vec())),
+                false => self.counters.not_held += 1,
+            }
+            return vec![];
+        }
+        self.at(now);
+        let mut events = vec![];
+        let outputs = self.run(now, self.origin, port, frame.to_vec(), &mut events);
+        events.extend(self.perform(now, outputs));
+        events
+    }
+
+    fn tick(&mut self, now: Time) -> Vec<Event> {
+        self.at(now);
+        let mut events = vec![];
+        let mut outputs = vec![];
+        for device in 0..self.agents.len() {
+            let Some(target) = self.agents[device].target() else { continue };
+            let queued = target.switch().tick(now);
+            let frames = target.switch().drain(queued, now);
+            for output in frames {
+                outputs.extend(self.leave(now, device, output.port, output.frame, &mut events));
+            }
+            let effects = self.agents[device].tick(now);
+            outputs.extend(self.effects(now, device, effects, &mut events));
+        }
+        outputs.extend(self.controller.tick(now));
+        events.extend(self.perform(now, outputs));
+        events
+    }
+
+    fn deadline(&mut self) -> Option<Time> {
+        let timers = self.agents.iter_mut().filter_map(|agent| agent.target()?.switch().deadline());
+        timers.chain(self.controller.deadline()).min()
+    }
+
+    fn get_config(
+        &self,
+        request: &GetForwardingPipelineConfigRequest,
+    ) -> Result<GetForwardingPipelineConfigResponse, Status> {
+        self.controller.get_config(request)
+    }
+
+    fn capabilities(&self) -> CapabilitiesResponse {
+        self.controller.capabilities()
+    }
+
+    fn counted(&mut self) -> Vec<(String, u64)> {
+        let RackCounters { received, sent, hops, nowhere, not_held, endless } = self.counters;
+        let mut all = vec![("frames received".to_string(), received), ("sent".to_string(), sent)];
+        all.push(("hand-overs".to_string(), hops));
+        for (name, agent) in self.names.iter().zip(&mut self.agents) {
+            let dropped =
+                agent.target().map_or(0, |target| target.switch().counters().dropped.values().sum());
+            all.push((format!("dropped at {name}"), dropped));
+        }
+        let lost =
+            [("at ports of helpers", nowhere), ("for want of room", not_held), ("without end", endless)];
+        let lost = lost.into_iter().filter(|(_, count)| *count > 0);
+        all.extend(lost.map(|(why, count)| (format!("dropped {why}"), count)));
+        all
     }
 }
 

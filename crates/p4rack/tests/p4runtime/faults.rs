@@ -4,7 +4,7 @@
 use crate::setup::{arbitration, rack, read_request, replied, write_request};
 use base_time::{Rng, Time};
 use controller::{Ask, Call, DeviceId, Reply, Ticket};
-use p4rack::control::{Channel, Direct, Event, Passage, RackSwitch};
+use p4rack::control::{Channel, Direct, Event, Passage, RackSwitch, Served};
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::{SetForwardingPipelineConfigRequest, Uint128};
 use p4runtime_proto::to_text;
@@ -265,8 +265,8 @@ fn a_rack_is_in_the_old_or_the_new_state() {
             *seen.entry(what).or_insert(0) += times;
         }
     }
-    let ways = ["Refused", "AskLost", "AnswerLost", "Breaks"];
-    let missing = ways.iter().find(|way| !seen.contains_key(&format!("Write {way}")));
-    assert_eq!(missing, None, "{seen:#?}");
+    for way in ["Refused", "AskLost", "AnswerLost", "Breaks"] {
+        assert!(seen.keys().any(|kind| kind.ends_with(way)), "{way}: {seen:#?}");
+    }
     println!("{seeds} seeds: {seen:#?}");
 }

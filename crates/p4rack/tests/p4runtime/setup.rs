@@ -4,7 +4,7 @@ use base_diag::SourceMap;
 use base_time::{Duration, Time};
 use controller::{Call, Reply, Ticket};
 use ir_split::{DeviceIndex, Placement};
-use p4rack::control::{Channel, Controlled, Direct, Event, Maker, RackSwitch, Splitter};
+use p4rack::control::{Channel, Controlled, Direct, Event, Maker, OneSwitch, RackSwitch, Served, Splitter};
 use p4rack::{Until, compile};
 use p4runtime_proto::p4::v1::{
     ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, MasterArbitrationUpdate, ReadRequest,
@@ -12,7 +12,7 @@ use p4runtime_proto::p4::v1::{
     stream_message_request::Update as Asked,
 };
 use p4runtime_proto::{from_text, to_text};
-use p4runtime_server::{Output, Server, Status, StreamId};
+use p4runtime_server::{Status, StreamId};
 
 pub const PROGRAM: &str = include_str!("all.p4");
 
@@ -23,32 +23,25 @@ pub struct Bench {
 }
 
 enum World {
-    One(Box<Server<Maker>>),
+    One(Box<OneSwitch>),
     Rack(Box<RackSwitch<Direct>>),
 }
 
 /// Frames for and from controllers go by this port.
 const CPU: u32 = 510;
 
-/// The same test of one device and of a rack of three.
+/// The same test of one device and of a rack of three; expectations are refreshed from the one device.
 pub fn both(test: impl Fn(Bench)) {
-    test(Bench::one());
-    // Expectations are refreshed from the one device.
-    if std::env::var_os("UPDATE_EXPECT").is_none() {
-        test(Bench::rack());
-    }
+    both_bare(|bench| test(bench.started()));
 }
 
 /// The same, without a program and controller.
 pub fn both_bare(test: impl Fn(Bench)) {
-    test(Bench { world: World::One(Box::new(server())), now: Time::ZERO });
+    let one = OneSwitch::new(maker(), 1, 1_000_000_000, Some(CPU));
+    test(Bench { world: World::One(Box::new(one)), now: Time::ZERO });
     if std::env::var_os("UPDATE_EXPECT").is_none() {
         test(Bench { world: World::Rack(Box::new(rack(Direct))), now: Time::ZERO });
     }
-}
-
-fn server() -> Server<Maker> {
-    Server::new(maker(), 1, 1_000_000_000)
 }
 
 fn maker() -> Maker {
@@ -125,25 +118,23 @@ pub fn arbitration(device_id: u64, election: Option<u64>) -> StreamMessageReques
 }
 
 impl Bench {
-    /// One device, with a program and a controller.
-    pub fn one() -> Bench {
-        let mut server = server();
-        server.start(ForwardingPipelineConfig::default()).unwrap();
-        Bench { world: World::One(Box::new(server)), now: Time::ZERO }.controlled()
+    fn switch(&mut self) -> &mut dyn Served {
+        match &mut self.world {
+            World::One(one) => &mut **one,
+            World::Rack(rack) => &mut **rack,
+        }
     }
 
-    /// A rack, with the same program and a controller.
-    pub fn rack() -> Bench {
-        let mut rack = rack(Direct);
-        let start = Call::Start(Box::default(), vec![]);
-        let events = rack.call(Time::ZERO, Ticket(0), start);
-        assert_eq!(events, [Event::Reply(Ticket(0), Reply::Done(Ok(())))]);
-        Bench { world: World::Rack(Box::new(rack)), now: Time::ZERO }.controlled()
-    }
-
-    fn controlled(mut self) -> Bench {
+    /// With a program and a controller.
+    fn started(mut self) -> Bench {
+        assert_eq!(self.call(Call::Start(Box::default(), vec![])), "OK\n");
         self.message(0, &arbitration(1, Some(1)));
         self
+    }
+
+    fn call(&mut self, call: Call) -> String {
+        let now = self.now;
+        replied(self.switch().call(now, Ticket(1), call))
     }
 
     /// Updates one after the other in one request, each `INSERT entity`; the answer.
@@ -152,24 +143,12 @@ impl Bench {
     }
 
     pub fn write_with(&mut self, atomicity: &str, updates: &[&str]) -> String {
-        let request = write_request(atomicity, updates);
-        match &mut self.world {
-            World::One(server) => answer(server.write(&request)),
-            World::Rack(rack) => replied(rack.call(self.now, Ticket(1), Call::Write(Box::new(request)))),
-        }
+        self.call(Call::Write(Box::new(write_request(atomicity, updates))))
     }
 
     /// All that fits a query.
     pub fn read(&mut self, query: &str) -> String {
-        let request = read_request(query);
-        match &mut self.world {
-            World::One(server) => {
-                let mut found = vec![];
-                let ended = server.read(&request, &mut |response| found.push(response));
-                listed(found, ended)
-            }
-            World::Rack(rack) => replied(rack.call(self.now, Ticket(1), Call::Read(request))),
-        }
+        self.call(Call::Read(read_request(query)))
     }
 
     /// Writes, which has to work, and reads the same back.
@@ -182,102 +161,44 @@ impl Bench {
     }
 
     pub fn set_config(&mut self, request: SetForwardingPipelineConfigRequest) -> String {
-        match &mut self.world {
-            World::One(server) => answer(server.set_config(request)),
-            World::Rack(rack) => replied(rack.call(self.now, Ticket(1), Call::SetConfig(Box::new(request)))),
-        }
+        self.call(Call::SetConfig(Box::new(request)))
     }
 
     pub fn get_config(&mut self) -> ForwardingPipelineConfig {
         let request = GetForwardingPipelineConfigRequest::default();
-        let response = match &mut self.world {
-            World::One(server) => server.get_config(&request),
-            World::Rack(rack) => rack.get_config(&request),
-        };
-        response.unwrap().config.unwrap()
+        self.switch().get_config(&request).unwrap().config.unwrap()
     }
 
     /// The switches that run.
     pub fn devices(&mut self) -> Vec<&mut Controlled> {
         match &mut self.world {
-            World::One(server) => server.target().into_iter().collect(),
+            World::One(one) => one.device().into_iter().collect(),
             World::Rack(rack) => rack.devices().collect(),
         }
     }
 
     /// A controller says something; what is told to whom, and what leaves.
     pub fn message(&mut self, stream: u64, message: &StreamMessageRequest) -> String {
-        let stream = StreamId(stream);
-        match &mut self.world {
-            World::One(server) => {
-                let outputs = server.message(stream, message);
-                self.perform(outputs)
-            }
-            World::Rack(rack) => told(rack.message(self.now, stream, message)),
-        }
+        let now = self.now;
+        told(self.switch().message(now, StreamId(stream), message))
     }
 
     pub fn close(&mut self, stream: u64) -> String {
-        let stream = StreamId(stream);
-        match &mut self.world {
-            World::One(server) => {
-                let outputs = server.close(stream);
-                self.perform(outputs)
-            }
-            World::Rack(rack) => told(rack.close(self.now, stream)),
-        }
+        let now = self.now;
+        told(self.switch().close(now, StreamId(stream)))
     }
 
     /// A frame in; port and bytes of what comes out, and what controllers are told.
     pub fn packet(&mut self, port: u32, hex: &str) -> String {
         self.now += Duration::from_ms(1);
-        self.frame(port, &bytes(hex))
-    }
-
-    fn frame(&mut self, port: u32, frame: &[u8]) -> String {
         let now = self.now;
-        match &mut self.world {
-            World::One(server) => {
-                let target = server.target().unwrap();
-                target.at(now);
-                let mut lines = String::new();
-                for out in target.switch().process(port, frame, now) {
-                    match out.port == CPU {
-                        true => {
-                            let World::One(server) = &mut self.world else { unreachable!() };
-                            let outputs = server.packet_in(&out.frame);
-                            lines += &self.perform(outputs);
-                        }
-                        false => lines += &format!("{}: {}\n", out.port, shown(&out.frame)),
-                    }
-                }
-                lines
-            }
-            World::Rack(rack) => told(rack.frame(now, port, frame)),
-        }
+        told(self.switch().frame(now, port, &bytes(hex)))
     }
 
     pub fn wait(&mut self, span: Duration) -> String {
         self.now += span;
-        match &mut self.world {
-            World::One(server) => {
-                let outputs = server.tick(self.now);
-                self.perform(outputs)
-            }
-            World::Rack(rack) => told(rack.tick(self.now)),
-        }
-    }
-
-    fn perform(&mut self, outputs: Vec<Output>) -> String {
-        let mut lines = String::new();
-        for output in outputs {
-            lines += &match output {
-                Output::Send(stream, message) => told(vec![Event::Send(stream, message)]),
-                Output::End(stream, why) => told(vec![Event::End(stream, why)]),
-                Output::Inject(frame) => self.frame(CPU, &frame),
-            };
-        }
-        lines
+        let now = self.now;
+        told(self.switch().tick(now))
     }
 }
 

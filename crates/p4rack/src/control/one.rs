@@ -1,0 +1,143 @@
+//! One device, served as it is.
+
+use super::{Event, Maker, Served};
+use base_time::Time;
+use controller::{Call, Reply, Ticket};
+use dataplane_api::Device;
+use p4runtime_proto::p4::v1::{
+    CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
+    StreamMessageRequest,
+};
+use p4runtime_server::{Output, Server, Status, StreamId};
+
+/// A device with its server.
+pub struct OneSwitch {
+    server: Server<Maker>,
+    cpu_port: Option<u32>,
+}
+
+impl OneSwitch {
+    /// Without a program: [`Call::Start`] or a controller brings it. `device` is its id; `epoch_ns` the Unix time of time 0, in
+    /// nanoseconds; frames for and from controllers go by `cpu_port`.
+    pub fn new(maker: Maker, device: u64, epoch_ns: i64, cpu_port: Option<u32>) -> OneSwitch {
+        OneSwitch { server: Server::new(maker, device, epoch_ns), cpu_port }
+    }
+
+    /// The device, if it runs a program.
+    pub fn device(&mut self) -> Option<&mut super::Controlled> {
+        self.server.target()
+    }
+
+    fn at(&mut self, now: Time) {
+        if let Some(target) = self.server.target() {
+            target.at(now);
+        }
+    }
+
+    /// Runs a frame; what leaves by the CPU port is for the controllers.
+    fn run(&mut self, now: Time, port: u32, frame: &[u8]) -> Vec<Event> {
+        let Some(target) = self.server.target() else { return vec![] };
+        let frames = target.switch().process(port, frame, now);
+        frames.into_iter().flat_map(|out| self.leave(now, out.port, out.frame)).collect()
+    }
+
+    fn leave(&mut self, now: Time, port: u32, frame: Vec<u8>) -> Vec<Event> {
+        if Some(port) != self.cpu_port {
+            return vec![Event::Frame(port, frame)];
+        }
+        let told = self.server.packet_in(&frame);
+        self.perform(now, told)
+    }
+
+    fn perform(&mut self, now: Time, outputs: Vec<Output>) -> Vec<Event> {
+        let mut events = vec![];
+        for output in outputs {
+            match output {
+                Output::Send(stream, message) => events.push(Event::Send(stream, message)),
+                Output::End(stream, why) => events.push(Event::End(stream, why)),
+                Output::Inject(frame) => {
+                    if let Some(cpu) = self.cpu_port {
+                        events.extend(self.run(now, cpu, &frame));
+                    }
+                }
+            }
+        }
+        events
+    }
+}
+
+impl Served for OneSwitch {
+    fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
+        self.at(now);
+        let reply = match call {
+            Call::Start(config, updates) => {
+                let started = self.server.start(*config).map(drop);
+                Reply::Done(started.and_then(|()| self.server.fill(&updates)))
+            }
+            Call::Write(request) => Reply::Done(self.server.write(&request)),
+            Call::SetConfig(request) => Reply::Done(self.server.set_config(*request)),
+            Call::Read(request) => {
+                let mut found = vec![];
+                let ended = self.server.read(&request, &mut |response| found.push(response));
+                Reply::Found(found, ended)
+            }
+        };
+        vec![Event::Reply(ticket, reply)]
+    }
+
+    fn message(&mut self, now: Time, stream: StreamId, message: &StreamMessageRequest) -> Vec<Event> {
+        self.at(now);
+        let outputs = self.server.message(stream, message);
+        self.perform(now, outputs)
+    }
+
+    fn close(&mut self, now: Time, stream: StreamId) -> Vec<Event> {
+        let outputs = self.server.close(stream);
+        self.perform(now, outputs)
+    }
+
+    fn frame(&mut self, now: Time, port: u32, frame: &[u8]) -> Vec<Event> {
+        self.at(now);
+        self.run(now, port, frame)
+    }
+
+    fn tick(&mut self, now: Time) -> Vec<Event> {
+        self.at(now);
+        let mut events = vec![];
+        if let Some(target) = self.server.target() {
+            let queued = target.switch().tick(now);
+            let frames = target.switch().drain(queued, now);
+            events.extend(frames.into_iter().flat_map(|out| self.leave(now, out.port, out.frame)));
+        }
+        let outputs = self.server.tick(now);
+        events.extend(self.perform(now, outputs));
+        events
+    }
+
+    fn deadline(&mut self) -> Option<Time> {
+        let timers = self.server.target().and_then(|target| target.switch().deadline());
+        [timers, self.server.deadline()].into_iter().flatten().min()
+    }
+
+    fn get_config(
+        &self,
+        request: &GetForwardingPipelineConfigRequest,
+    ) -> Result<GetForwardingPipelineConfigResponse, Status> {
+        self.server.get_config(request)
+    }
+
+    fn capabilities(&self) -> CapabilitiesResponse {
+        self.server.capabilities()
+    }
+
+    fn counted(&mut self) -> Vec<(String, u64)> {
+        let Some(target) = self.server.target() else { return vec![] };
+        let counters = target.switch().counters();
+        let dropped = counters.dropped.values().sum();
+        vec![
+            ("frames received".to_string(), counters.received),
+            ("sent".to_string(), counters.sent),
+            ("dropped".to_string(), dropped),
+        ]
+    }
+}

@@ -1,0 +1,55 @@
+//! What controllers and ports see: one switch, whatever it is made of.
+
+use base_time::Time;
+use controller::{Call, Reply, Ticket};
+use p4runtime_proto::p4::v1::{
+    CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
+    StreamMessageRequest, StreamMessageResponse,
+};
+use p4runtime_server::{Status, StreamId};
+
+/// What a switch wants done outside.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Event {
+    /// The reply to a call.
+    Reply(Ticket, Reply),
+    /// A message for a controller. Where it cannot be delivered it is lost.
+    Send(StreamId, StreamMessageResponse),
+    /// The end of its stream.
+    End(StreamId, Status),
+    /// A frame leaves by a port.
+    Frame(u32, Vec<u8>),
+}
+
+/// One switch under P4Runtime. Time, requests and frames come in, [`Event`]s go out.
+pub trait Served {
+    /// A call; its reply is an event, now or later.
+    fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event>;
+
+    /// A controller says something on its stream.
+    fn message(&mut self, now: Time, stream: StreamId, message: &StreamMessageRequest) -> Vec<Event>;
+
+    /// Its stream has ended.
+    fn close(&mut self, now: Time, stream: StreamId) -> Vec<Event>;
+
+    /// A frame comes in by a port.
+    fn frame(&mut self, now: Time, port: u32, frame: &[u8]) -> Vec<Event>;
+
+    /// What is due by `now`.
+    fn tick(&mut self, now: Time) -> Vec<Event>;
+
+    /// When [`tick`](Served::tick) has something to do next, beside digests and idle entries, which come at any time.
+    fn deadline(&mut self) -> Option<Time>;
+
+    /// The RPC `GetForwardingPipelineConfig`.
+    fn get_config(
+        &self,
+        request: &GetForwardingPipelineConfigRequest,
+    ) -> Result<GetForwardingPipelineConfigResponse, Status>;
+
+    /// The RPC `Capabilities`.
+    fn capabilities(&self) -> CapabilitiesResponse;
+
+    /// What packets came to: a name and a number each.
+    fn counted(&mut self) -> Vec<(String, u64)>;
+}
