@@ -217,8 +217,11 @@ impl Parser<'_> {
         }
     }
 
-    /// True if `<` begins the type arguments of a call rather than a comparison.
+    /// True if `<` begins the type arguments of a call rather than a comparison. Only what ends in a name has any.
     pub(super) fn begins_type_args(&self) -> bool {
+        if self.pos == 0 || !Self::is_name(self.token_at(self.pos - 1).kind) {
+            return false;
+        }
         let first = self.peek(1);
         let known = if Self::is_name(first) || first == TokenKind::Dot {
             let name = self.pos + 1 + usize::from(first == TokenKind::Dot);

@@ -477,7 +477,14 @@ impl Generator {
                 self.expr();
                 let op = self.pick(BINARY);
                 self.put(op);
-                self.expr();
+                // `a < b > (c)` would be a call.
+                if op == "<" {
+                    self.put("(");
+                    self.expr();
+                    self.put(")");
+                } else {
+                    self.expr();
+                }
             }
             4 => {
                 let op = self.pick(&["-", "+", "!", "~"]);
