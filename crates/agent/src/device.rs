@@ -47,13 +47,14 @@ impl Owner {
         let mut scan = self.now() + SCAN;
         loop {
             let now = self.now();
-            if now >= scan || self.switch.deadline().is_some_and(|deadline| now >= deadline) {
+            let mut due = self.switch.deadline().map_or(scan, |deadline| deadline.min(scan));
+            if now >= due {
                 let events = self.switch.tick(now);
                 self.perform(events, &mut streams);
                 scan = now + SCAN;
+                due = now;
             }
-            let until = self.switch.deadline().map_or(scan, |deadline| deadline.min(scan)).max(now);
-            let wait = std::time::Duration::from_nanos(until.since(now).as_ns());
+            let wait = std::time::Duration::from_nanos(due.since(now).as_ns());
             match commands.recv_timeout(wait) {
                 Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected) => break,
                 Ok(command) => self.command(command, &mut streams),

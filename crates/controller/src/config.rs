@@ -91,7 +91,9 @@ async fn roll_out<P: Planner>(
         if is_old || old.parts.get(device).is_none_or(Option::is_none) {
             continue;
         }
-        if let Err(why) = repair::restore(shared, old, device, found.get(&device).cloned()).await {
+        if let Err(why) =
+            repair::restore(shared, old, device, found.get(&device).cloned().unwrap_or_default()).await
+        {
             cause.message += &format!("; and `{}` could not be led back: {why}", old.name(device));
         }
     }

@@ -182,7 +182,7 @@ impl<P: Planner + 'static> Controller<P> {
 
     /// A device has begun anew: it runs nothing.
     pub fn restarted(&mut self, now: Time, device: DeviceId) -> Vec<Output> {
-        self.shared.state().stale.insert(device.0, "it has begun anew".to_string());
+        self.shared.state().stale(device.0, "it has begun anew", vec![]);
         self.again = Some(now);
         self.go_on(now)
     }
@@ -190,7 +190,7 @@ impl<P: Planner + 'static> Controller<P> {
     /// The devices that are not known to be as they should be, and why.
     pub fn stale(&self) -> BTreeMap<DeviceId, String> {
         let state = self.shared.state();
-        state.stale.iter().map(|(device, why)| (DeviceId(*device), why.clone())).collect()
+        state.stale.iter().map(|(device, stale)| (DeviceId(*device), stale.why.clone())).collect()
     }
 
     /// What is due by `now`.
@@ -275,8 +275,9 @@ fn begin<P: Planner + 'static>(shared: Shared<P>, ticket: Option<Ticket>, work: 
                 Reply::Found(found, ended)
             }
             Work::Repair(device) => {
+                let before = shared.state().stale.get(&device).map(|stale| stale.before.clone());
                 // It stays stale, and is tried again.
-                let _ = repair::repair(&shared, device).await;
+                let _ = repair::repair(&shared, device, before.unwrap_or_default()).await;
                 Reply::Done(Ok(()))
             }
         };

@@ -51,6 +51,14 @@ impl Gathered {
         }
     }
 
+    /// What another says counts more.
+    pub(crate) fn prefer(&mut self, other: Gathered) {
+        self.counters.extend(other.counters);
+        self.direct_counters.extend(other.direct_counters);
+        self.registers.extend(other.registers);
+        self.since_last_hit.extend(other.since_last_hit);
+    }
+
     /// What the control plane writes is there from now on.
     pub(crate) fn note(&mut self, change: &Change) {
         match change {

@@ -4,7 +4,7 @@ use crate::ask::{Answer, Ask};
 use crate::gather::Gathered;
 use crate::part::{Planner, Rollout};
 use crate::spread::{Spread, spread, to_one};
-use crate::task::{PAUSE, Shared, TRIES};
+use crate::task::Shared;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::{
@@ -88,10 +88,8 @@ pub(crate) fn everything() -> Vec<Entity> {
 
 /// What every device is to hold, with what the data planes have written as it was gathered last.
 pub(crate) fn contents<P: Planner>(shared: &Shared<P>, rollout: &Rollout) -> Result<Spread, Status> {
-    let written = shared.state().server.written()?;
     let mut out = beginnings(rollout);
-    for entity in written {
-        let update = Update { r#type: making(&entity) as i32, entity: Some(entity) };
+    for update in written(shared)? {
         spread(rollout, &update, &mut out);
     }
     Ok(out)
@@ -102,22 +100,38 @@ fn contents_of<P: Planner>(
     shared: &Shared<P>,
     rollout: &Rollout,
     device: usize,
-    own: Option<Vec<Entity>>,
+    own: Own,
 ) -> Result<Vec<Update>, Status> {
-    let written = {
-        let mut state = shared.state();
-        if let Some(desired) = state.server.target() {
-            desired.gathered = Gathered::default();
-            desired.gathered.add(&desired.catalog, own.unwrap_or_default());
-        }
-        state.server.written()?
-    };
+    if let Some(desired) = shared.state().server.target() {
+        let (mut now, mut before) = (Gathered::default(), Gathered::default());
+        now.add(&desired.catalog, own.now);
+        before.add(&desired.catalog, own.before);
+        now.prefer(before);
+        desired.gathered = now;
+    }
     let mut out = beginnings(rollout).remove(&device).unwrap_or_default();
-    for entity in written {
-        let update = Update { r#type: making(&entity) as i32, entity: Some(entity) };
+    for update in written(shared)? {
         out.extend(to_one(rollout, device, &update));
     }
     Ok(out)
+}
+
+/// What a device's data plane has written.
+#[derive(Clone, Default)]
+pub(crate) struct Own {
+    /// As it was read last.
+    pub(crate) now: Vec<Entity>,
+    /// Before something was tried that may have changed it: this counts more.
+    pub(crate) before: Vec<Entity>,
+}
+
+/// What writes the desired state to a rack that holds nothing.
+fn written<P: Planner>(shared: &Shared<P>) -> Result<Vec<Update>, Status> {
+    let entities = shared.state().server.written()?;
+    Ok(entities
+        .into_iter()
+        .map(|entity| Update { r#type: making(&entity) as i32, entity: Some(entity) })
+        .collect())
 }
 
 /// The linkage, and the end of those of the program's own entries that control planes may have changed: what is left of them
@@ -172,9 +186,14 @@ pub(crate) fn all_done(rollout: &Rollout, answers: Vec<(usize, Answer)>) -> Resu
     Ok(())
 }
 
-/// Brings one device to the desired state, whatever it holds. Its data plane changes once; what that counts while it is
-/// being repaired is lost. If it cannot be, it is stale and tried again later.
-pub(crate) async fn repair<P: Planner>(shared: &Shared<P>, device: usize) -> Result<(), Status> {
+/// Brings one device to the desired state, whatever it holds; of what it had counted, `before` is known better than it can be
+/// read. Its data plane changes once; what that counts while it is being repaired is lost. If it cannot be repaired, it is
+/// stale and tried again later.
+pub(crate) async fn repair<P: Planner>(
+    shared: &Shared<P>,
+    device: usize,
+    before: Vec<Entity>,
+) -> Result<(), Status> {
     let rollout = shared.state().rollout();
     let Some(rollout) = rollout.filter(|rollout| rollout.parts.get(device).is_some_and(Option::is_some))
     else {
@@ -182,35 +201,22 @@ pub(crate) async fn repair<P: Planner>(shared: &Shared<P>, device: usize) -> Res
         shared.state().stale.remove(&device);
         return Ok(());
     };
-    let mut own = None;
-    let mut pause = PAUSE;
-    let mut ended = Ok(());
-    for attempt in 0..TRIES {
-        if attempt > 0 {
-            shared.sleep(pause).await;
-            pause = pause + pause;
-        }
+    let mut now = None;
+    let attempt = async || {
         // A device that has been set already has lost what it counted.
-        if own.is_none() {
-            own = match shared.ask(device, Ask::Read(everything())).await {
+        if now.is_none() {
+            now = match shared.ask(device, Ask::Read(everything())).await {
                 Answer::Found(entities) => Some(entities),
                 // It runs nothing.
                 Answer::Refused(status) if status.code == Code::FailedPrecondition => Some(vec![]),
-                other => {
-                    ended = Err(Status::new(Code::Unavailable, reason(&other)));
-                    continue;
-                }
+                other => return Err(Status::new(Code::Unavailable, reason(&other))),
             };
         }
-        ended = set(shared, &rollout, device, own.clone()).await;
-        if ended.is_ok() {
-            shared.state().stale.remove(&device);
-            return ended;
-        }
-    }
-    if let Err(why) = &ended {
-        shared.state().stale.insert(device, why.message.clone());
-    }
+        let own = Own { now: now.clone().unwrap_or_default(), before: before.clone() };
+        set(shared, &rollout, device, own).await
+    };
+    let ended = shared.insist(attempt).await;
+    note(shared, device, &ended, before);
     ended
 }
 
@@ -219,30 +225,29 @@ pub(crate) async fn restore<P: Planner>(
     shared: &Shared<P>,
     rollout: &Arc<Rollout>,
     device: usize,
-    own: Option<Vec<Entity>>,
+    before: Vec<Entity>,
 ) -> Result<(), Status> {
-    let mut pause = PAUSE;
-    let mut ended = Ok(());
-    for _ in 0..TRIES {
-        ended = set(shared, rollout, device, own.clone()).await;
-        if ended.is_ok() {
-            return ended;
-        }
-        shared.sleep(pause).await;
-        pause = pause + pause;
-    }
-    if let Err(why) = &ended {
-        shared.state().stale.insert(device, why.message.clone());
-    }
+    let own = Own { now: vec![], before };
+    let ended = shared.insist(async || set(shared, rollout, device, own.clone()).await).await;
+    note(shared, device, &ended, own.before);
     ended
 }
 
+/// How an attempt to bring a device to the desired state has ended.
+fn note<P: Planner>(shared: &Shared<P>, device: usize, ended: &Result<(), Status>, before: Vec<Entity>) {
+    let mut state = shared.state();
+    match ended {
+        Ok(()) => drop(state.stale.remove(&device)),
+        Err(why) => state.stale(device, &why.message, before),
+    }
+}
+
 /// Gives a device its program and what it is to hold, and lets it run.
-pub(crate) async fn set<P: Planner>(
+async fn set<P: Planner>(
     shared: &Shared<P>,
     rollout: &Arc<Rollout>,
     device: usize,
-    own: Option<Vec<Entity>>,
+    own: Own,
 ) -> Result<(), Status> {
     let contents = contents_of(shared, rollout, device, own)?;
     load(shared, rollout, [(device, contents)].into()).await?;

@@ -6,6 +6,7 @@ use crate::desired::Plans;
 use crate::idle::Idle;
 use crate::part::{Planner, Rollout};
 use base_time::{Duration, Time};
+use p4runtime_proto::p4::v1::Entity;
 use p4runtime_server::{self as server, Server};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,14 +25,28 @@ pub(crate) struct State<P: Planner> {
     /// What has been asked, and until when an answer counts; with the answer, once there is one.
     pub(crate) asked: BTreeMap<AskId, (Time, Option<Answer>)>,
     pub(crate) asks: u64,
-    /// Devices of which nobody knows whether they are as they should be, and why.
-    pub(crate) stale: BTreeMap<usize, String>,
+    /// Devices of which nobody knows whether they are as they should be.
+    pub(crate) stale: BTreeMap<usize, Stale>,
     pub(crate) idle: Idle,
     /// A task waits for this time.
     pub(crate) alarm: Option<Time>,
 }
 
+/// A device that is to be brought to the desired state.
+#[derive(Clone, Debug)]
+pub(crate) struct Stale {
+    pub(crate) why: String,
+    /// What it had counted of what a failed write was about: it is to hold that again.
+    pub(crate) before: Vec<Entity>,
+}
+
 impl<P: Planner> State<P> {
+    /// From now on a device is stale. If it was already, what it had counted before stands.
+    pub(crate) fn stale(&mut self, device: usize, why: &str, before: Vec<Entity>) {
+        let known = self.stale.entry(device).or_insert_with(|| Stale { why: String::new(), before });
+        known.why = why.to_string();
+    }
+
     /// What runs, if there is a program.
     pub(crate) fn rollout(&mut self) -> Option<Arc<Rollout>> {
         self.server.target().map(|desired| Arc::clone(&desired.rollout))

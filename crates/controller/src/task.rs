@@ -15,9 +15,9 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 /// How often a device is tried before the call that needs it ends.
-pub(crate) const TRIES: u32 = 4;
+const TRIES: u32 = 4;
 /// Between tries; twice as long each time.
-pub(crate) const PAUSE: Duration = Duration::from_ms(1);
+const PAUSE: Duration = Duration::from_ms(1);
 
 /// Something that is being done.
 pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
@@ -57,22 +57,31 @@ impl<P: Planner> Shared<P> {
         answers.into_iter().next().map_or(Answer::Lost, |(_, answer)| answer)
     }
 
-    /// Asks one device again and again for what may be done twice. False if it does not do it.
-    async fn insist(&self, device: usize, ask: Ask) -> bool {
+    /// Does what may be done twice again and again, until it is done or nobody believes in it any more.
+    pub(crate) async fn insist<T, E>(&self, mut attempt: impl AsyncFnMut() -> Result<T, E>) -> Result<T, E> {
         let mut pause = PAUSE;
-        for _ in 0..TRIES {
-            if self.ask(device, ask.clone()).await == Answer::Done {
-                return true;
+        for _ in 1..TRIES {
+            if let Ok(done) = attempt().await {
+                return Ok(done);
             }
             self.sleep(pause).await;
             pause = pause + pause;
         }
-        false
+        attempt().await
+    }
+
+    /// Asks one device again and again. False if it does not do it.
+    async fn done(&self, device: usize, ask: Ask) -> bool {
+        let attempt = async || match self.ask(device, ask.clone()).await {
+            Answer::Done => Ok(()),
+            other => Err(other),
+        };
+        self.insist(attempt).await.is_ok()
     }
 
     /// Keeps frames out of the rack, and waits until none is inside.
     pub(crate) async fn hold(&self, origin: usize) -> Result<(), Status> {
-        if !self.insist(origin, Ask::Hold).await {
+        if !self.done(origin, Ask::Hold).await {
             self.release(origin).await;
             return Err(Status::new(Code::Unavailable, "the switch cannot be made to wait"));
         }
@@ -83,8 +92,8 @@ impl<P: Planner> Shared<P> {
 
     /// Lets frames in again. A switch that cannot be told is stale: it is told when it is repaired.
     pub(crate) async fn release(&self, origin: usize) {
-        if !self.insist(origin, Ask::Release).await {
-            self.state().stale.insert(origin, "it cannot be told to take frames in".to_string());
+        if !self.done(origin, Ask::Release).await {
+            self.state().stale(origin, "it cannot be told to take frames in", vec![]);
         }
     }
 

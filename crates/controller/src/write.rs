@@ -2,7 +2,7 @@
 
 use crate::ask::{Answer, Ask};
 use crate::part::{Planner, Rollout};
-use crate::repair::{self, is_unknown, reason};
+use crate::repair::{self, Found, is_unknown, reason};
 use crate::spread::{Spread, spread};
 use crate::task::Shared;
 use p4runtime_proto::google::rpc::Code;
@@ -78,10 +78,11 @@ struct Batch {
 async fn transact<P: Planner>(shared: &Shared<P>, updates: &[Update], way: Way<'_>) -> Result<Ended, Status> {
     // Written to a saved program, which no device has yet.
     let running = if shared.state().server.is_saved() { None } else { shared.state().rollout() };
+    let mut before = Found::new();
     if let Some(rollout) = &running {
         within_reach(shared, rollout, updates)?;
         let queries = needed(shared, updates);
-        repair::gather(shared, rollout, queries).await?;
+        before = repair::gather(shared, rollout, queries).await?;
     }
     let batch = desire(shared, running.as_ref(), updates, way)?;
     if batch.forth.is_empty() {
@@ -99,7 +100,7 @@ async fn transact<P: Planner>(shared: &Shared<P>, updates: &[Update], way: Way<'
     let answers = shared.ask_all(asks).await;
     let ended = match answers.iter().all(|(_, answer)| *answer == Answer::Done) {
         true => Ok(Ended::Done(batch.outcomes)),
-        false => roll_back(shared, running.as_ref(), batch, answers, updates.len()).await,
+        false => roll_back(shared, running.as_ref(), batch, before, answers, updates.len()).await,
     };
     if let (true, Some(origin)) = (holds, origin) {
         shared.release(origin).await;
@@ -116,9 +117,9 @@ fn within_reach<P: Planner>(shared: &Shared<P>, rollout: &Rollout, updates: &[Up
     };
     match stale.iter().find(|(device, _)| touched(device)) {
         None => Ok(()),
-        Some((device, why)) => {
+        Some((device, stale)) => {
             let name = rollout.name(*device);
-            let why = format!("device `{name}` is out of step, and is being brought back: {why}");
+            let why = format!("device `{name}` is out of step, and is being brought back: {}", stale.why);
             Err(Status::new(Code::Unavailable, why))
         }
     }
@@ -178,6 +179,7 @@ async fn roll_back<P: Planner>(
     shared: &Shared<P>,
     running: Option<&Arc<Rollout>>,
     mut batch: Batch,
+    mut before: Found,
     answers: Vec<(usize, Answer)>,
     updates: usize,
 ) -> Result<Ended, Status> {
@@ -211,7 +213,7 @@ async fn roll_back<P: Planner>(
         .extend(undone.into_iter().filter(|(_, answer)| *answer != Answer::Done).map(|(device, _)| device));
     let mut cause = cause.unwrap_or_else(|| refusal("?", &Answer::Lost));
     for device in unknown {
-        if let Err(why) = repair::repair(shared, device).await {
+        if let Err(why) = repair::repair(shared, device, before.remove(&device).unwrap_or_default()).await {
             cause.why += &format!("; and `{}` could not be led back: {why}", rollout.name(device));
         }
     }

@@ -21,20 +21,7 @@ impl<B: Builder> Server<B> {
         self.may_write(request)?;
         let configured = self.saved.as_mut().or(self.running.as_mut()).ok_or_else(no_program)?;
         let all_or_nothing = request.atomicity() != Atomicity::ContinueOnError;
-        let mut outcomes = Outcomes::default();
-        let mut undo = vec![];
-        for update in &request.updates {
-            if outcomes.failed() && all_or_nothing {
-                outcomes.not_tried();
-                continue;
-            }
-            let done = configured.update(&request.role, update, all_or_nothing.then_some(&mut undo));
-            outcomes.note(done);
-        }
-        if outcomes.failed() && all_or_nothing {
-            configured.roll_back(undo)?;
-            outcomes.rolled_back();
-        }
+        let outcomes = configured.batch(&request.role, &request.updates, all_or_nothing)?;
         self.forget_digests();
         outcomes.status()
     }
@@ -66,19 +53,7 @@ impl<B: Builder> Server<B> {
     /// Updates of nobody's, all or none.
     pub fn fill(&mut self, updates: &[Update]) -> std::result::Result<(), Status> {
         let configured = self.running.as_mut().ok_or_else(no_program)?;
-        let mut outcomes = Outcomes::default();
-        let mut undo = vec![];
-        for update in updates {
-            match outcomes.failed() {
-                true => outcomes.not_tried(),
-                false => outcomes.note(configured.update("", update, Some(&mut undo))),
-            }
-        }
-        if outcomes.failed() {
-            configured.roll_back(undo)?;
-            outcomes.rolled_back();
-        }
-        outcomes.status()
+        configured.batch("", updates, true)?.status()
     }
 
     /// Undoes updates: the inverses of all, in the order in which they were done.
@@ -203,6 +178,28 @@ impl<T: Target> Configured<T> {
     }
 
     /// Does the inverses, the last first.
+    /// Updates one after the other; where it is all or nothing, one that cannot be done ends them and undoes all.
+    fn batch(
+        &mut self,
+        role: &str,
+        updates: &[Update],
+        all_or_nothing: bool,
+    ) -> std::result::Result<Outcomes, Status> {
+        let mut outcomes = Outcomes::default();
+        let mut undo = vec![];
+        for update in updates {
+            match outcomes.failed() && all_or_nothing {
+                true => outcomes.not_tried(),
+                false => outcomes.note(self.update(role, update, all_or_nothing.then_some(&mut undo))),
+            }
+        }
+        if outcomes.failed() && all_or_nothing {
+            self.roll_back(undo)?;
+            outcomes.rolled_back();
+        }
+        Ok(outcomes)
+    }
+
     fn roll_back(&mut self, undo: Vec<Change>) -> std::result::Result<(), Status> {
         for change in undo.into_iter().rev() {
             self.change(change, false)

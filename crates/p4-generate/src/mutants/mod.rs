@@ -69,23 +69,15 @@ pub fn hunt(
     seed: u64,
     done: &mut dyn FnMut(u64, usize),
 ) -> Vec<Option<u64>> {
-    let mut found = vec![None; mutants.len()];
-    for at in 0..programs {
-        let alive: Vec<usize> = (0..mutants.len()).filter(|m| found[*m].is_none()).collect();
-        if alive.is_empty() {
-            break;
-        }
-        done(at, alive.len());
-        let Some(trial) = Trial::new(config, seed + at) else { continue };
-        for mutant in alive {
+    each(mutants.len(), programs, done, |at, alive| {
+        let Some(trial) = Trial::new(config, seed + at) else { return vec![] };
+        let noticed = |mutant: &usize| {
             let work =
-                AssertUnwindSafe(|| mutants[mutant].lower(&trial.program).is_some_and(|f| trial.differs(f)));
-            if catch_unwind(work).unwrap_or(true) {
-                found[mutant] = Some(at + 1);
-            }
-        }
-    }
-    found
+                AssertUnwindSafe(|| mutants[*mutant].lower(&trial.program).is_some_and(|f| trial.differs(f)));
+            catch_unwind(work).unwrap_or(true)
+        };
+        alive.iter().copied().filter(noticed).collect()
+    })
 }
 
 /// The same for mistakes of the generator of machine code.
@@ -96,20 +88,34 @@ pub fn hunt_native(
     seed: u64,
     done: &mut dyn FnMut(u64, usize),
 ) -> Vec<Option<u64>> {
-    let mut found = vec![None; mutants.len()];
+    each(mutants.len(), programs, done, |at, alive| {
+        let source = crate::generate(seed + at, config).source;
+        let noticed = |mutant: &usize| {
+            let steps = Steps { native: true, native_mutant: Some(mutants[*mutant]), ..Steps::NONE };
+            let finding = check(&source, steps, config.packets, seed + at, None).err();
+            finding.is_some_and(|finding| matches!(finding.step, Step::Native | Step::Panic))
+        };
+        alive.iter().copied().filter(noticed).collect()
+    })
+}
+
+/// Program after program, until none of `mutants` is alive: which of those alive does program `at` notice? Each comes back with
+/// how many programs it took.
+fn each(
+    mutants: usize,
+    programs: u64,
+    done: &mut dyn FnMut(u64, usize),
+    mut noticed: impl FnMut(u64, &[usize]) -> Vec<usize>,
+) -> Vec<Option<u64>> {
+    let mut found = vec![None; mutants];
     for at in 0..programs {
-        let alive: Vec<usize> = (0..mutants.len()).filter(|m| found[*m].is_none()).collect();
+        let alive: Vec<usize> = (0..mutants).filter(|mutant| found[*mutant].is_none()).collect();
         if alive.is_empty() {
             break;
         }
         done(at, alive.len());
-        let source = crate::generate(seed + at, config).source;
-        for mutant in alive {
-            let steps = Steps { native: true, native_mutant: Some(mutants[mutant]), ..Steps::NONE };
-            let finding = check(&source, steps, config.packets, seed + at, None).err();
-            if finding.is_some_and(|finding| matches!(finding.step, Step::Native | Step::Panic)) {
-                found[mutant] = Some(at + 1);
-            }
+        for mutant in noticed(at, &alive) {
+            found[mutant] = Some(at + 1);
         }
     }
     found

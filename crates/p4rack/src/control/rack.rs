@@ -123,16 +123,6 @@ impl<C: Channel> RackSwitch<C> {
         self.wires.contains_key(&(self.origin, port))
     }
 
-    /// What packets came to.
-    pub fn counters(&self) -> RackCounters {
-        self.counters
-    }
-
-    /// A device, if it runs a program. What is written to it past the controller is not known to it.
-    pub fn device(&mut self, device: usize) -> Option<&mut Controlled> {
-        self.agents.get_mut(device)?.target()
-    }
-
     /// What a device holds of what fits a query, as its agent says.
     pub fn holds(&mut self, device: usize, query: Entity) -> Vec<Entity> {
         match self.agents.get_mut(device).map(|agent| agent.ask(Ask::Read(vec![query])).0) {
@@ -269,12 +259,7 @@ impl<C: Channel> RackSwitch<C> {
             if device == self.origin && Some(port) == self.cpu_port {
                 let effects =
                     self.agents.get(device).map(|agent| agent.packet_in(&frame)).unwrap_or_default();
-                // Nothing comes in of what is told.
-                for effect in effects {
-                    if let Effect::Tell(message) = effect {
-                        outputs.extend(self.controller.told(now, DeviceId(device), message));
-                    }
-                }
+                outputs.extend(self.effects(now, device, effects, events));
                 continue;
             }
             let Some((next, entry)) = self.wires.get(&(device, port)).copied() else {

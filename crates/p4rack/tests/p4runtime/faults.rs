@@ -151,7 +151,22 @@ impl Twins {
             self.now = self.broken.deadline().expect("it waits for something").max(self.now);
             events = self.broken.tick(self.now);
         };
-        // What could not be led back in time is brought back later.
+        self.bring_back();
+        reply
+    }
+
+    /// A device begins anew, and the way to it breaks while it is brought back. What its data plane had counted is gone.
+    fn restart(&mut self, rng: &mut Rng) {
+        let device = rng.below(self.whole.names().len() as u64) as usize;
+        self.broken.channel.odds = 3;
+        self.broken.restart(self.now, device);
+        self.bring_back();
+        self.whole.restart(self.now, device);
+        assert!(self.whole.stale().is_empty());
+    }
+
+    /// What could not be led back in time is brought back later.
+    fn bring_back(&mut self) {
         self.broken.channel.odds = 0;
         for round in 0.. {
             if self.broken.stale().is_empty() {
@@ -161,7 +176,6 @@ impl Twins {
             self.now = self.broken.deadline().expect("it tries again").max(self.now);
             self.broken.tick(self.now);
         }
-        reply
     }
 
     fn both(&mut self, call: Call) {
@@ -244,8 +258,9 @@ fn run(seed: u64) -> BTreeMap<String, u32> {
         &["INSERT digest_entry { digest_id: $learn_t config { } }"],
     ))));
     for step in 0..6 {
-        match rng.below(6) {
+        match rng.below(7) {
             0 => twins.config(&mut rng),
+            1 => twins.restart(&mut rng),
             _ => twins.write(&mut rng),
         }
         twins.same(&format!("seed {seed}, step {step}"));
