@@ -27,6 +27,7 @@ macro_rules! codes {
 pub mod check;
 pub mod elaborate;
 pub mod emulate;
+pub mod plan;
 pub mod rack;
 pub mod run;
 pub mod split;
@@ -41,7 +42,7 @@ pub struct Entry {
     pub text: &'static str,
 }
 
-const RANGES: [&[Entry]; 7] = [
+const RANGES: [&[Entry]; 8] = [
     syntax::ENTRIES,
     check::ENTRIES,
     elaborate::ENTRIES,
@@ -49,6 +50,7 @@ const RANGES: [&[Entry]; 7] = [
     split::ENTRIES,
     rack::ENTRIES,
     emulate::ENTRIES,
+    plan::ENTRIES,
 ];
 
 /// All codes in order.

@@ -1,0 +1,110 @@
+//! Programs and networks: what is placed, and where it may be.
+
+use crate::{Bound, Effect, Factor, Prop, Rule, Signature, VarId};
+use base_diag::Span;
+use smol_str::SmolStr;
+
+/// Everything that a plan is made from.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Model {
+    /// The variables.
+    pub signature: Signature,
+    /// What can run where, at what price.
+    pub rules: Vec<Rule>,
+    /// The programs; they are placed together.
+    pub apps: Vec<App>,
+    /// Devices.
+    pub devices: Vec<Device>,
+    /// Links.
+    pub links: Vec<Link>,
+}
+
+/// A program as a graph of regions.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct App {
+    /// Its name.
+    pub name: SmolStr,
+    /// Regions; edges and groups name them by their place here.
+    pub regions: Vec<Region>,
+    /// Control may pass.
+    pub edges: Vec<Edge>,
+    /// Groups of regions that one device has to run: they share what cannot be in two places.
+    pub together: Vec<Vec<usize>>,
+    /// Values of path variables that differ from the signature's.
+    pub initial: Vec<(VarId, i64)>,
+}
+
+/// A piece of a program that one device runs.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Region {
+    /// Its name.
+    pub name: SmolStr,
+    /// What each path through it needs, in order. A device has to offer what any of them needs.
+    pub paths: Vec<Vec<Prop>>,
+    /// It runs on one of these; on any if there are none.
+    pub on: Vec<usize>,
+    /// Where it is.
+    pub span: Span,
+}
+
+/// Control may pass from one region to another.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Edge {
+    /// The region before.
+    pub from: usize,
+    /// The region behind.
+    pub to: usize,
+    /// What a hand-over adds to a packet.
+    pub bits: i64,
+    /// How much of what leaves `from` goes this way. One if nobody knows: both arms of a branch have to bear it all.
+    pub share: Factor,
+    /// Passes through the switch that a hand-over costs.
+    pub passes: i64,
+}
+
+/// Something that can run regions, or pass packets on.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Device {
+    /// Its name.
+    pub name: SmolStr,
+    /// What holds on it: its class.
+    pub provides: Vec<Prop>,
+    /// It passes packets on from one port to another.
+    pub forwards: bool,
+    /// It may run regions that are not bound to it.
+    pub is_host: bool,
+    /// How much of each device variable it has, where that differs from the signature's limit.
+    pub limits: Vec<(VarId, i64)>,
+    /// On all that comes in.
+    pub bounds: Vec<Bound>,
+    /// Once effects of using it, whatever it runs.
+    pub charges: Vec<Effect>,
+    /// Ports.
+    pub ports: Vec<Port>,
+    /// Where it is described.
+    pub span: Span,
+}
+
+/// A port.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Port {
+    /// Its name.
+    pub name: SmolStr,
+    /// On what goes through, in each direction.
+    pub bounds: Vec<Bound>,
+}
+
+/// A cable, the same in both directions.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Link {
+    /// Devices and their ports, by their places.
+    pub ends: [(usize, usize); 2],
+    /// How long a bit travels.
+    pub delay: i64,
+    /// How fast frames are put on it, in steps of bits per second; none if that is not known.
+    pub rate: Option<i64>,
+    /// Bytes of the longest packet, in steps.
+    pub longest: Option<i64>,
+    /// Where it is described.
+    pub span: Span,
+}

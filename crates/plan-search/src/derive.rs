@@ -1,0 +1,241 @@
+//! Derivations: proofs that a proposition holds on a device, and what each costs.
+//!
+//! ```text
+//! Compress <- egress_compression, header_compress        by "segment"
+//!   egress_compression <- CPU                            by "table on CPU"
+//!   header_compress <- CPU, Rate < 200Mbit/s             by "CPU header_compress 0.02"
+//! ```
+//!
+//! A derivation is flat: the box of states in which it can be used, and its effects in the order of a post-order walk
+//! (Flightplan §6.2). All bounds are on the state before the region.
+
+use crate::Scopes;
+use plan_model::{Change, Effect, Prop, Rule, Scope};
+use std::collections::BTreeMap;
+
+/// A proof with what it needs and does.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Derivation {
+    /// The tree.
+    pub proof: Proof,
+    /// The states in which all its rules can be used.
+    pub admits: Admits,
+    /// Of each rule that has bounds: what it admits. Tells which of two derivations is tighter.
+    steps: Vec<(Prop, Admits)>,
+    /// Changes of path variables, by their place among these, in order.
+    pub path: Vec<(usize, Change)>,
+    /// Charges, by the variable's place among those of its scope.
+    pub once: Vec<(usize, i64)>,
+    /// What it uses of the device, likewise.
+    pub adds: Vec<(usize, i64)>,
+}
+
+/// A proof tree.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Proof {
+    /// What is proved.
+    pub prop: Prop,
+    /// The rule, by its place; none if the device provides it.
+    pub by: Option<usize>,
+    /// Proofs of what the rule needs.
+    pub of: Vec<Proof>,
+}
+
+/// Ranges of path variables, by their place among these, one for each that is bounded.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Admits(pub Vec<(usize, i64, i64)>);
+
+impl Admits {
+    /// Narrows the range of a variable.
+    pub fn narrow(&mut self, var: usize, (low, high): (i64, i64)) {
+        match self.0.iter_mut().find(|(known, ..)| *known == var) {
+            Some((_, lowest, highest)) => {
+                *lowest = (*lowest).max(low);
+                *highest = (*highest).min(high);
+            }
+            None => {
+                self.0.push((var, low, high));
+                self.0.sort_unstable();
+            }
+        }
+    }
+
+    fn range(&self, var: usize) -> (i64, i64) {
+        let found = self.0.iter().find(|(known, ..)| *known == var);
+        found.map_or((i64::MIN, i64::MAX), |(_, low, high)| (*low, *high))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.iter().any(|(_, low, high)| low > high)
+    }
+
+    /// Whether all that this admits, `other` does.
+    fn is_within(&self, other: &Admits) -> bool {
+        other.0.iter().all(|(var, low, high)| {
+            let (lowest, highest) = self.range(*var);
+            lowest >= *low && highest <= *high
+        })
+    }
+}
+
+impl Derivation {
+    /// Whether it covers less than `other`, which proves the same by the same steps.
+    pub fn is_tighter_than(&self, other: &Derivation) -> bool {
+        let pairs = || self.steps.iter().zip(&other.steps);
+        self.steps.len() == other.steps.len()
+            && pairs().all(|((a, mine), (b, theirs))| a == b && mine.is_within(theirs))
+            && pairs().any(|((_, mine), (_, theirs))| mine != theirs)
+    }
+
+    /// Same price in the same states.
+    fn is_same(&self, other: &Derivation) -> bool {
+        (&self.steps, &self.path, &self.once, &self.adds)
+            == (&other.steps, &other.path, &other.once, &other.adds)
+    }
+
+    fn axiom(prop: &Prop) -> Derivation {
+        Derivation {
+            proof: Proof { prop: prop.clone(), by: None, of: vec![] },
+            admits: Admits::default(),
+            steps: vec![],
+            path: vec![],
+            once: vec![],
+            adds: vec![],
+        }
+    }
+
+    /// What `effects` do to a device and to packets.
+    fn apply(&mut self, effects: &[Effect], scopes: &Scopes) {
+        for effect in effects.iter().filter(|e| !e.change.is_nothing()) {
+            let (scope, place) = scopes.place(effect.var);
+            match (scope, effect.change) {
+                (Scope::Path, change) => self.path.push((place, change)),
+                (Scope::Once, Change::Add(value)) => charge(&mut self.once, place, value),
+                (Scope::Device { .. }, Change::Add(value)) => add(&mut self.adds, place, value),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Of several charges the largest counts.
+pub fn charge(charges: &mut Vec<(usize, i64)>, place: usize, value: i64) {
+    match charges.iter_mut().find(|(known, _)| *known == place) {
+        Some((_, charged)) => *charged = (*charged).max(value),
+        None => charges.push((place, value)),
+    }
+}
+
+/// What is used adds up.
+pub fn add(adds: &mut Vec<(usize, i64)>, place: usize, value: i64) {
+    match adds.iter_mut().find(|(known, _)| *known == place) {
+        Some((_, sum)) => *sum = sum.saturating_add(value),
+        None => adds.push((place, value)),
+    }
+}
+
+/// So many derivations a proposition may have on a class of devices.
+pub const MAX_DERIVATIONS: usize = 4096;
+/// So deep rules may build on each other.
+const MAX_DEPTH: usize = 64;
+
+/// Finds derivations on devices on which `provides` holds.
+pub struct Prover<'m> {
+    rules: &'m [Rule],
+    by_head: &'m BTreeMap<Prop, Vec<usize>>,
+    scopes: &'m Scopes,
+    provides: &'m [Prop],
+    /// What is being proved: no proof contains itself.
+    open: Vec<Prop>,
+    /// A proposition that has too many derivations, or proofs too deep.
+    pub excess: Option<Prop>,
+}
+
+/// The rules that prove each proposition.
+pub fn by_head(rules: &[Rule]) -> BTreeMap<Prop, Vec<usize>> {
+    let mut heads: BTreeMap<Prop, Vec<usize>> = BTreeMap::new();
+    for (at, rule) in rules.iter().enumerate() {
+        heads.entry(rule.head.clone()).or_default().push(at);
+    }
+    heads
+}
+
+impl<'m> Prover<'m> {
+    /// For devices on which `provides` holds.
+    pub fn new(
+        rules: &'m [Rule],
+        by_head: &'m BTreeMap<Prop, Vec<usize>>,
+        scopes: &'m Scopes,
+        provides: &'m [Prop],
+    ) -> Prover<'m> {
+        Prover { rules, by_head, scopes, provides, open: vec![], excess: None }
+    }
+
+    /// All derivations of `prop` that differ in states or price, in the order of the rules.
+    pub fn derive(&mut self, prop: &Prop) -> Vec<Derivation> {
+        if self.provides.contains(prop) {
+            return vec![Derivation::axiom(prop)];
+        }
+        if self.open.contains(prop) {
+            return vec![];
+        }
+        if self.open.len() >= MAX_DEPTH {
+            self.excess = Some(prop.clone());
+            return vec![];
+        }
+        self.open.push(prop.clone());
+        let mut all: Vec<Derivation> = vec![];
+        for at in self.by_head.get(prop).into_iter().flatten() {
+            let found = self.by_rule(prop, *at);
+            for derivation in found {
+                if !all.iter().any(|known| known.is_same(&derivation)) {
+                    all.push(derivation);
+                }
+            }
+        }
+        self.open.pop();
+        all
+    }
+
+    /// The ways to use one rule: one for each way to prove each of its needs.
+    fn by_rule(&mut self, prop: &Prop, at: usize) -> Vec<Derivation> {
+        let rule = &self.rules[at];
+        let mut own = Derivation::axiom(prop);
+        own.proof.by = Some(at);
+        for bound in &rule.bounds {
+            own.admits.narrow(self.scopes.place(bound.var).1, bound.range());
+        }
+        if own.admits.is_empty() {
+            return vec![];
+        }
+        let mut found = vec![own];
+        for need in &rule.needs {
+            let proofs = self.derive(need);
+            if found.len().saturating_mul(proofs.len()) > MAX_DERIVATIONS {
+                self.excess = Some(prop.clone());
+                return vec![];
+            }
+            let join = |left: &Derivation, right: &Derivation| {
+                let mut joined = left.clone();
+                joined.proof.of.push(right.proof.clone());
+                right.admits.0.iter().for_each(|(var, low, high)| joined.admits.narrow(*var, (*low, *high)));
+                joined.steps.extend(right.steps.iter().cloned());
+                joined.path.extend(right.path.iter().copied());
+                right.once.iter().for_each(|(place, value)| charge(&mut joined.once, *place, *value));
+                right.adds.iter().for_each(|(place, value)| add(&mut joined.adds, *place, *value));
+                joined
+            };
+            found = found.iter().flat_map(|left| proofs.iter().map(move |right| join(left, right))).collect();
+            found.retain(|derivation| !derivation.admits.is_empty());
+        }
+        let mut box_of_rule = Admits::default();
+        rule.bounds.iter().for_each(|b| box_of_rule.narrow(self.scopes.place(b.var).1, b.range()));
+        for derivation in &mut found {
+            if !box_of_rule.0.is_empty() {
+                derivation.steps.push((prop.clone(), box_of_rule.clone()));
+            }
+            derivation.apply(&rule.effects, self.scopes);
+        }
+        found
+    }
+}

@@ -1,0 +1,278 @@
+//! One region more: all ways to place the next region of the order behind a partial plan.
+
+use crate::Measure;
+use crate::label::{Label, Live, Trail, Use};
+use crate::outcome::{self, Matters, Outcome};
+use crate::problem::Problem;
+use crate::route::{self, Route};
+use crate::state::{self, State};
+use crate::twins::{Slot, Twins};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Places regions; keeps the outcomes it has worked out.
+pub struct Expander<'p> {
+    problem: &'p Problem,
+    twins: &'p Twins,
+    matters: &'p [Matters],
+    /// By region: the last place in the order that looks at where it runs.
+    last: Vec<usize>,
+    known: BTreeMap<(usize, usize, State), Rc<Vec<Outcome>>>,
+    /// Equal devices are tried once.
+    pub uses_symmetry: bool,
+}
+
+/// Outcomes that are kept.
+const MAX_KNOWN: usize = 200_000;
+
+/// A way to come to a region: the loads on it, the ways themselves, packets where they meet.
+type Arrival = (Vec<(usize, i64)>, Vec<(usize, Route)>, Option<State>);
+
+impl<'p> Expander<'p> {
+    /// For the regions of a problem in its order.
+    pub fn new(problem: &'p Problem, twins: &'p Twins, matters: &'p [Matters]) -> Expander<'p> {
+        let mut rank = vec![0; problem.nodes.len()];
+        problem.order.iter().enumerate().for_each(|(at, node)| rank[*node] = at);
+        let last = problem.nodes.iter().enumerate().map(|(node, region)| {
+            let after = region.out.iter().map(|arc| rank[problem.arcs[*arc].to]);
+            after.chain(region.together.iter().map(|other| rank[*other])).max().unwrap_or(rank[node])
+        });
+        Expander {
+            last: last.collect(),
+            known: BTreeMap::new(),
+            uses_symmetry: true,
+            problem,
+            twins,
+            matters,
+        }
+    }
+
+    /// Nothing placed.
+    pub fn root(&self) -> Label {
+        let none_yet = |measure: &Measure| match measure {
+            Measure::Worst(_) | Measure::Least(_) => i64::MIN,
+            _ => 0,
+        };
+        Label {
+            trail: None,
+            live: vec![],
+            uses: vec![],
+            loads: vec![0; self.twins.global],
+            cost: self.problem.settings.objectives.iter().map(|o| none_yet(&o.measure)).collect(),
+        }
+    }
+
+    /// All ways to place region number `level` of the order, given those before.
+    pub fn expand(&mut self, label: &Label, level: usize) -> Vec<Label> {
+        let node = self.problem.order[level];
+        let mut next = vec![];
+        for device in self.candidates(label, node) {
+            if self.problem.offer(node, device).is_none() {
+                continue;
+            }
+            for arrival in self.arrivals(label, node, device) {
+                self.place(label, level, device, arrival, &mut next);
+            }
+        }
+        next
+    }
+
+    /// Devices for a region; of equal ones in equal condition the first.
+    fn candidates(&self, label: &Label, node: usize) -> Vec<usize> {
+        let region = &self.problem.nodes[node];
+        let forced = label.live.iter().find(|live| region.together.contains(&live.node));
+        if let Some(live) = forced {
+            return region.on.iter().copied().filter(|d| *d == live.device).collect();
+        }
+        if !self.uses_symmetry {
+            return region.on.clone();
+        }
+        let mut seen: Vec<(usize, Option<&Use>)> = vec![];
+        let mut tried = vec![];
+        for &device in &region.on {
+            let used = label.uses.iter().find(|u| u.device == device);
+            let is_live = label.live.iter().any(|live| live.device == device);
+            let group = self.twins.group[device];
+            let is_same = |other: Option<&Use>| match (other, used) {
+                (None, None) => true,
+                (Some(a), Some(b)) => (a.runs, &a.values) == (b.runs, &b.values),
+                _ => false,
+            };
+            if !is_live {
+                if seen.iter().any(|(g, other)| *g == group && is_same(*other)) {
+                    continue;
+                }
+                seen.push((group, used));
+            }
+            tried.push(device);
+        }
+        tried
+    }
+
+    /// All ways over all edges that lead to the region.
+    fn arrivals(&self, label: &Label, node: usize, device: usize) -> Vec<Arrival> {
+        let mut arrivals: Vec<Arrival> = vec![(vec![], vec![], None)];
+        for &arc in &self.problem.nodes[node].into {
+            let edge = &self.problem.arcs[arc];
+            let Some(from) = label.live.iter().find(|live| live.node == edge.from) else { return vec![] };
+            let mut longer: Vec<Arrival> = vec![];
+            for way in self.problem.routes(from.device, device) {
+                let mut values = from.after.to_vec();
+                if from.device != device {
+                    route::leave(&self.problem.roles, edge, &mut values);
+                }
+                let mut loads = vec![];
+                let passes = way.iter().all(|hop| {
+                    let link = &self.problem.network.hops[*hop];
+                    let load = route::cross(link, &self.problem.roles, edge, &mut values);
+                    load.map(|load| loads.extend(link.loads.iter().map(|c| (*c, load)))).is_some()
+                });
+                if !passes {
+                    continue;
+                }
+                let values: State = values.into();
+                for (before, ways, joined) in &arrivals {
+                    let joined = joined.as_ref().map_or(values.clone(), |other| state::join(other, &values));
+                    let loads = before.iter().chain(&loads).copied().collect();
+                    let ways = ways.iter().cloned().chain([(arc, way.clone())]).collect();
+                    longer.push((loads, ways, Some(joined)));
+                }
+            }
+            arrivals = longer;
+        }
+        arrivals
+    }
+
+    fn outcomes(&mut self, node: usize, device: usize, before: &State) -> Rc<Vec<Outcome>> {
+        let class = self.problem.class[device];
+        let key = (node, class, before.clone());
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let share = self.problem.nodes[node].share;
+        let found = self
+            .problem
+            .offer(node, device)
+            .map_or(vec![], |offer| outcome::outcomes(self.problem, offer, before, share, self.matters));
+        let found = Rc::new(found);
+        if self.known.len() >= MAX_KNOWN {
+            self.known.clear();
+        }
+        self.known.insert(key, found.clone());
+        found
+    }
+
+    fn place(
+        &mut self,
+        label: &Label,
+        level: usize,
+        device: usize,
+        (loads, routes, joined): Arrival,
+        next: &mut Vec<Label>,
+    ) {
+        let problem = self.problem;
+        let node = problem.order[level];
+        let mut loaded = label.clone();
+        if !self.load(&mut loaded, &loads) {
+            return;
+        }
+        let before = joined.unwrap_or_else(|| problem.nodes[node].start.clone());
+        let outcomes = self.outcomes(node, device, &before);
+        for outcome in outcomes.iter() {
+            let mut more = loaded.clone();
+            if !self.run(&mut more, node, device, outcome) {
+                continue;
+            }
+            let live = Live { node, device, after: outcome.after.clone() };
+            more.live.push(live);
+            more.live.retain(|live| self.last[live.node] > level);
+            more.trail = Some(Rc::new(Trail {
+                before: label.trail.clone(),
+                node,
+                device,
+                picks: outcome.picks.clone(),
+                routes: routes.clone(),
+            }));
+            next.push(more);
+        }
+    }
+
+    /// Adds loads; false if something is overloaded.
+    fn load(&self, label: &mut Label, loads: &[(usize, i64)]) -> bool {
+        loads.iter().all(|(capacity, load)| {
+            let limit = self.problem.network.capacities[*capacity].limit;
+            let sum = match self.twins.slot[*capacity] {
+                Slot::Free => return true,
+                Slot::Global(at) => &mut label.loads[at],
+                Slot::Private(device, place) => {
+                    let at = self.private(place);
+                    &mut self.used(label, device).values[at]
+                }
+            };
+            *sum = sum.saturating_add(*load);
+            *sum <= limit
+        })
+    }
+
+    fn private(&self, place: usize) -> usize {
+        self.problem.scopes.once.len() + self.problem.scopes.device.len() + place
+    }
+
+    /// The record of a device, which from now on is in use.
+    fn used<'l>(&self, label: &'l mut Label, device: usize) -> &'l mut Use {
+        let at = match label.uses.binary_search_by_key(&device, |u| u.device) {
+            Ok(at) => at,
+            Err(at) => {
+                let values = vec![0; self.private(self.twins.private)];
+                label.uses.insert(at, Use { device, runs: 0, values });
+                at
+            }
+        };
+        &mut label.uses[at]
+    }
+
+    /// Runs a region on a device; false if the device has not enough.
+    fn run(&self, label: &mut Label, node: usize, device: usize, outcome: &Outcome) -> bool {
+        let problem = self.problem;
+        let charges = problem.scopes.once.len();
+        let mut charged: Vec<(usize, i64)> = vec![];
+        let used = self.used(label, device);
+        used.runs += 1;
+        if problem.is_single[device] && used.runs > 1 {
+            return false;
+        }
+        let is_new = used.runs == 1;
+        for (at, value) in outcome.once.iter().chain(&problem.charges[device]) {
+            let more = (*value - used.values[*at]).max(0);
+            used.values[*at] += more;
+            charged.push((*at, more));
+        }
+        for (at, value) in &outcome.adds {
+            let sum = &mut used.values[charges + at];
+            *sum = sum.saturating_add(*value);
+            if *sum > problem.limits[device][*at] {
+                return false;
+            }
+        }
+        let is_end = problem.nodes[node].out.is_empty();
+        for (objective, cost) in problem.settings.objectives.iter().zip(&mut label.cost) {
+            match &objective.measure {
+                Measure::Worst(var) if is_end => *cost = (*cost).max(outcome.after[*var].1),
+                Measure::Least(var) if is_end => {
+                    *cost = (*cost).max(outcome.after[*var].0.saturating_neg());
+                }
+                Measure::Worst(_) | Measure::Least(_) => {}
+                Measure::Charges(place) => {
+                    let more = charged.iter().filter(|(at, _)| at == place).map(|(_, more)| *more);
+                    *cost = more.fold(*cost, i64::saturating_add);
+                }
+                Measure::Used(places) => {
+                    let more = outcome.adds.iter().filter(|(at, _)| places.contains(at)).map(|(_, v)| *v);
+                    *cost = more.fold(*cost, i64::saturating_add);
+                }
+                Measure::Devices => *cost += i64::from(is_new),
+            }
+        }
+        true
+    }
+}

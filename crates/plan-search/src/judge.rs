@@ -1,0 +1,240 @@
+//! A whole plan, judged by the definition alone: what it costs, and which bounds it does not keep.
+//!
+//! The search keeps sums as it goes; this goes over the plan once more from the start. Tests compare the two, and what is
+//! explained to people comes from here.
+
+use crate::Measure;
+use crate::outcome;
+use crate::problem::Problem;
+use crate::route::{self, CapacityOf, Route};
+use crate::state::{self, State};
+use plan_model::Prop;
+use std::rc::Rc;
+
+/// Where everything runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Plan {
+    /// By region: the device.
+    pub device: Vec<usize>,
+    /// By region: for each need, which of its derivations.
+    pub picks: Vec<Rc<[u16]>>,
+    /// By edge: the way from device to device.
+    pub routes: Vec<Route>,
+}
+
+/// A plan's costs and what led to them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Judged {
+    /// By objective; less is better.
+    pub cost: Vec<i64>,
+    /// By region: packets in front of it and behind it.
+    pub states: Vec<(State, State)>,
+    /// By device and device variable: what is used.
+    pub used: Vec<Vec<i64>>,
+    /// By device and charge.
+    pub charged: Vec<Vec<i64>>,
+    /// By capacity.
+    pub loads: Vec<i64>,
+    /// What is not kept.
+    pub violations: Vec<Violation>,
+}
+
+/// Something that a plan does not keep.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Violation {
+    /// The region may not run on the device.
+    NotAllowed {
+        /// The region.
+        node: usize,
+    },
+    /// Nothing proves what the region needs there.
+    NotOffered {
+        /// The region.
+        node: usize,
+        /// What cannot be proved.
+        missing: Vec<Prop>,
+    },
+    /// A derivation cannot be used in the state, or there is a tighter one.
+    NotUsable {
+        /// The region.
+        node: usize,
+        /// Its need, by place.
+        need: usize,
+    },
+    /// Packets cannot pass a link, because of their size or what its ports ask.
+    CannotPass {
+        /// The edge.
+        arc: usize,
+        /// The link.
+        hop: usize,
+    },
+    /// A device has less than is used.
+    Exceeded {
+        /// The device.
+        device: usize,
+        /// The device variable, by place.
+        var: usize,
+    },
+    /// More traffic than it bears.
+    Overloaded {
+        /// The capacity.
+        capacity: usize,
+    },
+    /// Regions that have to be on one device are not.
+    Apart {
+        /// One of them.
+        node: usize,
+    },
+    /// A device runs more than one region.
+    Crowded {
+        /// The device.
+        device: usize,
+    },
+}
+
+/// Goes over a plan. None if it does not fit the problem: other lengths, picks that do not exist, routes that lead elsewhere.
+pub fn judge(problem: &Problem, plan: &Plan) -> Option<Judged> {
+    let nodes = problem.nodes.len();
+    let lengths = [plan.device.len() == nodes, plan.picks.len() == nodes];
+    if lengths.contains(&false) || plan.routes.len() != problem.arcs.len() {
+        return None;
+    }
+    let devices = problem.model.devices.len();
+    let mut judged = Judged {
+        cost: vec![],
+        states: problem.nodes.iter().map(|n| (n.start.clone(), n.start.clone())).collect(),
+        used: vec![vec![0; problem.scopes.device.len()]; devices],
+        charged: vec![vec![0; problem.scopes.once.len()]; devices],
+        loads: vec![0; problem.network.capacities.len()],
+        violations: vec![],
+    };
+    let mut runs = vec![0usize; devices];
+    for &node in &problem.order {
+        let device = *plan.device.get(node).filter(|d| **d < devices)?;
+        runs[device] += 1;
+        let before = arrive(problem, plan, node, &mut judged)?;
+        let after = execute(problem, plan, node, &before, &mut judged)?;
+        judged.states[node] = (before, after);
+    }
+    for (device, runs) in runs.iter().enumerate() {
+        if problem.is_single[device] && *runs > 1 {
+            judged.violations.push(Violation::Crowded { device });
+        }
+        for (var, used) in judged.used[device].iter().enumerate() {
+            if *used > problem.limits[device][var] {
+                judged.violations.push(Violation::Exceeded { device, var });
+            }
+        }
+    }
+    for (capacity, known) in problem.network.capacities.iter().enumerate() {
+        if judged.loads[capacity] > known.limit {
+            judged.violations.push(Violation::Overloaded { capacity });
+        }
+    }
+    judged.cost =
+        problem.settings.objectives.iter().map(|o| measure(problem, &o.measure, &judged, &runs)).collect();
+    Some(judged)
+}
+
+/// Packets in front of a region: through all edges that lead to it.
+fn arrive(problem: &Problem, plan: &Plan, node: usize, judged: &mut Judged) -> Option<State> {
+    let mut joined: Option<State> = None;
+    for &arc in &problem.nodes[node].into {
+        let edge = &problem.arcs[arc];
+        let (mut at, target) = (plan.device[edge.from], plan.device[node]);
+        let mut values = judged.states[edge.from].1.to_vec();
+        if at != target {
+            route::leave(&problem.roles, edge, &mut values);
+        }
+        for &hop in plan.routes[arc].iter() {
+            let link = problem.network.hops.get(hop).filter(|link| link.from == at)?;
+            match route::cross(link, &problem.roles, edge, &mut values) {
+                Some(load) => link.loads.iter().for_each(|c| {
+                    judged.loads[*c] = judged.loads[*c].saturating_add(load);
+                }),
+                None => judged.violations.push(Violation::CannotPass { arc, hop }),
+            }
+            at = link.to;
+        }
+        if at != target {
+            return None;
+        }
+        let values: State = values.into();
+        joined = Some(joined.map_or(values.clone(), |other| state::join(&other, &values)));
+    }
+    Some(joined.unwrap_or_else(|| problem.nodes[node].start.clone()))
+}
+
+/// Packets behind a region; what it uses and is charged.
+fn execute(
+    problem: &Problem,
+    plan: &Plan,
+    node: usize,
+    before: &State,
+    judged: &mut Judged,
+) -> Option<State> {
+    let (region, device) = (&problem.nodes[node], plan.device[node]);
+    if !region.on.contains(&device) {
+        judged.violations.push(Violation::NotAllowed { node });
+    }
+    if region.together.iter().any(|other| plan.device[*other] != device) {
+        judged.violations.push(Violation::Apart { node });
+    }
+    let offer = match &problem.offers[node][problem.class[device]] {
+        Ok(offer) => offer,
+        Err(missing) => {
+            judged.violations.push(Violation::NotOffered { node, missing: missing.clone() });
+            return Some(before.clone());
+        }
+    };
+    let charged = &mut judged.charged[device];
+    problem.charges[device].iter().for_each(|(at, value)| charged[*at] = charged[*at].max(*value));
+    let mut boxes = vec![before.to_vec(); offer.paths.len()];
+    if plan.picks[node].len() != offer.needs.len() {
+        return None;
+    }
+    for (need, (_, derivations)) in offer.needs.iter().enumerate() {
+        let pick = plan.picks[node][need];
+        let derivation = derivations.get(usize::from(pick))?;
+        let usable = outcome::usable(derivations, before, region.share, problem);
+        if !usable.iter().any(|(known, _)| *known == pick) {
+            judged.violations.push(Violation::NotUsable { node, need });
+        }
+        outcome::run(&mut boxes, offer, need, derivation);
+        for (at, value) in &derivation.once {
+            charged[*at] = charged[*at].max(*value);
+        }
+        for (at, value) in &derivation.adds {
+            judged.used[device][*at] = judged.used[device][*at].saturating_add(*value);
+        }
+    }
+    Some(outcome::hull(&boxes))
+}
+
+fn measure(problem: &Problem, measure: &Measure, judged: &Judged, runs: &[usize]) -> i64 {
+    let ends = || {
+        let is_end = |n: &usize| problem.nodes[*n].out.is_empty();
+        (0..problem.nodes.len()).filter(is_end).map(|n| &judged.states[n].1)
+    };
+    let sum = |values: &mut dyn Iterator<Item = i64>| values.fold(0i64, i64::saturating_add);
+    match measure {
+        Measure::Worst(var) => ends().map(|state| state[*var].1).max().unwrap_or(0),
+        Measure::Least(var) => ends().map(|state| state[*var].0).min().unwrap_or(0).saturating_neg(),
+        Measure::Charges(at) => sum(&mut judged.charged.iter().map(|charged| charged[*at])),
+        Measure::Used(places) => {
+            sum(&mut judged.used.iter().flat_map(|used| places.iter().map(|place| used[*place])))
+        }
+        Measure::Devices => runs.iter().filter(|count| **count > 0).count() as i64,
+    }
+}
+
+/// What a capacity is of, for people.
+pub fn capacity_name(problem: &Problem, capacity: usize) -> String {
+    match problem.network.capacities[capacity].of {
+        CapacityOf::Device(device) => format!("device `{}`", problem.device_name(device)),
+        CapacityOf::Hop(hop) => {
+            let hop = &problem.network.hops[hop];
+            format!("the link from `{}` to `{}`", problem.device_name(hop.from), problem.device_name(hop.to))
+        }
+    }
+}

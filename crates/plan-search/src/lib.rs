@@ -1,0 +1,37 @@
+//! Exact placement of region graphs on networks.
+//!
+//! ```text
+//! Model ─ Problem ──> search ──> front of plans         every plan is judged once more by `judge`
+//!          │  derivations of each region on each class
+//!          │  routes and capacities
+//!          └  order of regions
+//! ```
+//!
+//! A plan is worked out region by region. Partial plans (*labels*) with the same regions are compared: one that is no better in
+//! any way, up to an exchange of equal devices, is dropped; so is one whose best end is known to be no better than a plan that was found.
+//! All numbers are integers; nothing depends on the order of a hash or on how floats round.
+
+mod bound;
+pub mod derive;
+mod expand;
+mod front;
+pub mod judge;
+mod label;
+mod objective;
+mod outcome;
+mod problem;
+mod remaining;
+pub mod route;
+mod scopes;
+mod search;
+mod state;
+mod twins;
+
+pub use derive::{Derivation, Proof};
+pub use front::Front;
+pub use judge::{Judged, Plan, Violation, judge};
+pub use objective::{Measure, Objective};
+pub use problem::{Arc, MAX_DEVICES, MAX_REGIONS, Node, Offer, Problem, Settings, Tiers};
+pub use scopes::Scopes;
+pub use search::{Fault, Found, Goal, Progress, Stop, Switches, search, search_with};
+pub use state::State;

@@ -1,0 +1,81 @@
+//! What a plan is judged by.
+
+use crate::Scopes;
+use plan_model::{Scope, Signature};
+use smol_str::SmolStr;
+
+/// One number of a plan; less is better, after the sign of `largest` is turned.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Objective {
+    /// As the user wrote it.
+    pub name: SmolStr,
+    /// What is measured.
+    pub measure: Measure,
+}
+
+/// A measure of a plan.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Measure {
+    /// The largest value of a path variable at any end of any program.
+    Worst(usize),
+    /// The smallest one; more is better.
+    Least(usize),
+    /// The charges of all devices.
+    Charges(usize),
+    /// What is used of these variables on all devices.
+    Used(Vec<usize>),
+    /// Devices in use.
+    Devices,
+}
+
+impl Objective {
+    /// Reads a variable's name, `max NAME` for a packet's variable that is to be large, a sum `LUTs+BRAMs` of devices' variables, or
+    /// `devices`. The error says what is wrong.
+    pub fn parse(text: &str, signature: &Signature, scopes: &Scopes) -> Result<Objective, String> {
+        let text = text.trim();
+        let made = |measure| Ok(Objective { name: text.into(), measure });
+        let (largest, rest) = match text.strip_prefix("max ") {
+            Some(rest) => (true, rest.trim()),
+            None => (false, text),
+        };
+        let mut used = vec![];
+        for name in rest.split('+').map(str::trim) {
+            let Some(var) = signature.find(name) else {
+                if name == "devices" && name == text {
+                    return made(Measure::Devices);
+                }
+                let names: Vec<&str> = signature.variables.iter().map(|v| v.name.as_str()).collect();
+                return Err(match base_diag::did_you_mean(name, names.iter().copied()) {
+                    Some(near) => format!("no variable is called `{name}`: did you mean `{near}`?"),
+                    None => format!("no variable is called `{name}`: there are {}", names.join(", ")),
+                });
+            };
+            match scopes.place(var) {
+                (Scope::Device { .. }, place) if !largest => used.push(place),
+                (Scope::Path, place) if rest == name => {
+                    return made(if largest { Measure::Least(place) } else { Measure::Worst(place) });
+                }
+                (Scope::Once, place) if text == name => return made(Measure::Charges(place)),
+                _ => {
+                    return Err(format!(
+                        "`{text}` is no objective: sums are of devices' variables alone, and only a packet's can be `max`"
+                    ));
+                }
+            }
+        }
+        made(Measure::Used(used))
+    }
+
+    /// A value of this objective, as the search has it, for people.
+    pub fn show(&self, value: i64, signature: &Signature, scopes: &Scopes) -> String {
+        match &self.measure {
+            Measure::Worst(place) => signature.show(scopes.path[*place], value),
+            Measure::Least(place) => signature.show(scopes.path[*place], value.saturating_neg()),
+            Measure::Charges(place) => signature.show(scopes.once[*place], value),
+            Measure::Used(places) => {
+                places.first().map_or(String::new(), |p| signature.show(scopes.device[*p], value))
+            }
+            Measure::Devices => value.to_string(),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! What a region can do to packets on a device: one outcome for each choice of derivations that is worth having.
+
+use crate::derive::{self, Derivation};
+use crate::problem::{Offer, Problem, Tiers};
+use crate::state::{self, State};
+use plan_model::Factor;
+use std::rc::Rc;
+
+/// A region run on a device.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// For each need of the offer: which of its derivations.
+    pub picks: Rc<[u16]>,
+    /// Packets behind the region.
+    pub after: State,
+    /// Charges of the device, by place.
+    pub once: Vec<(usize, i64)>,
+    /// What it uses of the device, by place.
+    pub adds: Vec<(usize, i64)>,
+}
+
+/// The derivations that may be used in a state.
+pub fn usable<'o>(
+    derivations: &'o [Derivation],
+    state: &State,
+    share: Factor,
+    problem: &Problem,
+) -> Vec<(u16, &'o Derivation)> {
+    let rate = problem.roles.rate;
+    let covers = |d: &&Derivation| state::is_admitted(state, &d.admits, rate, share);
+    let covering: Vec<(u16, &Derivation)> = (0..).zip(derivations).filter(|(_, d)| covers(d)).collect();
+    match problem.settings.tiers {
+        Tiers::Any => covering,
+        Tiers::Tightest => {
+            let is_tightest = |d: &&Derivation| !covering.iter().any(|(_, other)| other.is_tighter_than(d));
+            covering.iter().copied().filter(|(_, d)| is_tightest(d)).collect()
+        }
+    }
+}
+
+/// Changes packets on each path as `derivation` does.
+pub fn run(boxes: &mut [Vec<(i64, i64)>], offer: &Offer, need: usize, derivation: &Derivation) {
+    for (path, values) in offer.paths.iter().zip(boxes.iter_mut()) {
+        if path.contains(&need) {
+            for (var, change) in &derivation.path {
+                state::change(values, *var, *change);
+            }
+        }
+    }
+}
+
+/// The box around what comes out of all paths.
+pub fn hull(boxes: &[Vec<(i64, i64)>]) -> State {
+    let mut hull = boxes[0].clone();
+    for other in &boxes[1..] {
+        for (around, value) in hull.iter_mut().zip(other) {
+            *around = (around.0.min(value.0), around.1.max(value.1));
+        }
+    }
+    hull.into()
+}
+
+#[derive(Clone)]
+struct Partial {
+    picks: Vec<u16>,
+    boxes: Vec<Vec<(i64, i64)>>,
+    once: Vec<(usize, i64)>,
+    adds: Vec<(usize, i64)>,
+}
+
+/// The outcomes of a region's offer in a state; of equal or worse ones only the first is kept. `matters` says for each path variable
+/// whether a lower low end or a higher high end can be worse, and whether it may differ at all.
+pub fn outcomes(
+    problem: &Problem,
+    offer: &Offer,
+    state: &State,
+    share: Factor,
+    matters: &[Matters],
+) -> Vec<Outcome> {
+    let mut partials = vec![Partial {
+        picks: vec![],
+        boxes: vec![state.to_vec(); offer.paths.len()],
+        once: vec![],
+        adds: vec![],
+    }];
+    for (need, (_, derivations)) in offer.needs.iter().enumerate() {
+        let usable = usable(derivations, state, share, problem);
+        let mut next: Vec<Partial> = vec![];
+        for partial in &partials {
+            for (pick, derivation) in &usable {
+                let mut more = partial.clone();
+                more.picks.push(*pick);
+                run(&mut more.boxes, offer, need, derivation);
+                derivation.once.iter().for_each(|(at, value)| derive::charge(&mut more.once, *at, *value));
+                derivation.adds.iter().for_each(|(at, value)| derive::add(&mut more.adds, *at, *value));
+                if next.iter().any(|other| is_no_worse(other, &more, matters)) {
+                    continue;
+                }
+                next.retain(|other| !is_no_worse(&more, other, matters));
+                next.push(more);
+            }
+        }
+        partials = next;
+    }
+    let done = |partial: Partial| Outcome {
+        picks: partial.picks.into(),
+        after: hull(&partial.boxes),
+        once: partial.once,
+        adds: partial.adds,
+    };
+    partials.into_iter().map(done).collect()
+}
+
+/// What of a path variable the rest of a plan can depend on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Matters {
+    /// Higher low ends are better.
+    pub low: bool,
+    /// Lower high ends are better.
+    pub high: bool,
+    /// Neither is better: what is tightest depends on it.
+    pub exact: bool,
+}
+
+impl Matters {
+    /// Whether `a` is at least as good as `b`.
+    pub fn is_no_worse(self, a: (i64, i64), b: (i64, i64)) -> bool {
+        match self.exact {
+            true => (!self.low || a.0 == b.0) && (!self.high || a.1 == b.1),
+            false => (!self.low || a.0 >= b.0) && (!self.high || a.1 <= b.1),
+        }
+    }
+}
+
+fn is_no_worse(a: &Partial, b: &Partial, matters: &[Matters]) -> bool {
+    let values = |list: &[(usize, i64)], place: usize| {
+        list.iter().find(|(known, _)| *known == place).map_or(0, |(_, value)| *value)
+    };
+    let at_most =
+        |a: &[(usize, i64)], b: &[(usize, i64)]| a.iter().all(|(place, value)| *value <= values(b, *place));
+    at_most(&a.once, &b.once)
+        && at_most(&a.adds, &b.adds)
+        && a.boxes
+            .iter()
+            .zip(&b.boxes)
+            .all(|(a, b)| a.iter().zip(b).zip(matters).all(|((a, b), matters)| matters.is_no_worse(*a, *b)))
+}
+
+/// What can matter of each path variable in a problem.
+pub fn matters(problem: &Problem) -> Vec<Matters> {
+    let mut matters = vec![Matters::default(); problem.scopes.path.len()];
+    let mut bounded = |admits: &derive::Admits, of_rule: bool| {
+        for (var, low, high) in &admits.0 {
+            let m = &mut matters[*var];
+            m.low |= *low > i64::MIN;
+            m.high |= *high < i64::MAX;
+            m.exact |= of_rule && problem.settings.tiers == Tiers::Tightest;
+        }
+    };
+    for offer in problem.offers.iter().flatten().flatten() {
+        for (_, derivations) in &offer.needs {
+            // Of a single derivation it is always the same that is tightest.
+            derivations.iter().for_each(|d| bounded(&d.admits, derivations.len() > 1));
+        }
+    }
+    problem.network.hops.iter().for_each(|hop| bounded(&hop.admits, false));
+    for objective in &problem.settings.objectives {
+        match &objective.measure {
+            crate::Measure::Worst(var) => matters[*var].high = true,
+            crate::Measure::Least(var) => matters[*var].low = true,
+            _ => {}
+        }
+    }
+    let roles = &problem.roles;
+    if let Some(rate) = roles.rate {
+        matters[rate].high = true;
+    }
+    if let Some(size) = roles.size {
+        matters[size].low = true;
+        matters[size].high = true;
+    }
+    matters
+}

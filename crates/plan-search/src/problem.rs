@@ -1,0 +1,455 @@
+//! A model made ready for the search: derivations of every region on every class, routes, capacities, an order of regions.
+
+use crate::derive::{self, Admits, Derivation, Prover};
+use crate::route::{Network, Route};
+use crate::{Objective, Scopes, State};
+use base_diag::codes::plan as codes;
+use base_diag::{Diagnostic, Span};
+use plan_model::{App, Factor, Model, Prop, Role, Scope, VarId};
+use std::collections::BTreeMap;
+
+/// Which of several rules that cover a state may be used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Tiers {
+    /// Those whose bounds no other covering rule's are within: what was measured nearest to the state.
+    #[default]
+    Tightest,
+    /// Any that covers it.
+    Any,
+}
+
+/// How the model is read, and what is wanted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// Which rules may be used.
+    pub tiers: Tiers,
+    /// A device to which nothing is bound runs one region at most.
+    pub one_region_per_device: bool,
+    /// So many of the shortest routes between two devices are tried.
+    pub routes: usize,
+    /// What plans are judged by.
+    pub objectives: Vec<Objective>,
+    /// Devices that may not be used.
+    pub without: Vec<usize>,
+}
+
+/// A region on the devices of a class.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Offer {
+    /// What any path needs, and the ways to prove it there.
+    pub needs: Vec<(Prop, Vec<Derivation>)>,
+    /// The needs of each path that change packets, by their places; no two paths are equal.
+    pub paths: Vec<Vec<usize>>,
+}
+
+/// A region of all programs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Node {
+    /// The program, and the region's place there.
+    pub app: usize,
+    /// Its place in the program.
+    pub region: usize,
+    /// Edges that lead to it.
+    pub into: Vec<usize>,
+    /// Edges that lead on.
+    pub out: Vec<usize>,
+    /// How much of a packet stream comes here, as far as the program tells.
+    pub share: Factor,
+    /// Other regions that have to run on the same device.
+    pub together: Vec<usize>,
+    /// Devices that may run it, in order.
+    pub on: Vec<usize>,
+    /// Whether it is bound to a device.
+    pub is_bound: bool,
+    /// What packets are where a program starts.
+    pub start: State,
+}
+
+/// An edge between regions of all programs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arc {
+    /// The region before.
+    pub from: usize,
+    /// The region behind.
+    pub to: usize,
+    /// What a hand-over adds.
+    pub bits: i64,
+    /// How much of the stream that starts the program goes this way.
+    pub share: Factor,
+    /// Extra passes through the switch.
+    pub passes: i64,
+}
+
+/// A model ready to be searched.
+pub struct Problem {
+    /// What it was made from.
+    pub model: Model,
+    /// How it is read.
+    pub settings: Settings,
+    /// Where the variables' values are.
+    pub scopes: Scopes,
+    /// Regions, in the order of programs.
+    pub nodes: Vec<Node>,
+    /// Edges.
+    pub arcs: Vec<Arc>,
+    /// The order in which regions are placed: none before one that leads to it.
+    pub order: Vec<usize>,
+    /// The class of each device: devices on which the same holds, at the same charges.
+    pub class: Vec<usize>,
+    /// How many classes.
+    pub classes: usize,
+    /// By region and class; none where something cannot be proved.
+    pub offers: Vec<Vec<Result<Offer, Vec<Prop>>>>,
+    /// Links, routes, capacities.
+    pub network: Network,
+    /// By device and device variable: how much there is.
+    pub limits: Vec<Vec<i64>>,
+    /// By device: charges of using it at all.
+    pub charges: Vec<Vec<(usize, i64)>>,
+    /// By device: it runs one region at most.
+    pub is_single: Vec<bool>,
+    /// Places of path variables with a role.
+    pub roles: Roles,
+}
+
+/// Places of path variables with a role.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Roles {
+    /// See [`Role::Latency`].
+    pub latency: Option<usize>,
+    /// See [`Role::Rate`].
+    pub rate: Option<usize>,
+    /// See [`Role::Size`].
+    pub size: Option<usize>,
+    /// See [`Role::Hops`].
+    pub hops: Option<usize>,
+    /// See [`Role::HandoverBits`].
+    pub bits: Option<usize>,
+    /// See [`Role::Recirculations`].
+    pub passes: Option<usize>,
+}
+
+/// Bounds on the size of what is planned.
+pub const MAX_REGIONS: usize = 1000;
+/// Devices.
+pub const MAX_DEVICES: usize = 1000;
+/// Paths through one region that differ.
+const MAX_PATHS: usize = 4096;
+
+impl Problem {
+    /// Checks the model and makes it ready. Errors are about what no search could be begun with; that no plan exists shows later.
+    pub fn new(model: Model, settings: Settings) -> Result<Problem, Vec<Diagnostic>> {
+        let scopes = Scopes::new(&model.signature);
+        check_sizes(&model)?;
+        let (mut nodes, mut arcs) = graph(&model, &scopes, &settings);
+        let order = order(&nodes, &arcs).map_err(|at| {
+            let region = &model.apps[nodes[at].app].regions[nodes[at].region];
+            let title = format!("region `{}` comes after itself", region.name);
+            vec![
+                Diagnostic::error(codes::CYCLE, title)
+                    .at(region.span, "on a cycle")
+                    .help("let one region hold the whole loop"),
+            ]
+        })?;
+        shares(&mut nodes, &mut arcs, &order);
+        let (class, classes) = classes(&model);
+        let charges: Vec<Vec<(usize, i64)>> = model.devices.iter().map(|d| charges(d, &scopes)).collect();
+        let offers = offers(&model, &scopes, &nodes, &class, classes)?;
+        let limits = model.devices.iter().map(|d| limits(&model, d, &scopes)).collect();
+        let is_bound_to = |d: usize| nodes.iter().any(|n| n.is_bound && n.on.contains(&d));
+        let is_single =
+            (0..model.devices.len()).map(|d| settings.one_region_per_device && !is_bound_to(d)).collect();
+        let place = |role| scopes.role(role);
+        let roles = Roles {
+            latency: place(Role::Latency),
+            rate: place(Role::Rate),
+            size: place(Role::Size),
+            hops: place(Role::Hops),
+            bits: place(Role::HandoverBits),
+            passes: place(Role::Recirculations),
+        };
+        let network = Network::new(&model, &scopes, &settings, &roles);
+        Ok(Problem {
+            settings,
+            nodes,
+            arcs,
+            order,
+            class,
+            classes,
+            offers,
+            network,
+            limits,
+            charges,
+            is_single,
+            roles,
+            scopes,
+            model,
+        })
+    }
+
+    /// The name of a region: with its program's, where there are several.
+    pub fn region_name(&self, node: usize) -> String {
+        let node = &self.nodes[node];
+        let app = &self.model.apps[node.app];
+        match self.model.apps.len() {
+            1 => app.regions[node.region].name.to_string(),
+            _ => format!("{}/{}", app.name, app.regions[node.region].name),
+        }
+    }
+
+    /// The name of a device.
+    pub fn device_name(&self, device: usize) -> &str {
+        &self.model.devices[device].name
+    }
+
+    /// A region on a device.
+    pub fn offer(&self, node: usize, device: usize) -> Option<&Offer> {
+        self.offers[node][self.class[device]].as_ref().ok()
+    }
+
+    /// The ways to pass from one device to another.
+    pub fn routes(&self, from: usize, to: usize) -> Vec<Route> {
+        self.network.routes(from, to)
+    }
+
+    /// An objective's value, for people.
+    pub fn show(&self, objective: usize, value: i64) -> String {
+        self.settings.objectives[objective].show(value, &self.model.signature, &self.scopes)
+    }
+}
+
+fn check_sizes(model: &Model) -> Result<(), Vec<Diagnostic>> {
+    let regions: usize = model.apps.iter().map(|app| app.regions.len()).sum();
+    let refuse = |what: &str, count: usize, most: usize| {
+        Err(vec![
+            Diagnostic::error(codes::TOO_LARGE, format!("too many {what} to plan"))
+                .note(format!("there are {count}, and at most {most} are planned")),
+        ])
+    };
+    if regions > MAX_REGIONS {
+        return refuse("regions", regions, MAX_REGIONS);
+    }
+    if model.devices.len() > MAX_DEVICES {
+        return refuse("devices", model.devices.len(), MAX_DEVICES);
+    }
+    let edges: usize = model.apps.iter().map(|app| app.edges.len()).sum();
+    if edges > 4 * MAX_REGIONS {
+        return refuse("edges", edges, 4 * MAX_REGIONS);
+    }
+    Ok(())
+}
+
+/// All programs as one graph.
+fn graph(model: &Model, scopes: &Scopes, settings: &Settings) -> (Vec<Node>, Vec<Arc>) {
+    let (mut nodes, mut arcs): (Vec<Node>, Vec<Arc>) = (vec![], vec![]);
+    let all: Vec<usize> = (0..model.devices.len())
+        .filter(|d| model.devices[*d].is_host && !settings.without.contains(d))
+        .collect();
+    for (at, app) in model.apps.iter().enumerate() {
+        let first = nodes.len();
+        let start = start(model, app, scopes);
+        for (place, region) in app.regions.iter().enumerate() {
+            let allowed = |d: &usize| !settings.without.contains(d);
+            nodes.push(Node {
+                app: at,
+                region: place,
+                into: vec![],
+                out: vec![],
+                share: Factor(0),
+                together: vec![],
+                on: if region.on.is_empty() {
+                    all.clone()
+                } else {
+                    region.on.iter().copied().filter(allowed).collect()
+                },
+                is_bound: region.on.len() == 1,
+                start: start.clone(),
+            });
+        }
+        for edge in &app.edges {
+            let (from, to) = (first + edge.from, first + edge.to);
+            nodes[from].out.push(arcs.len());
+            nodes[to].into.push(arcs.len());
+            arcs.push(Arc { from, to, bits: edge.bits, share: edge.share, passes: edge.passes });
+        }
+        for group in &app.together {
+            for region in group {
+                let others = group.iter().filter(|other| *other != region).map(|other| first + other);
+                nodes[first + region].together.extend(others);
+            }
+        }
+    }
+    (nodes, arcs)
+}
+
+fn start(model: &Model, app: &App, scopes: &Scopes) -> State {
+    let value = |var: &VarId| {
+        let given = app.initial.iter().find(|(known, _)| known == var);
+        let value = given.map_or(model.signature.get(*var).initial, |(_, value)| *value);
+        (value, value)
+    };
+    scopes.path.iter().map(value).collect()
+}
+
+/// Depth first: a region follows one that leads to it as soon as all do. The error is a region on a cycle.
+fn order(nodes: &[Node], arcs: &[Arc]) -> Result<Vec<usize>, usize> {
+    let mut waiting: Vec<usize> = nodes.iter().map(|n| n.into.len()).collect();
+    let mut ready: Vec<usize> = (0..nodes.len()).rev().filter(|n| waiting[*n] == 0).collect();
+    let mut order = vec![];
+    while let Some(node) = ready.pop() {
+        order.push(node);
+        for arc in nodes[node].out.iter().rev() {
+            let to = arcs[*arc].to;
+            waiting[to] -= 1;
+            if waiting[to] == 0 {
+                ready.push(to);
+            }
+        }
+    }
+    match waiting.iter().position(|left| *left > 0) {
+        Some(_) => Err(on_cycle(nodes, arcs, &waiting)),
+        None => Ok(order),
+    }
+}
+
+/// Goes back along edges among what waits until a region comes again.
+fn on_cycle(nodes: &[Node], arcs: &[Arc], waiting: &[usize]) -> usize {
+    let mut at = waiting.iter().position(|left| *left > 0).unwrap_or(0);
+    for _ in 0..nodes.len() {
+        let before = nodes[at].into.iter().map(|arc| arcs[*arc].from);
+        at = before.filter(|from| waiting[*from] > 0).min().unwrap_or(at);
+    }
+    at
+}
+
+fn classes(model: &Model) -> (Vec<usize>, usize) {
+    let mut known = vec![];
+    let class = model.devices.iter().map(|device| {
+        let key = (&device.provides, &device.charges);
+        known.iter().position(|other| *other == key).unwrap_or_else(|| {
+            known.push(key);
+            known.len() - 1
+        })
+    });
+    let class = class.collect();
+    (class, known.len())
+}
+
+fn charges(device: &plan_model::Device, scopes: &Scopes) -> Vec<(usize, i64)> {
+    let mut charges = vec![];
+    for effect in &device.charges {
+        if let (Scope::Once, place) = scopes.place(effect.var)
+            && let plan_model::Change::Add(value) = effect.change
+        {
+            derive::charge(&mut charges, place, value);
+        }
+    }
+    charges
+}
+
+fn limits(model: &Model, device: &plan_model::Device, scopes: &Scopes) -> Vec<i64> {
+    let limit = |var: &VarId| {
+        let own = device.limits.iter().find(|(known, _)| known == var).map(|(_, limit)| *limit);
+        own.unwrap_or(match model.signature.get(*var).scope {
+            Scope::Device { limit: Some(limit) } => limit,
+            _ => i64::MAX,
+        })
+    };
+    scopes.device.iter().map(limit).collect()
+}
+
+type Offers = Vec<Vec<Result<Offer, Vec<Prop>>>>;
+
+fn offers(
+    model: &Model,
+    scopes: &Scopes,
+    nodes: &[Node],
+    class: &[usize],
+    classes: usize,
+) -> Result<Offers, Vec<Diagnostic>> {
+    let heads = derive::by_head(&model.rules);
+    // By class: what was asked before.
+    let mut known: Vec<BTreeMap<Prop, Vec<Derivation>>> = vec![BTreeMap::new(); classes];
+    let mut offers: Offers = vec![];
+    for node in nodes {
+        let region = &model.apps[node.app].regions[node.region];
+        let mut of_node = vec![];
+        for (at, known) in known.iter_mut().enumerate() {
+            let provides = class.iter().position(|c| *c == at).map(|d| &model.devices[d].provides);
+            let mut prover =
+                Prover::new(&model.rules, &heads, scopes, provides.map_or(&[][..], |p| p.as_slice()));
+            let mut needs: Vec<(Prop, Vec<Derivation>)> = vec![];
+            for prop in region.paths.iter().flatten() {
+                if needs.iter().any(|(known, _)| known == prop) {
+                    continue;
+                }
+                let found = known.entry(prop.clone()).or_insert_with(|| prover.derive(prop)).clone();
+                needs.push((prop.clone(), found));
+            }
+            if let Some(prop) = &prover.excess {
+                return Err(vec![too_many(
+                    region.span,
+                    format!("`{prop}` can be proved in too many ways"),
+                    derive::MAX_DERIVATIONS,
+                )]);
+            }
+            let missing: Vec<Prop> =
+                needs.iter().filter(|(_, found)| found.is_empty()).map(|(prop, _)| prop.clone()).collect();
+            if !missing.is_empty() {
+                of_node.push(Err(missing));
+                continue;
+            }
+            let paths = paths(&region.paths, &needs);
+            if paths.len() > MAX_PATHS {
+                let title = format!("`{}` has too many paths that differ", region.name);
+                return Err(vec![too_many(region.span, title, MAX_PATHS)]);
+            }
+            of_node.push(Ok(Offer { needs, paths }));
+        }
+        offers.push(of_node);
+    }
+    Ok(offers)
+}
+
+fn too_many(span: Span, title: String, most: usize) -> Diagnostic {
+    Diagnostic::error(codes::TOO_LARGE, title).at(span, format!("at most {most} are looked at"))
+}
+
+/// What of each path changes packets; each only once.
+fn paths(paths: &[Vec<Prop>], needs: &[(Prop, Vec<Derivation>)]) -> Vec<Vec<usize>> {
+    let changes = |place: &usize| needs[*place].1.iter().any(|derivation| !derivation.path.is_empty());
+    let mut all: Vec<Vec<usize>> = paths
+        .iter()
+        .map(|path| {
+            let place = |prop: &Prop| needs.iter().position(|(known, _)| known == prop);
+            let mut places: Vec<usize> = path.iter().filter_map(place).filter(changes).collect();
+            places.sort_unstable();
+            places
+        })
+        .collect();
+    all.sort();
+    all.dedup();
+    if all.is_empty() {
+        all.push(vec![]);
+    }
+    all
+}
+
+/// Fills in how much of the stream comes to each region and passes each edge.
+fn shares(nodes: &mut [Node], arcs: &mut [Arc], order: &[usize]) {
+    for &node in order {
+        let into: i64 = nodes[node].into.iter().map(|arc| arcs[*arc].share.0).fold(0, i64::saturating_add);
+        let is_start = nodes[node].into.is_empty();
+        nodes[node].share = if is_start { Factor::ONE } else { Factor(into.min(Factor::ONE.0)) };
+        for &arc in &nodes[node].out {
+            arcs[arc].share = Factor(arcs[arc].share.of(nodes[node].share.0));
+        }
+    }
+}
+
+/// The place of a bound's variable, and its range, as a box.
+pub(crate) fn admits(bounds: &[plan_model::Bound], scopes: &Scopes) -> Admits {
+    let mut admits = Admits::default();
+    bounds.iter().for_each(|b| admits.narrow(scopes.place(b.var).1, b.range()));
+    admits
+}

@@ -1,0 +1,158 @@
+//! What the regions that are not placed yet can still do, at most.
+//!
+//! Where 100 % of an FPGA are enough for all that may come, it does not matter whether 10 or 20 % are used: values below a
+//! *floor* count as equal.
+
+use crate::problem::{Offer, Problem};
+use crate::twins::{Slot, Twins};
+use plan_model::Change;
+
+/// By level: so many regions are placed.
+pub struct Remaining {
+    /// Groups of equal devices that what follows can use or pass.
+    pub groups: Vec<Vec<bool>>,
+    /// By level and capacity that belongs to no device.
+    pub global_floor: Vec<Vec<i64>>,
+    /// By level and group: what is used, then loads.
+    floors: Vec<Vec<Vec<i64>>>,
+    group: Vec<usize>,
+}
+
+impl Remaining {
+    /// The floors of the values of a device behind its charges.
+    pub fn floors(&self, level: usize, device: usize) -> &[i64] {
+        &self.floors[level][self.group[device]]
+    }
+
+    /// Goes over the order from its end. `flows` are the loads that each edge makes at most.
+    pub fn new(problem: &Problem, twins: &Twins, flows: &[i64]) -> Remaining {
+        let levels = problem.order.len() + 1;
+        let leaders: Vec<usize> =
+            (0..twins.groups).map(|g| twins.group.iter().position(|of| *of == g).unwrap_or(0)).collect();
+        let device_vars = problem.scopes.device.len();
+        let mut groups = vec![vec![false; twins.groups]; levels];
+        let mut adds = vec![vec![vec![0i64; device_vars]; problem.classes]; levels];
+        let mut load = vec![0i64; levels];
+        for level in (0..problem.order.len()).rev() {
+            let node = problem.order[level];
+            let region = &problem.nodes[node];
+            groups[level] = groups[level + 1].clone();
+            adds[level] = adds[level + 1].clone();
+            region.on.iter().for_each(|device| groups[level][twins.group[*device]] = true);
+            for (class, offer) in problem.offers[node].iter().enumerate() {
+                let Ok(offer) = offer else { continue };
+                for (sum, more) in adds[level][class].iter_mut().zip(most_used(offer, device_vars)) {
+                    *sum = sum.saturating_add(more);
+                }
+            }
+            let into = region.into.iter().map(|arc| flows[*arc]);
+            load[level] = into.fold(load[level + 1], i64::saturating_add);
+        }
+        // A packet that is handed over may pass every switch.
+        for group in groups.iter_mut().filter(|group| group.contains(&true)) {
+            for (at, leader) in leaders.iter().enumerate() {
+                group[at] |= problem.model.devices[*leader].forwards;
+            }
+        }
+        let slots = || problem.network.capacities.iter().zip(&twins.slot);
+        let below =
+            |limit: i64, more: i64| if limit == i64::MAX { i64::MAX } else { limit.saturating_sub(more) };
+        let global_floor = (0..levels).map(|level| {
+            let mut floor = vec![0; twins.global];
+            for (capacity, slot) in slots() {
+                if let Slot::Global(at) = slot {
+                    floor[*at] = below(capacity.limit, load[level]);
+                }
+            }
+            floor
+        });
+        let floors_of = |level: usize, leader: usize| {
+            let limits = problem.limits[leader].iter().zip(&adds[level][problem.class[leader]]);
+            let mut floors: Vec<i64> = limits.map(|(limit, more)| below(*limit, *more)).collect();
+            floors.resize(device_vars + twins.private, i64::MAX);
+            for (capacity, slot) in slots() {
+                if let Slot::Private(device, place) = slot
+                    && *device == leader
+                {
+                    floors[device_vars + place] = below(capacity.limit, load[level]);
+                }
+            }
+            floors
+        };
+        let floors =
+            (0..levels).map(|level| leaders.iter().map(|leader| floors_of(level, *leader)).collect());
+        Remaining {
+            groups,
+            global_floor: global_floor.collect(),
+            floors: floors.collect(),
+            group: twins.group.clone(),
+        }
+    }
+}
+
+/// By device variable: the most that a region uses, whatever is chosen.
+fn most_used(offer: &Offer, vars: usize) -> Vec<i64> {
+    let mut most = vec![0i64; vars];
+    for (_, derivations) in &offer.needs {
+        for (var, sum) in most.iter_mut().enumerate() {
+            let of = |d: &crate::Derivation| d.adds.iter().find(|(at, _)| *at == var).map_or(0, |(_, v)| *v);
+            *sum = sum.saturating_add(derivations.iter().map(of).max().unwrap_or(0));
+        }
+    }
+    most
+}
+
+/// By edge: the load that it makes at most; `i64::MAX` where nothing is known.
+pub fn flows(problem: &Problem) -> Vec<i64> {
+    let Some(rate) = problem.roles.rate else { return vec![0; problem.arcs.len()] };
+    let mut least_size = i64::MAX;
+    let mut after = vec![0i64; problem.nodes.len()];
+    let mut flows = vec![0i64; problem.arcs.len()];
+    for &node in &problem.order {
+        let region = &problem.nodes[node];
+        let before = region.into.iter().map(|arc| after[problem.arcs[*arc].from]).max();
+        let before = before.unwrap_or(region.start[rate].1);
+        if let Some(size) = problem.roles.size {
+            least_size = least_size.min(region.start[size].0);
+        }
+        let offers = || problem.offers[node].iter().flatten();
+        after[node] = offers().map(|offer| grown(offer, rate, before)).max().unwrap_or(before).max(before);
+        if let Some(size) = problem.roles.size
+            && offers()
+                .flat_map(|o| &o.needs)
+                .flat_map(|(_, d)| d)
+                .any(|d| d.path.iter().any(|(var, _)| *var == size))
+        {
+            least_size = 0;
+        }
+    }
+    for (at, arc) in problem.arcs.iter().enumerate() {
+        let rate = i128::from(arc.share.of(after[arc.from]));
+        let carried = i128::from(arc.bits) * 125;
+        let grown = match (problem.roles.size, carried > 0) {
+            (Some(_), true) if least_size <= 0 => i128::MAX,
+            (Some(_), true) => rate + rate * carried / i128::from(least_size),
+            _ => rate,
+        };
+        // Factors are rounded one after the other, in an order that is not known here.
+        let flow = i64::try_from(grown).unwrap_or(i64::MAX);
+        flows[at] = flow.saturating_add((flow >> 20) + 16);
+    }
+    flows
+}
+
+/// The most that a rate becomes behind a region.
+fn grown(offer: &Offer, rate: usize, before: i64) -> i64 {
+    let mut value = before;
+    for (_, derivations) in &offer.needs {
+        let through = |d: &crate::Derivation| {
+            let changes = d.path.iter().filter(|(var, _)| *var == rate);
+            changes.fold(value, |value, (_, change)| match change {
+                Change::Assign(new) => (*new).max(value),
+                other => other.of(value).max(value),
+            })
+        };
+        value = derivations.iter().map(through).max().unwrap_or(value);
+    }
+    value
+}

@@ -1,0 +1,258 @@
+//! Ways through the network, and what they load.
+//!
+//! A route is a shortest one by links; of these, the first few by delay and name are tried. Only devices that forward are
+//! passed through.
+
+use crate::derive::Admits;
+use crate::problem::{Roles, Settings, admits};
+use crate::{Scopes, state};
+use plan_model::{Change, Model};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Links in a direction, by their places in [`Network::hops`].
+pub type Route = Rc<[usize]>;
+
+/// A link in one direction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hop {
+    /// The device that sends.
+    pub from: usize,
+    /// The device that receives.
+    pub to: usize,
+    /// Of the link.
+    pub delay: i64,
+    /// Of the link, if it is known.
+    pub rate: Option<i64>,
+    /// Of the link: the longest packet.
+    pub longest: Option<i64>,
+    /// What has to hold of packets on it, the rate apart.
+    pub admits: Admits,
+    /// What it loads: itself, and the device that receives.
+    pub loads: Vec<usize>,
+}
+
+/// Something that traffic adds up on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Capacity {
+    /// The most it bears.
+    pub limit: i64,
+    /// A link in a direction, or a device.
+    pub of: CapacityOf,
+}
+
+/// What a capacity is of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CapacityOf {
+    /// A link in a direction.
+    Hop(usize),
+    /// All that comes into a device.
+    Device(usize),
+}
+
+type Known = RefCell<BTreeMap<(usize, usize), Vec<Route>>>;
+
+/// Links as hops.
+pub struct Network {
+    /// Two for each link.
+    pub hops: Vec<Hop>,
+    /// What can be too full.
+    pub capacities: Vec<Capacity>,
+    /// Hops that leave each device.
+    out: Vec<Vec<usize>>,
+    forwards: Vec<bool>,
+    most: usize,
+    known: Known,
+}
+
+impl Network {
+    /// The network of a model.
+    pub fn new(model: &Model, scopes: &Scopes, settings: &Settings, roles: &Roles) -> Network {
+        let mut network = Network {
+            hops: vec![],
+            capacities: vec![],
+            out: vec![vec![]; model.devices.len()],
+            forwards: model
+                .devices
+                .iter()
+                .enumerate()
+                .map(|(at, d)| d.forwards && !settings.without.contains(&at))
+                .collect(),
+            most: settings.routes.max(1),
+            known: Known::default(),
+        };
+        let limit_of = |admits: &Admits| {
+            admits.0.iter().find(|(var, ..)| Some(*var) == roles.rate).map_or(i64::MAX, |(.., high)| *high)
+        };
+        let mut of_device = vec![None; model.devices.len()];
+        for (at, device) in model.devices.iter().enumerate() {
+            let limit = limit_of(&admits(&device.bounds, scopes));
+            if limit < i64::MAX {
+                of_device[at] = Some(network.capacities.len());
+                network.capacities.push(Capacity { limit, of: CapacityOf::Device(at) });
+            }
+        }
+        for link in &model.links {
+            for [a, b] in [[0, 1], [1, 0]] {
+                let ((from, out), (to, into)) = (link.ends[a], link.ends[b]);
+                let port = |(device, port): (usize, usize)| &model.devices[device].ports[port].bounds;
+                let mut bounds = admits(port((from, out)), scopes);
+                let of_device_but_rate = admits(&model.devices[to].bounds, scopes).0.into_iter();
+                let of_device_but_rate = of_device_but_rate.filter(|(var, ..)| Some(*var) != roles.rate);
+                for (var, low, high) in
+                    admits(port((to, into)), scopes).0.into_iter().chain(of_device_but_rate)
+                {
+                    bounds.narrow(var, (low, high));
+                }
+                let at = network.hops.len();
+                let limit = limit_of(&bounds).min(link.rate.unwrap_or(i64::MAX));
+                let mut loads: Vec<usize> = of_device[to].into_iter().collect();
+                if limit < i64::MAX {
+                    loads.push(network.capacities.len());
+                    network.capacities.push(Capacity { limit, of: CapacityOf::Hop(at) });
+                }
+                // The rate's upper bound is on the sum of what passes; all others are on each packet.
+                for bound in bounds.0.iter_mut().filter(|(var, ..)| Some(*var) == roles.rate) {
+                    bound.2 = i64::MAX;
+                }
+                network.hops.push(Hop {
+                    from,
+                    to,
+                    delay: link.delay,
+                    rate: link.rate,
+                    longest: link.longest,
+                    admits: bounds,
+                    loads,
+                });
+                network.out[from].push(at);
+            }
+        }
+        network
+    }
+
+    /// The routes from one device to another that are tried; the empty one if they are the same.
+    pub fn routes(&self, from: usize, to: usize) -> Vec<Route> {
+        if from == to {
+            return vec![Rc::from([])];
+        }
+        let known = self.known.borrow().get(&(from, to)).cloned();
+        known.unwrap_or_else(|| {
+            let found = self.find(from, to);
+            self.known.borrow_mut().insert((from, to), found.clone());
+            found
+        })
+    }
+
+    /// Links to `to` from every device.
+    fn distances(&self, to: usize) -> Vec<usize> {
+        let mut distance = vec![usize::MAX; self.out.len()];
+        distance[to] = 0;
+        let mut reached = vec![to];
+        for step in 1.. {
+            let mut next = vec![];
+            for device in reached {
+                // What leads here leads back: links have two directions. A packet goes on from `device` if it forwards.
+                if device != to && !self.forwards[device] {
+                    continue;
+                }
+                for hop in &self.out[device] {
+                    let near = self.hops[*hop].to;
+                    if distance[near] == usize::MAX {
+                        distance[near] = step;
+                        next.push(near);
+                    }
+                }
+            }
+            if next.is_empty() {
+                break;
+            }
+            reached = next;
+        }
+        distance
+    }
+
+    fn find(&self, from: usize, to: usize) -> Vec<Route> {
+        let distance = self.distances(to);
+        if distance[from] == usize::MAX {
+            return vec![];
+        }
+        // Delay, devices passed and links, one link longer in each round; only so many are kept, the least delayed first.
+        let mut partial: Vec<(i64, Vec<usize>, Vec<usize>)> = vec![(0, vec![], vec![])];
+        for left in (0..distance[from]).rev() {
+            let mut longer = vec![];
+            for (delay, over, route) in &partial {
+                let at = route.last().map_or(from, |hop: &usize| self.hops[*hop].to);
+                for hop in &self.out[at] {
+                    let next = self.hops[*hop].to;
+                    if distance[next] == left && (left == 0 || self.forwards[next]) {
+                        let more = |list: &[usize], last: usize| list.iter().copied().chain([last]).collect();
+                        let delay = delay.saturating_add(self.hops[*hop].delay);
+                        longer.push((delay, more(over, next), more(route, *hop)));
+                    }
+                }
+            }
+            longer.sort();
+            longer.truncate(self.most.saturating_mul(64));
+            partial = longer;
+        }
+        partial.truncate(self.most);
+        partial.into_iter().map(|(.., route)| Rc::from(route)).collect()
+    }
+}
+
+/// What a hand-over does to packets on one link; the load that it adds. None if they may not pass.
+pub fn cross(hop: &Hop, roles: &Roles, arc: &crate::problem::Arc, box_: &mut [(i64, i64)]) -> Option<i64> {
+    if !state::is_admitted(box_, &hop.admits, roles.rate, arc.share) {
+        return None;
+    }
+    // Bytes and their steps are thousandths: a bit is 125 of them.
+    let carried = arc.bits.saturating_mul(125);
+    let size = roles.size.map(|at| box_[at]);
+    if let (Some(longest), Some((_, size))) = (hop.longest, size)
+        && size.saturating_add(carried) > longest
+    {
+        return None;
+    }
+    let load = roles.rate.map_or(0, |at| {
+        let rate = i128::from(arc.share.of(box_[at].1));
+        let grown = match size {
+            Some((least, _)) if carried > 0 && least > 0 => {
+                rate + rate * i128::from(carried) / i128::from(least)
+            }
+            _ => rate,
+        };
+        i64::try_from(grown).unwrap_or(i64::MAX)
+    });
+    if let Some(at) = roles.latency {
+        let (mut least, mut most) = (hop.delay, hop.delay);
+        if let (Some(rate), Some((small, large))) = (hop.rate, size) {
+            least = least.saturating_add(sending(small.saturating_add(carried), rate));
+            most = most.saturating_add(sending(large.saturating_add(carried), rate));
+        }
+        box_[at] = (box_[at].0.saturating_add(least), box_[at].1.saturating_add(most));
+    }
+    if let Some(at) = roles.hops {
+        state::change(box_, at, Change::Add(1_000_000));
+    }
+    Some(load)
+}
+
+/// Picoseconds to send thousandths of bytes at thousandths of bits per second.
+fn sending(size: i64, rate: i64) -> i64 {
+    if rate <= 0 {
+        return i64::MAX;
+    }
+    let bits = i128::from(size.max(0)) * 8;
+    i64::try_from(bits.saturating_mul(1_000_000_000_000) / i128::from(rate)).unwrap_or(i64::MAX)
+}
+
+/// What a hand-over does to packets before its first link.
+pub fn leave(roles: &Roles, arc: &crate::problem::Arc, box_: &mut [(i64, i64)]) {
+    if let Some(at) = roles.bits {
+        state::change(box_, at, Change::Add(arc.bits));
+    }
+    if let Some(at) = roles.passes {
+        state::change(box_, at, Change::Add(arc.passes.saturating_mul(1_000_000)));
+    }
+}

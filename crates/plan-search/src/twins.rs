@@ -1,0 +1,129 @@
+//! Equal devices: what can be exchanged for each other in every plan.
+//!
+//! Two devices that pass nothing on, with the same class, limits, bounds and links to the same neighbours, differ in nothing but
+//! their names. The search tries one of those that are in the same condition, and compares plans up to their exchange.
+
+use crate::problem::Problem;
+use crate::route::CapacityOf;
+
+/// Groups of equal devices, and where the capacities' loads are kept.
+pub struct Twins {
+    /// By device.
+    pub group: Vec<usize>,
+    /// How many groups.
+    pub groups: usize,
+    /// By capacity.
+    pub slot: Vec<Slot>,
+    /// Loads that belong to one device, at most.
+    pub private: usize,
+    /// Loads that belong to none.
+    pub global: usize,
+}
+
+/// Where a capacity's load is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Slot {
+    /// Nowhere: all traffic together is less.
+    Free,
+    /// Among those of a device, at the same place for equal devices.
+    Private(usize, usize),
+    /// Among those of no device.
+    Global(usize),
+}
+
+impl Twins {
+    /// Those of a problem. `most` is the load that all traffic together makes at most.
+    pub fn new(problem: &Problem, most: i64) -> Twins {
+        let devices = problem.model.devices.len();
+        let links = |device: usize| {
+            let mut links: Vec<_> = (0..problem.network.hops.len() / 2)
+                .filter_map(|link| link_of(problem, device, link))
+                .collect();
+            links.sort();
+            links
+        };
+        let keys: Vec<_> = (0..devices)
+            .map(|d| {
+                let on: Vec<usize> =
+                    (0..problem.nodes.len()).filter(|n| problem.nodes[*n].on.contains(&d)).collect();
+                let own = problem
+                    .network
+                    .capacities
+                    .iter()
+                    .find(|c| c.of == CapacityOf::Device(d))
+                    .map(|c| c.limit);
+                let ends: Vec<_> = links(d).into_iter().map(|(what, _)| what).collect();
+                (problem.class[d], problem.limits[d].clone(), problem.is_single[d], own, on, ends)
+            })
+            .collect();
+        let mut leaders: Vec<usize> = vec![];
+        let mut group = vec![0; devices];
+        for device in 0..devices {
+            let is_leaf = !problem.model.devices[device].forwards;
+            let known = leaders.iter().position(|leader| {
+                is_leaf && !problem.model.devices[*leader].forwards && keys[*leader] == keys[device]
+            });
+            group[device] = known.unwrap_or_else(|| {
+                leaders.push(device);
+                leaders.len() - 1
+            });
+        }
+        let mut twins = Twins { group, groups: leaders.len(), slot: vec![], private: 0, global: 0 };
+        for (at, capacity) in problem.network.capacities.iter().enumerate() {
+            let slot = match owner(problem, at, &links) {
+                _ if capacity.limit >= most => Slot::Free,
+                Some((device, place)) => {
+                    twins.private = twins.private.max(place + 1);
+                    Slot::Private(device, place)
+                }
+                None => {
+                    twins.global += 1;
+                    Slot::Global(twins.global - 1)
+                }
+            };
+            twins.slot.push(slot);
+        }
+        twins
+    }
+}
+
+/// What tells a link of a device from its others: the neighbour, its figures in both directions.
+type LinkKey = (usize, [(i64, Option<i64>, Option<i64>, Vec<(usize, i64, i64)>, Option<i64>); 2]);
+
+fn link_of(problem: &Problem, device: usize, link: usize) -> Option<(LinkKey, usize)> {
+    let hops = &problem.network.hops;
+    let (there, back) = (2 * link, 2 * link + 1);
+    let (out, into) = match device {
+        d if hops[there].from == d => (there, back),
+        d if hops[back].from == d => (back, there),
+        _ => return None,
+    };
+    let figures = |hop: usize| {
+        let own = problem.network.capacities.iter().find(|c| c.of == CapacityOf::Hop(hop)).map(|c| c.limit);
+        let hop = &hops[hop];
+        (hop.delay, hop.rate, hop.longest, hop.admits.0.clone(), own)
+    };
+    Some(((hops[out].to, [figures(out), figures(into)]), out))
+}
+
+/// The leaf that a capacity belongs to, with its place there.
+fn owner(
+    problem: &Problem,
+    capacity: usize,
+    links: &dyn Fn(usize) -> Vec<(LinkKey, usize)>,
+) -> Option<(usize, usize)> {
+    let is_leaf = |d: usize| !problem.model.devices[d].forwards;
+    match problem.network.capacities[capacity].of {
+        CapacityOf::Device(device) => is_leaf(device).then_some((device, 0)),
+        CapacityOf::Hop(hop) => {
+            let ends = &problem.network.hops[hop];
+            let leaf = match (is_leaf(ends.from), is_leaf(ends.to)) {
+                (true, false) => ends.from,
+                (false, true) => ends.to,
+                _ => return None,
+            };
+            let at = links(leaf).iter().position(|(_, out)| out / 2 == hop / 2)?;
+            Some((leaf, 1 + 2 * at + usize::from(ends.from == leaf)))
+        }
+    }
+}
