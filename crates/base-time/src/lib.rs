@@ -14,8 +14,10 @@ mod rate;
 mod rng;
 mod time;
 mod units;
+mod zipf;
 
 pub use rate::Rate;
 pub use rng::Rng;
 pub use time::{Duration, Time};
 pub use units::ParseUnitError;
+pub use zipf::Zipf;

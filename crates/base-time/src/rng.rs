@@ -3,6 +3,7 @@
 //! The generator is PCG XSL 128/64. What is derived from it (ranges, chances, shuffles, seeds of streams) is
 //! defined here and not taken from a library, whose algorithms may change between versions.
 
+use crate::Duration;
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng as _;
 
@@ -89,6 +90,29 @@ impl Rng {
     /// True with a probability in millionths, as loss rates are given.
     pub fn chance_ppm(&mut self, ppm: u32) -> bool {
         self.chance(u64::from(ppm), 1_000_000)
+    }
+
+    /// Exponentially distributed with the mean `mean`, as gaps of a Poisson process are. Exact up to the resolution of
+    /// 2^-64 of the mean, and without a logarithm (von Neumann: Various techniques used in connection with random
+    /// digits, 1951): runs of falling draws are made until one has an odd length; the first draw of that one is the
+    /// fraction, the number of the others the whole part.
+    pub fn exponential(&mut self, mean: Duration) -> Duration {
+        for whole in 0.. {
+            let first = self.next_u64();
+            let (mut last, mut length) = (first, 1);
+            loop {
+                let draw = self.next_u64();
+                if draw >= last {
+                    break;
+                }
+                (last, length) = (draw, length + 1);
+            }
+            if length % 2 == 1 {
+                let fraction = (u128::from(mean.as_ps()) * u128::from(first)) >> 64;
+                return mean * whole + Duration::from_ps(fraction as u64);
+            }
+        }
+        mean
     }
 
     /// One of `items`; none if there are none.

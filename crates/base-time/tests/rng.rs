@@ -1,6 +1,6 @@
 //! The numbers of a seed never change, and the helpers are fair.
 
-use base_time::Rng;
+use base_time::{Duration, Rng};
 
 /// If this test fails, every recorded seed means another run: do not refresh it, mend the generator.
 #[test]
@@ -91,4 +91,19 @@ fn shuffles_reach_all_orders_alike() {
     }
     assert_eq!(seen.len(), 6);
     assert!(seen.values().all(|count| (850..1150).contains(count)), "{seen:?}");
+}
+
+#[test]
+fn gaps_of_a_poisson_process_have_their_mean_and_spread() {
+    let mut rng = Rng::new(5);
+    let mean = Duration::from_us(10);
+    let gaps: Vec<u64> = (0..200_000).map(|_| rng.exponential(mean).as_ps()).collect();
+    let average = gaps.iter().sum::<u64>() / gaps.len() as u64;
+    // The deviation of the average is 0.22 % of the mean.
+    assert!(average.abs_diff(mean.as_ps()) < mean.as_ps() / 100, "{average}");
+    // Of an exponential distribution 1/e are above the mean, and 1/e^3 above three times the mean.
+    let above = |times: u64| gaps.iter().filter(|gap| **gap > mean.as_ps() * times).count();
+    assert!(above(1).abs_diff(73_576) < 1_000, "{}", above(1));
+    assert!(above(3).abs_diff(9_957) < 500, "{}", above(3));
+    assert_eq!(rng.exponential(Duration::ZERO), Duration::ZERO);
 }

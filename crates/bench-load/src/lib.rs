@@ -17,11 +17,9 @@ mod frame;
 mod program;
 mod shape;
 pub mod wire;
-mod zipf;
 
 pub use program::{PROGRAMS, Program, program};
 pub use shape::{Shape, Size};
-pub use zipf::Zipf;
 
 /// The file that all programs include.
 pub const HEADERS: &str = include_str!("../../../examples/bench/headers.p4");

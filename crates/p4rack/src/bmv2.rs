@@ -19,7 +19,9 @@ pub fn commands(racked: &Racked, device: usize) -> String {
     for entry in &part.linkage.entries {
         let _ = writeln!(out, "table_add {} {} {} => {}", entry.table, entry.action, entry.key, entry.port);
     }
-    for entry in racked.entries.resolved() {
+    let own = racked.own_entries.get(device);
+    let entries = racked.entries.resolved().iter().chain(own.into_iter().flat_map(|own| own.resolved()));
+    for entry in entries {
         if !has_table(&part.program, &entry.table) {
             continue;
         }
@@ -37,6 +39,9 @@ pub fn commands(racked: &Racked, device: usize) -> String {
         for command in racked.entries.replication() {
             let _ = writeln!(out, "{command}");
         }
+    }
+    for command in own.into_iter().flat_map(|own| own.replication()) {
+        let _ = writeln!(out, "{command}");
     }
     out
 }

@@ -6,6 +6,7 @@
 pub mod analysis;
 pub mod bench;
 pub mod bmv2;
+pub mod captures;
 pub mod compile;
 pub mod control;
 pub mod entries;

@@ -1,5 +1,6 @@
 //! From a RACK.toml to what each device runs.
 
+use crate::captures;
 use crate::compile::{Until, compile};
 use crate::entries::{self, Entries};
 use crate::files::Disk;
@@ -11,7 +12,8 @@ use ir::Program;
 use ir_prove::Part;
 use ir_split::{DeviceIndex, Order, Placement, Split, split};
 use p4_syntax::Options;
-use rack_model::{NodeId, Rack};
+use rack_emulator::Captures;
+use rack_model::{NodeId, Rack, Spanned};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,21 +33,44 @@ pub struct Racked {
     pub texts: Vec<Option<String>>,
     /// What fills its tables.
     pub entries: Entries,
+    /// What only some devices have, in the order of the rack's devices.
+    pub own_entries: Vec<Entries>,
+    /// What the captures of its workloads have.
+    pub captures: Captures,
     /// Warnings.
     pub warnings: Vec<Diagnostic>,
 }
 
 /// Reads a RACK.toml (or the one in a directory) and everything it names.
 pub fn load(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Result<Racked, Vec<Diagnostic>> {
-    let (rack, program, entries, mut warnings) = read(path, extra_defines, map)?;
+    let Read { rack, program, entries, own_entries, captures, mut warnings } =
+        read(path, extra_defines, map)?;
     let placement = placement(&rack)?;
     let (split, parts, texts) = make_parts(&program, &placement, map)?;
     warnings.extend(split.warnings.iter().cloned());
     check_offers(&rack, &placement, &parts)?;
-    Ok(Racked { rack, whole: program, placement, split, parts, texts, entries, warnings })
+    Ok(Racked {
+        rack,
+        whole: program,
+        placement,
+        split,
+        parts,
+        texts,
+        entries,
+        own_entries,
+        captures,
+        warnings,
+    })
 }
 
-type Read = (Rack, Arc<Program>, Entries, Vec<Diagnostic>);
+struct Read {
+    rack: Rack,
+    program: Arc<Program>,
+    entries: Entries,
+    own_entries: Vec<Entries>,
+    captures: Captures,
+    warnings: Vec<Diagnostic>,
+}
 
 fn read(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Result<Read, Vec<Diagnostic>> {
     let file = if path.is_dir() { path.join("RACK.toml") } else { path.to_path_buf() };
@@ -70,11 +95,14 @@ fn read(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Result<Re
     let options = Options { defines, ..Options::default() };
     let main = directory.join(&app.program.value).display().to_string();
     let program = compile_program(&main, &options, map, &mut found)?;
-    let entries = match &app.entries {
-        Some(path) => entries::read(&directory.join(&path.value), &program, map)?,
-        None => Entries::default(),
+    let mut read = |path: &Option<Spanned<String>>| match path {
+        Some(path) => entries::read(&directory.join(&path.value), &program, map),
+        None => Ok(Entries::default()),
     };
-    Ok((rack, program, entries, found))
+    let entries = read(&app.entries)?;
+    let own_entries = rack.devices.iter().map(|device| read(&device.entries)).collect::<Result<_, _>>()?;
+    let captures = captures::read(&rack, &directory)?;
+    Ok(Read { rack, program, entries, own_entries, captures, warnings: found })
 }
 
 /// Compiles a program that has to run, with its `flyto` calls as regions; warnings are added to `warnings`.

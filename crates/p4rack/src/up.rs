@@ -34,9 +34,13 @@ pub fn bring_up(racked: &Racked) -> Result<Emulator, Vec<Diagnostic>> {
         ir_prove::link(&mut switch, &part.linkage).map_err(|error| refused(&error.message))?;
         let is_origin = racked.placement.origins().any(|origin| origin.0 as usize == index);
         racked.entries.write(&mut switch, is_origin)?;
+        if let Some(own) = racked.own_entries.get(index) {
+            own.write(&mut switch, true)?;
+        }
         devices.push(RackDevice { name, engine: engine.to_string(), device: Box::new(switch) });
     }
-    Emulator::new(&racked.rack, devices).map_err(|error| refused(&error.0))
+    let captures = racked.captures.clone();
+    Emulator::with_captures(&racked.rack, devices, captures).map_err(|error| refused(&error.0))
 }
 
 /// Runs until nothing is left to happen or time is up.

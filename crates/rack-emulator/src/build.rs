@@ -3,20 +3,31 @@
 use crate::calendar::{Calendar, Event};
 use crate::device::DeviceNode;
 use crate::emulator::{BuildError, Emulator, RackDevice};
-use crate::flow::Flow;
-use crate::host::HostNode;
+use crate::flow::{Capture, Flow};
+use crate::host::{HostNode, TcpSide};
 use crate::log::Log;
 use crate::outlet::Outlet;
+use crate::source::Source;
+use crate::tally::Tally;
+use crate::tcp::{TcpEnd, Transfers};
 use crate::wire::Wire;
-use base_time::{Rng, Time};
-use rack_model::workload::{MOST_PACKETS, MOST_PAYLOAD, STAMP};
-use rack_model::{DeviceId, HostId, LinkId, NodeId, Rack};
+use base_time::{Rng, Time, Zipf};
+use rack_model::workload::{MOST_PACKETS, MOST_PAYLOAD, MOST_TRANSFER, MOST_TRANSFERS, STAMP};
+use rack_model::{DeviceId, Flows, HostId, LinkId, NodeId, Rack, Workload, WorkloadKind};
 use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
 
 /// The depth of queues that have no link to name one.
 const UNLINKED_DEPTH: u32 = 64;
 
-pub(crate) fn build(rack: &Rack, devices: Vec<RackDevice>) -> Result<Emulator, BuildError> {
+/// Frames of captures, each with its time since the first, by the paths that the rack names.
+pub type Captures = BTreeMap<String, Capture>;
+
+pub(crate) fn build(
+    rack: &Rack,
+    devices: Vec<RackDevice>,
+    captures: Captures,
+) -> Result<Emulator, BuildError> {
     let mut emulator = Emulator {
         rack: rack.clone(),
         now: Time::ZERO,
@@ -26,6 +37,11 @@ pub(crate) fn build(rack: &Rack, devices: Vec<RackDevice>) -> Result<Emulator, B
         devices: device_nodes(rack, devices)?,
         hosts: vec![],
         flows: vec![],
+        tallies: vec![Tally::default(); rack.workloads.len()],
+        transfers: BTreeMap::new(),
+        sending: 0,
+        last_sent: Time::ZERO,
+        faults: vec![],
         injections: vec![],
         free_injections: vec![],
         drops: BTreeMap::new(),
@@ -37,7 +53,8 @@ pub(crate) fn build(rack: &Rack, devices: Vec<RackDevice>) -> Result<Emulator, B
         stopped: None,
     };
     plug_in_links(&mut emulator, rack)?;
-    start_flows(&mut emulator, rack)?;
+    emulator.plan_faults();
+    start_flows(&mut emulator, rack, captures)?;
     for device in 0..emulator.devices.len() {
         emulator.watch_timer(device);
     }
@@ -103,22 +120,96 @@ fn plug_in_links(emulator: &mut Emulator, rack: &Rack) -> Result<(), BuildError>
     Ok(())
 }
 
-fn start_flows(emulator: &mut Emulator, rack: &Rack) -> Result<(), BuildError> {
-    for (index, workload) in (0..).zip(&rack.workloads) {
-        let from = emulator.hosts.get(workload.from.value.0 as usize);
-        let to = rack.hosts.get(workload.to.value.0 as usize);
-        let route = from.zip(to.and_then(|host| host.v4())).and_then(|(from, to)| from.route_to(to));
+fn start_flows(emulator: &mut Emulator, rack: &Rack, mut captures: Captures) -> Result<(), BuildError> {
+    let chance = Rng::new(rack.seed).split("workloads");
+    for (at, workload) in (0..).zip(&rack.workloads) {
         let name = &workload.name.value;
-        let route =
-            route.ok_or_else(|| BuildError(format!("workload `{name}` has no way to its receiver")))?;
-        if !(STAMP..=MOST_PAYLOAD).contains(&workload.size) || workload.count > MOST_PACKETS {
+        if !is_in_bounds(workload) {
             return Err(BuildError(format!("workload `{name}` is out of bounds")));
         }
-        let flow = Flow::new(index, workload, route);
-        if let Some(at) = flow.next_time() {
-            emulator.calendar.schedule(at, Event::Send(index));
+        let zipf = match workload.kind {
+            WorkloadKind::Udp { flows: Flows { count: count @ 2.., skew }, .. } => {
+                Some(Rc::new(Zipf::new(count, skew)))
+            }
+            _ => None,
+        };
+        let capture = match &workload.kind {
+            WorkloadKind::Pcap { file, .. } => {
+                let frames = captures.remove(&file.value);
+                let missing = || BuildError(format!("the frames of `{}` were not given", file.value));
+                Some(Rc::new(frames.ok_or_else(missing)?))
+            }
+            _ => None,
+        };
+        let chance = chance.split_index(u64::from(at));
+        for (pair, (from, to)) in (0..).zip(workload.pairs()) {
+            let route = emulator.hosts.get(from.0 as usize).zip(rack.hosts.get(to.0 as usize));
+            let route = route.and_then(|(host, to)| host.route_to(to.v4()?));
+            let route =
+                route.ok_or_else(|| BuildError(format!("workload `{name}` has no way to its receiver")))?;
+            let chance = chance.split_index(pair);
+            let source = Source::new(workload, workload.stagger * pair, chance.split("gaps"));
+            let index = emulator.flows.len() as u32;
+            let mut flow = Flow::new(index, at, (from.0, to.0), route, source);
+            if let Some(zipf) = &zipf {
+                flow.of_many(Rc::clone(zipf), chance.split("flows"));
+            }
+            if let Some(capture) = &capture {
+                flow.of_capture(Rc::clone(capture));
+                emulator.hosts[to.0 as usize].capture.get_or_insert(index);
+            }
+            if let WorkloadKind::Tcp { port, .. } = workload.kind {
+                connect(emulator, rack, index, (from, to, port), workload.size, &chance)?;
+            }
+            if let Some(at) = flow.next_time(workload) {
+                emulator.sending += 1;
+                emulator.calendar.schedule(at, Event::Send(index));
+            }
+            emulator.flows.push(flow);
         }
-        emulator.flows.push(flow);
     }
     Ok(())
+}
+
+/// Both ends of a pair get a TCP stack.
+fn connect(
+    emulator: &mut Emulator,
+    rack: &Rack,
+    flow: u32,
+    (from, to, port): (HostId, HostId, u16),
+    size: u32,
+    chance: &Rng,
+) -> Result<(), BuildError> {
+    let end = |id: HostId| {
+        let address = rack.hosts.get(id.0 as usize)?.v4()?;
+        let (link, ..) = rack.links_of(NodeId::Host(id)).next()?;
+        Some(TcpEnd { address, mtu: rack.links.get(link.0 as usize)?.mtu })
+    };
+    let ends = end(from).zip(end(to));
+    let (client, server) = ends.ok_or_else(|| BuildError("a TCP transfer has no address".to_string()))?;
+    let transfers = Transfers::new(client, server, port, size, chance);
+    emulator.transfers.insert(flow, transfers);
+    let client_key = (server.address, TcpSide::Client, port);
+    let server_key = (client.address, TcpSide::Server, port);
+    let is_first = emulator.hosts[from.0 as usize].stacks.insert(client_key, flow).is_none();
+    match is_first && emulator.hosts[to.0 as usize].stacks.insert(server_key, flow).is_none() {
+        true => Ok(()),
+        false => Err(BuildError(format!("two workloads use TCP port {port} between the same hosts"))),
+    }
+}
+
+/// As [`rack_model::read_rack`] sees to it.
+fn is_in_bounds(workload: &Workload) -> bool {
+    match workload.kind {
+        WorkloadKind::Tcp { .. } => workload.count <= MOST_TRANSFERS && workload.size <= MOST_TRANSFER,
+        WorkloadKind::Pcap { .. } => workload.count <= MOST_PACKETS,
+        WorkloadKind::Request { answer, .. } => {
+            (STAMP..=MOST_PAYLOAD).contains(&answer) && is_in_bounds_of_packets(workload)
+        }
+        WorkloadKind::Ping { .. } | WorkloadKind::Udp { .. } => is_in_bounds_of_packets(workload),
+    }
+}
+
+fn is_in_bounds_of_packets(workload: &Workload) -> bool {
+    (STAMP..=MOST_PAYLOAD).contains(&workload.size) && workload.count <= MOST_PACKETS
 }

@@ -15,10 +15,14 @@ pub(crate) enum Event {
     Wake(u32),
     /// A timer of a device may have run out.
     Timer(u32),
-    /// A workload sends its next packet.
+    /// A flow sends its next packet.
     Send(u32),
     /// A frame that was handed in from outside leaves its host.
     Inject(u32),
+    /// A TCP stack has something to do.
+    Stack(u32),
+    /// A fault begins or is over.
+    Fault { fault: u32, begins: bool },
 }
 
 /// Events that are yet to come. Of those at one moment, the one scheduled first comes first. What is scheduled

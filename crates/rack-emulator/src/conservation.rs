@@ -18,7 +18,8 @@ impl Emulator {
     pub fn balance(&self) -> PacketBalance {
         let (mut balance, mut flying) = (PacketBalance::default(), 0);
         for wire in &self.wires {
-            balance.dropped += wire.counts.lost + wire.counts.too_long;
+            balance.created += wire.counts.duplicated;
+            balance.dropped += wire.counts.lost + wire.counts.cut + wire.counts.too_long;
             flying += wire.flying();
         }
         for host in &self.hosts {
@@ -65,8 +66,8 @@ impl Emulator {
     pub(crate) fn check_device(&self, id: DeviceId) -> Result<(), Violation> {
         let device = &self.devices[id.0 as usize];
         let counts = device.counts;
-        let outlets = device.ports.iter().map(|(_, outlet)| *outlet).chain([device.unlinked]);
-        let queued: u64 = outlets.map(|outlet| u64::from(self.outlets[outlet as usize].queue.len())).sum();
+        let queued: u64 =
+            device.outlets().map(|outlet| u64::from(self.outlets[outlet as usize].queue.len())).sum();
         let (created, dropped) = device.created_and_dropped();
         let come = counts.arrived + created;
         let gone = counts.sent + counts.dropped + dropped;
@@ -91,9 +92,12 @@ impl Emulator {
         }
         let counts = state.counts;
         let message = format!(
-            "packets are not conserved: {} taken, but {} lost, {} too long, {} delivered, {} on the way",
+            "packets are not conserved: {} taken and {} doubled, but {} lost, {} cut, {} too long, {} delivered, {} on \
+             the way",
             counts.taken,
+            counts.duplicated,
             counts.lost,
+            counts.cut,
             counts.too_long,
             counts.delivered,
             state.flying()
@@ -148,7 +152,7 @@ impl Emulator {
 mod tests {
     use super::*;
     use base_time::{Rate, Time};
-    use rack_model::{Host, Link, Mac, Network, Rack, Workload, WorkloadKind};
+    use rack_model::{Flows, Host, Link, Mac, Network, Pace, Rack, Workload, WorkloadKind};
 
     /// Two hosts on one link, with frames queued and on the way.
     fn busy() -> Emulator {
@@ -163,10 +167,16 @@ mod tests {
         link.delay = base_time::Duration::from_ms(5);
         let workload = Workload {
             name: "stream".into(),
-            kind: WorkloadKind::Udp { rate: Rate::from_bits_per_s(1_000_000_000), port: 1 },
-            from: HostId(0).into(),
-            to: HostId(1).into(),
+            kind: WorkloadKind::Udp {
+                rate: Rate::from_bits_per_s(1_000_000_000),
+                port: 1,
+                pace: Pace::Even,
+                flows: Flows::ONE,
+            },
+            from: vec![HostId(0)].into(),
+            to: vec![HostId(1)].into(),
             start: Time::ZERO,
+            stagger: base_time::Duration::ZERO,
             count: 10,
             size: 100,
             span: Default::default(),
@@ -190,14 +200,14 @@ mod tests {
             tamper(&mut emulator);
             emulator.check_all().unwrap_err()
         };
-        let from_queue = tampered(|e| drop(e.outlets[0].queue.pop()));
+        let from_queue = tampered(|e| drop(e.outlets[0].queue.pop(Time::ZERO)));
         assert_eq!(from_queue.place, "h1");
         let from_wire = tampered(|e| {
-            e.wires[0].deliver();
+            e.wires[0].deliver(Time::MAX);
             e.wires[0].counts.delivered -= 1;
         });
         assert_eq!(from_wire.place, "h1 -> h2");
-        let on_the_way = tampered(|e| drop(e.wires[0].deliver()));
+        let on_the_way = tampered(|e| drop(e.wires[0].deliver(Time::MAX)));
         assert_eq!(on_the_way.place, "rack rack", "delivered, but nobody received it");
         let invented = tampered(|e| e.hosts[1].counts.absorbed += 1);
         assert_eq!(invented.place, "h2");
@@ -211,7 +221,7 @@ mod tests {
     #[test]
     fn a_loss_is_seen_by_the_next_event_there() {
         let mut emulator = busy();
-        emulator.outlets[0].queue.pop();
+        emulator.outlets[0].queue.pop(Time::ZERO);
         let violation = emulator.run().unwrap_err();
         assert!(violation.message.starts_with("packets are not conserved: 0 received and 10 created"));
     }

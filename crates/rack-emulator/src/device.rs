@@ -16,12 +16,16 @@ pub(crate) struct DeviceNode {
     pub name: String,
     pub engine: String,
     device: Box<dyn Device>,
-    pub service: Duration,
+    service: Duration,
+    /// It takes this many times as long: a fault.
+    factor: u64,
+    /// It takes and sends nothing: a fault.
+    pub is_down: bool,
     parallel: u32,
     backlog_limit: u32,
     backlog: VecDeque<Work>,
-    /// What came of the packets that are inside, in the order in which they will be through.
-    inside: VecDeque<Vec<Queued>>,
+    /// What came of the packets that are inside, in the order in which they will be through, and when.
+    inside: VecDeque<(Time, Vec<Queued>)>,
     /// How many packets that is.
     held_inside: u64,
     /// Ports with links, sorted, and their outlets.
@@ -73,6 +77,8 @@ impl DeviceNode {
             engine,
             device,
             service: model.service,
+            factor: 1,
+            is_down: false,
             parallel: model.parallel,
             backlog_limit: model.backlog,
             backlog: VecDeque::new(),
@@ -130,23 +136,46 @@ impl DeviceNode {
     }
 
     /// A packet gets inside: its program runs now, and what comes of it is given by [`leave`](Self::leave) when
-    /// its service time is over.
-    pub fn enter(&mut self, work: Work, now: Time) -> Result<(), String> {
+    /// its service time is over: then.
+    pub fn enter(&mut self, work: Work, now: Time) -> Result<Time, String> {
         let (name, received, queued) = match work {
             Work::Frame(port, frame) => ("ingress", 1, self.device.ingress(port, &frame, now)),
             Work::Again(packet) => ("resume", 0, self.device.resume(packet, now)),
         };
         let got = queued.len() as u64;
-        self.inside.push_back(queued);
+        // Nobody overtakes one that was slow.
+        let through = self.inside.back().map_or(now, |(at, _)| *at).max(now + self.service * self.factor);
+        self.inside.push_back((through, queued));
         self.held_inside += got;
-        self.audit(Call { name, given: 1, got, received, sent: 0 })
+        self.audit(Call { name, given: 1, got, received, sent: 0 })?;
+        Ok(through)
     }
 
-    /// What came of the packet that is through.
-    pub fn leave(&mut self) -> Vec<Queued> {
-        let queued = self.inside.pop_front().unwrap_or_default();
+    /// What came of the packet that is through; none if it is lost meanwhile.
+    pub fn leave(&mut self, now: Time) -> Option<Vec<Queued>> {
+        self.inside.front().filter(|(at, _)| *at <= now)?;
+        let (_, queued) = self.inside.pop_front()?;
         self.held_inside -= queued.len() as u64;
-        queued
+        Some(queued)
+    }
+
+    /// From now on it is down or not, and so many times as slow. What was inside of one that goes down is lost: how many
+    /// packets. Its memory is not.
+    pub fn suffer(&mut self, is_down: bool, factor: u64) -> u64 {
+        (self.is_down, self.factor) = (is_down, factor);
+        if !is_down {
+            return 0;
+        }
+        let lost = self.held();
+        self.backlog.clear();
+        self.inside.clear();
+        self.held_inside = 0;
+        lost
+    }
+
+    /// The queues of all its ports.
+    pub fn outlets(&self) -> impl Iterator<Item = u32> {
+        self.ports.iter().map(|(_, outlet)| *outlet).chain([self.unlinked])
     }
 
     pub fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> Result<EgressResult, String> {
@@ -165,7 +194,7 @@ impl DeviceNode {
 
     /// When its timers want to run.
     pub fn deadline(&self) -> Option<Time> {
-        self.device.deadline().filter(|at| *at < Time::MAX)
+        self.device.deadline().filter(|at| *at < Time::MAX && !self.is_down)
     }
 
     /// Runs its timers.

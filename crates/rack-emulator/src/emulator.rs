@@ -1,13 +1,18 @@
 //! The rack and its virtual time: built, driven, asked.
 
+use crate::build::Captures;
 use crate::calendar::{Calendar, Event};
 use crate::device::DeviceNode;
+use crate::fault::FaultState;
 use crate::flow::Flow;
 use crate::host::{HostNode, Received};
 use crate::log::{Entry, Log, LogHash};
+use crate::names::Names;
 use crate::outlet::Outlet;
 use crate::pcap::Pcap;
 use crate::place::{Place, Reason};
+use crate::tally::Tally;
+use crate::tcp::Transfers;
 use crate::violation::Violation;
 use crate::wire::Wire;
 use base_time::{Duration, Time};
@@ -74,7 +79,18 @@ pub struct Emulator {
     pub(crate) outlets: Vec<Outlet>,
     pub(crate) devices: Vec<DeviceNode>,
     pub(crate) hosts: Vec<HostNode>,
+    /// One for each pair of each workload.
     pub(crate) flows: Vec<Flow>,
+    /// One for each workload.
+    pub(crate) tallies: Vec<Tally>,
+    /// For each flow of TCP transfers.
+    pub(crate) transfers: BTreeMap<u32, Transfers>,
+    /// Flows that have something left to send.
+    pub(crate) sending: u64,
+    /// When something was sent last.
+    pub(crate) last_sent: Time,
+    /// One for each fault of the rack.
+    pub(crate) faults: Vec<FaultState>,
     /// Frames handed in from outside that have not left yet.
     pub(crate) injections: Vec<Option<(u32, Vec<u8>)>>,
     /// Places in it that are free.
@@ -98,7 +114,16 @@ const GRACE: Duration = Duration::from_s(1);
 impl Emulator {
     /// A rack at time 0. There must be one device for each that the rack names, and each host must have one link.
     pub fn new(rack: &Rack, devices: Vec<RackDevice>) -> Result<Emulator, BuildError> {
-        crate::build::build(rack, devices)
+        Emulator::with_captures(rack, devices, Captures::new())
+    }
+
+    /// The same, with what the captures of its workloads have, by the paths that the rack names.
+    pub fn with_captures(
+        rack: &Rack,
+        devices: Vec<RackDevice>,
+        captures: Captures,
+    ) -> Result<Emulator, BuildError> {
+        crate::build::build(rack, devices, captures)
     }
 
     /// Virtual time.
@@ -135,14 +160,27 @@ impl Emulator {
         self.check_all().inspect_err(|violation| self.stopped = Some(violation.clone()))
     }
 
-    /// Runs until nothing is left to happen or the rack's `until` is reached; without that, a second after the
-    /// last packet of the workloads.
+    /// When the run ends at the latest: at the rack's `until`; without that, a second after the workloads have sent
+    /// their last packet. [`Time::MAX`] while they send.
+    pub fn limit(&self) -> Time {
+        match self.rack.until {
+            Some(until) => until,
+            None if self.sending > 0 => Time::MAX,
+            None => self.last_sent + GRACE,
+        }
+    }
+
+    /// Runs until nothing is left to happen or the [`limit`](Self::limit) is reached.
     pub fn run(&mut self) -> Result<RunEnd, Violation> {
-        let last = self.rack.workloads.iter().map(|w| w.time_of(w.count.saturating_sub(1))).max();
-        let limit = self.rack.until.unwrap_or(last.unwrap_or(Time::ZERO) + GRACE);
-        while self.calendar.next_time().is_some_and(|at| at <= limit) {
+        while self.calendar.next_time().is_some_and(|at| at <= self.limit()) {
             self.step()?;
         }
+        self.finish()
+    }
+
+    /// What [`run`](Self::run) does when it is over, for those who step.
+    pub fn finish(&mut self) -> Result<RunEnd, Violation> {
+        let limit = self.limit();
         self.check_all().inspect_err(|violation| self.stopped = Some(violation.clone()))?;
         if self.calendar.next_time().is_none() {
             return Ok(RunEnd::Drained);
@@ -231,8 +269,13 @@ impl Emulator {
 
     pub(crate) fn log(&mut self, entry: Entry) {
         let now = self.now;
-        let names = crate::names::Names { rack: &self.rack, wires: &self.wires, outlets: &self.outlets };
+        let names =
+            Names { rack: &self.rack, wires: &self.wires, outlets: &self.outlets, flows: &self.flows };
         self.log.add(now, entry, |entry| names.line(entry));
+    }
+
+    pub(crate) fn names(&self) -> Names<'_> {
+        Names { rack: &self.rack, wires: &self.wires, outlets: &self.outlets, flows: &self.flows }
     }
 
     /// Counts a drop that is not the program's.

@@ -1,11 +1,12 @@
 //! A host: its queue, and what it does with frames that arrive.
 
-use crate::flow::Flow;
-use crate::packet::{ECHO_REPLY, ECHO_REQUEST, Ipv4, Route, Transport, build, stations};
+use crate::flow::{Claim, Flow};
+use crate::packet::{ECHO_REPLY, ECHO_REQUEST, Ipv4, Route, Transport, build, enclose, stations};
 use crate::place::Reason;
 use crate::stamp::Stamp;
+use crate::tally::Tally;
 use base_time::Time;
-use rack_model::{Host, Mac};
+use rack_model::{Host, Mac, Workload};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -25,6 +26,10 @@ pub(crate) struct HostNode {
     neighbours: BTreeMap<Ipv4Addr, Mac>,
     gateway: Option<Mac>,
     pub outlet: u32,
+    /// The pair whose captured frames it counts: whatever nobody else has use for.
+    pub capture: Option<u32>,
+    /// Pairs with a TCP stack here, by the other's address, its port if it is the server's, and ours if we are it.
+    pub stacks: BTreeMap<(Ipv4Addr, TcpSide, u16), u32>,
     /// Frames go here and not to the workloads, if the caller listens.
     pub listener: Option<Vec<Received>>,
     pub counts: HostCounts,
@@ -44,10 +49,28 @@ pub(crate) struct HostCounts {
     pub dropped: u64,
 }
 
+/// Which end of a TCP connection is meant.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum TcpSide {
+    /// It sends.
+    Client,
+    /// It listens at the port.
+    Server,
+}
+
+/// The workloads while they run.
+pub(crate) struct Traffic<'a> {
+    pub workloads: &'a [Workload],
+    pub flows: &'a mut [Flow],
+    pub tallies: &'a mut [Tally],
+}
+
 /// What a host did with a frame.
 pub(crate) enum Outcome {
     /// It was for a workload.
     Delivered(Stamp),
+    /// It is an IPv4 packet for the TCP stack of a pair.
+    Segment(u32, TcpSide, Vec<u8>),
     /// It was kept for the caller.
     Kept,
     /// It was a request, and this is the answer.
@@ -67,6 +90,8 @@ impl HostNode {
             neighbours: known.filter(|(address, _)| on_link(*address)).collect(),
             gateway: host.gateway,
             outlet,
+            capture: None,
+            stacks: BTreeMap::new(),
             listener: None,
             counts: HostCounts::default(),
         }
@@ -82,15 +107,25 @@ impl HostNode {
         })
     }
 
+    /// A frame around an IPv4 packet of this host's TCP stack.
+    pub fn frame(&self, packet: &[u8]) -> Option<Vec<u8>> {
+        let destination: [u8; 4] = packet.get(16..20)?.try_into().ok()?;
+        let route = self.route_to(Ipv4Addr::from(destination))?;
+        Some(enclose(route, packet))
+    }
+
     /// Takes a frame.
-    pub fn receive(&mut self, index: u32, flows: &mut [Flow], frame: Vec<u8>, now: Time) -> Outcome {
+    pub fn receive(&mut self, index: u32, traffic: &mut Traffic<'_>, frame: Vec<u8>, now: Time) -> Outcome {
         self.counts.received += 1;
         let outcome = match &mut self.listener {
             Some(kept) => {
                 kept.push(Received { at: now, frame });
                 Outcome::Kept
             }
-            None => self.examine(index, flows, &frame, now).unwrap_or_else(Outcome::Dropped),
+            None => match self.examine(index, traffic, &frame, now) {
+                Ok(outcome) => outcome,
+                Err(reason) => self.capture(traffic, reason, frame.len() as u64, now),
+            },
         };
         match outcome {
             Outcome::Dropped(_) => self.counts.dropped += 1,
@@ -99,14 +134,33 @@ impl HostNode {
         outcome
     }
 
-    fn examine(&self, index: u32, flows: &mut [Flow], frame: &[u8], now: Time) -> Result<Outcome, Reason> {
+    /// What nobody has use for is counted for the capture that it may be of.
+    fn capture(&self, traffic: &mut Traffic<'_>, reason: Reason, bytes: u64, now: Time) -> Outcome {
+        match self.capture.and_then(|flow| traffic.flows.get(flow as usize)) {
+            Some(flow) if reason != Reason::Corrupted => {
+                if let Some(tally) = traffic.tallies.get_mut(flow.workload as usize) {
+                    flow.receive_captured(tally, bytes, now);
+                }
+                Outcome::Kept
+            }
+            _ => Outcome::Dropped(reason),
+        }
+    }
+
+    fn examine(
+        &self,
+        index: u32,
+        traffic: &mut Traffic<'_>,
+        frame: &[u8],
+        now: Time,
+    ) -> Result<Outcome, Reason> {
         let (to, from) = stations(frame).ok_or(Reason::NotIpv4)?;
         if to != self.mac && to != Mac::BROADCAST {
             return Err(Reason::NotForHost);
         }
         let packet = Ipv4::parse(frame).ok_or(Reason::NotIpv4)?;
         if !packet.header_is_sound() {
-            blame(index, flows, &packet);
+            traffic.blame(index, &packet);
             return Err(Reason::Corrupted);
         }
         if !self.addresses.contains(&packet.destination) {
@@ -116,48 +170,72 @@ impl HostNode {
             return Err(Reason::Fragment);
         }
         if !packet.transport_is_sound() {
-            blame(index, flows, &packet);
+            traffic.blame(index, &packet);
             return Err(Reason::Corrupted);
+        }
+        if let Some((source, destination)) = packet.tcp_ports() {
+            let (flow, side) = self.stack_of(packet.source, source, destination).ok_or(Reason::NoReceiver)?;
+            return Ok(Outcome::Segment(flow, side, packet.bytes()));
         }
         let (transport, payload) = packet.transport().ok_or(Reason::NoReceiver)?;
         if let Transport::Echo { kind: ECHO_REQUEST, identifier, sequence } = transport {
-            return Ok(Outcome::Answered(self.answer(&packet, from, identifier, sequence, payload)));
+            let echo = Transport::Echo { kind: ECHO_REPLY, identifier, sequence };
+            let fill = |answer: &mut [u8]| answer.copy_from_slice(payload);
+            return Ok(Outcome::Answered(self.answer(&packet, from, echo, payload.len(), fill)));
         }
         let stamp = Stamp::read(payload).ok_or(Reason::NoReceiver)?;
-        let flow = flow_of(index, flows, stamp).ok_or(Reason::NoReceiver)?;
-        if flow.receive(stamp, transport, payload, now) {
-            Ok(Outcome::Delivered(stamp))
-        } else {
-            Err(Reason::Corrupted)
+        match traffic.claim(index, (stamp, transport, payload), now).ok_or(Reason::NoReceiver)? {
+            Claim::Counted => Ok(Outcome::Delivered(stamp)),
+            Claim::Corrupted => Err(Reason::Corrupted),
+            Claim::Asked(size) => {
+                let Transport::Udp { source, destination } = transport else {
+                    return Err(Reason::NoReceiver);
+                };
+                let back = Transport::Udp { source: destination, destination: source };
+                let fill = |answer: &mut [u8]| stamp.write(answer);
+                Ok(Outcome::Answered(self.answer(&packet, from, back, size as usize, fill)))
+            }
         }
     }
 
-    /// The answer to an echo request. Without a way to the asker it goes back to where the frame came from.
+    /// The pair that a TCP segment from `source` is of, and which end we are.
+    fn stack_of(&self, source: Ipv4Addr, from: u16, to: u16) -> Option<(u32, TcpSide)> {
+        let find = |side, port| self.stacks.get(&(source, side, port)).map(|flow| (*flow, side));
+        find(TcpSide::Server, to).or_else(|| find(TcpSide::Client, from))
+    }
+
+    /// The answer to a packet. Without a way to the asker it goes back to where the frame came from.
     fn answer(
         &self,
         packet: &Ipv4<'_>,
         from: Mac,
-        identifier: u16,
-        sequence: u16,
-        payload: &[u8],
+        transport: Transport,
+        payload: usize,
+        fill: impl FnOnce(&mut [u8]),
     ) -> Vec<u8> {
         let next_hop = self.route_to(packet.source).map_or(from, |route| route.next_hop);
         let route =
             Route { source_mac: self.mac, next_hop, source: packet.destination, destination: packet.source };
-        let echo = Transport::Echo { kind: ECHO_REPLY, identifier, sequence };
-        build(route, echo, sequence, payload.len(), |p| p.copy_from_slice(payload))
+        build(route, transport, packet.identification, payload, fill)
     }
 }
 
-/// The flow that counts packets with this stamp at host `index`.
-fn flow_of(index: u32, flows: &mut [Flow], stamp: Stamp) -> Option<&mut Flow> {
-    flows.get_mut(stamp.workload as usize).filter(|flow| flow.receiver() == index)
-}
+impl Traffic<'_> {
+    /// Lets the flow count a packet that has arrived at `host`.
+    fn claim(&mut self, host: u32, packet: (Stamp, Transport, &[u8]), now: Time) -> Option<Claim> {
+        let flow = self.flows.get_mut(packet.0.flow as usize)?;
+        let workload = self.workloads.get(flow.workload as usize)?;
+        let tally = self.tallies.get_mut(flow.workload as usize)?;
+        flow.receive((workload, tally), host, packet, now)
+    }
 
-/// Counts a corrupted packet for the flow that it seems to be of.
-fn blame(index: u32, flows: &mut [Flow], packet: &Ipv4<'_>) {
-    let stamp = packet.transport().and_then(|(_, payload)| Stamp::read(payload));
-    if let Some(flow) = stamp.and_then(|stamp| flow_of(index, flows, stamp)) {
-        flow.corrupted += 1;
+    /// Counts a corrupted packet for the flow that it seems to be of.
+    fn blame(&mut self, host: u32, packet: &Ipv4<'_>) {
+        let stamp = packet.transport().and_then(|(_, payload)| Stamp::read(payload));
+        let flow = stamp.and_then(|stamp| self.flows.get(stamp.flow as usize));
+        let tally = flow.filter(|flow| [flow.from, flow.to].contains(&host));
+        if let Some(tally) = tally.and_then(|flow| self.tallies.get_mut(flow.workload as usize)) {
+            tally.corrupted += 1;
+        }
     }
 }

@@ -32,6 +32,7 @@ mod calendar;
 mod conservation;
 mod device;
 mod emulator;
+mod fault;
 mod flow;
 mod host;
 mod latency;
@@ -43,15 +44,21 @@ mod pcap;
 mod place;
 mod queue;
 mod report;
+mod source;
 mod stamp;
 mod table;
+mod tally;
+mod tcp;
 mod transit;
 mod violation;
 mod wire;
 
+pub use build::Captures;
 pub use emulator::{BuildError, Emulator, PacketBalance, RackDevice, RunEnd};
 pub use host::Received;
 pub use log::LogHash;
 pub use pcap::Pcap;
-pub use report::{DeviceReport, DropReport, LatencyReport, LinkReport, RunReport, WorkloadReport};
+pub use report::{
+    DeviceReport, DropReport, FaultReport, LatencyReport, LinkReport, RunReport, WorkloadReport,
+};
 pub use violation::Violation;

@@ -26,7 +26,9 @@ pub(crate) enum Entry {
     /// A packet ended here.
     Dropped { place: Place, reason: Reason },
     /// A host has taken a packet of a workload.
-    Received { host: u32, workload: u32, sequence: u32 },
+    Received { host: u32, flow: u32, sequence: u32 },
+    /// A fault begins or is over.
+    Fault { fault: u32, begins: bool },
     /// The timers of a device have run.
     Ticked { device: u32 },
 }
@@ -76,7 +78,8 @@ impl Entry {
             Entry::Sent { wire, bytes, digest } => (1 << 60, pair(bytes, wire), digest),
             Entry::Arrived { wire, bytes } => (2 << 60, pair(bytes, wire), 0),
             Entry::Dropped { place, reason } => (3 << 60, place.number(), reason.number()),
-            Entry::Received { host, workload, sequence } => (4 << 60, host.into(), pair(workload, sequence)),
+            Entry::Received { host, flow, sequence } => (4 << 60, host.into(), pair(flow, sequence)),
+            Entry::Fault { fault, begins } => (6 << 60, fault.into(), begins.into()),
             Entry::Ticked { device } => (5 << 60, device.into(), 0),
         }
     }

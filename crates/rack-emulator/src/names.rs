@@ -1,5 +1,6 @@
 //! Places and events as the user knows them.
 
+use crate::flow::Flow;
 use crate::log::Entry;
 use crate::outlet::Outlet;
 use crate::place::Place;
@@ -11,6 +12,7 @@ pub(crate) struct Names<'a> {
     pub rack: &'a Rack,
     pub wires: &'a [Wire],
     pub outlets: &'a [Outlet],
+    pub flows: &'a [Flow],
 }
 
 impl Names<'_> {
@@ -41,8 +43,15 @@ impl Names<'_> {
             }
             Entry::Arrived { wire, bytes } => format!("{} arrived {bytes} bytes", self.wire(wire)),
             Entry::Dropped { place, reason } => format!("{} dropped: {}", self.place(place), reason.words()),
-            Entry::Received { host, workload, sequence } => {
-                let name = self.rack.workloads.get(workload as usize).map_or("", |w| &w.name.value);
+            Entry::Fault { fault, begins } => {
+                let fault = self.rack.faults.get(fault as usize);
+                let what = fault.map_or(String::new(), |fault| fault.describe(self.rack));
+                format!("fault {}: {what}", if begins { "begins" } else { "is over" })
+            }
+            Entry::Received { host, flow, sequence } => {
+                let workload =
+                    self.flows.get(flow as usize).and_then(|f| self.rack.workloads.get(f.workload as usize));
+                let name = workload.map_or("", |w| &w.name.value);
                 format!("{} received {name} {sequence}", self.place(Place::Host(host)))
             }
             Entry::Ticked { device } => format!("{} timer", self.device(device)),

@@ -4,6 +4,7 @@ use rack_model::Mac;
 use std::net::Ipv4Addr;
 
 pub(crate) const ICMP: u8 = 1;
+pub(crate) const TCP: u8 = 6;
 pub(crate) const UDP: u8 = 17;
 pub(crate) const ECHO_REQUEST: u8 = 8;
 pub(crate) const ECHO_REPLY: u8 = 0;
@@ -40,6 +41,7 @@ pub(crate) struct Ipv4<'a> {
     pub source: Ipv4Addr,
     pub destination: Ipv4Addr,
     pub protocol: u8,
+    pub identification: u16,
     pub is_fragment: bool,
 }
 
@@ -91,6 +93,16 @@ pub(crate) fn build(
     frame
 }
 
+/// A frame around an IPv4 packet.
+pub(crate) fn enclose(route: Route, packet: &[u8]) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(14 + packet.len());
+    frame.extend(route.next_hop.0);
+    frame.extend(route.source_mac.0);
+    frame.extend(IPV4.to_be_bytes());
+    frame.extend(packet);
+    frame
+}
+
 impl<'a> Ipv4<'a> {
     /// The IPv4 packet in a frame, behind at most two VLAN tags; none if there is none, or its lengths make no
     /// sense.
@@ -116,6 +128,7 @@ impl<'a> Ipv4<'a> {
             source: address(header, 12)?,
             destination: address(header, 16)?,
             protocol: header[9],
+            identification: word(header, 4)?,
             is_fragment: word(header, 6)? & 0x3fff != 0,
         })
     }
@@ -141,14 +154,26 @@ impl<'a> Ipv4<'a> {
         }
     }
 
-    /// True if the checksum of the UDP or ICMP packet is right, or UDP's is left out.
+    /// Source and destination port of a TCP segment; none of anything else.
+    pub fn tcp_ports(&self) -> Option<(u16, u16)> {
+        let ports = word(self.body, 0).zip(word(self.body, 2));
+        ports.filter(|_| self.protocol == TCP)
+    }
+
+    /// The packet without what is around it.
+    pub fn bytes(&self) -> Vec<u8> {
+        [self.header, self.body].concat()
+    }
+
+    /// True if the checksum of the TCP, UDP or ICMP packet is right, or UDP's is left out.
     pub fn transport_is_sound(&self) -> bool {
         match (self.protocol, word(self.body, 4), word(self.body, 6)) {
             (UDP, _, Some(0)) => true,
             (UDP, Some(length), _) => {
                 let covered = self.body.get(..usize::from(length));
-                covered.is_some_and(|bytes| udp_sum(self.source, self.destination, bytes) == 0)
+                covered.is_some_and(|bytes| pseudo_sum(UDP, self.source, self.destination, bytes) == 0)
             }
+            (TCP, ..) => pseudo_sum(TCP, self.source, self.destination, self.body) == 0,
             _ => checksum(0, self.body) == 0,
         }
     }
@@ -172,16 +197,16 @@ fn address(bytes: &[u8], at: usize) -> Option<Ipv4Addr> {
 }
 
 fn udp_checksum(source: Ipv4Addr, destination: Ipv4Addr, bytes: &[u8]) -> u16 {
-    match udp_sum(source, destination, bytes) {
+    match pseudo_sum(UDP, source, destination, bytes) {
         0 => 0xffff,
         sum => sum,
     }
 }
 
 /// Over the pseudo header too.
-fn udp_sum(source: Ipv4Addr, destination: Ipv4Addr, bytes: &[u8]) -> u16 {
+fn pseudo_sum(protocol: u8, source: Ipv4Addr, destination: Ipv4Addr, bytes: &[u8]) -> u16 {
     let (source, destination) = (u64::from(source.to_bits()), u64::from(destination.to_bits()));
-    checksum(source + destination + u64::from(UDP) + bytes.len() as u64, bytes)
+    checksum(source + destination + u64::from(protocol) + bytes.len() as u64, bytes)
 }
 
 /// The internet checksum (RFC 1071) of `bytes`; `start` is added to their sum.

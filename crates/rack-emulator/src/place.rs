@@ -19,6 +19,10 @@ pub(crate) enum Place {
 pub(crate) enum Reason {
     /// The link lost it.
     Loss,
+    /// The link was down.
+    LinkDown,
+    /// The device was down.
+    DeviceDown,
     /// Longer than the link's MTU allows.
     TooLong,
     /// The queue was full.
@@ -71,6 +75,8 @@ impl Reason {
             Reason::Corrupted => 9,
             Reason::Fragment => 10,
             Reason::NoReceiver => 11,
+            Reason::LinkDown => 12,
+            Reason::DeviceDown => 13,
             Reason::Program(reason) => 21 + reason as u64,
         }
     }
@@ -79,6 +85,8 @@ impl Reason {
     pub fn words(self) -> &'static str {
         match self {
             Reason::Loss => "lost on the link",
+            Reason::LinkDown => "link down",
+            Reason::DeviceDown => "device down",
             Reason::TooLong => "longer than the MTU",
             Reason::QueueFull => "queue full",
             Reason::NoSuchPriority => "no such priority",

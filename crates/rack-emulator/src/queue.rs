@@ -1,5 +1,6 @@
 //! The queue of one port: several priorities, each of limited depth.
 
+use base_time::Time;
 use std::collections::VecDeque;
 
 /// Priorities 0 to 7, as v1model's 3-bit `priority`; the highest goes first.
@@ -21,11 +22,14 @@ pub(crate) struct PortQueue<T> {
     capacity: u32,
     len: u32,
     longest: u32,
+    /// Packets times picoseconds, up to the last change.
+    area: u128,
+    changed: Time,
 }
 
 impl<T> PortQueue<T> {
     pub fn new(capacity: u32) -> PortQueue<T> {
-        PortQueue { queues: Default::default(), capacity, len: 0, longest: 0 }
+        PortQueue { queues: Default::default(), capacity, len: 0, longest: 0, area: 0, changed: Time::ZERO }
     }
 
     /// How many are queued, over all priorities.
@@ -42,19 +46,39 @@ impl<T> PortQueue<T> {
         self.longest
     }
 
-    pub fn push(&mut self, priority: u8, item: T) -> Result<(), Refused> {
+    pub fn push(&mut self, priority: u8, item: T, now: Time) -> Result<(), Refused> {
         let queue = self.queues.get_mut(usize::from(priority)).ok_or(Refused::NoSuchPriority)?;
         if queue.len() as u64 >= u64::from(self.capacity) {
             return Err(Refused::Full);
         }
         queue.push_back(item);
+        self.change(now);
         self.len += 1;
         self.longest = self.longest.max(self.len);
         Ok(())
     }
 
-    pub fn pop(&mut self) -> Option<T> {
+    /// How many were queued on average since the start, in thousandths.
+    pub fn mean_milli(&self, now: Time) -> u64 {
+        let waited = self.area + u128::from(self.len) * u128::from(now.since(self.changed).as_ps());
+        (waited * 1000 / u128::from(now.as_ps().max(1))) as u64
+    }
+
+    fn change(&mut self, now: Time) {
+        self.area += u128::from(self.len) * u128::from(now.since(self.changed).as_ps());
+        self.changed = now;
+    }
+
+    /// Forgets all that is queued: how many.
+    pub fn clear(&mut self, now: Time) -> u64 {
+        self.change(now);
+        self.queues.iter_mut().for_each(VecDeque::clear);
+        u64::from(std::mem::take(&mut self.len))
+    }
+
+    pub fn pop(&mut self, now: Time) -> Option<T> {
         let item = self.queues.iter_mut().rev().find_map(VecDeque::pop_front)?;
+        self.change(now);
         self.len -= 1;
         Some(item)
     }
@@ -68,13 +92,15 @@ mod tests {
     fn high_priorities_go_first_and_each_has_its_own_depth() {
         let mut queue = PortQueue::new(2);
         for (priority, item) in [(0, 'a'), (7, 'b'), (0, 'c'), (3, 'd')] {
-            assert_eq!(queue.push(priority, item), Ok(()));
+            assert_eq!(queue.push(priority, item, Time::ZERO), Ok(()));
         }
-        assert_eq!(queue.push(0, 'e'), Err(Refused::Full));
-        assert_eq!(queue.push(7, 'f'), Ok(()));
-        assert_eq!(queue.push(8, 'g'), Err(Refused::NoSuchPriority));
+        assert_eq!(queue.push(0, 'e', Time::ZERO), Err(Refused::Full));
+        assert_eq!(queue.push(7, 'f', Time::ZERO), Ok(()));
+        assert_eq!(queue.push(8, 'g', Time::from_ps(30)), Err(Refused::NoSuchPriority));
         assert_eq!(queue.len(), 5);
-        assert_eq!(std::iter::from_fn(|| queue.pop()).collect::<String>(), "bfdac");
+        assert_eq!(std::iter::from_fn(|| queue.pop(Time::from_ps(60))).collect::<String>(), "bfdac");
         assert!(queue.is_empty() && queue.longest() == 5);
+        // Five for 60 ps, none for 40.
+        assert_eq!(queue.mean_milli(Time::from_ps(100)), 3000);
     }
 }

@@ -1,11 +1,12 @@
 //! What a run has shown, as plain data: integers and strings only, so that equal runs give equal reports.
 
 use crate::emulator::{Emulator, PacketBalance};
-use crate::flow::Flow;
-use crate::names::Names;
+use crate::fault::FaultState;
+use crate::latency::Latencies;
 use crate::place::{Place, Reason};
-use base_time::Rate;
-use rack_model::{DeviceId, NodeId, WorkloadKind};
+use crate::tally::Tally;
+use base_time::{Rate, Time};
+use rack_model::{DeviceId, Fault, HostId, NodeId, Workload, WorkloadKind};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -32,6 +33,23 @@ pub struct RunReport {
     pub links: Vec<LinkReport>,
     /// Every place and reason that ended packets: hosts, devices, queues, ports, links.
     pub drops: Vec<DropReport>,
+    /// In the order of the rack's file.
+    pub faults: Vec<FaultReport>,
+}
+
+/// Something that went wrong.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct FaultReport {
+    /// What and where: `link-down tor:3 - nic:1`.
+    pub what: String,
+    /// When it began, in picoseconds.
+    pub begins_ps: u64,
+    /// When it was over; none if it never was to be.
+    pub ends_ps: Option<u64>,
+    /// It is under way at the end of the run.
+    pub is_active: bool,
+    /// Packets that ended the moment it began: on the way, inside, in queues.
+    pub swept: u64,
 }
 
 /// What a workload has sent and what has come.
@@ -39,15 +57,17 @@ pub struct RunReport {
 pub struct WorkloadReport {
     /// Its name.
     pub name: String,
-    /// `ping` or `udp`.
+    /// As in the rack's file.
     pub kind: String,
-    /// The sending host.
+    /// The sending host, or how many there are.
     pub from: String,
-    /// The receiving host.
+    /// The receiving host, or how many there are.
     pub to: String,
-    /// Packets sent; of a ping, requests.
+    /// Pairs of a sender and a receiver.
+    pub pairs: u64,
+    /// Packets sent; of a ping or a request, requests; of TCP, transfers begun.
     pub sent: u64,
-    /// Different packets that came; of a ping, answers.
+    /// Different packets that came; of a ping or a request, answers; of TCP, transfers completed.
     pub received: u64,
     /// Sent and not received, as far as is known now.
     pub lost: u64,
@@ -57,10 +77,11 @@ pub struct WorkloadReport {
     pub reordered: u64,
     /// Packets that came changed.
     pub corrupted: u64,
-    /// Payload received from the first to the last packet, in bits per second; none of a ping, or if there
-    /// were not two.
+    /// Payload received from the first to the last packet, in bits per second; of a capture, whole frames. None of a
+    /// ping, or if there were not two.
     pub goodput_bits_per_s: Option<u64>,
-    /// From sending to receiving, of a ping there and back; none if nothing came.
+    /// From sending to receiving, of a ping or a request there and back, of TCP from the first packet to the last byte;
+    /// none if nothing came, or of a capture.
     pub latency: Option<LatencyReport>,
 }
 
@@ -111,12 +132,22 @@ pub struct LinkReport {
     pub bytes: u64,
     /// Frames lost under way.
     pub lost: u64,
+    /// Frames lost since the link was down.
+    pub cut: u64,
+    /// Frames of which a bit was flipped.
+    pub corrupted: u64,
+    /// Frames that arrived twice.
+    pub duplicated: u64,
+    /// Frames that others may have overtaken.
+    pub reordered: u64,
     /// Frames not sent since they exceeded the MTU.
     pub too_long: u64,
     /// Frames not sent since the queue before it was full.
     pub refused: u64,
     /// The most packets that waited in that queue at once.
     pub longest_queue: u32,
+    /// How many waited there on average, in thousandths.
+    pub mean_queue_milli: u64,
     /// Its rate in bits per second.
     pub rate_bits_per_s: u64,
     /// The share of time in which it was sending, in millionths.
@@ -144,30 +175,54 @@ impl Emulator {
             events: self.events,
             log_hash: self.log_hash().to_string(),
             packets: self.balance(),
-            workloads: self.flows.iter().map(|flow| self.workload_report(flow)).collect(),
+            workloads: self
+                .rack
+                .workloads
+                .iter()
+                .zip(&self.tallies)
+                .map(|(w, tally)| self.workload_report(w, tally))
+                .collect(),
             devices: (0..self.devices.len()).map(|device| self.device_report(device)).collect(),
             links: self.link_reports(),
             drops: self.drop_reports(),
+            faults: self.fault_reports(),
         }
     }
 
-    fn workload_report(&self, flow: &Flow) -> WorkloadReport {
-        let workload = &flow.workload;
-        let host = |id| self.rack.node_name(NodeId::Host(id)).to_string();
+    fn workload_report(&self, workload: &Workload, tally: &Tally) -> WorkloadReport {
+        let hosts = |hosts: &[HostId]| match hosts {
+            [host] => self.rack.node_name(NodeId::Host(*host)).to_string(),
+            hosts => format!("{} hosts", hosts.len()),
+        };
+        let has_goodput = !matches!(workload.kind, WorkloadKind::Ping { .. });
         WorkloadReport {
             name: workload.name.value.clone(),
             kind: workload.kind.word().to_string(),
-            from: host(workload.from.value),
-            to: host(workload.to.value),
-            sent: flow.sent,
-            received: flow.received,
-            lost: flow.sent - flow.received,
-            duplicated: flow.duplicated,
-            reordered: flow.reordered,
-            corrupted: flow.corrupted,
-            goodput_bits_per_s: goodput(flow).map(Rate::bits_per_s),
-            latency: latency_report(flow),
+            from: hosts(&workload.from.value),
+            to: hosts(&workload.to.value),
+            pairs: workload.pairs().count() as u64,
+            sent: tally.sent,
+            received: tally.received,
+            // A capture's receiver counts what nobody else has use for: there may be more.
+            lost: tally.sent.saturating_sub(tally.received),
+            duplicated: tally.duplicated,
+            reordered: tally.reordered,
+            corrupted: tally.corrupted,
+            goodput_bits_per_s: tally.goodput().map(Rate::bits_per_s).filter(|_| has_goodput),
+            latency: latency_report(&tally.latencies),
         }
+    }
+
+    fn fault_reports(&self) -> Vec<FaultReport> {
+        let faults = self.rack.faults.iter().zip(&self.faults);
+        let report = |(fault, state): (&Fault, &FaultState)| FaultReport {
+            what: fault.describe(&self.rack),
+            begins_ps: fault.at.as_ps(),
+            ends_ps: Some(fault.ends()).filter(|at| *at < Time::MAX).map(Time::as_ps),
+            is_active: state.is_active,
+            swept: state.swept,
+        };
+        faults.map(report).collect()
     }
 
     fn device_report(&self, device: usize) -> DeviceReport {
@@ -199,9 +254,14 @@ impl Emulator {
                     frames: wire.counts.frames,
                     bytes: wire.counts.bytes,
                     lost: wire.counts.lost,
+                    cut: wire.counts.cut,
+                    corrupted: wire.counts.corrupted,
+                    duplicated: wire.counts.duplicated,
+                    reordered: wire.counts.reordered,
                     too_long: wire.counts.too_long,
                     refused: outlet.refused,
                     longest_queue: outlet.queue.longest(),
+                    mean_queue_milli: outlet.queue.mean_milli(self.now),
                     rate_bits_per_s: wire.rate().bits_per_s(),
                     utilisation_ppm: share as u32,
                 }
@@ -216,7 +276,7 @@ impl Emulator {
                 drops.insert((Place::Device(id.0), Reason::Program(*reason)), *n);
             }
         }
-        let names = Names { rack: &self.rack, wires: &self.wires, outlets: &self.outlets };
+        let names = self.names();
         let told = drops.into_iter().filter(|(_, n)| *n > 0).map(|((place, reason), packets)| DropReport {
             place: names.place(place),
             reason: reason.words().to_string(),
@@ -226,16 +286,9 @@ impl Emulator {
     }
 }
 
-fn goodput(flow: &Flow) -> Option<Rate> {
-    let (first, last) = flow.arrivals?;
-    let bytes = flow.received.saturating_sub(1) * u64::from(flow.workload.size);
-    let is_stream = matches!(flow.workload.kind, WorkloadKind::Udp { .. });
-    Rate::of(bytes, last.since(first)).filter(|_| is_stream)
-}
-
-fn latency_report(flow: &Flow) -> Option<LatencyReport> {
-    let (min, max) = flow.latencies.range()?;
-    let percentile = |percent| flow.latencies.percentile(percent).unwrap_or(max).as_ps();
+fn latency_report(latencies: &Latencies) -> Option<LatencyReport> {
+    let (min, max) = latencies.range()?;
+    let percentile = |percent| latencies.percentile(percent).unwrap_or(max).as_ps();
     Some(LatencyReport {
         min_ps: min.as_ps(),
         median_ps: percentile(50),

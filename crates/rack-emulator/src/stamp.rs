@@ -2,8 +2,9 @@
 //!
 //! | bytes | |
 //! |---|---|
-//! | 4 | `p4rk` |
-//! | 4 | the workload's place in the file |
+//! | 2 | `p4` |
+//! | 2 | a hash of all that follows in the stamp |
+//! | 4 | the number of the pair of hosts, counted over all workloads |
 //! | 4 | sequence number, from 0 |
 //! | 8 | when it was sent, in picoseconds |
 //! | all others | byte `i` is the low byte of `i + sequence` |
@@ -11,12 +12,12 @@
 use base_time::Time;
 use rack_model::workload::STAMP;
 
-const MAGIC: [u8; 4] = *b"p4rk";
+const MAGIC: [u8; 2] = *b"p4";
 
 /// Which packet it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stamp {
-    pub workload: u32,
+    pub flow: u32,
     pub sequence: u32,
     pub sent: Time,
 }
@@ -27,8 +28,9 @@ impl Stamp {
         let Some((head, rest)) = payload.split_at_mut_checked(STAMP as usize) else {
             return;
         };
-        head[..4].copy_from_slice(&MAGIC);
-        head[4..8].copy_from_slice(&self.workload.to_be_bytes());
+        head[..2].copy_from_slice(&MAGIC);
+        head[2..4].copy_from_slice(&self.check().to_be_bytes());
+        head[4..8].copy_from_slice(&self.flow.to_be_bytes());
         head[8..12].copy_from_slice(&self.sequence.to_be_bytes());
         head[12..].copy_from_slice(&self.sent.as_ps().to_be_bytes());
         let first = self.first();
@@ -37,21 +39,31 @@ impl Stamp {
         }
     }
 
-    /// The stamp of a payload, if it has one.
+    /// The stamp of a payload, if it has one; [`rest_is_sound`](Stamp::rest_is_sound) says whether it was changed.
     pub fn read(payload: &[u8]) -> Option<Stamp> {
-        let (magic, rest) = payload.split_first_chunk::<4>()?;
-        let (workload, rest) = rest.split_first_chunk::<4>()?;
+        let (magic, rest) = payload.split_first_chunk::<2>()?;
+        let (_, rest) = rest.split_first_chunk::<2>()?;
+        let (flow, rest) = rest.split_first_chunk::<4>()?;
         let (sequence, rest) = rest.split_first_chunk::<4>()?;
         let (sent, _) = rest.split_first_chunk::<8>()?;
         (*magic == MAGIC).then(|| Stamp {
-            workload: u32::from_be_bytes(*workload),
+            flow: u32::from_be_bytes(*flow),
             sequence: u32::from_be_bytes(*sequence),
             sent: Time::from_ps(u64::from_be_bytes(*sent)),
         })
     }
 
-    /// True if what follows the stamp is as it was sent.
+    fn check(self) -> u16 {
+        let words = u64::from(self.flow) << 32 | u64::from(self.sequence);
+        let mixed = (words ^ self.sent.as_ps().rotate_left(17)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> 48) as u16
+    }
+
+    /// True if the stamp and what follows it are as they were sent.
     pub fn rest_is_sound(self, payload: &[u8]) -> bool {
+        if payload.get(2..4) != Some(&self.check().to_be_bytes()) {
+            return false;
+        }
         let rest = payload.get(STAMP as usize..).unwrap_or(&[]);
         let first = self.first();
         let differences = rest.iter().enumerate().map(|(i, byte)| byte ^ first.wrapping_add(i as u8));
@@ -70,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_stamp_is_read_back_and_the_rest_checked() {
-        let stamp = Stamp { workload: 3, sequence: 300, sent: Time::from_ps(1 << 40) };
+        let stamp = Stamp { flow: 3, sequence: 300, sent: Time::from_ps(1 << 40) };
         let mut payload = vec![0; 600];
         stamp.write(&mut payload);
         assert_eq!(Stamp::read(&payload), Some(stamp));
@@ -78,6 +90,13 @@ mod tests {
         assert_eq!(payload[599], (599 + 300) as u8);
         payload[599] ^= 1;
         assert!(!stamp.rest_is_sound(&payload));
+        payload[599] ^= 1;
+        for byte in 2..20 {
+            payload[byte] ^= 0x10;
+            let read = Stamp::read(&payload).unwrap();
+            assert!(!read.rest_is_sound(&payload), "byte {byte}");
+            payload[byte] ^= 0x10;
+        }
         assert_eq!(Stamp::read(&payload[..19]), None);
         payload[0] = 0;
         assert_eq!(Stamp::read(&payload), None);

@@ -1,6 +1,8 @@
 //! A report as text tables.
 
-use crate::report::{DeviceReport, DropReport, LatencyReport, LinkReport, RunReport, WorkloadReport};
+use crate::report::{
+    DeviceReport, DropReport, FaultReport, LatencyReport, LinkReport, RunReport, WorkloadReport,
+};
 
 const TIME_UNITS: [(&str, u64); 5] =
     [("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
@@ -35,6 +37,7 @@ impl RunReport {
             table(&DEVICES, self.devices.iter().map(device_row)),
             table(&LINKS, self.links.iter().map(link_row)),
             table(&DROPS, self.drops.iter().map(drop_row)),
+            table(&FAULTS, self.faults.iter().map(fault_row)),
         ];
         tables.into_iter().filter(|t| !t.is_empty()).fold(head, |text, table| text + "\n" + &table)
     }
@@ -103,7 +106,7 @@ fn link_row(l: &LinkReport) -> [String; 8] {
         format!("{}.{}%", permille / 10, permille % 10),
         l.frames.to_string(),
         l.bytes.to_string(),
-        l.lost.to_string(),
+        (l.lost + l.cut).to_string(),
         (l.refused + l.too_long).to_string(),
         l.longest_queue.to_string(),
     ]
@@ -113,6 +116,13 @@ const DROPS: [&str; 3] = ["<dropped at", "<why", "packets"];
 
 fn drop_row(d: &DropReport) -> [String; 3] {
     [d.place.clone(), d.reason.clone(), d.packets.to_string()]
+}
+
+const FAULTS: [&str; 4] = ["<fault", "from", "to", "swept"];
+
+fn fault_row(f: &FaultReport) -> [String; 4] {
+    let end = f.ends_ps.map_or("-".to_string(), |at| four_digits(at, &TIME_UNITS));
+    [f.what.clone(), four_digits(f.begins_ps, &TIME_UNITS), end, f.swept.to_string()]
 }
 
 /// Columns as wide as their widest cell, two spaces apart; those whose title begins with `<` are left-aligned.

@@ -3,7 +3,7 @@
 use crate::calendar::Event;
 use crate::device::Work;
 use crate::emulator::Emulator;
-use crate::host::Outcome;
+use crate::host::{Outcome, TcpSide, Traffic};
 use crate::log::{Entry, digest};
 use crate::outlet::Waiting;
 use crate::place::{Place, Reason};
@@ -25,6 +25,8 @@ impl Emulator {
             Event::Timer(device) => self.timer(device as usize),
             Event::Send(flow) => self.send_next(flow as usize),
             Event::Inject(slot) => self.inject(slot),
+            Event::Stack(flow) => self.run_stacks(flow as usize),
+            Event::Fault { fault, begins } => self.fault(fault, begins),
         }
     }
 
@@ -36,22 +38,61 @@ impl Emulator {
         self.host_sends(host as usize, frame)
     }
 
-    fn send_next(&mut self, flow: usize) -> Result<(), Violation> {
+    fn send_next(&mut self, index: usize) -> Result<(), Violation> {
         let now = self.now;
-        let state = &mut self.flows[flow];
-        let host = state.workload.from.value.0 as usize;
-        let frame = state.packet(now);
-        if let Some(at) = state.next_time() {
-            self.calendar.schedule(at, Event::Send(flow as u32));
+        let flow = &mut self.flows[index];
+        let workload = &self.rack.workloads[flow.workload as usize];
+        let host = flow.from as usize;
+        let frame = flow.packet(workload, &mut self.tallies[flow.workload as usize], now);
+        self.last_sent = now;
+        match flow.next_time(workload) {
+            Some(at) => self.calendar.schedule(at.max(now), Event::Send(index as u32)),
+            None => self.sending -= 1,
         }
-        self.host_sends(host, frame)
+        match self.transfers.get_mut(&(index as u32)) {
+            Some(transfers) => {
+                let was_busy = transfers.is_busy();
+                transfers.begin(now);
+                self.sending += u64::from(transfers.is_busy() && !was_busy);
+                self.run_stacks(index)
+            }
+            None => self.host_sends(host, frame),
+        }
+    }
+
+    /// Lets both TCP stacks of a flow do what they can do now, and sees to it that the calendar comes back to them.
+    fn run_stacks(&mut self, index: usize) -> Result<(), Violation> {
+        let now = self.now;
+        let flow = &self.flows[index];
+        let (from, to, workload) = (flow.from as usize, flow.to as usize, flow.workload as usize);
+        let Some(transfers) = self.transfers.get_mut(&(index as u32)) else { return Ok(()) };
+        let was_busy = transfers.is_busy();
+        let packets = transfers.run(&mut self.tallies[workload], now);
+        if was_busy {
+            self.last_sent = now;
+            self.sending -= u64::from(!transfers.is_busy());
+        }
+        let deadline = transfers.deadline(now);
+        if let Some(at) =
+            deadline.filter(|at| transfers.planned.is_none_or(|planned| planned <= now || *at < planned))
+        {
+            transfers.planned = Some(at);
+            self.calendar.schedule(at, Event::Stack(index as u32));
+        }
+        for (side, packet) in packets {
+            let host = if side == TcpSide::Client { from } else { to };
+            if let Some(frame) = self.hosts[host].frame(&packet) {
+                self.host_sends(host, frame)?;
+            }
+        }
+        Ok(())
     }
 
     fn host_sends(&mut self, host: usize, frame: Vec<u8>) -> Result<(), Violation> {
         let node = &mut self.hosts[host];
         node.counts.created += 1;
         let outlet = node.outlet;
-        if let Err(refused) = self.outlets[outlet as usize].queue.push(0, Waiting::Frame(frame)) {
+        if let Err(refused) = self.outlets[outlet as usize].queue.push(0, Waiting::Frame(frame), self.now) {
             self.hosts[host].counts.dropped += 1;
             self.refuse(outlet, refused);
         }
@@ -103,7 +144,7 @@ impl Emulator {
                 return Ok(());
             }
             *budget -= 1;
-            match (outlet.queue.pop(), outlet.node) {
+            match (outlet.queue.pop(self.now), outlet.node) {
                 (Some(Waiting::Frame(frame)), NodeId::Host(HostId(host))) => {
                     self.hosts[host as usize].counts.sent += 1;
                     self.transmit(at, frame)?;
@@ -164,6 +205,15 @@ impl Emulator {
                 self.log(entry);
                 self.drop_at(Place::Wire(wire), Reason::Loss);
             }
+            Sent::Cut => {
+                self.log(entry);
+                self.drop_at(Place::Wire(wire), Reason::LinkDown);
+            }
+            Sent::ArrivesTwice(at) => {
+                self.log(entry);
+                self.calendar.schedule(at, Event::Arrive(wire));
+                self.calendar.schedule(at, Event::Arrive(wire));
+            }
             Sent::Arrives(at) => {
                 self.log(entry);
                 self.calendar.schedule(at, Event::Arrive(wire));
@@ -173,7 +223,7 @@ impl Emulator {
     }
 
     fn arrive(&mut self, wire: usize) -> Result<(), Violation> {
-        let Some(frame) = self.wires[wire].deliver() else {
+        let Some(frame) = self.wires[wire].deliver(self.now) else {
             return self.check_wire(wire as u32);
         };
         let (to, link) = (self.wires[wire].to, self.wires[wire].link);
@@ -195,11 +245,19 @@ impl Emulator {
     fn host_receives(&mut self, id: HostId, frame: Vec<u8>) -> Result<(), Violation> {
         let now = self.now;
         let node = &mut self.hosts[id.0 as usize];
-        match node.receive(id.0, &mut self.flows, frame, now) {
+        let mut traffic =
+            Traffic { workloads: &self.rack.workloads, flows: &mut self.flows, tallies: &mut self.tallies };
+        match node.receive(id.0, &mut traffic, frame, now) {
             Outcome::Kept => {}
             Outcome::Delivered(stamp) => {
-                let (workload, sequence) = (stamp.workload, stamp.sequence);
-                self.log(Entry::Received { host: id.0, workload, sequence });
+                let (flow, sequence) = (stamp.flow, stamp.sequence);
+                self.log(Entry::Received { host: id.0, flow, sequence });
+            }
+            Outcome::Segment(flow, side, packet) => {
+                if let Some(transfers) = self.transfers.get_mut(&flow) {
+                    transfers.take(side, packet);
+                }
+                self.run_stacks(flow as usize)?;
             }
             Outcome::Answered(answer) => return self.host_sends(id.0 as usize, answer),
             Outcome::Dropped(reason) => self.drop_at(Place::Host(id.0), reason),
@@ -209,6 +267,11 @@ impl Emulator {
 
     /// A packet comes to a device: it gets inside, waits, or is dropped.
     fn device_takes(&mut self, device: usize, work: Work) -> Result<(), Violation> {
+        if self.devices[device].is_down {
+            self.devices[device].counts.dropped += 1;
+            self.drop_at(Place::Device(device as u32), Reason::DeviceDown);
+            return Ok(());
+        }
         if self.devices[device].has_room() {
             return self.enter(device, work);
         }
@@ -223,9 +286,8 @@ impl Emulator {
     fn enter(&mut self, device: usize, work: Work) -> Result<(), Violation> {
         let node = &mut self.devices[device];
         let entered = node.enter(work, self.now);
-        let through = self.now + node.service;
         let id = NodeId::Device(DeviceId(device as u32));
-        entered.map_err(|message| self.violation(id, message))?;
+        let through = entered.map_err(|message| self.violation(id, message))?;
         self.log_program_drops(device);
         self.calendar.schedule(through, Event::Served(device as u32));
         self.watch_timer(device);
@@ -234,7 +296,7 @@ impl Emulator {
 
     /// The packet that has been longest inside is through; the next one gets inside.
     fn served(&mut self, device: usize) -> Result<(), Violation> {
-        let queued = self.devices[device].leave();
+        let Some(queued) = self.devices[device].leave(self.now) else { return Ok(()) };
         self.enqueue(device, queued);
         if let Some(work) = self.devices[device].next_work() {
             self.enter(device, work)?;
@@ -257,7 +319,7 @@ impl Emulator {
             let outlet = &mut self.outlets[at as usize];
             let priority = packet.replica.priority;
             let waiting = Waiting::Packet { packet, enqueued: self.now, depth: outlet.queue.len() };
-            match outlet.queue.push(priority, waiting) {
+            match outlet.queue.push(priority, waiting, self.now) {
                 Ok(()) => self.ready.push_back(at),
                 Err(refused) => {
                     self.devices[device].counts.dropped += 1;

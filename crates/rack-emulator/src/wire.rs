@@ -1,11 +1,11 @@
-//! One direction of a link: serialises, delays, loses.
+//! One direction of a link: serialises, delays, loses, flips bits, doubles, reorders.
 
 use base_time::{Duration, Rng, Time};
 use rack_model::link::SHORTEST_FRAME;
-use rack_model::{End, Link, LinkId};
+use rack_model::{End, Link, LinkId, Probability};
 use std::collections::VecDeque;
 
-/// One direction of a link. Frames arrive in the order they were sent.
+/// One direction of a link. Frames arrive in the order they were sent, but for those that are drawn to be overtaken.
 pub(crate) struct Wire {
     pub link: LinkId,
     pub from: End,
@@ -14,10 +14,33 @@ pub(crate) struct Wire {
     /// The sender can send from then on.
     pub free_at: Time,
     last_arrival: Time,
-    flying: VecDeque<Vec<u8>>,
-    loss: Rng,
-    jitter: Rng,
+    /// In the order in which they arrive.
+    flying: VecDeque<(Time, Vec<u8>)>,
+    /// What goes wrong now, besides what the settings say.
+    harm: Harm,
+    chance: Chance,
     pub counts: WireCounts,
+}
+
+/// What faults do to a wire.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Harm {
+    /// Nothing gets through.
+    pub is_down: bool,
+    /// Each loses frames on its own.
+    pub losses: Vec<Probability>,
+    /// Every frame is under way that much longer.
+    pub delay: Duration,
+}
+
+/// A stream of chance for each thing that can happen to a frame.
+struct Chance {
+    loss: Rng,
+    gray: Rng,
+    jitter: Rng,
+    corrupt: Rng,
+    duplicate: Rng,
+    reorder: Rng,
 }
 
 /// What a wire has seen since the start.
@@ -30,7 +53,15 @@ pub(crate) struct WireCounts {
     /// Their bytes, padding included and overhead not.
     pub bytes: u64,
     pub lost: u64,
+    /// Lost since the link was down.
+    pub cut: u64,
     pub too_long: u64,
+    /// Frames with a bit flipped.
+    pub corrupted: u64,
+    /// Frames that arrive twice; the second is one more.
+    pub duplicated: u64,
+    /// Frames that others may overtake.
+    pub reordered: u64,
     pub delivered: u64,
     /// How long it was busy sending.
     pub busy: Duration,
@@ -41,8 +72,12 @@ pub(crate) struct WireCounts {
 pub(crate) enum Sent {
     /// It arrives then.
     Arrives(Time),
+    /// It arrives then, and again.
+    ArrivesTwice(Time),
     /// It was sent and is lost.
     Lost,
+    /// It was sent into a link that is down.
+    Cut,
     /// It is longer than the MTU allows and was not sent.
     TooLong,
 }
@@ -61,8 +96,15 @@ impl Wire {
             free_at: Time::ZERO,
             last_arrival: Time::ZERO,
             flying: VecDeque::new(),
-            loss: stream("loss"),
-            jitter: stream("jitter"),
+            harm: Harm::default(),
+            chance: Chance {
+                loss: stream("loss"),
+                gray: stream("gray"),
+                jitter: stream("jitter"),
+                corrupt: stream("corrupt"),
+                duplicate: stream("duplicate"),
+                reorder: stream("reorder"),
+            },
             counts: WireCounts::default(),
         }
     }
@@ -73,6 +115,18 @@ impl Wire {
 
     pub fn rate(&self) -> base_time::Rate {
         self.settings.rate
+    }
+
+    /// From now on this goes wrong. What was on a link that goes down is lost: how many frames.
+    pub fn suffer(&mut self, harm: Harm) -> u64 {
+        self.harm = harm;
+        if !self.harm.is_down {
+            return 0;
+        }
+        let cut = self.flying();
+        self.flying.clear();
+        self.counts.cut += cut;
+        cut
     }
 
     /// Frames that are under way.
@@ -88,7 +142,7 @@ impl Wire {
     }
 
     /// Takes a frame that [`pad`](Wire::pad) has seen; the sender is free again at `free_at`.
-    pub fn send(&mut self, frame: Vec<u8>, now: Time) -> Sent {
+    pub fn send(&mut self, mut frame: Vec<u8>, now: Time) -> Sent {
         self.counts.taken += 1;
         if frame.len() as u64 > u64::from(self.settings.longest_frame()) {
             self.counts.too_long += 1;
@@ -100,39 +154,75 @@ impl Wire {
         self.counts.frames += 1;
         self.counts.bytes += bytes;
         self.counts.busy += busy;
-        if self.settings.loss.ppb() > 0 && self.loss.chance(self.settings.loss.ppb().into(), 1_000_000_000) {
+        if self.harm.is_down {
+            self.counts.cut += 1;
+            return Sent::Cut;
+        }
+        let chance = &mut self.chance;
+        let is_lost = happens(self.settings.loss, &mut chance.loss)
+            | self.harm.losses.iter().fold(false, |lost, share| happens(*share, &mut chance.gray) | lost);
+        if is_lost {
             self.counts.lost += 1;
             return Sent::Lost;
         }
+        if happens(self.settings.corrupt, &mut chance.corrupt) {
+            let bit = chance.corrupt.index(frame.len() * 8);
+            if let Some(byte) = frame.get_mut(bit / 8) {
+                *byte ^= 0x80 >> (bit % 8);
+                self.counts.corrupted += 1;
+            }
+        }
         let extra = match self.settings.jitter.as_ps() {
             0 => 0,
-            most => self.jitter.between(0, most),
+            most => chance.jitter.between(0, most),
         };
-        let arrival = self.free_at + self.settings.delay + Duration::from_ps(extra);
-        self.last_arrival = self.last_arrival.max(arrival);
-        self.flying.push_back(frame);
-        Sent::Arrives(self.last_arrival)
+        let arrival = self.free_at + self.settings.delay + self.harm.delay + Duration::from_ps(extra);
+        let twice = happens(self.settings.duplicate, &mut chance.duplicate);
+        let arrival = if happens(self.settings.reorder, &mut chance.reorder) {
+            self.counts.reordered += 1;
+            arrival + self.settings.reorder_delay
+        } else {
+            self.last_arrival = self.last_arrival.max(arrival);
+            self.last_arrival
+        };
+        if twice {
+            self.counts.duplicated += 1;
+            self.fly(arrival, frame.clone());
+        }
+        self.fly(arrival, frame);
+        if twice { Sent::ArrivesTwice(arrival) } else { Sent::Arrives(arrival) }
     }
 
-    /// The frame that arrives next.
-    pub fn deliver(&mut self) -> Option<Vec<u8>> {
-        let frame = self.flying.pop_front()?;
+    fn fly(&mut self, arrival: Time, frame: Vec<u8>) {
+        let later = self.flying.iter().rev().take_while(|(at, _)| *at > arrival).count();
+        self.flying.insert(self.flying.len() - later, (arrival, frame));
+    }
+
+    /// The frame that has arrived; none if what was to arrive now is lost meanwhile.
+    pub fn deliver(&mut self, now: Time) -> Option<Vec<u8>> {
+        self.flying.front().filter(|(at, _)| *at <= now)?;
+        let (_, frame) = self.flying.pop_front()?;
         self.counts.delivered += 1;
         Some(frame)
     }
 
     /// True if every frame is accounted for.
     pub fn is_balanced(&self) -> bool {
-        let WireCounts { taken, lost, too_long, delivered, .. } = self.counts;
-        taken == lost + too_long + delivered + self.flying()
+        let WireCounts { taken, duplicated, lost, cut, too_long, delivered, .. } = self.counts;
+        taken + duplicated == lost + cut + too_long + delivered + self.flying()
     }
+}
+
+/// Draws only for what can happen: a setting of zero changes no other's chance.
+fn happens(share: Probability, rng: &mut Rng) -> bool {
+    share.ppb() > 0 && rng.chance(share.ppb().into(), 1_000_000_000)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use base_time::Rate;
-    use rack_model::{HostId, NodeId, Probability};
+    use rack_model::{HostId, NodeId};
 
     fn wire(change: impl FnOnce(&mut Link)) -> Wire {
         let ends = [(NodeId::Host(HostId(0)), 0), (NodeId::Host(HostId(1)), 0)];
@@ -179,8 +269,8 @@ mod tests {
             arrivals.push(at);
         }
         assert!(arrivals.is_sorted());
-        assert!((0..1000).all(|n| wire.deliver().unwrap()[0] == n as u8));
-        assert_eq!(wire.deliver(), None);
+        assert!((0..1000).all(|n| wire.deliver(arrivals[n]).unwrap()[0] == n as u8));
+        assert_eq!(wire.deliver(Time::MAX), None);
     }
 
     #[test]
@@ -189,5 +279,56 @@ mod tests {
         let lost = (0..50_000).filter(|_| wire.send(vec![0; 60], Time::ZERO) == Sent::Lost).count();
         assert!((900..1100).contains(&lost), "{lost} of 50000 at 2%");
         assert_eq!(wire.counts.lost, lost as u64);
+    }
+
+    #[test]
+    fn a_frame_is_harmed_as_the_link_says() {
+        let share = Probability::from_ppb(20_000_000);
+        let mut wire = wire(|l| (l.corrupt, l.duplicate, l.reorder) = (share, share, share));
+        let (mut came, mut changed, mut late) = (0, 0, 0);
+        for n in 0..50_000u64 {
+            wire.send(vec![0; 60], Time::ZERO + Duration::from_us(n));
+        }
+        let mut last = Time::ZERO;
+        while let Some((at, _)) = wire.flying.front().cloned() {
+            let frame = wire.deliver(at).unwrap();
+            assert!(at >= last);
+            (last, came) = (at, came + 1);
+            let flipped: u32 = frame.iter().map(|byte| byte.count_ones()).sum();
+            assert!(flipped <= 1);
+            changed += u64::from(flipped);
+            late += u64::from(at.as_ps() % 1_000_000 == 672_000 && flipped == 0);
+        }
+        let counts = wire.counts;
+        for n in [counts.corrupted, counts.duplicated, counts.reordered] {
+            assert!((900..1100).contains(&n), "{n} of 50000 at 2%");
+        }
+        assert_eq!((came, late > 0), (50_000 + counts.duplicated, true));
+        assert!(changed >= counts.corrupted && wire.is_balanced());
+    }
+
+    #[test]
+    fn what_is_on_a_link_that_goes_down_is_lost() {
+        let mut wire = wire(|_| {});
+        let Sent::Arrives(at) = wire.send(vec![1; 60], Time::ZERO) else { panic!("lost") };
+        assert_eq!(wire.suffer(Harm { is_down: true, ..Harm::default() }), 1);
+        assert_eq!(wire.send(vec![2; 60], wire.free_at), Sent::Cut);
+        assert_eq!(wire.suffer(Harm::default()), 0);
+        let Sent::Arrives(later) = wire.send(vec![3; 60], wire.free_at) else { panic!("lost") };
+        assert_eq!(wire.deliver(at), None, "the event of the lost frame");
+        assert_eq!((wire.deliver(later).unwrap()[0], wire.counts.cut), (3, 2));
+        assert!(wire.is_balanced());
+    }
+
+    #[test]
+    fn gray_losses_and_delays_add_up() {
+        let half = Probability::from_ppb(500_000_000);
+        let mut wire = wire(|l| l.loss = half);
+        wire.suffer(Harm { is_down: false, losses: vec![half], delay: Duration::from_us(7) });
+        let sent: Vec<Sent> = (0..4000).map(|_| wire.send(vec![0; 60], Time::ZERO)).collect();
+        let lost = sent.iter().filter(|sent| **sent == Sent::Lost).count();
+        assert!((2850..3150).contains(&lost), "{lost} of 4000 at 75%");
+        let at = Time::ZERO + Duration::from_ns(84 * 8 + 1000 + 7000);
+        assert!(sent.contains(&Sent::Arrives(at)));
     }
 }

@@ -21,7 +21,7 @@ fn three_hosts_at_a_hub() {
     let mut emulator = emulator(&rack, toy);
     assert_eq!(emulator.run(), Ok(RunEnd::Drained));
     expect![[r#"
-        rack hub, seed 1: 99.55ms of virtual time, 13863 events, log 53154b989e672d18
+        rack hub, seed 1: 99.55ms of virtual time, 13863 events, log 76520ccdd6690803
         packets: 5773 created = 1756 delivered + 4017 dropped + 0 in flight
 
         workload  path      sent  received  lost  doubled  late  corrupt      goodput      min   median      p99      max
@@ -57,7 +57,7 @@ fn a_dropper_and_a_port_without_a_link() {
     let mut dropping = emulator(&rack, Toy::new(dropper));
     dropping.run().unwrap();
     expect![[r#"
-        rack dropper, seed 1: 99.91ms of virtual time, 3900 events, log c87698569b6fc50b
+        rack dropper, seed 1: 99.91ms of virtual time, 3900 events, log 654cab4459b380e5
         packets: 1000 created = 900 delivered + 100 dropped + 0 in flight
 
         workload  path      sent  received  lost  doubled  late  corrupt      goodput      min   median      p99      max
@@ -79,7 +79,7 @@ fn a_dropper_and_a_port_without_a_link() {
     let mut nowhere = emulator(&rack, Toy::new(|_, _, frame, _| vec![(out(77), frame)]));
     nowhere.run().unwrap();
     expect![[r#"
-        rack dropper, seed 1: 99.91ms of virtual time, 3000 events, log e73c97ce28a03735
+        rack dropper, seed 1: 99.91ms of virtual time, 3000 events, log 5f0cde3d3c0145a5
         packets: 1000 created = 0 delivered + 1000 dropped + 0 in flight
 
         workload  path      sent  received  lost  doubled  late  corrupt  goodput  min  median  p99  max
@@ -145,7 +145,7 @@ fn the_report_is_data() {
           "seed": 1,
           "duration_ps": 287928000,
           "events": 10,
-          "log_hash": "f84f6226b1a9af41",
+          "log_hash": "f1aadf661b08e2dc",
           "packets": {
             "created": 3,
             "delivered": 2,
@@ -158,6 +158,7 @@ fn the_report_is_data() {
               "kind": "udp",
               "from": "h1",
               "to": "h2",
+              "pairs": 1,
               "sent": 3,
               "received": 2,
               "lost": 1,
@@ -192,9 +193,14 @@ fn the_report_is_data() {
               "frames": 2,
               "bytes": 284,
               "lost": 0,
+              "cut": 0,
+              "corrupted": 0,
+              "duplicated": 0,
+              "reordered": 0,
               "too_long": 0,
               "refused": 1,
               "longest_queue": 1,
+              "mean_queue_milli": 433,
               "rate_bits_per_s": 10000000,
               "utilisation_ppm": 922452
             },
@@ -204,9 +210,14 @@ fn the_report_is_data() {
               "frames": 0,
               "bytes": 0,
               "lost": 0,
+              "cut": 0,
+              "corrupted": 0,
+              "duplicated": 0,
+              "reordered": 0,
               "too_long": 0,
               "refused": 0,
               "longest_queue": 0,
+              "mean_queue_milli": 0,
               "rate_bits_per_s": 10000000,
               "utilisation_ppm": 0
             },
@@ -216,9 +227,14 @@ fn the_report_is_data() {
               "frames": 0,
               "bytes": 0,
               "lost": 0,
+              "cut": 0,
+              "corrupted": 0,
+              "duplicated": 0,
+              "reordered": 0,
               "too_long": 0,
               "refused": 0,
               "longest_queue": 0,
+              "mean_queue_milli": 0,
               "rate_bits_per_s": 1000000000,
               "utilisation_ppm": 0
             },
@@ -228,9 +244,14 @@ fn the_report_is_data() {
               "frames": 2,
               "bytes": 284,
               "lost": 0,
+              "cut": 0,
+              "corrupted": 0,
+              "duplicated": 0,
+              "reordered": 0,
               "too_long": 0,
               "refused": 0,
               "longest_queue": 1,
+              "mean_queue_milli": 0,
               "rate_bits_per_s": 1000000000,
               "utilisation_ppm": 9224
             }
@@ -241,7 +262,8 @@ fn the_report_is_data() {
               "reason": "queue full",
               "packets": 1
             }
-          ]
+          ],
+          "faults": []
         }"#]]
     .assert_eq(&json);
 }

@@ -2,10 +2,11 @@
 
 use crate::read::Draft;
 use crate::section::Reader;
-use crate::{End, Host, HostId, NodeId, Spanned, Workload};
+use crate::{End, Host, HostId, NodeId, Workload, WorkloadKind};
 use base_diag::codes::rack;
 use base_diag::{Diagnostic, Span};
 use base_time::Time;
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 pub(crate) fn check(r: &mut Reader, draft: &Draft) {
@@ -18,6 +19,7 @@ pub(crate) fn check(r: &mut Reader, draft: &Draft) {
     }
     let names = draft.rack.workloads.iter().map(|w| (w.name.value.as_str(), w.name.span));
     check_unique(r, names, "workload name");
+    check_tcp_ports(r, &draft.rack.workloads);
 }
 
 /// Each port takes one link, and each host has one port.
@@ -67,11 +69,11 @@ fn check_addresses(r: &mut Reader, draft: &Draft) {
 }
 
 fn check_unique<'a>(r: &mut Reader, values: impl Iterator<Item = (&'a str, Span)>, what: &str) {
-    let mut seen: Vec<(&str, Span)> = vec![];
+    let mut seen: BTreeMap<&str, Span> = BTreeMap::new();
     for (value, span) in values {
-        match seen.iter().find(|(known, _)| *known == value) {
-            None => seen.push((value, span)),
-            Some((_, first)) => {
+        match seen.get(value) {
+            None => drop(seen.insert(value, span)),
+            Some(first) => {
                 let diagnostic =
                     Diagnostic::error(rack::DUPLICATE, format!("{what} `{value}` is used twice"));
                 r.push(diagnostic.at(span, "used again here").at(*first, "first used here"));
@@ -86,17 +88,37 @@ fn check_apps(r: &mut Reader, draft: &Draft) {
     }
 }
 
-/// The workload can run at all: two hosts of IPv4, a way out, frames that the sender's link takes.
+/// The workload can run at all: two hosts of IPv4, a way out, frames that the sender's link takes. Of several pairs, the
+/// first that cannot is told.
 fn check_workload(r: &mut Reader, draft: &Draft, workload: &Workload) {
-    let host = |id: Spanned<HostId>| draft.hosts.get(id.value.0 as usize).and_then(Option::as_ref);
-    let (Some(from), Some(to)) = (host(workload.from), host(workload.to)) else {
+    let before = r.diagnostics.error_count();
+    let (from, to) = (&workload.from, &workload.to);
+    match (from.value.as_slice(), to.value.as_slice()) {
+        ([a], [b]) if a == b => {
+            let name = draft.hosts.get(a.0 as usize).and_then(Option::as_ref).map_or("", |h| &h.name.value);
+            let diagnostic = Diagnostic::error(rack::WORKLOAD, "a host cannot send to itself");
+            r.push(diagnostic.at(to.span, format!("`{name}` is also the sender")));
+        }
+        _ if workload.pairs().next().is_none() => {
+            let diagnostic = Diagnostic::error(rack::WORKLOAD, "nobody sends to anybody");
+            r.push(diagnostic.at(workload.span, "no pair of two hosts"));
+        }
+        _ => {}
+    }
+    check_ends(r, workload);
+    for (from, to) in workload.pairs() {
+        if r.diagnostics.error_count() > before {
+            return;
+        }
+        check_pair(r, draft, workload, from, to);
+    }
+}
+
+fn check_pair(r: &mut Reader, draft: &Draft, workload: &Workload, sender: HostId, receiver: HostId) {
+    let host = |id: HostId| draft.hosts.get(id.0 as usize).and_then(Option::as_ref);
+    let (Some(from), Some(to)) = (host(sender), host(receiver)) else {
         return;
     };
-    if workload.from.value == workload.to.value {
-        let diagnostic = Diagnostic::error(rack::WORKLOAD, "a host cannot send to itself");
-        r.push(diagnostic.at(workload.to.span, format!("`{}` is also the sender", to.name.value)));
-        return;
-    }
     let ends = [(from, workload.from.span), (to, workload.to.span)];
     if let Some((_, span)) = ends.into_iter().find(|(host, _)| host.v4().is_none()) {
         r.not_yet(span, "workloads over IPv6 are");
@@ -104,13 +126,28 @@ fn check_workload(r: &mut Reader, draft: &Draft, workload: &Workload) {
     }
     check_gateway(r, from, to, workload.from.span);
     check_gateway(r, to, from, workload.to.span);
-    check_fits(r, draft, workload);
-    check_ends(r, workload);
+    check_fits(r, draft, workload, sender);
+}
+
+/// Segments are told apart by both hosts and the receiver's port.
+fn check_tcp_ports(r: &mut Reader, workloads: &[Workload]) {
+    let mut seen: BTreeMap<(HostId, HostId, u16), Span> = BTreeMap::new();
+    for workload in workloads {
+        let WorkloadKind::Tcp { port, .. } = workload.kind else { continue };
+        let known = workload.pairs().find_map(|(from, to)| Some(*seen.get(&(from, to, port))?));
+        if let Some(first) = known {
+            let title = format!("TCP port {port} is used twice between two hosts");
+            let diagnostic = Diagnostic::error(rack::DUPLICATE, title);
+            r.push(diagnostic.at(workload.span, "used again here").at(first, "first used here"));
+        }
+        seen.extend(workload.pairs().map(|(from, to)| ((from, to, port), workload.span)));
+    }
 }
 
 /// The last packet is sent within the range of virtual time, with as much left for its way.
 fn check_ends(r: &mut Reader, workload: &Workload) {
-    let last = workload.time_of(workload.count.saturating_sub(1));
+    let pairs = workload.pairs().count() as u64;
+    let last = workload.time_of(workload.count.saturating_sub(1)) + workload.stagger * pairs;
     if last.as_ps() > Time::MAX.as_ps() / 2 {
         let diagnostic = Diagnostic::error(rack::WORKLOAD, "the workload lasts too long")
             .at(workload.span, format!("{} packets take longer than virtual time lasts", workload.count))
@@ -133,11 +170,10 @@ fn check_gateway(r: &mut Reader, from: &Host, to: &Host, place: Span) {
     }
 }
 
-fn check_fits(r: &mut Reader, draft: &Draft, workload: &Workload) {
-    let sender = NodeId::Host(workload.from.value);
-    let Some((id, ..)) = draft.rack.links_of(sender).next() else { return };
+fn check_fits(r: &mut Reader, draft: &Draft, workload: &Workload, sender: HostId) {
+    let Some((id, ..)) = draft.rack.links_of(NodeId::Host(sender)).next() else { return };
     let Some(link) = draft.rack.links.get(id.0 as usize) else { return };
-    if workload.frame_bytes() > link.longest_frame() {
+    if workload.frame_bytes() > Some(link.longest_frame()) {
         let most = link.mtu.saturating_sub(28);
         let diagnostic = Diagnostic::error(rack::WORKLOAD, "the packets are too long for the sender's link")
             .at(workload.span, format!("{} bytes of payload do not fit", workload.size))

@@ -6,6 +6,7 @@
 //! service = "2us"           # how long a packet takes; default by class
 //! parallel = 8              # how many packets at once; default by class
 //! backlog = 1024            # how many may wait for that; the rest is dropped
+//! entries = "tor.stf"       # its own entries, besides those of the app
 //! externs = ["beacon"]      # the frame externs it offers
 //! ```
 
@@ -27,6 +28,8 @@ pub struct Device {
     pub parallel: u32,
     /// How many packets may wait to get inside.
     pub backlog: u32,
+    /// The path of its own entries, as written.
+    pub entries: Option<Spanned<String>>,
     /// The frame externs it offers.
     pub externs: Vec<Spanned<String>>,
 }
@@ -81,7 +84,15 @@ impl Device {
     /// A device called `name` with the defaults of its class and no frame externs.
     pub fn new(name: &str, class: DeviceClass) -> Device {
         let (service, parallel) = class.default_service();
-        Device { name: name.into(), class, service, parallel, backlog: BACKLOG, externs: vec![] }
+        Device {
+            name: name.into(),
+            class,
+            service,
+            parallel,
+            backlog: BACKLOG,
+            entries: None,
+            externs: vec![],
+        }
     }
 }
 
@@ -93,6 +104,7 @@ pub(crate) fn read(r: &mut Reader, name: Spanned<String>, item: Item<'_>) -> Opt
     let service = s.optional(r, "service", value::duration);
     let parallel = s.optional(r, "parallel", |r, i| value::small(r, i, 1..=1_000_000));
     let backlog = s.optional(r, "backlog", |r, i| value::small(r, i, 1..=1_000_000));
+    let entries = s.optional(r, "entries", value::string);
     let externs = s.optional(r, "externs", |r, i| value::list(r, i, value::name));
     for key in ["profile", "resources", "ports"] {
         s.later(r, key);
@@ -103,6 +115,7 @@ pub(crate) fn read(r: &mut Reader, name: Spanned<String>, item: Item<'_>) -> Opt
     device.service = service.map_or(device.service, |s| s.value);
     device.parallel = parallel.map_or(device.parallel, |p| p.value);
     device.backlog = backlog.map_or(device.backlog, |b| b.value);
+    device.entries = entries;
     device.externs = externs.map_or(vec![], |e| e.value);
     Some(device)
 }

@@ -1,4 +1,4 @@
-//! `RACK.toml`: devices, links, hosts, apps, workloads.
+//! `RACK.toml`: devices, links, hosts, apps, workloads, faults.
 //!
 //! [`read_rack`] turns the text of the file into a [`Rack`]; every mistake is a diagnostic of range 06xx with the
 //! place of the key or value. The modules below show the keys of each section. Nothing here opens files: paths are
@@ -25,6 +25,7 @@ mod address;
 pub mod app;
 mod check;
 pub mod device;
+pub mod fault;
 pub mod host;
 pub mod link;
 mod names;
@@ -39,10 +40,11 @@ pub mod workload;
 pub use address::{Mac, Network};
 pub use app::{App, Placement};
 pub use device::{Device, DeviceClass};
+pub use fault::{Fault, FaultKind};
 pub use host::Host;
 pub use link::{End, Link};
 pub use probability::Probability;
 pub use rack::{DeviceId, HostId, LinkId, NodeId, Rack};
 pub use read::read_rack;
 pub use spanned::Spanned;
-pub use workload::{Workload, WorkloadKind};
+pub use workload::{Flows, Pace, Workload, WorkloadKind};

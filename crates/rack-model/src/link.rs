@@ -7,6 +7,10 @@
 //! delay = "1us"             # propagation; default 0
 //! jitter = "200ns"          # up to this much more, by the seed; frames keep their order; default 0
 //! loss = "0.1%"             # by the seed, each frame for itself; default 0
+//! corrupt = "0.01%"         # one bit is flipped; default 0
+//! duplicate = "0.01%"       # it arrives twice; default 0
+//! reorder = "1%"            # it comes `reorder_delay` later, and others overtake it; default 0
+//! reorder_delay = "10us"
 //! mtu = 1500                # longest frame, without the 14 bytes of Ethernet's header; default 9000 between two devices,
 //!                           # since hand-overs are longer than what came in, else 1500
 //! queue = 64                # frames that wait before it at each end, for each priority
@@ -41,6 +45,14 @@ pub struct Link {
     pub jitter: Duration,
     /// How often a frame is lost, by the seed.
     pub loss: Probability,
+    /// How often a bit of a frame is flipped, by the seed.
+    pub corrupt: Probability,
+    /// How often a frame arrives twice, by the seed.
+    pub duplicate: Probability,
+    /// How often a frame is delayed so that others overtake it, by the seed.
+    pub reorder: Probability,
+    /// How much later such a frame comes.
+    pub reorder_delay: Duration,
     /// The longest frame that passes has this many bytes behind its Ethernet header of 14.
     pub mtu: u32,
     /// How many frames wait before it at each end, for each priority.
@@ -65,7 +77,7 @@ pub struct End {
 }
 
 impl Link {
-    /// A link with defaults: no delay, jitter or loss, Ethernet's framing, 64 frames of queue; Ethernet's MTU, and jumbo
+    /// A link with defaults: no delay, jitter, loss or other harm, Ethernet's framing, 64 frames of queue; Ethernet's MTU, and jumbo
     /// frames between devices.
     pub fn new(ends: [(NodeId, u32); 2], rate: Rate) -> Link {
         let is_inner = ends.iter().all(|(node, _)| matches!(node, NodeId::Device(_)));
@@ -75,6 +87,10 @@ impl Link {
             delay: Duration::ZERO,
             jitter: Duration::ZERO,
             loss: Probability::ZERO,
+            corrupt: Probability::ZERO,
+            duplicate: Probability::ZERO,
+            reorder: Probability::ZERO,
+            reorder_delay: Duration::from_us(10),
             mtu: if is_inner { 9000 } else { 1500 },
             queue: 64,
             overhead: 24,
@@ -96,13 +112,14 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<Link
     let delay = s.optional(r, "delay", value::duration);
     let jitter = s.optional(r, "jitter", value::duration);
     let loss = s.optional(r, "loss", value::probability);
+    let corrupt = s.optional(r, "corrupt", value::probability);
+    let duplicate = s.optional(r, "duplicate", value::probability);
+    let reorder = s.optional(r, "reorder", value::probability);
+    let reorder_delay = s.optional(r, "reorder_delay", value::interval);
     let mtu = s.optional(r, "mtu", |r, i| value::small(r, i, 46..=65_535));
     let queue = s.optional(r, "queue", |r, i| value::small(r, i, 1..=1_000_000));
     let overhead = s.optional(r, "overhead", |r, i| value::small(r, i, 0..=1000));
     let pad = s.optional(r, "pad", value::boolean);
-    for key in ["corrupt", "reorder", "duplicate"] {
-        s.later(r, key);
-    }
     s.finish(r);
     let [a, b] = ends?.value;
     let default = Link::new([(a.node, a.port), (b.node, b.port)], rate?.value);
@@ -111,6 +128,10 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<Link
         delay: delay.map_or(default.delay, |v| v.value),
         jitter: jitter.map_or(default.jitter, |v| v.value),
         loss: loss.map_or(default.loss, |v| v.value),
+        corrupt: corrupt.map_or(default.corrupt, |v| v.value),
+        duplicate: duplicate.map_or(default.duplicate, |v| v.value),
+        reorder: reorder.map_or(default.reorder, |v| v.value),
+        reorder_delay: reorder_delay.map_or(default.reorder_delay, |v| v.value),
         mtu: mtu.map_or(default.mtu, |v| v.value),
         queue: queue.map_or(default.queue, |v| v.value),
         overhead: overhead.map_or(default.overhead, |v| v.value),
@@ -120,7 +141,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<Link
     })
 }
 
-fn ends(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<[End; 2]> {
+pub(crate) fn ends(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<[End; 2]> {
     let before = r.diagnostics.error_count();
     let found = value::list(r, item, |r, i| end(r, i, names))?;
     match <[Spanned<End>; 2]>::try_from(found) {

@@ -2,7 +2,7 @@
 
 use crate::section::{Entry, Reader, unknown_name};
 use crate::value::is_name;
-use crate::{DeviceId, HostId, NodeId, Spanned};
+use crate::{DeviceId, End, HostId, NodeId, Spanned};
 use base_diag::codes::rack;
 use base_diag::{Diagnostic, Span};
 
@@ -28,6 +28,19 @@ impl Names {
         }
     }
 
+    /// The name of a node.
+    pub fn name(&self, node: NodeId) -> &str {
+        self.nodes.iter().find(|(.., known)| *known == node).map_or("", |(name, ..)| name)
+    }
+
+    /// An end of a link as the file writes it.
+    pub fn end(&self, end: End) -> String {
+        match end.node {
+            NodeId::Device(_) => format!("{}:{}", self.name(end.node), end.port),
+            NodeId::Host(_) => self.name(end.node).to_string(),
+        }
+    }
+
     /// The node called `name`; told if there is none.
     pub fn node(&self, r: &mut Reader, name: Spanned<&str>) -> Option<NodeId> {
         let found = self.nodes.iter().find(|(known, ..)| known == name.value);
@@ -42,6 +55,11 @@ impl Names {
     pub fn device(&self, r: &mut Reader, name: Spanned<&str>) -> Option<DeviceId> {
         let pick = |node| if let NodeId::Device(id) = node { Some(id) } else { None };
         self.one_of(r, name, "device", pick)
+    }
+
+    /// All hosts, in the order of the file.
+    pub fn hosts(&self) -> impl Iterator<Item = HostId> {
+        self.nodes.iter().filter_map(|(.., node)| if let NodeId::Host(id) = node { Some(*id) } else { None })
     }
 
     /// The host called `name`; told if there is none.

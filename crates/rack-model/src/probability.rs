@@ -50,7 +50,7 @@ impl fmt::Display for Probability {
 }
 
 /// The decimal number `text`, with or without exponent, times 10^`decimals`; it must come out whole.
-fn scaled_decimal(text: &str, decimals: i32) -> Result<u64, &'static str> {
+pub(crate) fn scaled_decimal(text: &str, decimals: i32) -> Result<u64, &'static str> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let exponent: i32 = exponent.parse().map_err(|_| "not a number")?;
     let mantissa = mantissa.strip_prefix('+').unwrap_or(mantissa);

@@ -1,6 +1,6 @@
 //! The whole rack, and what can be asked of it.
 
-use crate::{App, Device, End, Host, Link, Spanned, Workload};
+use crate::{App, Device, End, Fault, Host, Link, Spanned, Workload};
 use base_time::Time;
 
 /// A device, by its place in [`Rack::devices`].
@@ -43,6 +43,8 @@ pub struct Rack {
     pub apps: Vec<App>,
     /// Traffic.
     pub workloads: Vec<Workload>,
+    /// What goes wrong.
+    pub faults: Vec<Fault>,
 }
 
 impl Default for Rack {
@@ -56,6 +58,7 @@ impl Default for Rack {
             links: vec![],
             apps: vec![],
             workloads: vec![],
+            faults: vec![],
         }
     }
 }

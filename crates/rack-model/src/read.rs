@@ -4,7 +4,7 @@ use crate::check::check;
 use crate::names::Names;
 use crate::section::{Entry, Item, Reader, Section};
 use crate::{
-    Device, DeviceId, Host, HostId, NodeId, Rack, Spanned, app, device, host, link, value, workload,
+    Device, DeviceId, Host, HostId, NodeId, Rack, Spanned, app, device, fault, host, link, value, workload,
 };
 use base_diag::codes::rack;
 use base_diag::{Diagnostic, Span};
@@ -63,7 +63,8 @@ fn read_file(r: &mut Reader, table: &DeTable<'_>) -> Draft {
     let links = listed(r, file.entry("link"), "link");
     let apps = listed(r, file.entry("app"), "app");
     let workloads = listed(r, file.entry("workload"), "workload");
-    for key in ["fault", "objective", "generate"] {
+    let faults = listed(r, file.entry("fault"), "fault");
+    for key in ["objective", "generate"] {
         file.later(r, key);
     }
     file.finish(r);
@@ -86,6 +87,10 @@ fn read_file(r: &mut Reader, table: &DeTable<'_>) -> Draft {
     }
     for (index, item) in workloads.into_iter().enumerate() {
         rack.workloads.extend(workload::read(r, item, &names, index));
+    }
+    for item in faults {
+        let fault = fault::read(r, item, &names, &rack);
+        rack.faults.extend(fault);
     }
     let name = |entry: &Entry<'_>| Spanned::new(entry.key.to_string(), entry.key_span);
     let devices = devices.iter().map(|e| device::read(r, name(e), e.item)).collect();

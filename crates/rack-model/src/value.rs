@@ -1,5 +1,6 @@
 //! Single values: what text means, and what is said when it means nothing.
 
+use crate::probability::scaled_decimal;
 use crate::section::{Item, Reader, quoted};
 use crate::{Mac, Network, Probability, Spanned};
 use base_diag::codes::rack;
@@ -96,6 +97,31 @@ pub(crate) fn rate(r: &mut Reader, item: Item<'_>) -> Option<Rate> {
     };
     r.bad_value(item.span, "not a data rate", error);
     None
+}
+
+/// A number from 0 to 4 in thousandths: `1`, `0.99`.
+pub(crate) fn thousandths(r: &mut Reader, item: Item<'_>) -> Option<u32> {
+    let text = match item.value {
+        DeValue::Float(number) => number.as_str(),
+        DeValue::Integer(number) if number.radix() == 10 => number.as_str(),
+        _ => {
+            r.wrong_type(item, "a number", "0.99");
+            return None;
+        }
+    };
+    let parsed = scaled_decimal(text, 3);
+    match parsed {
+        Ok(value @ 0..=4000) => Some(value as u32),
+        Ok(_) => {
+            r.bad_value(item.span, "number out of range", "allowed are 0 to 4");
+            None
+        }
+        Err(why) => {
+            let why = if why == "less than 0" { why } else { "allowed are 0 to 4, with three decimals" };
+            r.bad_value(item.span, "not a number of thousandths", why);
+            None
+        }
+    }
 }
 
 /// `0.01`, `0`, `"1%"`.

@@ -10,8 +10,9 @@ mod sketch;
 mod vxlan;
 
 use crate::frame::checksum;
-use crate::{Load, Packet, Shape, Zipf};
+use crate::{Load, Packet, Shape};
 use base_time::Rng;
+use base_time::Zipf;
 
 /// A program that is measured.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use super::Preprocessor;
 use crate::output;
 use agent::{PortSpec, Setup, Switch, Tls};
-use base_diag::{Diagnostic, SourceMap};
+use base_diag::{Diagnostic, SourceMap, codes};
 use p4rack::{Disk, Until, compile, control, rack};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -92,6 +92,13 @@ fn switch(args: &Args) -> Result<Switch, ExitCode> {
         let racked = rack::load(path, &args.preprocessor.options().defines, &mut map);
         let racked = racked.map_err(|found| wrong(&found, &map))?;
         output::diagnostics_text(&racked.warnings, &map);
+        if let Some(device) = racked.rack.devices.iter().find_map(|device| device.entries.as_ref()) {
+            let diagnostic =
+                Diagnostic::error(codes::emulate::NOT_AN_ENTRY, "one switch has one set of entries")
+                    .at(device.span, "these are for one device alone")
+                    .help("write them by P4Runtime, or run the rack with `p4rack up`");
+            return Err(wrong(&[diagnostic], &map));
+        }
         let updates =
             control::updates(&racked.entries, &racked.whole).map_err(|found| wrong(&found, &map))?;
         return Ok(Switch::Rack(racked.whole, Box::new(racked.placement), updates));

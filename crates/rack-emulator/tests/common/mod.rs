@@ -10,7 +10,8 @@ use dataplane_api::{
 };
 use rack_emulator::{Emulator, RackDevice};
 use rack_model::{
-    DeviceClass, DeviceId, Host, HostId, Link, Mac, Network, NodeId, Rack, Spanned, Workload, WorkloadKind,
+    DeviceClass, DeviceId, Flows, Host, HostId, Link, Mac, Network, NodeId, Pace, Rack, Spanned, Workload,
+    WorkloadKind,
 };
 use std::collections::BTreeMap;
 
@@ -176,13 +177,14 @@ pub fn star(count: u32) -> Rack {
 }
 
 pub fn workload(name: &str, kind: WorkloadKind, from: u32, to: u32, count: u64, size: u32) -> Workload {
-    let host = |n: u32| Spanned::from(HostId(n - 1));
+    let host = |n: u32| Spanned::from(vec![HostId(n - 1)]);
     Workload {
         name: name.into(),
         kind,
         from: host(from),
         to: host(to),
         start: Time::ZERO,
+        stagger: Duration::ZERO,
         count,
         size,
         span: Default::default(),
@@ -195,7 +197,14 @@ pub fn ping(from: u32, to: u32, count: u64, interval: Duration) -> Workload {
 
 pub fn udp(name: &str, from: u32, to: u32, count: u64, size: u32, mbit_per_s: u64) -> Workload {
     let rate = Rate::from_bits_per_s(mbit_per_s * 1_000_000);
-    workload(name, WorkloadKind::Udp { rate, port: 9000 }, from, to, count, size)
+    workload(
+        name,
+        WorkloadKind::Udp { rate, port: 9000, pace: Pace::Even, flows: Flows::ONE },
+        from,
+        to,
+        count,
+        size,
+    )
 }
 
 pub fn emulator(rack: &Rack, toy: Toy) -> Emulator {

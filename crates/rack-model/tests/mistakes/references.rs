@@ -381,34 +381,285 @@ fn not_supported_yet() {
         "#]],
     );
     check_with(
-        "[[fault]]\nlink = \"tor:1\"\n",
+        "[[fault]]\nkind = \"control-loss\"\n",
         expect![[r#"
-        error[P4R0611]: `fault` is not supported yet
-          --> RACK.toml:16:3
+        error[P4R0611]: `control-loss` is not supported yet
+          --> RACK.toml:17:8
+           |
+        17 | kind = "control-loss"
+           |        ^^^^^^^^^^^^^^ not supported yet
+    "#]],
+    );
+}
+
+#[test]
+fn faults() {
+    let fault = |text: &str, expected| check_with(&format!("[[fault]]\n{text}\n"), expected);
+    fault(
+        "kind = \"link-dwon\"",
+        expect![[r#"
+        error[P4R0606]: unknown word `link-dwon`
+          --> RACK.toml:17:8
+           |
+        17 | kind = "link-dwon"
+           |        ^^^^^^^^^^^ not known here
+           |
+           = help: did you mean `link-down`?
+    "#]],
+    );
+    fault(
+        "kind = \"link-down\"\nlink = [\"h1\", \"tor:2\"]\nat = \"1ms\"",
+        expect![[r#"
+        error[P4R0606]: there is no such link
+          --> RACK.toml:18:8
+           |
+        18 | link = ["h1", "tor:2"]
+           |        ^^^^^^^^^^^^^^^ no link joins these
+           |
+           = note: h1 is linked to tor:1
+           = note: tor:2 is linked to h2
+    "#]],
+    );
+    fault(
+        "kind = \"link-down\"\nlink = [\"h1\", \"tor:1\"]\nfor = \"0\"",
+        expect![[r#"
+        error[P4R0604]: `at` is missing
+          --> RACK.toml:16:1
            |
         16 | [[fault]]
-           |   ^^^^^ not supported yet
+           | ^^^^^^^^^ this fault has no `at`
+           |
+           = help: for example: `at = "5ms"`
+
+        error[P4R0605]: no time at all
+          --> RACK.toml:19:7
+           |
+        19 | for = "0"
+           |       ^^^ must be more than 0
+    "#]],
+    );
+    fault(
+        "kind = \"loss\"\nlink = [\"h1\", \"tor:1\"]\nat = \"1ms\"\nfrom = \"h2\"\nshare = 2",
+        expect![[r#"
+        error[P4R0606]: `h2` is at no end of this link
+          --> RACK.toml:20:8
+           |
+        20 | from = "h2"
+           |        ^^^^ not an end
+           |
+           = help: write `h1` or `tor`
+
+        error[P4R0605]: not a probability
+          --> RACK.toml:21:9
+           |
+        21 | share = 2
+           |         ^ more than 1: write "1%" or 0.01
+    "#]],
+    );
+    fault(
+        "kind = \"loss\"\nlink = [\"h1\", \"tor:1\"]\nat = \"1ms\"\nfrom = \"h2\"\nshare = 0.1",
+        expect![[r#"
+        error[P4R0606]: `h2` is at no end of this link
+          --> RACK.toml:20:8
+           |
+        20 | from = "h2"
+           |        ^^^^ not an end
+           |
+           = help: write `h1` or `tor`
+    "#]],
+    );
+    fault(
+        "kind = \"slow\"\ndevice = \"h1\"\nfactor = 1\nat = \"1ms\"",
+        expect![[r#"
+        error[P4R0606]: `h1` is not a device
+          --> RACK.toml:18:10
+           |
+         4 | [host.h1]
+           |       -- declared here
+        ...
+        18 | device = "h1"
+           |          ^^^^ a device is needed
+
+        error[P4R0605]: number out of range
+          --> RACK.toml:19:10
+           |
+        19 | factor = 1
+           |          ^ allowed are 2 to 1000000
+    "#]],
+    );
+    fault(
+        "kind = \"partition\"\nnodes = [\"torr\"]\nat = \"1ms\"",
+        expect![[r#"
+        error[P4R0606]: unknown node `torr`
+          --> RACK.toml:18:10
+           |
+        18 | nodes = ["torr"]
+           |          ^^^^^^ not known
+           |
+           = help: did you mean `tor`?
+    "#]],
+    );
+}
+
+#[test]
+fn workloads_of_many_kinds() {
+    let load = |text: &str, expected| {
+        check_with(&format!("[[workload]]\nfrom = \"h1\"\nto = \"h2\"\n{text}\n"), expected);
+    };
+    load(
+        "kind = \"zipf\"\ncount = 10\nrate = \"1Mbit/s\"\nflows = 1\nskew = 5",
+        expect![[r#"
+        error[P4R0605]: number out of range
+          --> RACK.toml:22:9
+           |
+        22 | flows = 1
+           |         ^ allowed are 2 to 60000
+
+        error[P4R0605]: number out of range
+          --> RACK.toml:23:8
+           |
+        23 | skew = 5
+           |        ^ allowed are 0 to 4
+    "#]],
+    );
+    load(
+        "kind = \"onoff\"\ncount = 10\nrate = \"1Mbit/s\"\nof = \"1ms\"",
+        expect![[r#"
+        error[P4R0610]: host `h1` has no gateway
+          --> RACK.toml:17:8
+           |
+        17 | from = "h1"
+           |        ^^^^ cannot reach `h2`
+           |
+           = note: 10.0.2.1 is in none of its networks
+           = help: give host `h1` a `gateway`: the MAC address of its router
+
+        error[P4R0610]: host `h2` has no gateway
+          --> RACK.toml:18:6
+           |
+        18 | to = "h2"
+           |      ^^^^ cannot reach `h1`
+           |
+           = note: 10.0.1.1 is in none of its networks
+           = help: give host `h2` a `gateway`: the MAC address of its router
+
+        error[P4R0602]: unknown key `of`
+          --> RACK.toml:22:1
+           |
+        22 | of = "1ms"
+           | ^^ this workload has no such key
+           |
+           = note: its keys are `kind`, `name`, `from`, `to`, `start`, `stagger`, `count`, `size`, `on`, `off`, `rate` and `port`
+    "#]],
+    );
+    load(
+        "kind = \"pcap\"\nsize = 5",
+        expect![[r#"
+        error[P4R0604]: `file` is missing
+          --> RACK.toml:16:1
+           |
+        16 | [[workload]]
+           | ^^^^^^^^^^^^ this workload has no `file`
+           |
+           = help: for example: `file = "trace.pcap"`
+
+        error[P4R0602]: unknown key `size`
+          --> RACK.toml:20:1
+           |
+        20 | size = 5
+           | ^^^^ this workload has no such key
+           |
+           = note: its keys are `kind`, `name`, `from`, `to`, `start`, `stagger`, `count`, `file` and `speed`
+    "#]],
+    );
+    let tcp = "[[workload]]\nkind = \"tcp\"\nfrom = \"h1\"\nto = \"*\"\ncount = 1\nport = 7\n";
+    check_with(
+        &tcp.repeat(2),
+        expect![[r#"
+        error[P4R0610]: host `h1` has no gateway
+          --> RACK.toml:18:8
+           |
+        18 | from = "h1"
+           |        ^^^^ cannot reach `h2`
+           |
+           = note: 10.0.2.1 is in none of its networks
+           = help: give host `h1` a `gateway`: the MAC address of its router
+
+        error[P4R0610]: host `h2` has no gateway
+          --> RACK.toml:19:6
+           |
+        19 | to = "*"
+           |      ^^^ cannot reach `h1`
+           |
+           = note: 10.0.1.1 is in none of its networks
+           = help: give host `h2` a `gateway`: the MAC address of its router
+
+        error[P4R0607]: TCP port 7 is used twice between two hosts
+          --> RACK.toml:22:1
+           |
+        16 | [[workload]]
+           | ------------ first used here
+        ...
+        22 | [[workload]]
+           | ^^^^^^^^^^^^ used again here
+
+        error[P4R0610]: host `h1` has no gateway
+          --> RACK.toml:24:8
+           |
+        24 | from = "h1"
+           |        ^^^^ cannot reach `h2`
+           |
+           = note: 10.0.2.1 is in none of its networks
+           = help: give host `h1` a `gateway`: the MAC address of its router
+
+        error[P4R0610]: host `h2` has no gateway
+          --> RACK.toml:25:6
+           |
+        25 | to = "*"
+           |      ^^^ cannot reach `h1`
+           |
+           = note: 10.0.1.1 is in none of its networks
+           = help: give host `h2` a `gateway`: the MAC address of its router
     "#]],
     );
     check_with(
-        "[[workload]]\nkind = \"tcp\"\n",
+        "[[workload]]\nkind = \"ping\"\nfrom = [\"h1\", \"h3\"]\nto = \"*\"\ncount = 1\n",
         expect![[r#"
-        error[P4R0611]: `tcp` is not supported yet
-          --> RACK.toml:17:8
+        error[P4R0610]: host `h1` has no gateway
+          --> RACK.toml:18:8
            |
-        17 | kind = "tcp"
-           |        ^^^^^ not supported yet
+        18 | from = ["h1", "h3"]
+           |        ^^^^^^^^^^^^ cannot reach `h2`
+           |
+           = note: 10.0.2.1 is in none of its networks
+           = help: give host `h1` a `gateway`: the MAC address of its router
+
+        error[P4R0606]: unknown host `h3`
+          --> RACK.toml:18:15
+           |
+        18 | from = ["h1", "h3"]
+           |               ^^^^ not known
+           |
+           = note: known are `h1` and `h2`
+
+        error[P4R0610]: host `h2` has no gateway
+          --> RACK.toml:19:6
+           |
+        19 | to = "*"
+           |      ^^^ cannot reach `h1`
+           |
+           = note: 10.0.1.1 is in none of its networks
+           = help: give host `h2` a `gateway`: the MAC address of its router
     "#]],
     );
-    check_changed(
-        "\"1Gbit/s\"",
-        "\"1Gbit/s\"\ncorrupt = 0.1",
+    check_with(
+        "[[workload]]\nkind = \"ping\"\nfrom = [\"h1\"]\nto = []\ncount = 1\n",
         expect![[r#"
-            error[P4R0611]: `corrupt` is not supported yet
-              --> RACK.toml:13:1
-               |
-            13 | corrupt = 0.1
-               | ^^^^^^^ not supported yet
-        "#]],
+        error[P4R0610]: nobody sends to anybody
+          --> RACK.toml:16:1
+           |
+        16 | [[workload]]
+           | ^^^^^^^^^^^^ no pair of two hosts
+    "#]],
     );
 }

@@ -93,7 +93,7 @@ fn keys() {
             20 | interval = "1ms"
                | ^^^^^^^^ this workload has no such key
                |
-               = note: its keys are `kind`, `name`, `from`, `to`, `count`, `start`, `size`, `rate` and `port`
+               = note: its keys are `kind`, `name`, `from`, `to`, `start`, `stagger`, `count`, `size`, `rate` and `port`
         "#]],
     );
 }

@@ -2,7 +2,7 @@
 //!
 //! Weights are integers, computed without floats: the same on every machine.
 
-use base_time::Rng;
+use crate::Rng;
 
 /// The most ranks there are.
 const MOST: u32 = 1 << 22;

@@ -1,0 +1,132 @@
+//! When a flow sends next.
+
+use base_time::{Duration, Rng, Time};
+use rack_model::{Pace, Workload, WorkloadKind};
+
+/// The times at which packets of one flow are sent.
+pub(crate) struct Source {
+    gaps: Gaps,
+    chance: Rng,
+    /// How many were sent.
+    sent: u64,
+    /// How much later than the workload's first pair this one starts.
+    shift: Duration,
+    /// When the next one is sent, if any is left.
+    next: Time,
+}
+
+enum Gaps {
+    /// Packet n is sent as the workload says, without rounding errors that add up.
+    Even,
+    Exponential(Duration),
+    /// Evenly until the burst is over.
+    Bursts {
+        gap: Duration,
+        on: Duration,
+        off: Duration,
+        ends: Time,
+    },
+}
+
+impl Source {
+    /// Of a flow that starts `shift` later than the workload says; `chance` is its own.
+    pub fn new(workload: &Workload, shift: Duration, mut chance: Rng) -> Source {
+        let start = workload.start + shift;
+        let gap = workload.time_of(1).since(workload.start);
+        let mut next = start;
+        let gaps = match workload.kind {
+            WorkloadKind::Udp { pace: Pace::Poisson, .. } | WorkloadKind::Request { .. } => {
+                next += chance.exponential(gap);
+                Gaps::Exponential(gap)
+            }
+            WorkloadKind::Udp { pace: Pace::OnOff { on, off }, rate, .. } => {
+                let gap = rate.time_for(u64::from(workload.size));
+                Gaps::Bursts { gap, on, off, ends: start + chance.exponential(on) }
+            }
+            _ => Gaps::Even,
+        };
+        Source { gaps, chance, sent: 0, shift, next }
+    }
+
+    /// When the next one is sent.
+    pub fn next(&self) -> Time {
+        self.next
+    }
+
+    /// One was sent.
+    pub fn advance(&mut self, workload: &Workload) {
+        self.sent += 1;
+        self.next = match &mut self.gaps {
+            Gaps::Even => workload.time_of(self.sent) + self.shift,
+            Gaps::Exponential(mean) => self.next + self.chance.exponential(*mean),
+            Gaps::Bursts { gap, on, off, ends } => {
+                let next = self.next + *gap;
+                if next <= *ends {
+                    next
+                } else {
+                    let start = *ends + self.chance.exponential(*off);
+                    *ends = start + self.chance.exponential(*on);
+                    start
+                }
+            }
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rack_model::{Flows, HostId};
+
+    fn times(pace: Pace, count: usize) -> Vec<u64> {
+        let rate = "80Mbit/s".parse().unwrap();
+        let workload = Workload {
+            name: "w".into(),
+            kind: WorkloadKind::Udp { rate, port: 1, pace, flows: Flows::ONE },
+            from: vec![HostId(0)].into(),
+            to: vec![HostId(1)].into(),
+            start: Time::ZERO + Duration::from_us(5),
+            stagger: Duration::ZERO,
+            count: count as u64,
+            size: 100,
+            span: Default::default(),
+        };
+        let mut source = Source::new(&workload, Duration::from_us(2), Rng::new(3));
+        let mut next = || {
+            let at = source.next();
+            source.advance(&workload);
+            at.as_us()
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn even_sources_keep_their_rate() {
+        // 100 bytes at 80 Mbit/s are 10 us.
+        assert_eq!(times(Pace::Even, 3), [7, 17, 27]);
+        assert_eq!(times(Pace::Even, 100_000)[99_999], 7 + 999_990);
+    }
+
+    #[test]
+    fn poisson_sources_keep_their_mean_rate() {
+        let times = times(Pace::Poisson, 100_000);
+        assert!(times.is_sorted());
+        let last = times[99_999];
+        assert!(last.abs_diff(1_000_000) < 10_000, "{last}");
+        let short = times.windows(2).filter(|w| w[1] - w[0] < 1).count();
+        // Of gaps of 10 us on average, 4.8 % begin and end in the same microsecond.
+        assert!((4_500..5_200).contains(&short), "{short}");
+    }
+
+    #[test]
+    fn sources_with_bursts_are_silent_between_them() {
+        let (on, off) = (Duration::from_us(100), Duration::from_us(900));
+        let times = times(Pace::OnOff { on, off }, 100_000);
+        let silences: Vec<u64> = times.windows(2).map(|w| w[1] - w[0]).filter(|gap| *gap > 10).collect();
+        let mean = silences.iter().sum::<u64>() / silences.len() as u64;
+        assert!((850..1000).contains(&mean), "{mean}");
+        // A burst of 100 us has 10.5 packets on average: its first, and one for each gap that fits.
+        let per_burst = times.len() / silences.len();
+        assert!((10..=11).contains(&per_burst), "{per_burst}");
+    }
+}

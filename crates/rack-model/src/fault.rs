@@ -1,0 +1,244 @@
+//! `[[fault]]`: what goes wrong, and when.
+//!
+//! ```toml
+//! [[fault]]
+//! kind = "link-down"        # what is on the link and what comes is lost, both ways
+//! link = ["tor:3", "nic:1"] # its ends
+//! at = "5ms"
+//! for = "2ms"               # then it is as before; without it, until the end
+//!
+//! [[fault]]
+//! kind = "loss"             # gray: frames are lost and nobody is told
+//! link = ["tor:3", "nic:1"]
+//! from = "nic"              # one way only; default both
+//! share = "5%"
+//! at = "1ms"
+//!
+//! [[fault]]
+//! kind = "delay"            # every frame is under way this much longer
+//! link = ["tor:3", "nic:1"]
+//! by = "100us"
+//! at = "1ms"
+//!
+//! [[fault]]
+//! kind = "device-down"      # what is inside and what comes is lost; its memory stays
+//! device = "nic"
+//! at = "5ms"
+//!
+//! [[fault]]
+//! kind = "slow"             # each packet takes this many times as long
+//! device = "nic"
+//! factor = 10
+//! at = "5ms"
+//!
+//! [[fault]]
+//! kind = "partition"        # all links between these and the others are down
+//! nodes = ["nic", "h2"]
+//! at = "5ms"
+//! ```
+
+use crate::names::Names;
+use crate::section::{Item, Reader, Section};
+use crate::value;
+use crate::{DeviceId, LinkId, NodeId, Probability, Rack, Spanned, link};
+use base_diag::codes::rack as codes;
+use base_diag::{Diagnostic, Span};
+use base_time::{Duration, Time};
+
+/// Something that goes wrong for a while.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// What.
+    pub kind: FaultKind,
+    /// When it begins.
+    pub at: Time,
+    /// How long it lasts; none: to the end.
+    pub lasts: Option<Duration>,
+    /// Where it is described.
+    pub span: Span,
+}
+
+/// The kinds of faults.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FaultKind {
+    /// A link carries nothing; what is on it is lost.
+    LinkDown(LinkId),
+    /// A link loses frames, by the seed, besides what it loses anyway.
+    Loss {
+        /// The link.
+        link: LinkId,
+        /// The sending end that is concerned; none: both.
+        from: Option<NodeId>,
+        /// How many.
+        share: Probability,
+    },
+    /// Frames on a link are under way longer.
+    Delay {
+        /// The link.
+        link: LinkId,
+        /// How much longer.
+        by: Duration,
+    },
+    /// A device takes and sends nothing; what is inside is lost, its memory is not.
+    DeviceDown(DeviceId),
+    /// A device takes this many times as long for each packet.
+    Slow {
+        /// The device.
+        device: DeviceId,
+        /// How many times.
+        factor: u32,
+    },
+    /// All links between some nodes and all others are down.
+    Partition(Vec<NodeId>),
+}
+
+impl FaultKind {
+    /// As it is written in the file.
+    pub fn word(&self) -> &'static str {
+        match self {
+            FaultKind::LinkDown(_) => "link-down",
+            FaultKind::Loss { .. } => "loss",
+            FaultKind::Delay { .. } => "delay",
+            FaultKind::DeviceDown(_) => "device-down",
+            FaultKind::Slow { .. } => "slow",
+            FaultKind::Partition(_) => "partition",
+        }
+    }
+}
+
+impl Fault {
+    /// When it is over; [`Time::MAX`] if it never is.
+    pub fn ends(&self) -> Time {
+        self.lasts.map_or(Time::MAX, |lasts| self.at + lasts)
+    }
+
+    /// For people: `link-down h1 - tor:1`.
+    pub fn describe(&self, rack: &Rack) -> String {
+        let link = |id: LinkId| {
+            let ends = rack.links.get(id.0 as usize).map(|l| l.ends.map(|end| rack.end_name(end)));
+            ends.map_or(String::new(), |[a, b]| format!("{a} - {b}"))
+        };
+        let device = |id: DeviceId| rack.node_name(NodeId::Device(id)).to_string();
+        let what = match &self.kind {
+            FaultKind::LinkDown(id) => link(*id),
+            FaultKind::Loss { link: id, from: None, share } => format!("{share} on {}", link(*id)),
+            FaultKind::Loss { link: id, from: Some(from), share } => {
+                format!("{share} on {} from {}", link(*id), rack.node_name(*from))
+            }
+            FaultKind::Delay { link: id, by } => format!("{by} on {}", link(*id)),
+            FaultKind::DeviceDown(id) => device(*id),
+            FaultKind::Slow { device: id, factor } => format!("{} {factor} times", device(*id)),
+            FaultKind::Partition(nodes) => {
+                let names: Vec<&str> = nodes.iter().map(|node| rack.node_name(*node)).collect();
+                names.join(", ")
+            }
+        };
+        format!("{} {what}", self.kind.word())
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    LinkDown,
+    Loss,
+    Delay,
+    DeviceDown,
+    Slow,
+    Partition,
+}
+
+const KINDS: [(&str, Option<Kind>); 8] = [
+    ("link-down", Some(Kind::LinkDown)),
+    ("loss", Some(Kind::Loss)),
+    ("delay", Some(Kind::Delay)),
+    ("device-down", Some(Kind::DeviceDown)),
+    ("slow", Some(Kind::Slow)),
+    ("partition", Some(Kind::Partition)),
+    ("control-delay", None),
+    ("control-loss", None),
+];
+
+/// `rack` has its links already.
+pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, rack: &Rack) -> Option<Fault> {
+    let mut s = Section::new(r, "this fault".to_string(), item.span, item)?;
+    let kind = s.required(r, "kind", "\"link-down\"", |r, i| value::choice(r, i, &KINDS));
+    let Some(kind) = kind else {
+        s.give_up(r);
+        return None;
+    };
+    let at = s.required(r, "at", "\"5ms\"", value::time);
+    let lasts = s.optional(r, "for", value::interval);
+    let kind = match kind.value {
+        Kind::LinkDown => read_link(r, &mut s, names, rack).map(FaultKind::LinkDown),
+        Kind::Loss => read_loss(r, &mut s, names, rack),
+        Kind::Delay => {
+            let link = read_link(r, &mut s, names, rack);
+            let by = s.required(r, "by", "\"100us\"", value::interval);
+            link.zip(by).map(|(link, by)| FaultKind::Delay { link, by: by.value })
+        }
+        Kind::DeviceDown => read_device(r, &mut s, names).map(FaultKind::DeviceDown),
+        Kind::Slow => {
+            let device = read_device(r, &mut s, names);
+            let factor = s.required(r, "factor", "10", |r, i| value::small(r, i, 2..=1_000_000));
+            device.zip(factor).map(|(device, factor)| FaultKind::Slow { device, factor: factor.value })
+        }
+        Kind::Partition => read_nodes(r, &mut s, names).map(FaultKind::Partition),
+    };
+    s.finish(r);
+    Some(Fault { kind: kind?, at: at?.value, lasts: lasts.map(|l| l.value), span: item.span })
+}
+
+fn read_loss(r: &mut Reader, s: &mut Section<'_>, names: &Names, rack: &Rack) -> Option<FaultKind> {
+    let id = read_link(r, s, names, rack);
+    let share = s.required(r, "share", "\"5%\"", value::probability);
+    let from = s.optional(r, "from", |r, i| {
+        let name = value::string(r, i)?;
+        names.node(r, Spanned::new(name.as_str(), i.span))
+    });
+    let link = rack.links.get(id?.0 as usize)?;
+    if let Some(from) = from.filter(|from| link.ends.iter().all(|end| end.node != from.value)) {
+        let title = format!("`{}` is at no end of this link", names.name(from.value));
+        let ends = link.ends.map(|end| names.name(end.node));
+        let diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, title).at(from.span, "not an end");
+        r.push(diagnostic.help(format!("write `{}` or `{}`", ends[0], ends[1])));
+    }
+    Some(FaultKind::Loss { link: id?, from: from.map(|f| f.value), share: share?.value })
+}
+
+fn read_link(r: &mut Reader, s: &mut Section<'_>, names: &Names, rack: &Rack) -> Option<LinkId> {
+    let ends = s.required(r, "link", "[\"tor:3\", \"nic:1\"]", |r, i| link::ends(r, i, names))?;
+    let wanted = ends.value.map(|end| (end.node, end.port));
+    let at = rack.links.iter().position(|link| {
+        let [a, b] = link.ends.map(|end| (end.node, end.port));
+        [a, b] == wanted || [b, a] == wanted
+    });
+    if at.is_none() {
+        let diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, "there is no such link");
+        let plugged = rack.links.iter().flat_map(|l| [(l.ends[0], l.ends[1]), (l.ends[1], l.ends[0])]);
+        let [a, b] = ends.value;
+        let near =
+            plugged.filter(|(here, _)| [a, b].iter().any(|e| (e.node, e.port) == (here.node, here.port)));
+        let notes =
+            near.map(|(here, there)| format!("{} is linked to {}", names.end(here), names.end(there)));
+        r.push(notes.fold(diagnostic.at(ends.span, "no link joins these"), Diagnostic::note));
+    }
+    at.map(|at| LinkId(at as u32))
+}
+
+fn read_device(r: &mut Reader, s: &mut Section<'_>, names: &Names) -> Option<DeviceId> {
+    let device = s.required(r, "device", "\"nic\"", |r, i| {
+        let name = value::string(r, i)?;
+        names.device(r, Spanned::new(name.as_str(), i.span))
+    });
+    device.map(|d| d.value)
+}
+
+fn read_nodes(r: &mut Reader, s: &mut Section<'_>, names: &Names) -> Option<Vec<NodeId>> {
+    let nodes = s.required(r, "nodes", "[\"nic\", \"h2\"]", |r, i| {
+        value::list(r, i, |r, i| {
+            let name = value::string(r, i)?;
+            names.node(r, Spanned::new(name.as_str(), i.span))
+        })
+    })?;
+    Some(nodes.value.into_iter().map(|node| node.value).collect())
+}
