@@ -25,6 +25,7 @@ enum Command {
     Split(command::split::Args),
     ProveSplit(command::prove_split::Args),
     Up(command::up::Args),
+    GenerateRack(command::generate_rack::Args),
     Bench(command::bench::Args),
     Explain(command::explain::Args),
 }
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Split(args) => command::split::run(&args),
         Command::ProveSplit(args) => command::prove_split::run(&args),
         Command::Up(args) => command::up::run(&args),
+        Command::GenerateRack(args) => command::generate_rack::run(&args),
         Command::Bench(args) => command::bench::run(&args),
         Command::Explain(args) => command::explain::run(&args),
     }

@@ -189,7 +189,7 @@ pub fn make_parts(
     map: &mut SourceMap,
 ) -> Result<Parts, Vec<Diagnostic>> {
     let split = split(program, placement)?;
-    let (mut parts, mut texts) = (vec![], vec![]);
+    let (mut parts, mut texts): (Vec<Option<Part>>, Vec<Option<String>>) = (vec![], vec![]);
     for (device, name) in split.devices.iter().zip(&placement.devices) {
         let Some(device) = device else {
             parts.push(None);
@@ -201,7 +201,11 @@ pub fn make_parts(
             return Err(wrong);
         }
         let text = target_p4::print(&device.program);
-        let program = reparse(&format!("{name}.p4"), &text, map)?;
+        let twin = texts.iter().position(|known| known.as_ref() == Some(&text));
+        let program = match twin.and_then(|at| parts.get(at)?.as_ref()) {
+            Some(Part { program, .. }) => Arc::clone(program),
+            None => reparse(&format!("{name}.p4"), &text, map)?,
+        };
         parts.push(Some(Part { program, linkage: device.linkage.clone() }));
         texts.push(Some(text));
     }

@@ -257,6 +257,11 @@ impl Emulator {
         Some(recording.take()?.into_bytes())
     }
 
+    /// Frames that are on a link now, both ways.
+    pub fn on_link(&self, link: LinkId) -> u64 {
+        self.wires.iter().filter(|wire| wire.link == link).map(Wire::flying).sum()
+    }
+
     /// A device.
     pub fn device(&self, id: DeviceId) -> Option<&dyn Device> {
         self.devices.get(id.0 as usize).map(DeviceNode::device)

@@ -26,6 +26,7 @@ pub mod app;
 mod check;
 pub mod device;
 pub mod fault;
+pub mod generate;
 pub mod host;
 pub mod link;
 mod names;

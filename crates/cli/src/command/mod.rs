@@ -4,6 +4,7 @@ pub mod analyze;
 pub mod bench;
 pub mod check;
 pub mod explain;
+pub mod generate_rack;
 pub mod ir;
 pub mod p4info;
 pub mod prove_split;

@@ -1,0 +1,72 @@
+//! `p4rack generate-rack`
+
+use rack_model::generate::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Write a rack: RACK.toml with addresses and workloads, a router for its switches, and their routes
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    kind: Kind,
+}
+
+#[derive(clap::Subcommand)]
+enum Kind {
+    /// A fat tree of switches with K ports each
+    FatTree {
+        /// Ports of a switch: even, 2 to 64
+        #[arg(long)]
+        k: u32,
+        /// Where to write; it is made if it is not there
+        #[arg(short, long, value_name = "DIR")]
+        output: PathBuf,
+    },
+    /// One switch with network cards and servers around it
+    Star {
+        /// Programmable network cards
+        #[arg(long, default_value_t = 1)]
+        nics: u32,
+        /// Servers
+        #[arg(long, default_value_t = 4)]
+        servers: u32,
+        /// Where to write; it is made if it is not there
+        #[arg(short, long, value_name = "DIR")]
+        output: PathBuf,
+    },
+}
+
+/// Exit status 1 if a file cannot be written, 2 if there is no such rack.
+pub fn run(args: &Args) -> ExitCode {
+    let (files, output) = match &args.kind {
+        Kind::FatTree { k, output } => (generate::fat_tree(*k), output),
+        Kind::Star { nics, servers, output } => (generate::star(*nics, *servers), output),
+    };
+    match files.map(|files| write(&files, output)) {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(error)) => {
+            eprintln!("p4rack: {error}");
+            ExitCode::FAILURE
+        }
+        Err(why) => {
+            eprintln!("p4rack: {why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn write(files: &[File], directory: &Path) -> Result<(), String> {
+    for file in files {
+        let path = directory.join(&file.path);
+        let fail = |error: std::io::Error| format!("`{}` cannot be written: {error}", path.display());
+        path.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(fail)?;
+        std::fs::write(&path, &file.text).map_err(fail)?;
+    }
+    println!(
+        "{} files in {}: run it with `p4rack up {}`",
+        files.len(),
+        directory.display(),
+        directory.display()
+    );
+    Ok(())
+}
