@@ -7,8 +7,9 @@
 //! devices, ports, links ┘
 //! ```
 //!
-//! [`read_rules`] reads the text form of variables and rules;
+//! [`read_rules`] reads the text form of variables and rules; [`flightplan`] the files of Flightplan's planner as they are.
 
+pub mod flightplan;
 mod model;
 mod quantity;
 mod rule;

@@ -1,0 +1,58 @@
+//! The analyser's abstract programs.
+
+use super::bare;
+use super::json::{Node, Result, parse};
+use crate::{App, Edge, Factor, Region};
+use base_diag::codes::plan as codes;
+use base_diag::did_you_mean;
+
+/// Reads a program called `name`. Aliases of the start run on the device `focus`. An edge carries what is handed over to the segment
+/// behind it.
+pub fn read_program(text: &str, base: u32, name: &str, focus: usize) -> Result<App> {
+    let value = parse(text, base)?;
+    let root = Node::root(&value, base);
+    let mut app = App { name: name.into(), ..App::default() };
+    for item in root.get("Abstract program")?.list()? {
+        let (segment, paths) = item.single()?;
+        if app.regions.iter().any(|r| r.name == segment) {
+            let mut twice = item.wrong(format!("segment `{segment}` is described twice"));
+            twice.code = codes::TWICE;
+            return Err(twice);
+        }
+        let mut region = Region { name: segment.into(), span: item.span(), ..Region::default() };
+        for path in paths.list()? {
+            let props = path.get("Props")?.list()?;
+            region.paths.push(props.iter().map(|p| Ok(bare(p.text()?).into())).collect::<Result<_>>()?);
+        }
+        app.regions.push(region);
+    }
+    for alias in root.get("FlightStartAliases")?.list()? {
+        let at = segment(&alias, alias.text()?, &app)?;
+        app.regions[at].on = vec![focus];
+    }
+    let overheads = root.find("Hand-over Overheads");
+    for item in root.get("CFG")?.list()? {
+        let (from, to) = item.single()?;
+        let (from, target) = (segment(&item, from, &app)?, to.text()?);
+        let to = segment(&to, target, &app)?;
+        let mut bits = 0i64;
+        if let Some(values) = overheads.as_ref().and_then(|o| o.find(target)) {
+            for (_, value) in values.entries()? {
+                bits = bits.saturating_add(value.quantity(crate::Unit::Bits)?);
+            }
+        }
+        app.edges.push(Edge { from, to, bits, share: Factor::ONE, passes: 0 });
+    }
+    Ok(app)
+}
+
+fn segment(item: &Node<'_>, name: &str, app: &App) -> Result<usize> {
+    app.regions.iter().position(|r| r.name == name).ok_or_else(|| {
+        let mut unknown = item.wrong(format!("no segment is called `{}`", name.escape_debug()));
+        unknown.code = codes::UNKNOWN;
+        match did_you_mean(name, app.regions.iter().map(|r| r.name.as_str())) {
+            Some(near) => unknown.help(format!("did you mean `{near}`?")),
+            None => unknown,
+        }
+    })
+}

@@ -1,0 +1,56 @@
+//! The planner's measures: `cargo run --release -p plan-search --example measure -- COMMAND`.
+//!
+//! ```text
+//! flightplan DIR   the programs, networks and rules of Flightplan's planner, read from a directory that has
+//!                  planner_config.json, devices.json, network_*.json, performance_tclust.csv and test_programs/
+//! random           20 seeded problems of 40 regions and 64 devices
+//! fat-tree         10 programs at once on a fat tree of 20 switches with helpers
+//! ```
+
+mod fat_tree;
+mod flightplan;
+mod random;
+
+use plan_search::{Found, Goal, Problem, Progress, Stop, search};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args.as_slice() {
+        ["flightplan", directory] => flightplan::run(directory.as_ref()),
+        ["random"] => random::run(None),
+        ["random", seed] => random::run(seed.parse().ok()),
+        ["fat-tree"] => fat_tree::run(),
+        _ => {
+            eprintln!("usage: measure flightplan DIR | random | fat-tree");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The whole front, and how long it took; given up after `limit`.
+#[allow(clippy::disallowed_methods)]
+fn timed(problem: &Problem, limit: Duration) -> (Found, Duration) {
+    let start = Instant::now();
+    let is_told = std::env::var_os("MEASURE_PROGRESS").is_some();
+    let mut watch = |progress: &Progress| {
+        if is_told {
+            eprintln!("{:>8} us {progress:?}", start.elapsed().as_micros());
+        }
+        if start.elapsed() > limit { Stop::Yes } else { Stop::No }
+    };
+    let found = search(problem, &Goal::Front, &mut watch);
+    (found, start.elapsed())
+}
+
+/// A cost, objective by objective.
+fn shown(problem: &Problem, cost: &[i64]) -> String {
+    let values = cost.iter().enumerate().map(|(at, value)| problem.show(at, *value));
+    values.collect::<Vec<_>>().join("  ")
+}
+
+fn ms(time: Duration) -> String {
+    format!("{}.{:02} ms", time.as_micros() / 1000, time.as_micros() % 1000 / 10)
+}
