@@ -1,9 +1,9 @@
 //! What a partial plan costs at least in the end.
 //!
-//! Classes of devices are opened, each for its smallest charge; for each set of open classes, what the regions left add to a packet's
-//! variables at least is known from a walk over them backwards, without regard to what devices have or links bear. A partial plan
-//! has as many *best ends* as there are sets of classes to open. What the regions left use at least is compared with what
-//! is free on open devices: the rest needs devices of its own.
+//! Plans are searched by the set of classes of devices that they are charged for. Each class of the set costs its smallest charge in
+//! any case. What the regions left add to a packet's variables at least is known from a walk over them backwards, without
+//! regard to what devices have or links bear. What they use at least is compared with what is free on devices in use: the
+//! rest needs devices of its own.
 
 use crate::Measure;
 use crate::label::Label;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 const NEVER: i64 = i64::MAX;
-/// With more classes, all count as open.
+/// More classes are not told apart.
 const MAX_CLASSES: usize = 12;
 /// A whole device.
 const WHOLE: i64 = 1_000_000;
@@ -36,10 +36,22 @@ pub struct Bound<'p> {
     /// By class: the largest of its devices.
     size: Vec<Vec<i64>>,
     leaders: Vec<usize>,
+    /// Classes that some region is charged on.
+    useful: u32,
+    /// Places of charges that are objectives.
+    charged: Vec<usize>,
+    /// By region: the level from which on all its followers are placed.
+    followed: Vec<usize>,
     tables: BTreeMap<u32, Rc<Table>>,
+    /// Classes that may be used, and what is known of them.
+    set: u32,
+    table: Rc<Table>,
+    /// Sets of classes are told apart at all.
+    tells_classes: bool,
 }
 
 /// What is known of a set of open classes.
+#[derive(Default)]
 struct Table {
     /// By objective, region and group: what is added at least behind the region; [`NEVER`] if it cannot be finished.
     ahead: Vec<Vec<Vec<i64>>>,
@@ -55,7 +67,7 @@ struct Table {
 
 impl<'p> Bound<'p> {
     /// For a problem.
-    pub fn new(problem: &'p Problem, twins: &'p Twins) -> Bound<'p> {
+    pub fn new(problem: &'p Problem, twins: &'p Twins, tells_classes: bool) -> Bound<'p> {
         let objectives = &problem.settings.objectives;
         let charged: Vec<usize> = objectives
             .iter()
@@ -92,113 +104,93 @@ impl<'p> Bound<'p> {
             };
             (0..vars).map(of).collect()
         });
-        Bound {
+        let mut bound = Bound {
             grows: objectives.iter().map(|o| grows(problem, &o.measure)).collect(),
             leaders: (0..twins.groups)
                 .map(|g| twins.group.iter().position(|of| *of == g).unwrap_or(0))
                 .collect(),
             size: size.collect(),
+            useful: useful(&charge),
+            followed: followed(problem),
             tables: BTreeMap::new(),
+            charged,
+            set: 0,
+            table: Rc::new(Table::default()),
+            tells_classes: tells_classes && classes <= MAX_CLASSES,
             problem,
             twins,
             charge,
             opening,
             another,
             uses,
+        };
+        bound.open(bound.all_classes());
+        bound
+    }
+
+    /// Sets of classes, each of which is searched by itself; one of all if they are not told apart.
+    pub fn sets(&self) -> Vec<u32> {
+        match self.tells_classes {
+            true => subsets(self.useful),
+            false => vec![self.all_classes()],
         }
     }
 
-    /// Whether all best ends of a partial plan satisfy `covered`: then it need not be looked at.
-    pub fn is_needless(&mut self, label: &Label, level: usize, covered: &dyn Fn(&[i64]) -> bool) -> bool {
-        let all = self.all_classes();
-        let ideal = self.table(all);
-        if !ideal.feasible[level] {
-            return true;
-        }
-        let open = self.open_classes(label);
-        match self.end(label, level, &ideal, all, all) {
-            None => return true,
-            Some(end) if covered(&end) => return true,
-            Some(_) if self.problem.classes > MAX_CLASSES => return false,
-            _ => {}
-        }
-        let closed = self.useful(level) & !open;
-        let mut sets = subsets(closed);
-        sets.sort_by_key(|set| (set.count_ones(), *set));
-        for set in sets {
-            let table = self.table(open | set);
-            let end = self.end(label, level, &table, open | set, open);
-            if end.is_some_and(|end| !covered(&end)) {
-                return false;
-            }
-        }
-        true
+    /// From now on plans are looked at that use devices of these classes, each at least once. Others run only what is not charged.
+    pub fn open(&mut self, set: u32) {
+        self.set = set;
+        self.table = self.table(set);
     }
 
-    /// The costs that no completion is below.
-    pub fn ideal(&mut self, label: &Label, level: usize) -> Option<Vec<i64>> {
-        let all = self.all_classes();
-        let table = self.table(all);
-        self.end(label, level, &table, all, all)
+    /// Whether a region may run on a class.
+    pub fn is_open(&self, node: usize, class: usize) -> bool {
+        !self.tells_classes || self.set >> class & 1 == 1 || self.charge[node][class].is_empty()
     }
 
     fn all_classes(&self) -> u32 {
-        let classes = self.problem.classes.min(31);
-        (1u32 << classes) - 1
+        (1u32 << self.problem.classes.min(31)) - 1
     }
 
     /// Classes on which a device is charged all that it may be charged.
-    fn open_classes(&self, label: &Label) -> u32 {
-        let places = self.charged_places();
-        let mut open = 0;
-        for (class, opening) in self.opening.iter().enumerate().take(MAX_CLASSES) {
-            let is_paid = label
-                .uses
+    pub fn opened(&self, label: &Label) -> u32 {
+        if !self.tells_classes {
+            return 0;
+        }
+        let mut opened = 0;
+        for used in &label.uses {
+            let class = self.problem.class[used.device];
+            let is_paid = self
+                .charged
                 .iter()
-                .filter(|u| self.problem.class[u.device] == class)
-                .any(|u| places.iter().zip(opening).all(|(place, least)| u.values[*place] >= *least));
-            open |= u32::from(is_paid) << class;
+                .zip(&self.opening[class])
+                .all(|(place, least)| used.values[*place] >= *least);
+            opened |= u32::from(is_paid) << class;
         }
-        open
+        opened & self.set & self.useful
     }
 
-    fn charged_places(&self) -> Vec<usize> {
-        let objectives = self.problem.settings.objectives.iter();
-        objectives
-            .filter_map(|o| match o.measure {
-                Measure::Charges(at) => Some(at),
-                _ => None,
-            })
-            .collect()
+    /// Charges that a plan on these classes has in any case, by their place; what is left of `classes` is not one of them.
+    pub fn opening_of(&self, classes: u32, place: usize) -> i64 {
+        let Some(at) = self.charged.iter().position(|known| *known == place) else { return 0 };
+        let open = (0..self.problem.classes.min(MAX_CLASSES)).filter(|class| classes >> class & 1 == 1);
+        open.map(|class| self.opening[class][at]).fold(0, i64::saturating_add)
     }
 
-    /// Classes that some region left is charged on.
-    fn useful(&self, level: usize) -> u32 {
-        let mut useful = 0;
-        for node in &self.problem.order[level..] {
-            for (class, charge) in self.charge[*node].iter().enumerate().take(MAX_CLASSES) {
-                useful |= u32::from(!charge.is_empty()) << class;
-            }
-        }
-        useful
-    }
-
-    /// The best end with the classes of `set` open, of which those that are not in `open` are yet to be charged. None if there is none.
-    fn end(&self, label: &Label, level: usize, table: &Table, set: u32, open: u32) -> Option<Vec<i64>> {
+    /// What a completion of `label` costs at least. None if there is none.
+    pub fn end(&self, label: &Label, level: usize) -> Option<Vec<i64>> {
+        let table = &self.table;
         if !table.feasible[level] {
             return None;
         }
-        let opened = set & !open;
-        let more_devices = match set == open && open == self.all_classes() {
-            true => 0,
-            false => (self.devices_needed(label, level, table, set) - i64::from(opened.count_ones())).max(0),
-        };
+        let closed = if self.tells_classes { self.set & self.useful & !self.opened(label) } else { 0 };
+        let needed = self.devices_needed(label, level);
+        let more_devices = (needed - i64::from(closed.count_ones())).max(0);
         let mut end = label.cost.clone();
-        let mut charged = 0;
         for (at, objective) in self.problem.settings.objectives.iter().enumerate() {
             match &objective.measure {
                 Measure::Worst(var) => {
                     if self.grows[at].is_none() {
+                        end[at] = i64::MIN;
                         continue;
                     }
                     end[at] = end[at].max(table.starts[level][at]);
@@ -207,55 +199,54 @@ impl<'p> Bound<'p> {
                         if ahead == NEVER {
                             return None;
                         }
-                        if !self.is_kept_for_group(live.node, level) {
+                        // Else only its group keeps it, and its end is in the costs already.
+                        if self.followed[live.node] > level {
                             end[at] = end[at].max(live.after[*var].1.saturating_add(ahead));
                         }
                     }
                 }
                 Measure::Least(_) => end[at] = i64::MIN,
-                Measure::Charges(_) => {
-                    let mut more = 0i64;
-                    for (class, opening) in self.opening.iter().enumerate().take(MAX_CLASSES) {
-                        if opened >> class & 1 == 1 {
-                            more = more.saturating_add(opening[charged]);
-                        }
-                    }
-                    let cheapest = (0..self.problem.classes.min(MAX_CLASSES))
-                        .filter(|class| set >> class & 1 == 1)
-                        .filter_map(|class| self.another[class].as_ref().map(|c| c[charged]))
-                        .min()
-                        .unwrap_or(0);
-                    end[at] =
-                        end[at].saturating_add(more).saturating_add(cheapest.saturating_mul(more_devices));
-                    charged += 1;
+                Measure::Charges(place) => {
+                    let cheapest = match self.tells_classes {
+                        true => self.cheapest(*place),
+                        false => 0,
+                    };
+                    end[at] = end[at]
+                        .saturating_add(self.opening_of(closed, *place))
+                        .saturating_add(cheapest.saturating_mul(more_devices));
                 }
                 Measure::Used(_) => end[at] = end[at].saturating_add(table.used[level][at]),
-                Measure::Devices => end[at] = end[at].saturating_add(more_devices),
+                // A class may yet be charged on a device that is in use.
+                Measure::Devices => end[at] = end[at].saturating_add(needed),
             }
         }
         Some(end)
     }
 
-    /// A region whose followers are all placed, and that only a group of regions keeps: its end is in the costs already.
-    fn is_kept_for_group(&self, node: usize, level: usize) -> bool {
-        let placed = &self.problem.order[..level];
-        let out = &self.problem.nodes[node].out;
-        out.iter().all(|arc| placed.contains(&self.problem.arcs[*arc].to))
+    /// What a device of the open classes is charged at least on which something is used that there is little of.
+    fn cheapest(&self, place: usize) -> i64 {
+        let Some(at) = self.charged.iter().position(|known| *known == place) else { return 0 };
+        let open =
+            (0..self.problem.classes).filter(|class| self.set >> class & 1 == 1 || self.is_ever_free(*class));
+        open.filter_map(|class| self.another[class].as_ref().map(|c| c[at])).min().unwrap_or(0)
+    }
+
+    /// Something runs on the class without a charge.
+    fn is_ever_free(&self, class: usize) -> bool {
+        (0..self.charge.len())
+            .any(|n| self.problem.offers[n][class].is_ok() && self.charge[n][class].is_empty())
     }
 
     /// Devices that have to be opened besides those in use, for what the regions left use.
-    fn devices_needed(&self, label: &Label, level: usize, table: &Table, set: u32) -> i64 {
+    fn devices_needed(&self, label: &Label, level: usize) -> i64 {
         let charges = self.problem.scopes.once.len();
         let mut most = 0;
-        for (var, need) in table.needs[level].iter().enumerate() {
+        for (var, need) in self.table.needs[level].iter().enumerate() {
             let mut missing = *need;
             for used in &label.uses {
-                let class = self.problem.class[used.device];
-                if class >= MAX_CLASSES || set >> class & 1 == 1 {
-                    let limit = self.problem.limits[used.device][var];
-                    let free = limit.saturating_sub(used.values[charges + var]);
-                    missing -= fraction(free, limit) + 1;
-                }
+                let limit = self.problem.limits[used.device][var];
+                let free = limit.saturating_sub(used.values[charges + var]);
+                missing -= fraction(free, limit) + 1;
             }
             most = most.max((missing + WHOLE - 1).div_euclid(WHOLE));
         }
@@ -279,10 +270,8 @@ impl<'p> Bound<'p> {
             .iter()
             .filter(|device| {
                 let class = problem.class[**device];
-                let is_open = class >= MAX_CLASSES
-                    || problem.classes > MAX_CLASSES
-                    || set >> class & 1 == 1
-                    || self.charge[node][class].is_empty();
+                let is_open =
+                    !self.tells_classes || set >> class & 1 == 1 || self.charge[node][class].is_empty();
                 problem.offers[node][class].is_ok() && is_open
             })
             .map(|device| self.twins.group[*device])
@@ -460,15 +449,37 @@ fn grows(problem: &Problem, measure: &Measure) -> Option<Vec<Vec<i64>>> {
     Some(all)
 }
 
-/// All subsets of a set of classes.
+fn useful(charge: &[Vec<Vec<i64>>]) -> u32 {
+    let mut useful = 0;
+    for of_node in charge {
+        for (class, charge) in of_node.iter().enumerate().take(MAX_CLASSES) {
+            useful |= u32::from(!charge.is_empty()) << class;
+        }
+    }
+    useful
+}
+
+fn followed(problem: &Problem) -> Vec<usize> {
+    let mut followed = vec![0; problem.nodes.len()];
+    for (at, node) in problem.order.iter().enumerate() {
+        for arc in &problem.nodes[*node].into {
+            followed[problem.arcs[*arc].from] = at + 1;
+        }
+    }
+    followed
+}
+
+/// All subsets of a set of classes, the smallest first.
 fn subsets(set: u32) -> Vec<u32> {
     let mut all = vec![];
     let mut subset = set;
     loop {
         all.push(subset);
         if subset == 0 {
-            return all;
+            break;
         }
         subset = (subset - 1) & set;
     }
+    all.sort_by_key(|set| (set.count_ones(), *set));
+    all
 }

@@ -18,6 +18,8 @@ pub struct Expander<'p> {
     /// By region: the last place in the order that looks at where it runs.
     last: Vec<usize>,
     known: BTreeMap<(usize, usize, State), Rc<Vec<Outcome>>>,
+    /// By region and class.
+    pub allowed: Vec<Vec<bool>>,
     /// Equal devices are tried once.
     pub uses_symmetry: bool,
 }
@@ -40,6 +42,7 @@ impl<'p> Expander<'p> {
         Expander {
             last: last.collect(),
             known: BTreeMap::new(),
+            allowed: vec![vec![true; problem.classes]; problem.nodes.len()],
             uses_symmetry: true,
             problem,
             twins,
@@ -68,6 +71,9 @@ impl<'p> Expander<'p> {
         let mut next = vec![];
         for device in self.candidates(label, node) {
             if self.problem.offer(node, device).is_none() {
+                continue;
+            }
+            if !self.allowed[node][self.problem.class[device]] {
                 continue;
             }
             for arrival in self.arrivals(label, node, device) {

@@ -1,6 +1,8 @@
 //! Partial plans, and when one makes another needless.
 
 use crate::Measure;
+use crate::bound::Bound;
+use crate::cells::Cells;
 use crate::outcome::Matters;
 use crate::problem::Problem;
 use crate::remaining::Remaining;
@@ -70,10 +72,14 @@ pub struct Compare<'p> {
     pub twins: &'p Twins,
     /// What may come.
     pub remaining: &'p Remaining,
+    /// Which values lead to the same tiers.
+    pub cells: &'p Cells,
     /// What of states matters.
     pub matters: &'p [Matters],
     /// So many regions are placed.
     pub level: usize,
+    /// The classes that plans are searched on.
+    pub bound: &'p Bound<'p>,
     /// A mistake to make.
     pub fault: Option<Fault>,
 }
@@ -85,6 +91,8 @@ pub struct Canonical {
     pub key: Vec<i64>,
     /// The group and the place among [`Label::uses`].
     pub uses: Vec<(usize, usize)>,
+    /// Classes that are paid for.
+    pub opened: u32,
 }
 
 impl Compare<'_> {
@@ -119,16 +127,17 @@ impl Compare<'_> {
                 key.push(group as i64);
                 key.push(rank.map_or(-1, |rank| rank as i64));
             }
-            for (matters, (low, high)) in self.matters.iter().zip(live.after.iter()) {
-                if matters.exact && matters.low {
-                    key.push(*low);
-                }
-                if matters.exact && matters.high {
-                    key.push(*high);
+            for (var, (matters, (low, high))) in self.matters.iter().zip(live.after.iter()).enumerate() {
+                let ends = [(matters.low, *low), (matters.high, *high)];
+                for (_, value) in ends.into_iter().filter(|(matters_here, _)| matters.exact && *matters_here)
+                {
+                    let (is_shared, cell) = self.cells.cell(self.level, var, value);
+                    key.extend([i64::from(is_shared), cell]);
                 }
             }
         }
-        Canonical { key, uses: uses.into_iter().map(|(group, at, _)| (group, at)).collect() }
+        let opened = self.bound.opened(label);
+        Canonical { key, uses: uses.into_iter().map(|(group, at, _)| (group, at)).collect(), opened }
     }
 
     /// Used area first: charges tell little.
@@ -139,28 +148,42 @@ impl Compare<'_> {
     /// Whether every completion of `b` is one of `a`, up to exchange of equal devices, that costs no more. Both have one key.
     pub fn dominates(&self, a: (&Label, &Canonical), b: (&Label, &Canonical)) -> bool {
         let (first, second) = (a.0, b.0);
+        if !self.can_be_no_worse(a, b) {
+            return false;
+        }
         // What `a` may yet be charged that `b` has paid already.
         let mut owed: Vec<i64> = vec![0; self.problem.scopes.once.len()];
         let mut owed_devices = 0;
         let states = first.live.iter().zip(&second.live).all(|(a, b)| {
             let pairs = a.after.iter().zip(b.after.iter()).zip(self.matters);
-            pairs.into_iter().all(|((a, b), matters)| matters.is_no_worse(*a, *b))
+            pairs.into_iter().all(|((a, b), matters)| matters.is_within(*a, *b))
         });
         (states || self.fault == Some(Fault::States))
-            && self.quick_cost(first, second)
             && (self.loads_are_no_worse(&first.loads, &second.loads) || self.fault == Some(Fault::Loads))
             && (self.uses_are_no_worse(a, b, &mut owed, &mut owed_devices) || self.fault == Some(Fault::Uses))
-            && (self.cost_is_no_worse(first, second, &owed, owed_devices) || self.fault == Some(Fault::Owed))
+            && (self.cost_is_no_worse(a, b, &owed, owed_devices) || self.fault == Some(Fault::Owed))
     }
 
-    fn quick_cost(&self, a: &Label, b: &Label) -> bool {
-        a.cost.iter().zip(&b.cost).all(|(a, b)| a <= b)
+    /// Costs without what is owed: this rules most pairs out.
+    fn can_be_no_worse(&self, a: (&Label, &Canonical), b: (&Label, &Canonical)) -> bool {
+        const NOTHING_OWED: [i64; plan_model::MAX_VARIABLES] = [0; plan_model::MAX_VARIABLES];
+        self.fault == Some(Fault::Owed) || self.cost_is_no_worse(a, b, &NOTHING_OWED, 0)
     }
 
-    fn cost_is_no_worse(&self, a: &Label, b: &Label, owed: &[i64], owed_devices: i64) -> bool {
+    fn cost_is_no_worse(
+        &self,
+        (a, in_a): (&Label, &Canonical),
+        (b, in_b): (&Label, &Canonical),
+        owed: &[i64],
+        owed_devices: i64,
+    ) -> bool {
+        // Classes that `a` has paid for, and that `b` yet has to.
+        let due = in_a.opened & !in_b.opened;
         let objectives = self.problem.settings.objectives.iter().zip(a.cost.iter().zip(&b.cost));
         objectives.into_iter().all(|(objective, (a, b))| match objective.measure {
-            Measure::Charges(at) => a.saturating_add(owed[at]) <= *b,
+            Measure::Charges(at) => {
+                a.saturating_add(owed[at]) <= b.saturating_add(self.bound.opening_of(due, at))
+            }
             Measure::Devices => a.saturating_add(owed_devices) <= *b,
             _ => a <= b,
         })

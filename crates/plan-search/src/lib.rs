@@ -12,8 +12,10 @@
 //! All numbers are integers; nothing depends on the order of a hash or on how floats round.
 
 mod bound;
+mod cells;
 pub mod derive;
 mod expand;
+mod explain;
 mod front;
 pub mod judge;
 mod label;
@@ -26,8 +28,10 @@ mod scopes;
 mod search;
 mod state;
 mod twins;
+pub mod why;
 
 pub use derive::{Derivation, Proof};
+pub use explain::explain;
 pub use front::Front;
 pub use judge::{Judged, Plan, Violation, judge};
 pub use objective::{Measure, Objective};

@@ -127,8 +127,13 @@ impl Matters {
     pub fn is_no_worse(self, a: (i64, i64), b: (i64, i64)) -> bool {
         match self.exact {
             true => (!self.low || a.0 == b.0) && (!self.high || a.1 == b.1),
-            false => (!self.low || a.0 >= b.0) && (!self.high || a.1 <= b.1),
+            false => self.is_within(a, b),
         }
+    }
+
+    /// The same where both lead to the same tiers.
+    pub fn is_within(self, a: (i64, i64), b: (i64, i64)) -> bool {
+        (!self.low || a.0 >= b.0) && (!self.high || a.1 <= b.1)
     }
 }
 

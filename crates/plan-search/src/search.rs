@@ -12,6 +12,7 @@
 
 use crate::Front;
 use crate::bound::Bound;
+use crate::cells::Cells;
 use crate::expand::Expander;
 use crate::judge::Plan;
 use crate::label::{Canonical, Compare, Label, Trail};
@@ -137,10 +138,11 @@ pub fn search_with(
     let twins = Twins::new(problem, most);
     let remaining = Remaining::new(problem, &twins, &flows);
     let matters = outcome::matters(problem);
+    let cells = Cells::new(problem);
     let mut expander = Expander::new(problem, &twins, &matters);
     expander.uses_symmetry = switches.symmetry;
-    let mut search = Search {
-        bound: Bound::new(problem, &twins),
+    let search = Search {
+        bound: Bound::new(problem, &twins, switches.bounds),
         front: Front::default(),
         best: None,
         progress: Progress::default(),
@@ -150,16 +152,17 @@ pub fn search_with(
         switches,
         twins: &twins,
         remaining: &remaining,
+        cells: &cells,
         matters: &matters,
         expander,
         watch,
     };
-    search.dive();
     search.run()
 }
 
-/// So many labels of a level go on in the narrow search.
-const NARROW: usize = 96;
+/// So many labels of a level go on in a narrow search: in one for each set of classes, and in one for all.
+const NARROW: usize = 8;
+const WIDER: usize = 96;
 /// The watch is asked after so many labels.
 const LOOK: u64 = 512;
 
@@ -170,6 +173,7 @@ pub struct Search<'s> {
     switches: Switches,
     twins: &'s Twins,
     remaining: &'s Remaining,
+    cells: &'s Cells,
     matters: &'s [Matters],
     expander: Expander<'s>,
     bound: Bound<'s>,
@@ -182,29 +186,27 @@ pub struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// A narrow search for first plans: without them bounds say nothing.
-    fn dive(&mut self) {
-        if !self.switches.bounds {
-            return;
-        }
+    /// A narrow search for plans on the open classes: without any, bounds say nothing.
+    fn dive(&mut self, width: usize) {
         let mut labels = vec![self.expander.root()];
         for level in 0..self.problem.order.len() {
-            let mut next = self.expand_all(&labels, level);
+            let next = self.expand_all(&labels, level);
             if self.stopped {
                 return;
             }
-            next = self.reduce(next, level + 1);
-            labels = self.narrow(next, level + 1);
+            let next = self.prune(next, level + 1);
+            let next = self.reduce(next, level + 1);
+            labels = self.narrow(next, level + 1, width);
         }
         labels.into_iter().for_each(|label| self.finish(label));
     }
 
     /// The most promising by each objective and by all together.
-    fn narrow(&mut self, labels: Vec<Label>, level: usize) -> Vec<Label> {
-        if labels.len() <= NARROW {
+    fn narrow(&mut self, labels: Vec<Label>, level: usize, width: usize) -> Vec<Label> {
+        if labels.len() <= width {
             return labels;
         }
-        let ends: Vec<Option<Vec<i64>>> = labels.iter().map(|label| self.bound.ideal(label, level)).collect();
+        let ends: Vec<Option<Vec<i64>>> = labels.iter().map(|label| self.bound.end(label, level)).collect();
         let objectives = self.problem.settings.objectives.len();
         let mut ranks = vec![0usize; labels.len()];
         let mut picked = vec![false; labels.len()];
@@ -223,15 +225,60 @@ impl Search<'_> {
                 }
                 false => order.sort_by_key(|at| ranks[*at]),
             }
-            order.into_iter().take(NARROW / (objectives + 1)).for_each(|at| picked[at] = true);
+            order.into_iter().take(width.div_ceil(objectives + 1)).for_each(|at| picked[at] = true);
         }
         labels.into_iter().zip(picked).filter(|(_, picked)| *picked).map(|(label, _)| label).collect()
     }
 
-    /// The whole search.
+    /// The whole search: for each set of classes of devices the plans that are charged for exactly these.
     fn run(mut self) -> Found {
-        let mut waiting: Vec<(usize, Vec<Label>)> = vec![(0, vec![self.expander.root()])];
-        let mut open: Vec<(usize, Vec<Label>)> = vec![];
+        let root = self.expander.root();
+        let mut sets = self.bound.sets();
+        if self.switches.bounds {
+            // Those that can be best are dived into first; what they give makes many others needless.
+            let ends: Vec<_> = sets.iter().map(|set| (self.root_end(*set, &root), *set)).collect();
+            let mut possible: Vec<_> = ends.into_iter().filter_map(|(end, set)| Some((end?, set))).collect();
+            possible.sort();
+            sets = possible.into_iter().map(|(_, set)| set).collect();
+            for width in [NARROW, WIDER] {
+                for set in &sets {
+                    self.open(*set);
+                    if !self.stopped && !self.prune(vec![root.clone()], 0).is_empty() {
+                        self.dive(width);
+                    }
+                }
+            }
+        }
+        let mut left: Vec<(u32, usize, Vec<Label>)> = vec![];
+        for set in sets {
+            self.open(set);
+            match self.stopped {
+                true => left.push((set, 0, vec![root.clone()])),
+                false => {
+                    left.extend(self.run_set(&root).into_iter().map(|(level, labels)| (set, level, labels)))
+                }
+            }
+        }
+        self.found(left)
+    }
+
+    fn open(&mut self, set: u32) {
+        self.bound.open(set);
+        for (node, classes) in self.expander.allowed.iter_mut().enumerate() {
+            for (class, allowed) in classes.iter_mut().enumerate() {
+                *allowed = self.bound.is_open(node, class);
+            }
+        }
+    }
+
+    fn root_end(&mut self, set: u32, root: &Label) -> Option<Vec<i64>> {
+        self.bound.open(set);
+        self.bound.end(root, 0)
+    }
+
+    /// All plans on the open classes. What was not looked at when the search was stopped.
+    fn run_set(&mut self, root: &Label) -> Vec<(usize, Vec<Label>)> {
+        let mut waiting: Vec<(usize, Vec<Label>)> = vec![(0, vec![root.clone()])];
         while let Some((level, mut labels)) = waiting.pop() {
             if level == self.problem.order.len() {
                 labels.into_iter().for_each(|label| self.finish(label));
@@ -244,18 +291,17 @@ impl Search<'_> {
             let labels = self.prune(labels, level);
             let next = self.expand_all(&labels, level);
             if self.stopped {
-                open.push((level, labels));
+                waiting.push((level, labels));
                 break;
             }
-            let next = self.reduce(next, level + 1);
-            let mut next = self.prune(next, level + 1);
+            let next = self.prune(next, level + 1);
+            let mut next = self.reduce(next, level + 1);
             if next.len() > self.switches.portion {
-                next.sort_by_cached_key(|label| self.bound.ideal(label, level + 1));
+                next.sort_by_cached_key(|label| self.bound.end(label, level + 1));
             }
             waiting.push((level + 1, next));
         }
-        open.extend(waiting);
-        self.found(open)
+        waiting
     }
 
     fn expand_all(&mut self, labels: &[Label], level: usize) -> Vec<Label> {
@@ -285,7 +331,7 @@ impl Search<'_> {
             (_, None) => front.covers(end),
         };
         let bound = &mut self.bound;
-        labels.into_iter().filter(|label| !bound.is_needless(label, level, &covered)).collect()
+        labels.into_iter().filter(|label| bound.end(label, level).is_some_and(|end| !covered(&end))).collect()
     }
 
     /// Without labels that others dominate.
@@ -297,8 +343,10 @@ impl Search<'_> {
             problem: self.problem,
             twins: self.twins,
             remaining: self.remaining,
+            cells: self.cells,
             matters: self.matters,
             level,
+            bound: &self.bound,
             fault: self.switches.fault,
         };
         let mut ordered: Vec<(Label, Canonical)> =
@@ -337,7 +385,7 @@ impl Search<'_> {
         }
     }
 
-    fn found(mut self, open: Vec<(usize, Vec<Label>)>) -> Found {
+    fn found(mut self, left: Vec<(u32, usize, Vec<Label>)>) -> Found {
         let mut least: Option<Vec<i64>> = None;
         let mut lower = |cost: Vec<i64>| {
             least = Some(match &least {
@@ -346,10 +394,11 @@ impl Search<'_> {
             });
         };
         let mut is_complete = true;
-        for (level, labels) in &open {
+        for (set, level, labels) in &left {
+            self.bound.open(*set);
             for label in labels {
                 is_complete = false;
-                self.bound.ideal(label, *level).into_iter().for_each(&mut lower);
+                self.bound.end(label, *level).into_iter().for_each(&mut lower);
             }
         }
         let points = std::mem::take(&mut self.front).into_sorted();

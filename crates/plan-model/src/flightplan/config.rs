@@ -60,7 +60,9 @@ pub fn read_config(text: &str, base: u32) -> Result<Config> {
         let initial = first.quantity(unit)?;
         signature.add(Variable { name: name.into(), unit, scope: Scope::Path, role, initial });
     }
-    for (name, role, unit) in [("Hops", Role::Hops, Unit::Plain), ("HandoverBits", Role::HandoverBits, Unit::Bits)] {
+    for (name, role, unit) in
+        [("Hops", Role::Hops, Unit::Plain), ("HandoverBits", Role::HandoverBits, Unit::Bits)]
+    {
         signature.add(Variable { name: name.into(), unit, scope: Scope::Path, role: Some(role), initial: 0 });
     }
     for name in ["Power", "Cost"] {

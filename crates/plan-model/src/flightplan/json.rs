@@ -18,7 +18,8 @@ pub type Result<T> = std::result::Result<T, Diagnostic>;
 /// Reads a document; `base` is the number of its first byte.
 pub fn parse(text: &str, base: u32) -> Result<Value> {
     serde_json::from_str(text).map_err(|error| {
-        let line = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
+        let line =
+            text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
         let at = u32::try_from(line + error.column().saturating_sub(1)).unwrap_or(u32::MAX);
         let lo = base.saturating_add(at);
         let span = Span { lo, hi: lo.saturating_add(1), ..Span::NONE };

@@ -62,8 +62,9 @@ pub fn read_network(text: &str, base: u32, config: &Config, devices: &[Device]) 
                 return Err(twice(&item, &format!("a link at port `{name}` of `{}`", devices[device].name)));
             }
         }
-        let is_excluded =
-            |(device, port): (usize, usize)| config.excluded_ports.contains(&devices[device].ports[port].name);
+        let is_excluded = |(device, port): (usize, usize)| {
+            config.excluded_ports.contains(&devices[device].ports[port].name)
+        };
         if !ends.into_iter().any(is_excluded) {
             links.push(Link { ends, span: item.span(), ..Link::default() });
         }

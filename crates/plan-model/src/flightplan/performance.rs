@@ -102,7 +102,9 @@ pub fn read_performance_csv(text: &str, base: u32, config: &Config) -> Result<Ve
                 offset += cell.len() + 1;
             }
             match &columns {
-                None => columns = Some(cells.iter().map(|cell| column(*cell, signature)).collect::<Result<_>>()?),
+                None => {
+                    columns = Some(cells.iter().map(|cell| column(*cell, signature)).collect::<Result<_>>()?)
+                }
                 Some(columns) => rules.push(row_rule(&cells, columns, signature, place(0, row.len()))?),
             }
         }
@@ -126,9 +128,14 @@ enum Column {
 /// `bounds:ltData::Bound::InputRate`, `bounds:gt:Data::Bound::PacketSize`, `g:aP:Data::Bound::Latency`, `g:aF:LUTs`.
 fn column((name, span): (&str, Span), signature: &Signature) -> Result<Column> {
     let unknown = |what: &str| {
-        Diagnostic::error(codes::FORM, format!("column `{}` is not known", name.escape_debug())).at(span, what)
+        Diagnostic::error(codes::FORM, format!("column `{}` is not known", name.escape_debug()))
+            .at(span, what)
     };
-    let var = || signature.find(bare(name.rsplit(':').next().unwrap_or(name))).ok_or_else(|| unknown("no such variable"));
+    let var = || {
+        signature
+            .find(bare(name.rsplit(':').next().unwrap_or(name)))
+            .ok_or_else(|| unknown("no such variable"))
+    };
     let add = |text: &str, unit: crate::Unit| unit.parse(text).map(Change::Add);
     let multiply = |text: &str, _: crate::Unit| Factor::parse(text).map(Change::Multiply);
     let assign = |text: &str, unit: crate::Unit| unit.parse(text).map(Change::Assign);
@@ -147,12 +154,7 @@ fn column((name, span): (&str, Span), signature: &Signature) -> Result<Column> {
     })
 }
 
-fn row_rule(
-    cells: &[(&str, Span)],
-    columns: &[Column],
-    signature: &Signature,
-    span: Span,
-) -> Result<Rule> {
+fn row_rule(cells: &[(&str, Span)], columns: &[Column], signature: &Signature, span: Span) -> Result<Rule> {
     if cells.len() != columns.len() {
         let note = format!("there are {} columns, and {} cells here", columns.len(), cells.len());
         return Err(Diagnostic::error(codes::FORM, "the row has another length").at(span, note));
@@ -166,7 +168,8 @@ fn row_rule(
         span,
     };
     for ((text, span), column) in cells.iter().zip(columns).filter(|((text, _), _)| !text.is_empty()) {
-        let wrong = |why: String| Diagnostic::error(codes::QUANTITY, "not a quantity of this kind").at(*span, why);
+        let wrong =
+            |why: String| Diagnostic::error(codes::QUANTITY, "not a quantity of this kind").at(*span, why);
         match column {
             Column::Text => {}
             Column::Conclusion => rule.head = bare(text).into(),

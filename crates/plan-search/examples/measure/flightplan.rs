@@ -95,9 +95,11 @@ fn measure(directory: &Path) -> Result<bool, Vec<Diagnostic>> {
     let devices = flightplan::read_devices(&read("devices.json")?, 1, &config).map_err(one)?;
     let rules =
         flightplan::read_performance_csv(&read("performance_tclust.csv")?, 1, &config).map_err(one)?;
-    let json = flightplan::read_performance_json(&read("performance_tclust.json")?, 1, &config).map_err(one)?;
+    let json =
+        flightplan::read_performance_json(&read("performance_tclust.json")?, 1, &config).map_err(one)?;
     let strip = |rules: &[Rule]| -> Vec<Rule> {
-        let mut rules: Vec<Rule> = rules.iter().map(|r| Rule { span: Default::default(), ..r.clone() }).collect();
+        let mut rules: Vec<Rule> =
+            rules.iter().map(|r| Rule { span: Default::default(), ..r.clone() }).collect();
         rules.iter_mut().for_each(|r| r.effects.sort_by_key(|e| e.var));
         rules
     };
@@ -135,7 +137,13 @@ fn measure(directory: &Path) -> Result<bool, Vec<Diagnostic>> {
             let (found, time) = timed(&problem, Duration::from_secs(60));
             fast &= time < Duration::from_millis(50) && found.is_complete;
             for (cost, plan) in &found.plans {
-                println!("{:>22} {:>10}  {}  {}", setting.name, ms(time), shown(&problem, cost), places(&problem, plan));
+                println!(
+                    "{:>22} {:>10}  {}  {}",
+                    setting.name,
+                    ms(time),
+                    shown(&problem, cost),
+                    places(&problem, plan)
+                );
             }
         }
     }
@@ -144,7 +152,12 @@ fn measure(directory: &Path) -> Result<bool, Vec<Diagnostic>> {
         let problem = data.problem(setting, Tiers::Any, true, false)?;
         let judged = setting.published.and_then(|on| by_hand(&problem, on));
         match judged {
-            Some(judged) => println!("{:>22}  {}  violations: {}", setting.name, shown(&problem, &judged.cost), judged.violations.len()),
+            Some(judged) => println!(
+                "{:>22}  {}  violations: {}",
+                setting.name,
+                shown(&problem, &judged.cost),
+                judged.violations.len()
+            ),
             None => println!("{:>22}  cannot be fixed so", setting.name),
         }
     }
@@ -180,7 +193,8 @@ impl Data {
         let app: App = flightplan::read_program(&text, 1, setting.program, focus).map_err(one)?;
         let scopes = Scopes::new(&signature);
         let objectives = ["Latency", "Power", "Cost"].map(|n| Objective::parse(n, &signature, &scopes));
-        let without = |d: &usize| !setting.without.is_empty() && devices[*d].name.starts_with(setting.without);
+        let without =
+            |d: &usize| !setting.without.is_empty() && devices[*d].name.starts_with(setting.without);
         let settings = Settings {
             tiers,
             one_region_per_device,

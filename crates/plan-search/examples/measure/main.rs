@@ -3,11 +3,10 @@
 //! ```text
 //! flightplan DIR   the programs, networks and rules of Flightplan's planner, read from a directory that has
 //!                  planner_config.json, devices.json, network_*.json, performance_tclust.csv and test_programs/
-//! random           20 seeded problems of 40 regions and 64 devices
-//! fat-tree         10 programs at once on a fat tree of 20 switches with helpers
+//! random [SEED]    20 seeded problems of 40 regions and 64 devices at one switch, or one of them
+//! ring [SEED]      the same with four switches in a ring
 //! ```
 
-mod fat_tree;
 mod flightplan;
 mod random;
 
@@ -20,11 +19,12 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
         ["flightplan", directory] => flightplan::run(directory.as_ref()),
-        ["random"] => random::run(None),
-        ["random", seed] => random::run(seed.parse().ok()),
-        ["fat-tree"] => fat_tree::run(),
+        ["random"] => random::run(1, None),
+        ["random", seed] => random::run(1, seed.parse().ok()),
+        ["ring"] => random::run(4, None),
+        ["ring", seed] => random::run(4, seed.parse().ok()),
         _ => {
-            eprintln!("usage: measure flightplan DIR | random | fat-tree");
+            eprintln!("usage: measure flightplan DIR | random [SEED] | ring [SEED]");
             ExitCode::from(2)
         }
     }

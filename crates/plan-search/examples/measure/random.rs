@@ -1,6 +1,6 @@
 //! Seeded problems: 40 regions with branches, 64 devices in 8 classes, 3 objectives.
 //!
-//! Four switches in a ring, each with 15 helpers of seven classes. A region needs one or two of twelve functions; a class offers some of them, slower and
+//! A switch with 63 helpers of seven classes, or four switches in a ring with 15 each. A region needs one or two of twelve functions; a class offers some of them, slower and
 //! cheaper or faster and dearer, in two tiers of rate; a third of what is offered uses area, of which a device has 100 %.
 
 use crate::{ms, shown, timed};
@@ -15,26 +15,35 @@ use std::time::Duration;
 
 const SEEDS: u64 = 20;
 
-pub fn run(only: Option<u64>) -> ExitCode {
+pub fn run(switches: usize, only: Option<u64>) -> ExitCode {
     let mut times = vec![];
     let mut all_complete = true;
     for seed in (1..=SEEDS).filter(|seed| only.is_none_or(|only| only == *seed)) {
-        let problem = problem(seed, 40);
-        let (found, time) = timed(&problem, Duration::from_secs(60));
+        let problem = problem(seed, 40, switches);
+        let (found, time) = timed(&problem, Duration::from_secs(20));
         let state = if found.is_complete { "exact" } else { "given up" };
         let ends: Vec<String> = found.plans.iter().take(1).map(|(cost, _)| shown(&problem, cost)).collect();
-        println!("{seed:>4} {:>12}  {:>4} plans  {:>8} labels  {state}  {}", ms(time), found.plans.len(), found.labels, ends.join(""));
+        println!(
+            "{seed:>4} {:>12}  {:>4} plans  {:>8} labels  {state}  {}",
+            ms(time),
+            found.plans.len(),
+            found.labels,
+            ends.join("")
+        );
         all_complete &= found.is_complete;
         times.push(time);
     }
     times.sort_unstable();
-    let (Some(median), Some(worst)) = (times.get(times.len() / 2), times.last()) else { return ExitCode::FAILURE };
+    let (Some(median), Some(worst)) = (times.get(times.len() / 2), times.last()) else {
+        return ExitCode::FAILURE;
+    };
     println!("median {}, worst {}", ms(*median), ms(*worst));
     if only.is_none() {
         println!("growth: regions, median of 5");
         for regions in [10, 20, 30, 40, 50, 60] {
-            let mut times: Vec<Duration> =
-                (101..=105).map(|seed| timed(&problem(seed, regions), Duration::from_secs(20)).1).collect();
+            let mut times: Vec<Duration> = (101..=105)
+                .map(|seed| timed(&problem(seed, regions, switches), Duration::from_secs(20)).1)
+                .collect();
             times.sort_unstable();
             println!("{regions:>4} {:>12}", ms(times[2]));
         }
@@ -48,7 +57,7 @@ pub fn run(only: Option<u64>) -> ExitCode {
 const FUNCTIONS: usize = 12;
 const CLASSES: usize = 8;
 
-pub fn problem(seed: u64, regions: usize) -> Problem {
+pub fn problem(seed: u64, regions: usize, switches: usize) -> Problem {
     let mut rng = Rng::new(seed);
     let r = &mut rng;
     let mut signature = Signature::default();
@@ -70,7 +79,8 @@ pub fn problem(seed: u64, regions: usize) -> Problem {
         let watts = if class == 0 { 110 } else { 180 / speed + r.between(0, 40) };
         let price = if class == 0 { 10 } else { 14 / speed + r.between(1, 5) };
         for function in 0..FUNCTIONS {
-            let offered = if class == 0 { r.chance(1, 3) } else { r.chance(2, 3) || function % 7 == class - 1 };
+            let offered =
+                if class == 0 { r.chance(1, 3) } else { r.chance(2, 3) || function % 7 == class - 1 };
             if !offered {
                 continue;
             }
@@ -101,7 +111,7 @@ pub fn problem(seed: u64, regions: usize) -> Problem {
             }
         }
     }
-    let (devices, links) = network(r, rate);
+    let (devices, links) = network(switches, rate);
     let app = program(r, regions);
     let scopes = Scopes::new(&signature);
     let objectives = ["Latency", "Power", "Cost"].map(|n| Objective::parse(n, &signature, &scopes));
@@ -116,8 +126,8 @@ pub fn problem(seed: u64, regions: usize) -> Problem {
         .unwrap_or_else(|found| panic!("{found:?}"))
 }
 
-/// 4 switches and 60 helpers: 64 devices.
-fn network(r: &mut Rng, rate: plan_model::VarId) -> (Vec<Device>, Vec<Link>) {
+/// Switches and helpers: 64 devices.
+fn network(switches: usize, rate: plan_model::VarId) -> (Vec<Device>, Vec<Link>) {
     let (mut devices, mut links) = (vec![], vec![]);
     let port = |gigabits: u64| Port {
         name: format!("{gigabits}G").into(),
@@ -127,25 +137,26 @@ fn network(r: &mut Rng, rate: plan_model::VarId) -> (Vec<Device>, Vec<Link>) {
             value: Unit::BitsPerSecond.parse(&format!("{gigabits}Gbit/s")).unwrap_or(0),
         }],
     };
-    for at in 0..4 {
+    let each = (64 - switches) / switches;
+    for at in 0..switches {
         devices.push(Device {
             name: format!("switch{at}").into(),
             provides: vec!["c0".into()],
             forwards: true,
             is_host: true,
-            ports: (0..17).map(|at| port(if at < 2 { 100 } else { 10 })).collect(),
+            ports: (0..each + 2).map(|at| port(if at < 2 { 100 } else { 10 })).collect(),
             ..Device::default()
         });
     }
     let delay = |text: &str| Unit::Seconds.parse(text).unwrap_or(0);
-    for at in 0..4 {
-        let next = (at + 1) % 4;
+    for at in 0..if switches > 1 { switches } else { 0 } {
+        let next = (at + 1) % switches;
         links.push(Link { ends: [(at, 0), (next, 1)], delay: delay("500ns"), ..Link::default() });
     }
-    for helper in 0..60 {
-        let (switch, class) = (helper / 15, 1 + helper % 7);
+    for helper in 0..switches * each {
+        let (switch, class) = (helper / each, 1 + helper % 7);
         links.push(Link {
-            ends: [(switch, 2 + helper % 15), (devices.len(), 0)],
+            ends: [(switch, 2 + helper % each), (devices.len(), 0)],
             delay: delay("300ns"),
             ..Link::default()
         });
@@ -157,7 +168,6 @@ fn network(r: &mut Rng, rate: plan_model::VarId) -> (Vec<Device>, Vec<Link>) {
             ..Device::default()
         });
     }
-    let _ = r;
     (devices, links)
 }
 

@@ -1,0 +1,184 @@
+//! Why there is no plan: what stands in the way, each with the smallest change that would let one exist.
+
+use crate::problem::{Problem, Settings};
+use crate::search::{Goal, Progress, Stop, search};
+use base_diag::codes::plan as codes;
+use base_diag::{Diagnostic, Span};
+use plan_model::{Factor, Model, Role, Scope, VarId};
+
+/// A constraint without which there would be a plan.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Relaxation {
+    /// What is in the way, with its number.
+    pub constraint: String,
+    /// What would be enough.
+    pub enough: String,
+}
+
+/// Regions that no device can run at all, each with what is missing by device class.
+pub fn impossible_regions(problem: &Problem) -> Vec<(usize, Vec<String>)> {
+    let mut found = vec![];
+    for (node, region) in problem.nodes.iter().enumerate() {
+        let mut reasons: Vec<String> = vec![];
+        for &device in &region.on {
+            match &problem.offers[node][problem.class[device]] {
+                Ok(_) => {
+                    reasons.clear();
+                    break;
+                }
+                Err(missing) => {
+                    let missing: Vec<String> = missing.iter().map(|p| format!("`{p}`")).collect();
+                    let class = problem.model.devices[device].provides.join("+");
+                    let reason = format!("{class} has no rule for {}", missing.join(", "));
+                    if !reasons.contains(&reason) {
+                        reasons.push(reason);
+                    }
+                }
+            }
+        }
+        if !reasons.is_empty() || region.on.is_empty() {
+            if region.on.is_empty() {
+                reasons.push("it may run on no device".to_string());
+            }
+            found.push((node, reasons));
+        }
+    }
+    found
+}
+
+/// Single constraints that are in the way. For each the smallest change is searched; `go_on` is asked as in a search.
+pub fn relaxations(model: &Model, settings: &Settings, go_on: &mut dyn FnMut() -> bool) -> Vec<Relaxation> {
+    let mut found = vec![];
+    let signature = &model.signature;
+    for (at, variable) in signature.variables.iter().enumerate() {
+        let var = VarId(at as u16);
+        let Scope::Device { limit: Some(limit) } = variable.scope else { continue };
+        // In tenths of a percent of what there is.
+        let more = |scale: i64| {
+            let mut more = model.clone();
+            let scaled =
+                |limit: i64| (i128::from(limit) * i128::from(scale) / 1000).min(i64::MAX.into()) as i64;
+            more.signature.variables[at].scope = Scope::Device { limit: Some(scaled(limit)) };
+            for (own, limit) in more.devices.iter_mut().flat_map(|d| &mut d.limits) {
+                if *own == var {
+                    *limit = scaled(*limit);
+                }
+            }
+            more
+        };
+        if let Some(scale) = smallest(1000, 1_000_000, &mut |scale| exists(more(scale), settings, go_on)) {
+            let share = format!("{}.{}", scale / 10, scale % 10);
+            found.push(Relaxation {
+                constraint: format!("`{}` of each device: {}", variable.name, signature.show(var, limit)),
+                enough: format!("{share} % of that"),
+            });
+        }
+    }
+    if let Some(rate) = signature.role(Role::Rate) {
+        // Thousandths of the rate that are too much.
+        let less = |by: i64| {
+            let mut less = model.clone();
+            let factor = Factor(Factor::ONE.0 / 1000 * (1000 - by));
+            let initial = &mut less.signature.variables[rate.index()].initial;
+            *initial = factor.of(*initial);
+            for (var, value) in less.apps.iter_mut().flat_map(|a| &mut a.initial) {
+                if *var == rate {
+                    *value = factor.of(*value);
+                }
+            }
+            less
+        };
+        if let Some(by) = smallest(0, 999, &mut |by| exists(less(by), settings, go_on)) {
+            let now = signature.get(rate).initial;
+            let share = Factor(Factor::ONE.0 / 1000 * (1000 - by));
+            found.push(Relaxation {
+                constraint: format!(
+                    "`{}` at the start: {}",
+                    signature.get(rate).name,
+                    signature.show(rate, now)
+                ),
+                enough: format!("at most {}", signature.show(rate, share.of(now))),
+            });
+        }
+        let wider = |scale: i64| {
+            let mut wider = model.clone();
+            let scaled =
+                |limit: i64| (i128::from(limit) * i128::from(scale) / 1000).min(i64::MAX.into()) as i64;
+            for link in &mut wider.links {
+                link.rate = link.rate.map(scaled);
+            }
+            for device in &mut wider.devices {
+                let ports = device.ports.iter_mut().flat_map(|p| &mut p.bounds);
+                for bound in ports.chain(&mut device.bounds).filter(|b| b.var == rate) {
+                    bound.value = scaled(bound.value);
+                }
+            }
+            wider
+        };
+        if let Some(scale) = smallest(1000, 1_000_000, &mut |scale| exists(wider(scale), settings, go_on)) {
+            found.push(Relaxation {
+                constraint: "what links, ports and devices bear".to_string(),
+                enough: format!("{}.{} % of that", scale / 10, scale % 10),
+            });
+        }
+    }
+    let shared = Settings { one_region_per_device: false, ..settings.clone() };
+    if settings.one_region_per_device && exists(model.clone(), &shared, go_on) {
+        found.push(Relaxation {
+            constraint: "one region a device".to_string(),
+            enough: "several regions a device".to_string(),
+        });
+    }
+    found
+}
+
+/// A diagnostic that says all this.
+pub fn no_plan(problem: &Problem, go_on: &mut dyn FnMut() -> bool) -> Diagnostic {
+    let impossible = impossible_regions(problem);
+    let place = impossible.first().map_or(Span::NONE, |(node, _)| {
+        let node = &problem.nodes[*node];
+        problem.model.apps[node.app].regions[node.region].span
+    });
+    let mut diagnostic = Diagnostic::error(codes::NO_PLAN, "no plan keeps all bounds").at(place, "");
+    for (node, reasons) in &impossible {
+        let text = format!("region `{}` runs nowhere: {}", problem.region_name(*node), reasons.join("; "));
+        diagnostic = diagnostic.note(text);
+    }
+    if !impossible.is_empty() {
+        return diagnostic.help("add rules for what is missing, or devices that have it");
+    }
+    let relaxations = relaxations(&problem.model, &problem.settings, go_on);
+    for relaxation in &relaxations {
+        diagnostic = diagnostic
+            .note(format!("{}; there would be a plan with {}", relaxation.constraint, relaxation.enough));
+    }
+    match relaxations.is_empty() {
+        true => diagnostic.note("no single change was found to be enough"),
+        false => diagnostic,
+    }
+}
+
+/// The least of `low + 1 ..= high` that holds, of something that goes on holding; none if it never does.
+fn smallest(low: i64, high: i64, holds: &mut dyn FnMut(i64) -> bool) -> Option<i64> {
+    if !holds(high) {
+        return None;
+    }
+    let (mut fails, mut holds_at) = (low, high);
+    while holds_at - fails > 1 {
+        let middle = fails + (holds_at - fails) / 2;
+        match holds(middle) {
+            true => holds_at = middle,
+            false => fails = middle,
+        }
+    }
+    Some(holds_at)
+}
+
+fn exists(model: Model, settings: &Settings, go_on: &mut dyn FnMut() -> bool) -> bool {
+    let Ok(problem) = Problem::new(model, settings.clone()) else { return false };
+    let mut watch = |progress: &Progress| match progress.found > 0 || !go_on() {
+        true => Stop::Yes,
+        false => Stop::No,
+    };
+    !search(&problem, &Goal::First, &mut watch).plans.is_empty()
+}
