@@ -56,6 +56,25 @@ fn up_prints_a_table_and_the_same_seed_gives_the_same_bytes() {
 }
 
 #[test]
+fn up_records_every_link_and_steps_to_the_end_of_input() {
+    let records = directory("records");
+    let to = records.display().to_string();
+    let output = p4rack(&["up", "examples/slice", "--until", "5ms", "--step", "--record", &to]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    // Without input the first event is shown, and the others happen.
+    assert_eq!(stdout(&output).matches(" bytes #").count(), 1, "{}", stdout(&output));
+    let captures = ["h1_tor.1", "h2_tor.2", "nic.1_tor.3"];
+    let sizes = captures.map(|name| {
+        let bytes = std::fs::read(records.join(format!("{name}.pcap"))).expect("a capture of each link");
+        assert_eq!(bytes[..4], [0x4d, 0x3c, 0xb2, 0xa1]);
+        bytes.len()
+    });
+    // Three pings of 98 bytes, and their answers, which the example's sampler repeats; between tor and nic more, and longer.
+    assert_eq!(sizes[0], 24 + 9 * (16 + 98));
+    assert!(sizes[2] > 2 * sizes[0], "{sizes:?}");
+}
+
+#[test]
 fn up_as_json() {
     let output = p4rack(&["up", "examples/slice", "--format", "json"]);
     let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON value");

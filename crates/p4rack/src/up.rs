@@ -45,10 +45,22 @@ pub fn bring_up(racked: &Racked) -> Result<Emulator, Vec<Diagnostic>> {
 
 /// Runs until nothing is left to happen or time is up.
 pub fn run(emulator: &mut Emulator) -> Result<RunReport, Vec<Diagnostic>> {
-    match emulator.run() {
-        Ok(_) => Ok(emulator.report()),
-        Err(violation) => Err(refused(&violation.to_string())),
+    run_watched(emulator, &mut |_| Ok(()))
+}
+
+/// The same, event by event: `watch` is called behind each, and its error ends the run.
+pub fn run_watched(
+    emulator: &mut Emulator,
+    watch: &mut dyn FnMut(&mut Emulator) -> Result<(), String>,
+) -> Result<RunReport, Vec<Diagnostic>> {
+    let broken = |violation: rack_emulator::Violation| refused(&violation.to_string());
+    while emulator.next_time().is_some_and(|at| at <= emulator.limit()) {
+        emulator.step().map_err(broken)?;
+        watch(emulator).map_err(|why| refused(&why))?;
     }
+    emulator.finish().map_err(broken)?;
+    watch(emulator).map_err(|why| refused(&why))?;
+    Ok(emulator.report())
 }
 
 fn refused(why: &str) -> Vec<Diagnostic> {

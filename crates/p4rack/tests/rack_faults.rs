@@ -1,6 +1,6 @@
 //! A split program while links and devices fail: what comes is what would have come, and nothing comes twice.
 //!
-//! `P4RACK_FAULT_SEEDS` says how many seeds; the coverage is printed with `--nocapture`.
+//! `P4RACK_RACK_FAULT_SEEDS` says how many seeds; the coverage is printed with `--nocapture`.
 
 use base_diag::SourceMap;
 use base_time::{Duration, Rng, Time};
@@ -32,11 +32,11 @@ fn frame(host: u8, n: u64) -> Vec<u8> {
     let mut frame = vec![2, 0, 0, 0, 0, host, 2, 0, 0, 0, host, 1, 8, 0];
     let mut ip = vec![0x45, 0, 0, 48, 0, n as u8, 0, 0, 64, 17, 0, 0, 10, 0, host, 1, 10, 0, 3 - host, 1];
     let words = ip.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]));
-    let sum = words.fold(0, |sum, word| sum + word);
+    let sum = words.sum::<u32>();
     let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
     ip[10..12].copy_from_slice(&sum.to_be_bytes());
     frame.extend(ip);
-    frame.extend([0x1b, 0x57, if n % 2 == 0 { 0x1b } else { 0x23 }, 0x58, 0, 28, 0, 0]);
+    frame.extend([0x1b, 0x57, if n.is_multiple_of(2) { 0x1b } else { 0x23 }, 0x58, 0, 28, 0, 0]);
     frame.extend((0..20).map(|i| (n as u8).wrapping_mul(7).wrapping_add(i)));
     frame
 }
@@ -88,8 +88,9 @@ fn draw(rng: &mut Rng) -> Fault {
 }
 
 #[test]
+#[allow(clippy::disallowed_methods, reason = "a test asks for how long it may run")]
 fn what_comes_is_what_would_have_come() {
-    let seeds = std::env::var("P4RACK_FAULT_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(60u64);
+    let seeds = std::env::var("P4RACK_RACK_FAULT_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(60u64);
     let mut racked = slice();
     let mut calm = bring_up(&racked);
     calm.run().unwrap();

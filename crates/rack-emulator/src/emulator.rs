@@ -251,10 +251,10 @@ impl Emulator {
         }
     }
 
-    /// The recording of a link as a pcap file, and the end of it; none if it was not recorded.
+    /// The recording of a link since the last call, in the format of pcap files; none if it is not recorded.
     pub fn take_recording(&mut self, link: LinkId) -> Option<Vec<u8>> {
         let recording = self.recordings.get_mut(link.0 as usize)?;
-        Some(recording.take()?.into_bytes())
+        Some(recording.as_mut()?.take())
     }
 
     /// Frames that are on a link now, both ways.

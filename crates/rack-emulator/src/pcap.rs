@@ -44,9 +44,9 @@ impl Pcap {
         self.bytes.extend(kept);
     }
 
-    /// The file's contents.
-    pub fn into_bytes(self) -> Vec<u8> {
-        self.bytes
+    /// The file's contents since the last call.
+    pub fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.bytes)
     }
 }
 
@@ -59,7 +59,8 @@ mod tests {
     fn a_recording_has_the_format() {
         let mut pcap = Pcap::new();
         pcap.add(Time::ZERO + Duration::from_ns(3_000_000_007), &[0xaa, 0xbb]);
-        let bytes = pcap.into_bytes();
+        let bytes = pcap.take();
+        assert!(pcap.take().is_empty());
         assert_eq!(bytes[..8], [0x4d, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0]);
         assert_eq!(bytes[20..24], [1, 0, 0, 0]);
         assert_eq!(bytes[24..], [3, 0, 0, 0, 7, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 0xaa, 0xbb]);

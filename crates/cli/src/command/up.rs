@@ -5,7 +5,10 @@ use base_diag::SourceMap;
 use base_time::Time;
 use p4rack::{rack, up};
 use rack_emulator::Emulator;
+use rack_model::LinkId;
 use serde_json::json;
+use std::fs::File;
+use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -26,6 +29,12 @@ pub struct Args {
     /// Write the log of all events to this file
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
+    /// Write the frames that arrive at either end of each link to captures in this directory; it is made if it is not there
+    #[arg(long, value_name = "DIR")]
+    record: Option<PathBuf>,
+    /// Show each event; Enter lets the next one happen, the end of input all others
+    #[arg(long)]
+    step: bool,
     /// How to print the result
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -58,12 +67,20 @@ pub fn run(args: &Args) -> ExitCode {
         Ok(emulator) => emulator,
         Err(found) => return output::failed(&found, &map, args.format),
     };
-    emulator.keep_log(args.log.is_some());
-    let report = match up::run(&mut emulator) {
+    emulator.keep_log(args.log.is_some() || args.step);
+    let mut watch = match Watch::new(args, &mut emulator) {
+        Ok(watch) => watch,
+        Err(why) => {
+            eprintln!("p4rack: {why}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let report = match up::run_watched(&mut emulator, &mut |emulator| watch.event(emulator)) {
         Ok(report) => report,
         Err(found) => return output::failed(&found, &map, args.format),
     };
-    if !write_log(args, &mut emulator) {
+    if let Err(why) = watch.save(&mut emulator) {
+        eprintln!("p4rack: {why}");
         return ExitCode::FAILURE;
     }
     match args.format {
@@ -77,13 +94,86 @@ pub fn run(args: &Args) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn write_log(args: &Args, emulator: &mut Emulator) -> bool {
-    let Some(path) = &args.log else { return true };
-    match std::fs::write(path, emulator.take_log()) {
-        Ok(()) => true,
-        Err(error) => {
-            eprintln!("p4rack: `{}` cannot be written: {error}", path.display());
-            false
+/// Events from one time that files are written to the next.
+const SAVE_EVERY: u64 = 50_000;
+
+/// What looks on while a rack runs.
+struct Watch {
+    log: Option<Output>,
+    captures: Vec<(LinkId, Output)>,
+    steps: bool,
+    shows_progress: bool,
+    events: u64,
+}
+
+/// A file that is being written.
+struct Output {
+    path: PathBuf,
+    file: File,
+}
+
+impl Output {
+    fn new(path: PathBuf) -> Result<Output, String> {
+        let file = File::create(&path).map_err(|e| format!("`{}` cannot be written: {e}", path.display()))?;
+        Ok(Output { path, file })
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
+        let result = self.file.write_all(bytes);
+        result.map_err(|e| format!("`{}` cannot be written: {e}", self.path.display()))
+    }
+}
+
+impl Watch {
+    fn new(args: &Args, emulator: &mut Emulator) -> Result<Watch, String> {
+        let log = args.log.clone().map(Output::new).transpose()?;
+        let mut captures = vec![];
+        if let Some(directory) = &args.record {
+            let fail = |e| format!("`{}` cannot be made: {e}", directory.display());
+            std::fs::create_dir_all(directory).map_err(fail)?;
+            let links = (0..).map(LinkId).zip(emulator.rack().links.clone());
+            for (id, link) in links {
+                let ends = link.ends.map(|end| emulator.rack().end_name(end).replace(':', "."));
+                let path = directory.join(format!("{}_{}.pcap", ends[0], ends[1]));
+                captures.push((id, Output::new(path)?));
+                emulator.record(id);
+            }
         }
+        let shows_progress = args.format == Format::Text && !args.step && std::io::stderr().is_terminal();
+        Ok(Watch { log, captures, steps: args.step, shows_progress, events: 0 })
+    }
+
+    fn event(&mut self, emulator: &mut Emulator) -> Result<(), String> {
+        self.events += 1;
+        if self.steps {
+            let text = emulator.take_log();
+            output::print(&text);
+            if let Some(log) = &mut self.log {
+                log.write(text.as_bytes())?;
+            }
+            let mut line = String::new();
+            self.steps = !text.is_empty() && std::io::stdin().read_line(&mut line).is_ok_and(|n| n > 0)
+                || text.is_empty();
+        }
+        if self.events.is_multiple_of(SAVE_EVERY) {
+            self.save(emulator)?;
+            if self.shows_progress {
+                let packets = emulator.balance();
+                eprint!("\r{} events, {}, {} packets \x1b[K", self.events, emulator.now(), packets.created);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what there is.
+    fn save(&mut self, emulator: &mut Emulator) -> Result<(), String> {
+        let text = emulator.take_log();
+        if let Some(log) = &mut self.log {
+            log.write(text.as_bytes())?;
+        }
+        for (link, capture) in &mut self.captures {
+            capture.write(&emulator.take_recording(*link).unwrap_or_default())?;
+        }
+        Ok(())
     }
 }

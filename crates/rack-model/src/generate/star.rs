@@ -14,7 +14,7 @@ const SWITCH: Mac = Mac([2, 1, 0, 0, 0, 1]);
 /// A rack of one switch, `nics` programmable network cards and `servers` hosts, which all ping all others. Regions of the
 /// program can be placed on the cards by the app's `map`.
 pub fn star(nics: u32, servers: u32) -> Result<Vec<File>, String> {
-    if servers < 2 || servers > MOST || nics > MOST {
+    if !(2..=MOST).contains(&servers) || nics > MOST {
         return Err(format!("a rack of one switch has 2 to {MOST} servers and at most {MOST} cards"));
     }
     let mut router = Router::new(SWITCH);
