@@ -18,6 +18,7 @@ pub mod lowering;
 pub mod overhead;
 pub mod p4info;
 pub mod paths;
+pub mod plan;
 pub mod proof;
 pub mod rack;
 pub mod region_graph;

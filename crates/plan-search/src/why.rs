@@ -50,29 +50,36 @@ pub fn impossible_regions(problem: &Problem) -> Vec<(usize, Vec<String>)> {
 pub fn relaxations(model: &Model, settings: &Settings, go_on: &mut dyn FnMut() -> bool) -> Vec<Relaxation> {
     let mut found = vec![];
     let signature = &model.signature;
-    for (at, variable) in signature.variables.iter().enumerate() {
-        let var = VarId(at as u16);
-        let Scope::Device { limit: Some(limit) } = variable.scope else { continue };
-        // In tenths of a percent of what there is.
-        let more = |scale: i64| {
-            let mut more = model.clone();
-            let scaled =
-                |limit: i64| (i128::from(limit) * i128::from(scale) / 1000).min(i64::MAX.into()) as i64;
-            more.signature.variables[at].scope = Scope::Device { limit: Some(scaled(limit)) };
-            for (own, limit) in more.devices.iter_mut().flat_map(|d| &mut d.limits) {
-                if *own == var {
-                    *limit = scaled(*limit);
-                }
-            }
-            more
-        };
-        if let Some(scale) = smallest(1000, 1_000_000, &mut |scale| exists(more(scale), settings, go_on)) {
-            let share = format!("{}.{}", scale / 10, scale % 10);
+    let limited: Vec<(VarId, i64)> = (0..signature.variables.len())
+        .filter_map(|at| match signature.variables[at].scope {
+            Scope::Device { limit: Some(limit) } => Some((VarId(at as u16), limit)),
+            _ => None,
+        })
+        .collect();
+    let mut more_of = |vars: &[(VarId, i64)]| {
+        smallest(1000, 1_000_000, &mut |scale| exists(with_more(model, vars, scale), settings, go_on))
+    };
+    for (var, limit) in &limited {
+        if let Some(scale) = more_of(&[(*var, *limit)]) {
             found.push(Relaxation {
-                constraint: format!("`{}` of each device: {}", variable.name, signature.show(var, limit)),
-                enough: format!("{share} % of that"),
+                constraint: format!(
+                    "`{}` of each device: {}",
+                    signature.get(*var).name,
+                    signature.show(*var, *limit)
+                ),
+                enough: format!("{}.{} % of that", scale / 10, scale % 10),
             });
         }
+    }
+    if found.is_empty()
+        && limited.len() > 1
+        && let Some(scale) = more_of(&limited)
+    {
+        let names: Vec<&str> = limited.iter().map(|(var, _)| signature.get(*var).name.as_str()).collect();
+        found.push(Relaxation {
+            constraint: format!("{} of each device", names.join(", ")),
+            enough: format!("{}.{} % of all of them", scale / 10, scale % 10),
+        });
     }
     if let Some(rate) = signature.role(Role::Rate) {
         // Thousandths of the rate that are too much.
@@ -130,6 +137,21 @@ pub fn relaxations(model: &Model, settings: &Settings, go_on: &mut dyn FnMut() -
         });
     }
     found
+}
+
+/// The model with other limits of these variables: thousandths of what there is.
+fn with_more(model: &Model, vars: &[(VarId, i64)], scale: i64) -> Model {
+    let scaled = |limit: i64| (i128::from(limit) * i128::from(scale) / 1000).min(i64::MAX.into()) as i64;
+    let mut more = model.clone();
+    for (var, limit) in vars {
+        more.signature.variables[var.index()].scope = Scope::Device { limit: Some(scaled(*limit)) };
+        for (own, limit) in more.devices.iter_mut().flat_map(|d| &mut d.limits) {
+            if own == var {
+                *limit = scaled(*limit);
+            }
+        }
+    }
+    more
 }
 
 /// A diagnostic that says all this.

@@ -7,6 +7,7 @@ pub mod explain;
 pub mod generate_rack;
 pub mod ir;
 pub mod p4info;
+pub mod plan;
 pub mod prove_split;
 pub mod run;
 pub mod split;
