@@ -138,7 +138,7 @@ impl Switch {
     /// The entries of a table, in the order they were added.
     pub fn table_entries(&self, table: &str) -> Result<Vec<TableEntry>, EntryError> {
         let table = self.core.state.tables.by_name(table)?;
-        Ok(table.entries.iter().map(|(key, entry)| TableEntry::new(table, key, entry)).collect())
+        Ok(table.oldest_first().into_iter().map(|(key, entry)| TableEntry::new(table, key, entry)).collect())
     }
 
     /// What a table runs on a miss: the action's control-plane name and its data.

@@ -130,7 +130,10 @@ impl Table {
             return None;
         }
         Some(match self.journal.take() {
-            None => News::All(self.entries.keys().map(|key| self.view(key)).collect(), self.default_view()),
+            None => {
+                let entries = self.oldest_first().into_iter().map(|(key, _)| self.view(key));
+                News::All(entries.collect(), self.default_view())
+            }
             Some(changes) => News::Changes(changes.iter().map(|change| self.change(change)).collect()),
         })
     }

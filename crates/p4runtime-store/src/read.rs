@@ -109,10 +109,15 @@ impl Store {
             let one = (asked(table) && !query.r#match.is_empty())
                 .then(|| matches::decode(&self.catalog, &table.match_fields, &query.r#match));
             let one = one.transpose()?;
-            for (key, entry) in self.entries(table.id()) {
-                if one.as_deref().is_none_or(|wanted| *key.matches == *wanted) && fits(query, key, entry) {
+            let mut consider = |(key, entry): (&EntryKey, &Entry)| -> Result<()> {
+                if fits(query, key, entry) {
                     give(Entity::TableEntry(self.entry_message(table, key, entry, query, live)?));
                 }
+                Ok(())
+            };
+            match one {
+                Some(matches) => self.entries_with(table.id(), &matches).try_for_each(&mut consider)?,
+                None => self.entries(table.id()).try_for_each(&mut consider)?,
             }
         }
         Ok(())

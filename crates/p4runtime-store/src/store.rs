@@ -93,6 +93,17 @@ impl Store {
         self.tables.get(&table).into_iter().flat_map(|state| &state.entries)
     }
 
+    /// The entries of a table with these matches; there is more than one where priorities differ.
+    pub(crate) fn entries_with(
+        &self,
+        table: u32,
+        matches: &[Match],
+    ) -> impl Iterator<Item = (&EntryKey, &Entry)> {
+        let key = |priority| EntryKey { matches: matches.into(), priority };
+        let all = key(i32::MIN)..=key(i32::MAX);
+        self.tables.get(&table).into_iter().flat_map(move |state| state.entries.range(all.clone()))
+    }
+
     /// The default action of a table, if it is not the program's own.
     pub fn default_entry(&self, table: u32) -> Option<&DefaultEntry> {
         self.tables.get(&table)?.default.as_ref()

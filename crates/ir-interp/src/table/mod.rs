@@ -24,6 +24,7 @@ use crate::value::Value;
 use base_bits::Bits;
 use indexmap::IndexMap;
 use ir::{InstanceId, MatchKind, Name, Program};
+use std::cmp::Reverse;
 
 /// A table.
 #[derive(Clone, Debug)]
@@ -37,7 +38,7 @@ pub(crate) struct Table {
     default_is_const: bool,
     /// What the source says, for a reset.
     first_default: (u32, Vec<Value>),
-    /// In the order of insertion.
+    /// In no order: what was first shows in the handles.
     pub(crate) entries: IndexMap<EntryKey, Entry>,
     const_entries: bool,
     size: u64,
@@ -46,7 +47,7 @@ pub(crate) struct Table {
     pub(crate) counters: Option<InstanceId>,
     pub(crate) meters: Option<InstanceId>,
     next_handle: u64,
-    /// How many entries the source has; what is left of them comes first.
+    /// How many entries the source has; those of them that are constant come first.
     of_source: usize,
     /// `support_timeout`.
     pub(crate) idle_timeouts: bool,
@@ -80,14 +81,21 @@ impl Table {
                 self.keys.iter().zip(key).map(|(spec, v)| KeyMatch::Exact(v.resize(spec.width))).collect();
             return self.entries.get_index_of(&EntryKey { keys, priority: 0 });
         }
-        let mut best: Option<(i64, usize)> = None;
-        for (position, entry) in self.entries.keys().enumerate() {
-            let rank = self.rank_of(entry);
-            if best.is_none_or(|(r, _)| rank > r) && self.fits(entry, key) {
-                best = Some((rank, position));
+        let mut best: Option<(i64, Reverse<u64>, usize)> = None;
+        for (position, (entry, what)) in self.entries.iter().enumerate() {
+            let (rank, age) = (self.rank_of(entry), Reverse(what.handle));
+            if best.is_none_or(|(r, a, _)| (rank, age) > (r, a)) && self.fits(entry, key) {
+                best = Some((rank, age, position));
             }
         }
-        best.map(|(_, position)| position)
+        best.map(|(_, _, position)| position)
+    }
+
+    /// All entries, the oldest first.
+    pub(crate) fn oldest_first(&self) -> Vec<(&EntryKey, &Entry)> {
+        let mut all: Vec<_> = self.entries.iter().collect();
+        all.sort_by_key(|(_, entry)| entry.handle);
+        all
     }
 
     fn fits(&self, entry: &EntryKey, key: &[Bits]) -> bool {

@@ -54,7 +54,7 @@ impl Table {
                 Err(refused(format!("this entry of `{}` is constant", self.control_plane_name)))
             }
             Some(_) => {
-                self.entries.shift_remove(&key);
+                self.entries.swap_remove(&key);
                 self.journal.note(|| Change::Removed(key));
                 Ok(())
             }
