@@ -3,13 +3,14 @@
 use crate::ports::Ports;
 use base_time::{Duration, Time};
 use controller::{Call, Reply, Ticket};
-use p4rack::control::{Event, Served};
-use p4runtime_grpc::{Command, Status, Streams};
+use p4rack::control::{Event, Metric, Served, exposition};
+use p4runtime_grpc::{Command, Front, Status, Streams};
 use p4runtime_proto::p4::v1::ReadResponse;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Instant;
 use tokio::sync::oneshot;
+use tracing::{debug, info};
 
 /// How often idle entries and digests are looked for while nothing else happens.
 const SCAN: Duration = Duration::from_ms(10);
@@ -19,8 +20,11 @@ pub(crate) struct Owner {
     pub(crate) switch: Box<dyn Served>,
     pub(crate) ports: Ports,
     pub(crate) started: Instant,
-    waiting: BTreeMap<Ticket, Caller>,
+    front: Front,
+    waiting: BTreeMap<Ticket, (&'static str, Caller)>,
     tickets: u64,
+    /// How often calls have ended, by RPC and how.
+    ended: BTreeMap<(&'static str, &'static str), u64>,
 }
 
 /// Who waits for a reply.
@@ -30,19 +34,20 @@ enum Caller {
 }
 
 impl Owner {
-    pub(crate) fn new(switch: Box<dyn Served>, ports: Ports, started: Instant) -> Owner {
-        Owner { switch, ports, started, waiting: BTreeMap::new(), tickets: 0 }
+    /// `front` is the way to it.
+    pub(crate) fn new(switch: Box<dyn Served>, ports: Ports, started: Instant, front: Front) -> Owner {
+        Owner { switch, ports, started, front, waiting: BTreeMap::new(), tickets: 0, ended: BTreeMap::new() }
     }
 
     /// Does a first call, which has to be answered at once.
     pub(crate) fn start(&mut self, call: Call) -> Result<(), Status> {
         let (sender, mut receiver) = oneshot::channel();
-        self.call(call, Caller::Done(sender), &mut Streams::default());
+        self.call("Start", call, Caller::Done(sender), &mut Streams::default());
         receiver.try_recv().unwrap_or(Ok(()))
     }
 
-    /// Does what comes in until it is told to stop. What packets came to comes back.
-    pub(crate) fn run(mut self, commands: &Receiver<Command>) -> Vec<(String, u64)> {
+    /// Does what comes in until it is told to stop. What was counted comes back.
+    pub(crate) fn run(mut self, commands: &Receiver<Command>) -> Vec<Metric> {
         let mut streams = Streams::default();
         let mut scan = self.now() + SCAN;
         loop {
@@ -63,7 +68,22 @@ impl Owner {
             }
         }
         let _ = self.ports.flush();
-        self.switch.counted()
+        self.metrics(&streams)
+    }
+
+    fn metrics(&mut self, streams: &Streams) -> Vec<Metric> {
+        let mut all = self.switch.metrics();
+        let of = |((rpc, code), count): (&(&'static str, &'static str), &u64)| {
+            Metric::new("calls_total", *count).with("rpc", rpc).with("code", code)
+        };
+        all.extend(self.ended.iter().map(of));
+        all.extend([
+            Metric::new("frames_lost_total", self.front.lost()).with("place", "the queue of commands"),
+            Metric::new("frames_lost_total", self.ports.lost()).with("place", "ports"),
+            Metric::new("streams", streams.len() as u64),
+            Metric::new("messages_lost_total", streams.lost()),
+        ]);
+        all
     }
 
     fn now(&self) -> Time {
@@ -76,19 +96,27 @@ impl Owner {
         let now = self.now();
         let events = match command {
             Command::Write(request, reply) => {
-                return self.call(Call::Write(request), Caller::Done(reply), streams);
+                return self.call("Write", Call::Write(request), Caller::Done(reply), streams);
             }
             Command::Read(request, reply) => {
-                return self.call(Call::Read(request), Caller::Found(reply), streams);
+                return self.call("Read", Call::Read(request), Caller::Found(reply), streams);
             }
             Command::SetConfig(request, reply) => {
-                return self.call(Call::SetConfig(request), Caller::Done(reply), streams);
+                let call = Call::SetConfig(request);
+                return self.call("SetForwardingPipelineConfig", call, Caller::Done(reply), streams);
             }
             Command::GetConfig(request, reply) => return drop(reply.send(self.switch.get_config(&request))),
             Command::Capabilities(reply) => return drop(reply.send(Ok(self.switch.capabilities()))),
-            Command::Open(stream, listener) => return streams.open(stream, listener),
+            Command::Metrics(reply) => {
+                return drop(reply.send(exposition(&self.metrics(streams))));
+            }
+            Command::Open(stream, listener) => {
+                debug!(stream = stream.0, "a controller has come");
+                return streams.open(stream, listener);
+            }
             Command::Message(stream, message) => self.switch.message(now, stream, &message),
             Command::Close(stream) => {
+                debug!(stream = stream.0, "a controller has gone");
                 streams.close(stream);
                 self.switch.close(now, stream)
             }
@@ -98,10 +126,10 @@ impl Owner {
         self.perform(events, streams);
     }
 
-    fn call(&mut self, call: Call, caller: Caller, streams: &mut Streams) {
+    fn call(&mut self, rpc: &'static str, call: Call, caller: Caller, streams: &mut Streams) {
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
-        self.waiting.insert(ticket, caller);
+        self.waiting.insert(ticket, (rpc, caller));
         let events = self.switch.call(self.now(), ticket, call);
         self.perform(events, streams);
     }
@@ -110,26 +138,33 @@ impl Owner {
         let mut waiting = VecDeque::from(events);
         while let Some(event) = waiting.pop_front() {
             match event {
-                Event::Reply(ticket, reply) => match (self.waiting.remove(&ticket), reply) {
-                    (Some(Caller::Done(caller)), Reply::Done(ended)) => drop(caller.send(ended)),
-                    (Some(Caller::Found(caller)), Reply::Found(found, ended)) => {
-                        drop(caller.send((found, ended)));
-                    }
-                    // A read that was refused before it was tried.
-                    (Some(Caller::Found(caller)), Reply::Done(ended)) => drop(caller.send((vec![], ended))),
-                    (Some(Caller::Done(_)) | None, _) => {}
-                },
+                Event::Reply(ticket, reply) => self.reply(ticket, reply),
                 Event::Send(stream, message) => {
                     if streams.tell(stream, message) {
                         waiting.extend(self.switch.close(self.now(), stream));
                     }
                 }
                 Event::End(stream, why) => streams.end(stream, &why),
-                // What a port does not take is lost, as on a wire.
-                Event::Frame(port, frame) => {
-                    let _ = self.ports.send(port, &frame, self.now());
-                }
+                Event::Frame(port, frame) => self.ports.send(port, frame, self.now()),
             }
+        }
+    }
+
+    fn reply(&mut self, ticket: Ticket, reply: Reply) {
+        let Some((rpc, caller)) = self.waiting.remove(&ticket) else { return };
+        let (Reply::Done(ended) | Reply::Found(_, ended)) = &reply;
+        let code = ended.as_ref().err().map_or("OK", |status| status.code.as_str_name());
+        *self.ended.entry((rpc, code)).or_default() += 1;
+        match ended {
+            Ok(()) => debug!(rpc, "done"),
+            Err(status) => info!(rpc, code, message = status.message, "refused"),
+        }
+        match (caller, reply) {
+            (Caller::Done(caller), Reply::Done(ended)) => drop(caller.send(ended)),
+            (Caller::Found(caller), Reply::Found(found, ended)) => drop(caller.send((found, ended))),
+            // A read that was refused before it was tried.
+            (Caller::Found(caller), Reply::Done(ended)) => drop(caller.send((vec![], ended))),
+            (Caller::Done(_), _) => {}
         }
     }
 }

@@ -6,21 +6,24 @@
 #![allow(clippy::disallowed_methods)]
 
 mod device;
+mod metrics;
 mod ports;
 
 use controller::Call;
 use device::Owner;
 use ir::Program;
 use ir_split::Placement;
-use p4rack::control::{Direct, Maker, OneSwitch, RackSwitch, Served, Splitter};
+use p4rack::control::{Direct, Maker, Metric, OneSwitch, RackSwitch, Served, Splitter};
+use p4runtime_grpc::Front;
 use p4runtime_proto::p4::v1::Update;
 use ports::Ports;
-pub use ports::{PortError, PortKind, PortSpec};
+pub use ports::{Cable, PortError, PortKind, PortSpec, cable};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use tracing::info;
 
 pub use p4runtime_grpc::Tls;
 
@@ -37,8 +40,12 @@ pub struct Setup {
     pub address: SocketAddr,
     /// Certificates, if connections are encrypted.
     pub tls: Option<Tls>,
+    /// Where Prometheus asks for what is counted, if anywhere.
+    pub metrics: Option<SocketAddr>,
     /// Its ports.
     pub ports: Vec<PortSpec>,
+    /// Ports with cables inside the process.
+    pub cables: Vec<(u32, Cable)>,
     /// Frames for and from controllers go by this port.
     pub cpu_port: Option<u32>,
     /// The port that means "drop"; the architecture's own if none is given.
@@ -71,17 +78,27 @@ fn failed(error: impl fmt::Display) -> SetupError {
     SetupError(error.to_string())
 }
 
-/// Runs a switch until SIGINT or SIGTERM; then what is under way ends. `bound` is told where it listens. What packets came
-/// to comes back, a name and a number each.
-pub fn run(setup: Setup, bound: impl FnOnce(SocketAddr)) -> Result<Vec<(String, u64)>, SetupError> {
-    let mut ports = Ports::open(&setup.ports).map_err(failed)?;
+/// Runs a switch until SIGINT or SIGTERM; then what is under way ends. `bound` is told where it listens. What was counted
+/// comes back.
+pub fn run(setup: Setup, bound: impl FnOnce(SocketAddr)) -> Result<Vec<Metric>, SetupError> {
+    run_until(told_to_stop, setup, bound)
+}
+
+/// The same, until `stop` is done; it is begun where tokio's timers and signals work.
+pub fn run_until<F: Future<Output = ()>>(
+    stop: impl FnOnce() -> F,
+    mut setup: Setup,
+    bound: impl FnOnce(SocketAddr),
+) -> Result<Vec<Metric>, SetupError> {
+    let mut ports = Ports::open(&setup.ports, std::mem::take(&mut setup.cables)).map_err(failed)?;
     let (front, commands) = p4runtime_grpc::queue(WAITING);
     ports.listen(&front);
     let (told, started) = std::sync::mpsc::sync_channel(1);
-    let (address, tls) = (setup.address, setup.tls.clone());
+    let (address, tls, metrics) = (setup.address, setup.tls.clone(), setup.metrics);
+    let way = front.clone();
     let device = thread::spawn(move || {
         // What a rack is made of stays in the thread that made it.
-        match owner(setup, ports) {
+        match owner(setup, ports, way) {
             Ok(owner) => {
                 let _ = told.send(Ok(()));
                 owner.run(&commands)
@@ -94,15 +111,23 @@ pub fn run(setup: Setup, bound: impl FnOnce(SocketAddr)) -> Result<Vec<(String, 
     });
     started.recv().map_err(failed)??;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-    let served = runtime.block_on(p4runtime_grpc::serve(address, tls, front.clone(), bound, told_to_stop()));
+    let served = runtime.block_on(async {
+        let asked = match metrics {
+            Some(address) => Some(metrics::listen(address).await.map_err(failed)?),
+            None => None,
+        };
+        asked.map(|listener| tokio::spawn(metrics::serve(listener, front.clone())));
+        p4runtime_grpc::serve(address, tls, front.clone(), bound, stop()).await.map_err(failed)
+    });
+    info!("ending");
     front.stop();
     let counted = device.join().map_err(|_| failed("the switch's thread has ended early"))?;
-    served.map_err(failed)?;
+    served?;
     Ok(counted)
 }
 
 /// The switch, with its program running.
-fn owner(setup: Setup, ports: Ports) -> Result<Owner, SetupError> {
+fn owner(setup: Setup, ports: Ports, front: Front) -> Result<Owner, SetupError> {
     let epoch = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     let epoch = i64::try_from(epoch).unwrap_or(i64::MAX);
     let Setup { device_id, cpu_port, seed, drop_port, .. } = setup;
@@ -115,14 +140,13 @@ fn owner(setup: Setup, ports: Ports) -> Result<Owner, SetupError> {
         Switch::Rack(program, placement, updates) => {
             let splitter = Splitter { maker: maker(Some(program)), placement: *placement };
             let rack = RackSwitch::new(splitter, device_id, epoch, cpu_port, Direct);
-            let inside = setup.ports.iter().find(|spec| rack.is_internal(spec.port));
-            if let Some(spec) = inside {
-                return Err(failed(format!("port {} leads to another device of the rack", spec.port)));
+            if let Some(port) = ports.numbers().find(|port| rack.is_internal(*port)) {
+                return Err(failed(format!("port {port} leads to another device of the rack")));
             }
             (Box::new(rack), Some(updates))
         }
     };
-    let mut owner = Owner::new(switch, ports, Instant::now());
+    let mut owner = Owner::new(switch, ports, Instant::now(), front);
     if let Some(updates) = updates {
         owner.start(Call::Start(Box::default(), updates)).map_err(|status| failed(status.message))?;
     }

@@ -1,4 +1,4 @@
-//! Ports: capture files and TAP interfaces.
+//! Ports: capture files, TAP interfaces and cables inside the process.
 
 use base_pcap::{Reader, Record, Writer};
 use base_time::Time;
@@ -10,6 +10,7 @@ use std::io::BufWriter;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 /// What a port is, as `-i` says it.
@@ -66,28 +67,62 @@ impl fmt::Display for PortError {
     }
 }
 
+/// One end of a cable inside the process.
+pub struct Cable {
+    to: SyncSender<Vec<u8>>,
+    from: Receiver<Vec<u8>>,
+}
+
+/// The two ends of a cable on which `length` frames wait each way.
+pub fn cable(length: usize) -> (Cable, Cable) {
+    let ((to, from), (back, forth)) = (sync_channel(length), sync_channel(length));
+    (Cable { to, from: forth }, Cable { to: back, from })
+}
+
+impl Cable {
+    /// Sends a frame. False if there is no room, or the other end is gone: then it is lost.
+    pub fn send(&self, frame: Vec<u8>) -> bool {
+        self.to.try_send(frame).is_ok()
+    }
+
+    /// A frame that has come; `None` if there is none, or none can come any more.
+    pub fn receive(&self) -> Option<Vec<u8>> {
+        self.from.try_recv().ok()
+    }
+}
+
 /// The ports of a device.
 #[derive(Default)]
 pub(crate) struct Ports {
     out: BTreeMap<u32, Out>,
     inputs: Vec<(u32, In)>,
+    /// Frames that were not taken.
+    lost: u64,
 }
 
 enum Out {
     Capture(Writer<BufWriter<File>>),
     Tap(Arc<tun::Device>),
+    Cable(SyncSender<Vec<u8>>),
     Nowhere,
 }
 
 enum In {
     Capture(Reader<'static>),
     Tap(Arc<tun::Device>),
+    Cable(Receiver<Vec<u8>>),
 }
 
 impl Ports {
     /// Opens all; none if one cannot be opened.
-    pub(crate) fn open(specs: &[PortSpec]) -> Result<Ports, PortError> {
+    pub(crate) fn open(specs: &[PortSpec], cables: Vec<(u32, Cable)>) -> Result<Ports, PortError> {
         let mut ports = Ports::default();
+        for (port, cable) in cables {
+            ports.inputs.push((port, In::Cable(cable.from)));
+            if ports.out.insert(port, Out::Cable(cable.to)).is_some() {
+                return Err(PortError(format!("port {port}: it is given twice")));
+            }
+        }
         for spec in specs {
             let told = |error: &dyn fmt::Display| PortError(format!("port {}: {error}", spec.port));
             if ports.out.contains_key(&spec.port) {
@@ -134,27 +169,40 @@ impl Ports {
             thread::spawn(move || match input {
                 In::Capture(reader) => replay(port, reader, &front),
                 In::Tap(device) => receive(port, &device, &front),
+                In::Cable(frames) => frames.into_iter().for_each(|frame| front.frame(port, frame)),
             });
         }
     }
 
-    /// Sends a frame. What cannot be sent is lost, as on a wire.
-    pub(crate) fn send(&mut self, port: u32, frame: &[u8], now: Time) -> std::io::Result<()> {
-        match self.out.get_mut(&port) {
+    /// Sends a frame. What cannot be sent is lost, as on a wire, and counted.
+    pub(crate) fn send(&mut self, port: u32, frame: Vec<u8>, now: Time) {
+        let sent = match self.out.get_mut(&port) {
             Some(Out::Capture(writer)) => {
                 let original = u32::try_from(frame.len()).unwrap_or(u32::MAX);
-                writer.write(&Record { nanos: now.as_ns(), frame: frame.to_vec(), original })
+                writer.write(&Record { nanos: now.as_ns(), frame, original }).is_ok()
             }
-            Some(Out::Tap(device)) => device.send(frame).map(drop),
-            Some(Out::Nowhere) | None => Ok(()),
-        }
+            Some(Out::Tap(device)) => device.send(&frame).is_ok(),
+            Some(Out::Cable(cable)) => cable.try_send(frame).is_ok(),
+            Some(Out::Nowhere) | None => true,
+        };
+        self.lost += u64::from(!sent);
+    }
+
+    /// The numbers of all.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
+        self.out.keys().copied()
+    }
+
+    /// How many frames were not taken.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost
     }
 
     /// Writes what waits to be written.
     pub(crate) fn flush(&mut self) -> std::io::Result<()> {
         self.out.values_mut().try_for_each(|out| match out {
             Out::Capture(writer) => writer.flush(),
-            Out::Tap(_) | Out::Nowhere => Ok(()),
+            Out::Tap(_) | Out::Cable(_) | Out::Nowhere => Ok(()),
         })
     }
 }

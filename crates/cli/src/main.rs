@@ -1,6 +1,7 @@
 //! The `p4rack` command: arguments in, text out. It holds no logic.
 
 mod command;
+mod log;
 mod output;
 
 use clap::{Parser, Subcommand};

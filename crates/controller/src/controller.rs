@@ -17,6 +17,7 @@ use p4runtime_proto::p4::v1::{
     stream_message_response as told,
 };
 use p4runtime_server::{self as server, Server, Status, StreamId};
+use p4runtime_store::Store;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -191,6 +192,11 @@ impl<P: Planner + 'static> Controller<P> {
     pub fn stale(&self) -> BTreeMap<DeviceId, String> {
         let state = self.shared.state();
         state.stale.iter().map(|(device, stale)| (DeviceId(*device), stale.why.clone())).collect()
+    }
+
+    /// What there is by the desired state, if there is a program.
+    pub fn with_store<T>(&self, look: impl FnOnce(&Store) -> T) -> Option<T> {
+        self.shared.state().server.store().map(look)
     }
 
     /// What is due by `now`.

@@ -93,6 +93,7 @@ fn types_tell_type_arguments_from_comparisons() {
     check("a < v > (b)", "((a Lt v) Gt b)");
     check("a < v", "(a Lt v)");
     check("a < T.size", "(a Lt T.size)");
+    check("f<bit<(T[4])>>(a)", "call f<1>(a)");
     // Only what ends in a name is generic.
     check("a[3:0] < b > (T) c", "((a[3:0] Lt b) Gt (cast c))");
     check("(a) < b > (T) c", "((a Lt b) Gt (cast c))");

@@ -37,6 +37,8 @@ pub enum Command {
     Close(StreamId),
     /// A frame has come in by a port.
     Frame(u32, Vec<u8>),
+    /// What is counted, as Prometheus reads it.
+    Metrics(oneshot::Sender<String>),
     /// End, in order.
     Stop,
 }
@@ -49,12 +51,13 @@ pub struct Listener(pub(crate) Told);
 pub struct Front {
     commands: SyncSender<Command>,
     streams: Arc<AtomicU64>,
+    lost: Arc<AtomicU64>,
 }
 
 /// A queue of so many commands: its two ends.
 pub fn queue(length: usize) -> (Front, Receiver<Command>) {
     let (commands, receiver) = sync_channel(length);
-    (Front { commands, streams: Arc::new(AtomicU64::new(0)) }, receiver)
+    (Front { commands, streams: Arc::default(), lost: Arc::default() }, receiver)
 }
 
 /// Why a command did not get through; it comes back where there is no room now.
@@ -75,9 +78,23 @@ impl Front {
         })
     }
 
-    /// A frame that came in by a port; false if there is no room, and it is lost.
-    pub fn frame(&self, port: u32, frame: Vec<u8>) -> bool {
-        self.try_send(Command::Frame(port, frame)).is_ok()
+    /// A frame that came in by a port. Where there is no room it is lost, and counted.
+    pub fn frame(&self, port: u32, frame: Vec<u8>) {
+        if self.try_send(Command::Frame(port, frame)).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// How many frames were lost for want of room.
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// What is counted, as Prometheus reads it; nothing if nobody is there any more, or has too much to do.
+    pub async fn metrics(&self) -> Option<String> {
+        let (reply, answer) = oneshot::channel();
+        self.try_send(Command::Metrics(reply)).ok()?;
+        answer.await.ok()
     }
 
     /// A frame that came in by a port; waits for room. False if nobody is there any more.

@@ -93,6 +93,11 @@ impl Store {
         self.tables.get(&table).into_iter().flat_map(|state| &state.entries)
     }
 
+    /// How many entries a table has.
+    pub fn entry_count(&self, table: u32) -> usize {
+        self.tables.get(&table).map_or(0, |state| state.entries.len())
+    }
+
     /// The entries of a table with these matches; there is more than one where priorities differ.
     pub(crate) fn entries_with(
         &self,

@@ -1,6 +1,7 @@
 //! `p4rack switch`
 
 use super::Preprocessor;
+use crate::log::LogArgs;
 use crate::output;
 use agent::{PortSpec, Setup, Switch, Tls};
 use base_diag::{Diagnostic, SourceMap, codes};
@@ -34,6 +35,11 @@ pub struct Args {
     /// Seeds what the program draws
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Where Prometheus asks for what is counted: GET /metrics
+    #[arg(long, value_name = "HOST:PORT")]
+    metrics_addr: Option<SocketAddr>,
+    #[command(flatten)]
+    log: LogArgs,
     /// The server's certificate, as PEM
     #[arg(long, value_name = "FILE", requires = "grpc_server_key")]
     grpc_server_cert: Option<PathBuf>,
@@ -47,6 +53,7 @@ pub struct Args {
 
 /// Exit status 1 if the program has an error, a port cannot be opened or the address is taken.
 pub fn run(args: Args) -> ExitCode {
+    args.log.begin();
     let tls = match tls(&args) {
         Ok(tls) => tls,
         Err(why) => return failed(&why),
@@ -60,7 +67,9 @@ pub fn run(args: Args) -> ExitCode {
         device_id: args.device_id,
         address: args.grpc_server_addr,
         tls,
+        metrics: args.metrics_addr,
         ports: args.interface,
+        cables: vec![],
         cpu_port: args.cpu_port,
         drop_port: args.drop_port,
         seed: args.seed,
@@ -68,10 +77,9 @@ pub fn run(args: Args) -> ExitCode {
     let device_id = setup.device_id;
     match agent::run(setup, |address| eprintln!("p4rack: device {device_id} listens on {address}")) {
         Ok(counted) => {
-            if !counted.is_empty() {
-                let all: Vec<String> =
-                    counted.iter().map(|(what, count)| format!("{count} {what}")).collect();
-                eprintln!("p4rack: {}", all.join(", "));
+            let told = control::summary(&counted);
+            if !told.is_empty() {
+                eprintln!("p4rack: {told}");
             }
             ExitCode::SUCCESS
         }

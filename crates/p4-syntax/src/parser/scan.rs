@@ -207,7 +207,8 @@ impl Parser<'_> {
             return true;
         }
         match self.sort_at(self.pos + 1 + usize::from(first == Dot)) {
-            Some(Sort::Type) => true,
+            // `bit<(T[1])>`: what looks like a type is the width.
+            Some(Sort::Type) => self.token_at(end + 1).kind != Gt,
             Some(Sort::Value) => false,
             None => {
                 let next = self.token_at(end + 1).kind;

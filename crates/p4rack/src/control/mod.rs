@@ -7,6 +7,7 @@ mod change;
 mod data;
 mod fill;
 mod live;
+mod metric;
 mod one;
 mod plan;
 mod rack;
@@ -26,9 +27,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 pub use fill::updates;
+pub use metric::{Metric, exposition, summary};
 pub use one::OneSwitch;
 pub use plan::Splitter;
-pub use rack::{Channel, Direct, Passage, RackCounters, RackSwitch};
+pub use rack::{Channel, Direct, Passage, RackSwitch};
 pub use served::{Event, Served};
 
 /// Makes switches of configurations whose `p4_device_config` is the text of a P4-16 program.

@@ -1,6 +1,6 @@
 //! One device, served as it is.
 
-use super::{Event, Maker, Served};
+use super::{Event, Maker, Metric, Served, metric};
 use base_time::Time;
 use controller::{Call, Reply, Ticket};
 use dataplane_api::Device;
@@ -130,14 +130,14 @@ impl Served for OneSwitch {
         self.server.capabilities()
     }
 
-    fn counted(&mut self) -> Vec<(String, u64)> {
-        let Some(target) = self.server.target() else { return vec![] };
-        let counters = target.switch().counters();
-        let dropped = counters.dropped.values().sum();
-        vec![
-            ("frames received".to_string(), counters.received),
-            ("sent".to_string(), counters.sent),
-            ("dropped".to_string(), dropped),
-        ]
+    fn metrics(&mut self) -> Vec<Metric> {
+        let mut all = self.server.store().map(metric::tables).unwrap_or_default();
+        if let Some(target) = self.server.target() {
+            let counters = target.switch().counters();
+            all.push(Metric::new("frames_received_total", counters.received));
+            all.push(Metric::new("frames_sent_total", counters.sent));
+            all.extend(metric::drops(counters, None));
+        }
+        all
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Frames pass links and devices at one moment, so that none is inside while the controller works.
 
-use super::{Controlled, Event, Maker, Served, Splitter};
+use super::{Controlled, Event, Maker, Metric, Served, Splitter, metric};
 use base_time::{Duration, Time};
 use controller::{Agent, Answer, Ask, Call, Controller, DeviceId, Effect, Output, Ticket};
 use dataplane_api::Device;
@@ -51,20 +51,20 @@ impl Channel for Direct {
 }
 
 /// What packets came to, beside what devices count.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct RackCounters {
+#[derive(Clone, Copy, Default, Debug)]
+struct RackCounters {
     /// Came in by ports of the origin.
-    pub received: u64,
+    received: u64,
     /// Left by ports of the origin.
-    pub sent: u64,
+    sent: u64,
     /// Passed a link.
-    pub hops: u64,
+    hops: u64,
     /// Left a helper by a port where nothing is.
-    pub nowhere: u64,
+    nowhere: u64,
     /// Came in while the rack was held, and there was no room.
-    pub not_held: u64,
+    not_held: u64,
     /// Went around without end.
-    pub endless: u64,
+    endless: u64,
 }
 
 /// A rack that looks like one switch.
@@ -358,19 +358,29 @@ impl<C: Channel> Served for RackSwitch<C> {
         self.controller.capabilities()
     }
 
-    fn counted(&mut self) -> Vec<(String, u64)> {
+    fn metrics(&mut self) -> Vec<Metric> {
         let RackCounters { received, sent, hops, nowhere, not_held, endless } = self.counters;
-        let mut all = vec![("frames received".to_string(), received), ("sent".to_string(), sent)];
-        all.push(("hand-overs".to_string(), hops));
-        for (name, agent) in self.names.iter().zip(&mut self.agents) {
-            let dropped =
-                agent.target().map_or(0, |target| target.switch().counters().dropped.values().sum());
-            all.push((format!("dropped at {name}"), dropped));
+        let mut all = self.controller.with_store(metric::tables).unwrap_or_default();
+        all.extend([
+            Metric::new("frames_received_total", received),
+            Metric::new("frames_sent_total", sent),
+            Metric::new("hand_overs_total", hops),
+            Metric::new("frames_lost_total", nowhere).with("place", "a helper's unlinked port"),
+            Metric::new("frames_lost_total", not_held).with("place", "the held rack"),
+            Metric::new("frames_lost_total", endless).with("place", "a loop"),
+        ]);
+        let stale = self.controller.stale();
+        for (device, (name, agent)) in self.names.iter().zip(&mut self.agents).enumerate() {
+            let is_stale = stale.contains_key(&DeviceId(device));
+            all.push(Metric::new("device_stale", is_stale.into()).with("device", name));
+            if let Some(target) = agent.target() {
+                let counters = target.switch().counters();
+                let of = |metric, value| Metric::new(metric, value).with("device", name);
+                all.push(of("device_frames_received_total", counters.received));
+                all.push(of("device_frames_sent_total", counters.sent));
+                all.extend(metric::drops(counters, Some(name)));
+            }
         }
-        let lost =
-            [("at ports of helpers", nowhere), ("for want of room", not_held), ("without end", endless)];
-        let lost = lost.into_iter().filter(|(_, count)| *count > 0);
-        all.extend(lost.map(|(why, count)| (format!("dropped {why}"), count)));
         all
     }
 }

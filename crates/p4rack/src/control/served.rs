@@ -1,5 +1,6 @@
 //! What controllers and ports see: one switch, whatever it is made of.
 
+use super::Metric;
 use base_time::Time;
 use controller::{Call, Reply, Ticket};
 use p4runtime_proto::p4::v1::{
@@ -50,6 +51,6 @@ pub trait Served {
     /// The RPC `Capabilities`.
     fn capabilities(&self) -> CapabilitiesResponse;
 
-    /// What packets came to: a name and a number each.
-    fn counted(&mut self) -> Vec<(String, u64)>;
+    /// What it has counted.
+    fn metrics(&mut self) -> Vec<Metric>;
 }

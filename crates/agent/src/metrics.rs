@@ -1,0 +1,36 @@
+//! What is counted, over HTTP: `GET /metrics` as Prometheus asks.
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use p4runtime_grpc::Front;
+use std::net::SocketAddr;
+use tokio::net::TcpListener;
+
+/// What Prometheus expects as the type of its text form.
+const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, String> {
+    TcpListener::bind(address).await.map_err(|error| format!("cannot listen on {address}: {error}"))
+}
+
+/// Answers until the process ends.
+pub(crate) async fn serve(listener: TcpListener, front: Front) {
+    let app = Router::new().route("/metrics", get(metrics)).with_state(front);
+    // Without metrics the switch goes on.
+    if let Err(error) = axum::serve(listener, app).await {
+        tracing::warn!(%error, "metrics are not served any more");
+    }
+}
+
+async fn metrics(State(front): State<Front>) -> Response {
+    match front.metrics().await {
+        Some(text) => ([(CONTENT_TYPE, TEXT)], text).into_response(),
+        None => {
+            (StatusCode::SERVICE_UNAVAILABLE, "the switch has too much to do: try again\n").into_response()
+        }
+    }
+}

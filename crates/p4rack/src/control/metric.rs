@@ -1,0 +1,156 @@
+//! What a switch counts, in the words and the text form of Prometheus (exposition format 0.0.4).
+
+use p4runtime_store::{Described, Store};
+use std::fmt::Write;
+
+/// Something that is counted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Metric {
+    /// One of [`KINDS`].
+    pub name: &'static str,
+    /// Labels and their values.
+    pub labels: Vec<(&'static str, String)>,
+    /// How many.
+    pub value: u64,
+}
+
+impl Metric {
+    /// One without labels.
+    pub fn new(name: &'static str, value: u64) -> Metric {
+        Metric { name, labels: vec![], value }
+    }
+
+    /// With one label more.
+    pub fn with(mut self, label: &'static str, value: impl ToString) -> Metric {
+        self.labels.push((label, value.to_string()));
+        self
+    }
+}
+
+/// All names, in the order in which they are written, and what they mean. What ends in `_total` only grows.
+const KINDS: &[(&str, &str)] = &[
+    ("frames_received_total", "Frames that came in by the switch's ports."),
+    ("frames_sent_total", "Frames that left by the switch's ports."),
+    ("frames_dropped_total", "Packets that ended at a device, by reason."),
+    ("frames_lost_total", "Frames that were not taken, by place: nobody was ready for them."),
+    ("hand_overs_total", "Frames that passed a link inside the rack."),
+    ("device_frames_received_total", "Frames that came into a device of the rack."),
+    ("device_frames_sent_total", "Frames that left a device of the rack."),
+    ("device_stale", "1 if a device is not known to be as it should be."),
+    ("table_entries", "Entries of a table, the program's own included."),
+    ("table_size", "Entries that a table takes."),
+    ("calls_total", "Calls of controllers, by RPC and how they ended."),
+    ("streams", "Controllers that are connected."),
+    ("messages_lost_total", "Messages that were lost because a controller did not read."),
+];
+
+/// How full the tables are.
+pub(crate) fn tables(store: &Store) -> Vec<Metric> {
+    let of = |table: &p4runtime_proto::p4::config::v1::Table| {
+        let size = u64::try_from(table.size).unwrap_or(0);
+        [("table_entries", store.entry_count(table.id()) as u64), ("table_size", size)]
+            .map(|(name, value)| Metric::new(name, value).with("table", table.name()))
+    };
+    store.catalog().info().tables.iter().flat_map(of).collect()
+}
+
+/// What a device has counted; `of` are labels that all get.
+pub(crate) fn drops(counters: &dataplane_api::Counters, device: Option<&str>) -> Vec<Metric> {
+    let metric = |(reason, count): (&dataplane_api::DropReason, &u64)| {
+        let metric =
+            Metric::new("frames_dropped_total", *count).with("reason", snake(&format!("{reason:?}")));
+        device.into_iter().fold(metric, |metric, name| metric.with("device", name))
+    };
+    counters.dropped.iter().map(metric).collect()
+}
+
+/// As Prometheus reads it.
+pub fn exposition(metrics: &[Metric]) -> String {
+    let mut out = String::new();
+    for (name, help) in KINDS {
+        let mut known = metrics.iter().filter(|metric| metric.name == *name).peekable();
+        if known.peek().is_none() {
+            continue;
+        }
+        let kind = if name.ends_with("_total") { "counter" } else { "gauge" };
+        // Writing to a string does not fail.
+        let _ = writeln!(out, "# HELP p4rack_{name} {help}\n# TYPE p4rack_{name} {kind}");
+        for metric in known {
+            let _ = writeln!(out, "p4rack_{name}{} {}", labels(metric), metric.value);
+        }
+    }
+    out
+}
+
+/// What is not 0, for a person, on one line.
+pub fn summary(metrics: &[Metric]) -> String {
+    let told = metrics.iter().filter(|metric| metric.value > 0 && metric.name.ends_with("_total"));
+    let text = |metric: &Metric| {
+        let what = metric.name.trim_end_matches("_total").replace('_', " ");
+        format!("{} {what}{}", metric.value, labels(metric))
+    };
+    told.map(text).collect::<Vec<_>>().join(", ")
+}
+
+fn labels(metric: &Metric) -> String {
+    if metric.labels.is_empty() {
+        return String::new();
+    }
+    let escaped = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    let all: Vec<String> =
+        metric.labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+    format!("{{{}}}", all.join(","))
+}
+
+/// `NoReplica` as `no_replica`.
+fn snake(name: &str) -> String {
+    let mut out = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !out.is_empty() {
+            out.push('_');
+        }
+        out.extend(letter.to_lowercase());
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    fn some() -> Vec<Metric> {
+        let odd = "a\"b\\c\nd";
+        vec![
+            Metric::new("frames_sent_total", 2),
+            Metric::new("frames_dropped_total", 1).with("reason", snake("NoReplica")).with("device", odd),
+            Metric::new("table_entries", 3).with("table", "MyIngress.route"),
+            Metric::new("frames_received_total", 0),
+        ]
+    }
+
+    #[test]
+    fn prometheus_reads_it() {
+        expect![[r#"
+            # HELP p4rack_frames_received_total Frames that came in by the switch's ports.
+            # TYPE p4rack_frames_received_total counter
+            p4rack_frames_received_total 0
+            # HELP p4rack_frames_sent_total Frames that left by the switch's ports.
+            # TYPE p4rack_frames_sent_total counter
+            p4rack_frames_sent_total 2
+            # HELP p4rack_frames_dropped_total Packets that ended at a device, by reason.
+            # TYPE p4rack_frames_dropped_total counter
+            p4rack_frames_dropped_total{reason="no_replica",device="a\"b\\c\nd"} 1
+            # HELP p4rack_table_entries Entries of a table, the program's own included.
+            # TYPE p4rack_table_entries gauge
+            p4rack_table_entries{table="MyIngress.route"} 3
+        "#]]
+        .assert_eq(&exposition(&some()));
+    }
+
+    #[test]
+    fn people_read_what_is_not_zero() {
+        expect![[r#"2 frames sent, 1 frames dropped{reason="no_replica",device="a\"b\\c\nd"}"#]]
+            .assert_eq(&summary(&some()));
+    }
+}
