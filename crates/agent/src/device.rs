@@ -4,10 +4,9 @@ use crate::ports::Ports;
 use base_time::{Duration, Time};
 use controller::{Call, Reply, Ticket};
 use p4rack::control::{Event, Metric, Served, exposition};
-use p4runtime_grpc::{Command, Front, Status, Streams};
+use p4runtime_grpc::{Command, Front, Incoming, Status, Streams};
 use p4runtime_proto::p4::v1::ReadResponse;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Instant;
 use tokio::sync::oneshot;
 use tracing::{debug, info};
@@ -47,7 +46,7 @@ impl Owner {
     }
 
     /// Does what comes in until it is told to stop. What was counted comes back.
-    pub(crate) fn run(mut self, commands: &Receiver<Command>) -> Vec<Metric> {
+    pub(crate) fn run(mut self, incoming: &Incoming) -> Vec<Metric> {
         let mut streams = Streams::default();
         let mut scan = self.now() + SCAN;
         loop {
@@ -60,12 +59,15 @@ impl Owner {
                 due = now;
             }
             let wait = std::time::Duration::from_nanos(due.since(now).as_ns());
-            match commands.recv_timeout(wait) {
-                Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected) => break,
-                Ok(command) => self.command(command, &mut streams),
+            match incoming.next(wait) {
+                Some(Command::Stop) => break,
+                Some(command) => self.command(command, &mut streams),
                 // Nothing happens: captures are complete when somebody looks at them.
-                Err(RecvTimeoutError::Timeout) => drop(self.ports.flush()),
+                None => drop(self.ports.flush()),
             }
+        }
+        for (port, frame) in incoming.frames() {
+            self.command(Command::Frame(port, frame), &mut streams);
         }
         let _ = self.ports.flush();
         self.metrics(&streams)

@@ -30,6 +30,9 @@ pub use p4runtime_grpc::Tls;
 /// Commands that wait for the device.
 const WAITING: usize = 4096;
 
+/// How long controllers have to hang up when the switch ends.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
+
 /// How a switch is set up.
 pub struct Setup {
     /// What it is.
@@ -117,9 +120,21 @@ pub fn run_until<F: Future<Output = ()>>(
             None => None,
         };
         asked.map(|listener| tokio::spawn(metrics::serve(listener, front.clone())));
-        p4runtime_grpc::serve(address, tls, front.clone(), bound, stop()).await.map_err(failed)
+        let (ending, ended) = tokio::sync::oneshot::channel();
+        let stop = async {
+            stop().await;
+            info!("ending");
+            // What came before is done; then the controllers' streams end.
+            front.stop();
+            let _ = ending.send(());
+        };
+        tokio::select! {
+            served = p4runtime_grpc::serve(address, tls, front.clone(), bound, stop) => served.map_err(failed),
+            // Who does not hang up is left behind.
+            () = async { drop(ended.await); tokio::time::sleep(PATIENCE).await } => Ok(()),
+        }
     });
-    info!("ending");
+    // Where it did not come to that.
     front.stop();
     let counted = device.join().map_err(|_| failed("the switch's thread has ended early"))?;
     served?;

@@ -55,6 +55,11 @@ impl<B: Builder> Agent<B> {
         self.server.target()
     }
 
+    /// The devices that updates may go to: that one, and one that waits for the commit.
+    pub fn targets(&mut self) -> impl Iterator<Item = &mut B::Target> {
+        self.server.targets()
+    }
+
     /// True while frames from outside are kept.
     pub fn holds(&self) -> bool {
         self.holds

@@ -17,7 +17,7 @@ pub struct AskId(pub u64);
 pub enum Ask {
     /// `SetForwardingPipelineConfig`.
     SetConfig(Action, Option<Box<ForwardingPipelineConfig>>),
-    /// `Write` with `ROLLBACK_ON_ERROR` to the program that was saved last: it waits for the commit.
+    /// `Write` with `ROLLBACK_ON_ERROR` to the program that was saved last, which waits for the commit.
     Load(Vec<Update>),
     /// `Write` with `ROLLBACK_ON_ERROR` to the program that runs: all or nothing. What was saved and not committed is dropped.
     Write(Vec<Update>),

@@ -14,40 +14,56 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
-    /// Adds what one device has said. What the whole program does not have, runtimes do: it is left out.
-    pub(crate) fn add(&mut self, catalog: &Catalog, found: Vec<Entity>) {
+    /// What one device has said; what it has said twice counts once. What the whole program does not have, runtimes do: it is
+    /// left out.
+    pub(crate) fn of(catalog: &Catalog, found: Vec<Entity>) -> Gathered {
+        let mut all = Gathered::default();
         for entity in found.into_iter().filter_map(|entity| entity.entity) {
             match entity {
                 Kind::CounterEntry(e) => {
                     if let (Some(index), true) =
                         (cell(e.index.as_ref()), catalog.counter(e.counter_id).is_ok())
                     {
-                        sum(self.counters.entry((e.counter_id, index)).or_default(), e.data);
+                        all.counters.insert((e.counter_id, index), count(e.data));
                     }
                 }
                 Kind::DirectCounterEntry(e) => {
                     if let Some(key) = e.table_entry.as_ref().and_then(|entry| key(catalog, entry)) {
-                        sum(self.direct_counters.entry(key).or_default(), e.data);
+                        all.direct_counters.insert(key, count(e.data));
                     }
                 }
                 Kind::RegisterEntry(e) => {
                     if let (Some(index), Some(data)) = (cell(e.index.as_ref()), e.data) {
-                        self.registers.insert((e.register_id, index), data);
+                        all.registers.insert((e.register_id, index), data);
                     }
                 }
                 Kind::TableEntry(e) if !e.is_default_action => {
                     let Some(key) = key(catalog, &e) else { continue };
                     if e.counter_data.is_some() {
-                        sum(self.direct_counters.entry(key.clone()).or_default(), e.counter_data);
+                        all.direct_counters.insert(key.clone(), count(e.counter_data));
                     }
                     if let Some(since) = e.time_since_last_hit {
-                        let since = u64::try_from(since.elapsed_ns).unwrap_or(0);
-                        let known = self.since_last_hit.entry(key).or_insert(since);
-                        *known = since.min(*known);
+                        all.since_last_hit.insert(key, u64::try_from(since.elapsed_ns).unwrap_or(0));
                     }
                 }
                 _ => {}
             }
+        }
+        all
+    }
+
+    /// Adds what another device has said.
+    pub(crate) fn add(&mut self, other: Gathered) {
+        for (cell, count) in other.counters {
+            sum(self.counters.entry(cell).or_default(), count);
+        }
+        for (key, count) in other.direct_counters {
+            sum(self.direct_counters.entry(key).or_default(), count);
+        }
+        self.registers.extend(other.registers);
+        for (key, since) in other.since_last_hit {
+            let known = self.since_last_hit.entry(key).or_insert(since);
+            *known = since.min(*known);
         }
     }
 
@@ -105,9 +121,13 @@ fn key(catalog: &Catalog, entry: &TableEntry) -> Option<(u32, EntryKey)> {
     Some((entry.table_id, catalog.entry_key(entry).ok()?))
 }
 
-fn sum(count: &mut Count, more: Option<CounterData>) {
+fn count(data: Option<CounterData>) -> Count {
     let unsigned = |n: i64| u64::try_from(n).unwrap_or(0);
-    let more = more.unwrap_or_default();
-    count.packets = count.packets.saturating_add(unsigned(more.packet_count));
-    count.bytes = count.bytes.saturating_add(unsigned(more.byte_count));
+    let data = data.unwrap_or_default();
+    Count { packets: unsigned(data.packet_count), bytes: unsigned(data.byte_count) }
+}
+
+fn sum(count: &mut Count, more: Count) {
+    count.packets = count.packets.saturating_add(more.packets);
+    count.bytes = count.bytes.saturating_add(more.bytes);
 }

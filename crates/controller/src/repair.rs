@@ -70,7 +70,7 @@ pub(crate) async fn gather<P: Planner>(
     if let Some(desired) = shared.state().server.target() {
         desired.gathered = Gathered::default();
         for entities in found.values() {
-            desired.gathered.add(&desired.catalog, entities.clone());
+            desired.gathered.add(Gathered::of(&desired.catalog, entities.clone()));
         }
     }
     Ok(found)
@@ -103,11 +103,8 @@ fn contents_of<P: Planner>(
     own: Own,
 ) -> Result<Vec<Update>, Status> {
     if let Some(desired) = shared.state().server.target() {
-        let (mut now, mut before) = (Gathered::default(), Gathered::default());
-        now.add(&desired.catalog, own.now);
-        before.add(&desired.catalog, own.before);
-        now.prefer(before);
-        desired.gathered = now;
+        desired.gathered = Gathered::of(&desired.catalog, own.now);
+        desired.gathered.prefer(Gathered::of(&desired.catalog, own.before));
     }
     let mut out = beginnings(rollout).remove(&device).unwrap_or_default();
     for update in written(shared)? {

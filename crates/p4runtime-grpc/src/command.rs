@@ -1,5 +1,6 @@
 //! What comes in, for the thread that owns the device.
 
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, select};
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
     ReadRequest, ReadResponse, SetForwardingPipelineConfigRequest, StreamMessageRequest,
@@ -8,7 +9,7 @@ use p4runtime_proto::p4::v1::{
 use p4runtime_server::{Status, StreamId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// Where an answer goes. Nobody may be waiting any more.
@@ -49,15 +50,39 @@ pub struct Listener(pub(crate) Told);
 /// The way to the thread that owns the device.
 #[derive(Clone)]
 pub struct Front {
-    commands: SyncSender<Command>,
+    commands: Sender<Command>,
+    frames: Sender<(u32, Vec<u8>)>,
     streams: Arc<AtomicU64>,
     lost: Arc<AtomicU64>,
 }
 
-/// A queue of so many commands: its two ends.
-pub fn queue(length: usize) -> (Front, Receiver<Command>) {
-    let (commands, receiver) = sync_channel(length);
-    (Front { commands, streams: Arc::default(), lost: Arc::default() }, receiver)
+/// What comes in. Frames have a queue of their own: however many they are, controllers get through.
+pub struct Incoming {
+    commands: Receiver<Command>,
+    frames: Receiver<(u32, Vec<u8>)>,
+}
+
+/// A queue of so many commands and one of as many frames: their two ends.
+pub fn queue(length: usize) -> (Front, Incoming) {
+    let ((commands, asked), (frames, come)) = (bounded(length), bounded(length));
+    let front = Front { commands, frames, streams: Arc::default(), lost: Arc::default() };
+    (front, Incoming { commands: asked, frames: come })
+}
+
+impl Incoming {
+    /// The next command, if there is one in time; where both wait, frames and others take turns by chance.
+    pub fn next(&self, wait: Duration) -> Option<Command> {
+        select! {
+            recv(self.commands) -> command => Some(command.unwrap_or(Command::Stop)),
+            recv(self.frames) -> frame => Some(frame.map_or(Command::Stop, |(port, frame)| Command::Frame(port, frame))),
+            default(wait) => None,
+        }
+    }
+
+    /// The frames that wait.
+    pub fn frames(&self) -> impl Iterator<Item = (u32, Vec<u8>)> {
+        self.frames.try_iter().take(self.frames.len())
+    }
 }
 
 /// Why a command did not get through; it comes back where there is no room now.
@@ -80,7 +105,7 @@ impl Front {
 
     /// A frame that came in by a port. Where there is no room it is lost, and counted.
     pub fn frame(&self, port: u32, frame: Vec<u8>) {
-        if self.try_send(Command::Frame(port, frame)).is_err() {
+        if self.frames.try_send((port, frame)).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -99,7 +124,7 @@ impl Front {
 
     /// A frame that came in by a port; waits for room. False if nobody is there any more.
     pub fn frame_when_possible(&self, port: u32, frame: Vec<u8>) -> bool {
-        self.commands.send(Command::Frame(port, frame)).is_ok()
+        self.frames.send((port, frame)).is_ok()
     }
 
     /// Asks the owner to end; waits for room.

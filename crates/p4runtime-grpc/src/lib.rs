@@ -14,7 +14,7 @@ mod serve;
 mod service;
 mod streams;
 
-pub use command::{Command, Front, queue};
+pub use command::{Command, Front, Incoming, queue};
 pub use p4runtime_server::{Output, Status, StreamId};
 pub use serve::{ServeError, Tls, serve};
 pub use streams::Streams;

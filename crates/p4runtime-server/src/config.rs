@@ -11,7 +11,7 @@ use p4runtime_proto::p4::v1::{
     Entity, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest,
     GetForwardingPipelineConfigResponse, SetForwardingPipelineConfigRequest, Update, entity, update,
 };
-use p4runtime_store::{Change, Store, making};
+use p4runtime_store::{Store, making};
 
 /// A program with what the control plane has written to it.
 pub(crate) struct Configured<T> {
@@ -19,8 +19,6 @@ pub(crate) struct Configured<T> {
     pub(crate) store: Store,
     pub(crate) packet_io: PacketIo,
     pub(crate) target: T,
-    /// Changes that wait for the commit of a saved program; none once it runs.
-    pub(crate) waiting: Option<Vec<Change>>,
 }
 
 /// What ran before a program was committed, with what was written to it.
@@ -28,9 +26,6 @@ pub struct Replaced<B: Builder> {
     running: Option<Configured<B::Target>>,
     saved: Option<Configured<B::Target>>,
 }
-
-/// The most changes that may wait for a commit.
-pub(crate) const MOST_WAITING: usize = 1 << 22;
 
 impl<T: Target> Configured<T> {
     /// Of a device that was just built.
@@ -45,7 +40,6 @@ impl<T: Target> Configured<T> {
             config: ForwardingPipelineConfig { p4info: Some((*built.info).clone()), ..config },
             store,
             target: built.target,
-            waiting: None,
         }
     }
 
@@ -123,10 +117,7 @@ impl<B: Builder> Server<B> {
         let built = self.builder.build(&config)?;
         let mut new = Configured::new(config, built);
         match action {
-            Action::VerifyAndSave => {
-                new.waiting = Some(vec![]);
-                self.saved = Some(new);
-            }
+            Action::VerifyAndSave => self.saved = Some(new),
             Action::VerifyAndCommit => return Ok(Some(self.install(new))),
             Action::ReconcileAndCommit => {
                 if let Some(running) = &self.running {
@@ -157,16 +148,13 @@ impl<B: Builder> Server<B> {
     }
 
     fn commit_saved(&mut self) -> Result<Replaced<B>, Status> {
-        let Some(mut saved) = self.saved.take() else {
-            return Err(Status::new(Code::NotFound, "there is no saved config: VERIFY_AND_SAVE comes first"));
-        };
-        for change in saved.waiting.take().unwrap_or_default() {
-            // Half of it is then on a device that nothing runs on: it is built again when it is asked for again.
-            saved.target.apply(saved.store.catalog(), &change).map_err(|fault| {
-                Status::new(Code::Internal, format!("the saved config is dropped: {fault}"))
-            })?;
+        match self.saved.take() {
+            Some(saved) => Ok(self.install(saved)),
+            None => {
+                let why = "there is no saved config: VERIFY_AND_SAVE comes first";
+                Err(Status::new(Code::NotFound, why))
+            }
         }
-        Ok(self.install(saved))
     }
 
     fn install(&mut self, new: Configured<B::Target>) -> Replaced<B> {

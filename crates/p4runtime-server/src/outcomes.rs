@@ -10,6 +10,7 @@ use p4runtime_store::Result;
 pub struct Outcomes {
     what: &'static str,
     errors: Vec<Error>,
+    failed: bool,
 }
 
 impl Default for Outcomes {
@@ -20,11 +21,12 @@ impl Default for Outcomes {
 
 impl Outcomes {
     pub(crate) fn of(what: &'static str) -> Outcomes {
-        Outcomes { what, errors: vec![] }
+        Outcomes { what, errors: vec![], failed: false }
     }
 
     /// The next one has ended so.
     pub fn note<T>(&mut self, how: Result<T>) {
+        self.failed |= how.is_err();
         self.errors.push(match how {
             Ok(_) => Error::default(),
             Err(fault) => {
@@ -35,24 +37,27 @@ impl Outcomes {
 
     /// The next one stands behind one that has failed.
     pub fn not_tried(&mut self) {
+        self.failed = true;
         self.errors.push(aborted("not tried: an update before it failed"));
     }
 
     /// Those that went well are undone.
     pub fn rolled_back(&mut self) {
         for error in self.errors.iter_mut().filter(|error| error.canonical_code == 0) {
+            self.failed = true;
             *error = aborted("rolled back: an update behind it failed");
         }
     }
 
     /// Those of other elements come behind these.
     pub fn append(&mut self, others: Outcomes) {
+        self.failed |= others.failed;
         self.errors.extend(others.errors);
     }
 
     /// True if one has failed.
     pub fn failed(&self) -> bool {
-        self.errors.iter().any(|error| error.canonical_code != 0)
+        self.failed
     }
 
     /// What the whole request answers.

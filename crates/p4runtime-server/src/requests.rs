@@ -1,6 +1,6 @@
 //! The RPCs `Write` and `Read` (P4Runtime 1.5, sections 12 and 13).
 
-use crate::config::{Configured, MOST_WAITING};
+use crate::config::Configured;
 use crate::outcomes::Outcomes;
 use crate::server::{Server, no_program};
 use crate::status::Status;
@@ -141,14 +141,6 @@ impl<T: Target> Configured<T> {
     }
 
     fn change(&mut self, change: Change, wants_inverse: bool) -> Result<Option<Change>> {
-        if let Some(waiting) = &mut self.waiting {
-            if waiting.len() >= MOST_WAITING {
-                return fault("too much waits for the commit", "commit the saved config first")
-                    .code(Code::ResourceExhausted);
-            }
-            waiting.push(change.clone());
-            return Ok(self.store.commit(change, None));
-        }
         let before = if wants_inverse { self.before(&change)? } else { None };
         self.target.apply(self.store.catalog(), &change)?;
         Ok(self.store.commit(change, before))
@@ -177,7 +169,6 @@ impl<T: Target> Configured<T> {
         })
     }
 
-    /// Does the inverses, the last first.
     /// Updates one after the other; where it is all or nothing, one that cannot be done ends them and undoes all.
     fn batch(
         &mut self,
@@ -200,6 +191,7 @@ impl<T: Target> Configured<T> {
         Ok(outcomes)
     }
 
+    /// Does the inverses, the last first.
     fn roll_back(&mut self, undo: Vec<Change>) -> std::result::Result<(), Status> {
         for change in undo.into_iter().rev() {
             self.change(change, false)

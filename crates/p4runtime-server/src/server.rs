@@ -60,6 +60,11 @@ impl<B: Builder> Server<B> {
         self.running.as_mut().map(|running| &mut running.target)
     }
 
+    /// The devices that updates may go to: the one that packets go through, and one that waits for the commit.
+    pub fn targets(&mut self) -> impl Iterator<Item = &mut B::Target> {
+        self.running.iter_mut().chain(&mut self.saved).map(|configured| &mut configured.target)
+    }
+
     /// Counts up with every program that a controller commits.
     pub fn configs(&self) -> u64 {
         self.configs

@@ -215,7 +215,7 @@ fn offer(outside: &Cable, sink: &Cable, rate: Option<f64>, time: Duration) -> (u
 
 async fn under_load(client: &mut Client, outside: Cable, sink: Cable, seconds: u64) -> Vec<(String, String)> {
     let ids = ids(client).await;
-    let (most, _) = offer(&outside, &sink, None, Duration::from_secs(2));
+    let (_, most) = offer(&outside, &sink, None, Duration::from_secs(2));
     let most = most as f64 / 2.0;
     let ends = Arc::new(AtomicBool::new(false));
     let ended = Arc::clone(&ends);

@@ -29,9 +29,7 @@ impl OneSwitch {
     }
 
     fn at(&mut self, now: Time) {
-        if let Some(target) = self.server.target() {
-            target.at(now);
-        }
+        self.server.targets().for_each(|target| target.at(now));
     }
 
     /// Runs a frame; what leaves by the CPU port is for the controllers.

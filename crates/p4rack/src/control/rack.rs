@@ -152,11 +152,7 @@ impl<C: Channel> RackSwitch<C> {
     }
 
     fn at(&mut self, now: Time) {
-        for agent in &mut self.agents {
-            if let Some(target) = agent.target() {
-                target.at(now);
-            }
-        }
+        self.agents.iter_mut().flat_map(Agent::targets).for_each(|target| target.at(now));
     }
 
     /// Does what the controller wants, until it waits for something else.
@@ -176,11 +172,11 @@ impl<C: Channel> RackSwitch<C> {
                         Passage::Through | Passage::AnswerLost | Passage::Breaks(_) => {
                             let releases = ask == Ask::Release;
                             let Some(agent) = self.agents.get_mut(device.0) else { continue };
-                            if let (Passage::Breaks(after), Some(target)) = (&passage, agent.target()) {
-                                target.break_after(after);
+                            if let Passage::Breaks(after) = &passage {
+                                agent.targets().for_each(|target| target.break_after(after));
                             }
                             let (answer, effects) = agent.ask(ask);
-                            if let Some(target) = agent.target() {
+                            for target in agent.targets() {
                                 target.break_after(&[]);
                                 target.at(now);
                             }

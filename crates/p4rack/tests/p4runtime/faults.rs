@@ -39,7 +39,7 @@ impl Channel for Chaos {
     }
 }
 
-const KINDS: [&str; 13] = [
+pub const KINDS: [&str; 13] = [
     "table_entry {}",
     "table_entry { is_default_action: true }",
     "direct_counter_entry {}",
@@ -70,7 +70,7 @@ fn contents<C: Channel>(rack: &mut RackSwitch<C>, now: Time) -> Vec<String> {
     all
 }
 
-fn update(rng: &mut Rng) -> String {
+pub fn update(rng: &mut Rng) -> String {
     let how = *rng.pick(&["INSERT", "INSERT", "MODIFY", "DELETE"]).unwrap();
     let n = rng.below(4);
     let port = rng.below(4);

@@ -2,6 +2,7 @@
 
 mod entities;
 mod faults;
+mod requests;
 mod sessions;
 mod setup;
 mod streams;

@@ -13,6 +13,7 @@ use p4runtime_proto::p4::v1::{
 };
 use p4runtime_proto::{from_text, to_text};
 use p4runtime_server::{Status, StreamId};
+use std::sync::OnceLock;
 
 pub const PROGRAM: &str = include_str!("all.p4");
 
@@ -37,11 +38,14 @@ pub fn both(test: impl Fn(Bench)) {
 
 /// The same, without a program and controller.
 pub fn both_bare(test: impl Fn(Bench)) {
-    let one = OneSwitch::new(maker(), 1, 1_000_000_000, Some(CPU));
-    test(Bench { world: World::One(Box::new(one)), now: Time::ZERO });
+    test(Bench { world: World::One(Box::new(one_device())), now: Time::ZERO });
     if std::env::var_os("UPDATE_EXPECT").is_none() {
         test(Bench { world: World::Rack(Box::new(rack(Direct))), now: Time::ZERO });
     }
+}
+
+pub fn one_device() -> OneSwitch {
+    OneSwitch::new(maker(), 1, 1_000_000_000, Some(CPU))
 }
 
 fn maker() -> Maker {
@@ -100,10 +104,16 @@ fn with_names(text: &str) -> String {
 }
 
 pub fn info() -> p4runtime_proto::p4::config::v1::P4Info {
-    p4info::p4info(&program()).unwrap()
+    static INFO: OnceLock<p4runtime_proto::p4::config::v1::P4Info> = OnceLock::new();
+    INFO.get_or_init(|| p4info::p4info(&program()).unwrap()).clone()
 }
 
 pub fn program() -> std::sync::Arc<ir::Program> {
+    static PROGRAM: OnceLock<std::sync::Arc<ir::Program>> = OnceLock::new();
+    PROGRAM.get_or_init(compiled).clone()
+}
+
+fn compiled() -> std::sync::Arc<ir::Program> {
     let mut map = SourceMap::new();
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/p4runtime/all.p4");
     let compiled = compile(path, &p4rack::Disk, &p4_syntax::Options::default(), Until::Elaborated, &mut map);
