@@ -1,0 +1,62 @@
+//! `p4rack plan` on one switch, an FPGA and a server.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn plan(args: &[&str]) -> Output {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plan");
+    let files = ["--config", "config.json", "--devices", "devices.json", "--network", "network.json"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
+    command.args(["plan", "program.json", "--rules", "rules.txt", "--focus", "tor"]).args(files).args(args);
+    command.current_dir(data).output().expect("the binary runs")
+}
+
+fn json(args: &[&str]) -> serde_json::Value {
+    let output = plan(&[args, &["--format", "json"]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("it prints JSON")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Where the cache runs in each plan.
+fn caches(args: &[&str]) -> Vec<String> {
+    let plans = json(args)["plans"].as_array().expect("a list of plans").clone();
+    plans.iter().map(|plan| plan["placement"]["1.Cache"].as_str().expect("a device").to_string()).collect()
+}
+
+#[test]
+fn the_front_has_what_nothing_beats() {
+    assert_eq!(caches(&[]), ["card"], "a server takes less than 1 Gbit/s");
+    let mut both = caches(&["--rate", "500Mbit/s"]);
+    both.sort();
+    assert_eq!(both, ["card", "server"], "one is faster, the other needs less power");
+    assert_eq!(caches(&["--rate", "500Mbit/s", "--first"]), ["card"]);
+    assert_eq!(caches(&["--rate", "500Mbit/s", "--without", "card"]), ["server"]);
+    assert_eq!(caches(&["--rate", "500Mbit/s", "--objective", "Power", "--first"]), ["server"]);
+}
+
+#[test]
+fn a_plan_says_why() {
+    let told = stdout(&plan(&["--explain"]));
+    for word in ["card cache", "tor route", "no other plan is better"] {
+        assert!(told.contains(word), "no `{word}` in\n{told}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_says_what_would_help() {
+    let output = plan(&["--why-not", "1.Cache=server"]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("P4R0808") && told.contains("InputRate"), "{told}");
+}
+
+#[test]
+fn a_wrong_name_is_told_with_the_right_one() {
+    let output = plan(&["--without", "crad"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("`card`"));
+}
