@@ -6,7 +6,7 @@ use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
 use tokio::net::TcpListener;
-use tokio_stream::wrappers::TcpListenerStream;
+use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Certificate, Identity, Server, ServerTlsConfig};
 
 /// The largest request, in bytes: 100,000 entries and programs of many thousand lines fit.
@@ -59,8 +59,9 @@ pub async fn serve(
     let service = P4RuntimeServer::new(front)
         .max_decoding_message_size(MOST_BYTES)
         .max_encoding_message_size(MOST_BYTES);
-    let served =
-        server.add_service(service).serve_with_incoming_shutdown(TcpListenerStream::new(listener), stop);
+    // Answers are short: they do not wait for more to send.
+    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+    let served = server.add_service(service).serve_with_incoming_shutdown(incoming, stop);
     served.await.map_err(|error| ServeError(chain(&error)))
 }
 
