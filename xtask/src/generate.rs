@@ -86,6 +86,8 @@ struct Seen {
     coverage: Coverage,
     /// By step and summary: how many, and the first seed.
     findings: BTreeMap<(p4_generate::check::Step, String), (u64, u64)>,
+    /// Seeds from which no program came.
+    panics: u64,
     frames: u64,
     packets: u64,
 }
@@ -135,6 +137,9 @@ fn work(options: &Options, next: &AtomicU64, seen: &Mutex<Seen>) {
         let made = std::panic::catch_unwind(|| generate(seed, &options.config));
         let Ok(made) = made else {
             eprintln!("generate: the generator panics with seed {seed}");
+            if let Ok(mut seen) = seen.lock() {
+                seen.panics += 1;
+            }
             continue;
         };
         if let Some(folder) = &options.out {
@@ -149,6 +154,7 @@ fn work(options: &Options, next: &AtomicU64, seen: &Mutex<Seen>) {
                 seen.frames += passed.outcome.outputs.iter().map(|o| o.len() as u64).sum::<u64>();
             }
             Err(found) => {
+                eprintln!("seed {seed}, step {:?}: {}", found.step, found.summary);
                 let first = seen.findings.entry((found.step, found.summary)).or_insert((0, seed));
                 first.0 += 1;
                 first.1 = first.1.min(seed);
@@ -199,7 +205,7 @@ fn report(options: &Options, seen: &Seen, started: Instant) -> ExitCode {
     for ((step, summary), (count, seed)) in seen.findings.iter().skip(SHOWN) {
         println!("{count} programs, step {step:?}: {summary} (seed {seed})");
     }
-    let wrong: u64 = seen.findings.values().map(|(count, _)| count).sum();
+    let wrong = seen.panics + seen.findings.values().map(|(count, _)| count).sum::<u64>();
     println!(
         "{} programs in {seconds:.1} s, {:.1} a second; {} packets in, {} frames out; {wrong} programs with a finding",
         options.programs,

@@ -80,7 +80,7 @@ impl Owner {
         };
         all.extend(self.ended.iter().map(of));
         all.extend([
-            Metric::new("frames_lost_total", self.front.lost()).with("place", "the queue of commands"),
+            Metric::new("frames_lost_total", self.front.lost()).with("place", "the queue of frames"),
             Metric::new("frames_lost_total", self.ports.lost()).with("place", "ports"),
             Metric::new("streams", streams.len() as u64),
             Metric::new("messages_lost_total", streams.lost()),

@@ -19,7 +19,7 @@ use p4runtime_proto::p4::v1::Update;
 use ports::Ports;
 pub use ports::{Cable, PortError, PortKind, PortSpec, cable};
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -55,6 +55,24 @@ pub struct Setup {
     pub drop_port: Option<u32>,
     /// For what the program draws.
     pub seed: u64,
+}
+
+impl Setup {
+    /// A switch called 1, on a port of the loopback that the system chooses, with no ports of its own.
+    pub fn new(switch: Switch) -> Setup {
+        Setup {
+            switch,
+            device_id: 1,
+            address: (Ipv4Addr::LOCALHOST, 0).into(),
+            tls: None,
+            metrics: None,
+            ports: vec![],
+            cables: vec![],
+            cpu_port: None,
+            drop_port: None,
+            seed: 1,
+        }
+    }
 }
 
 /// What looks like one switch.

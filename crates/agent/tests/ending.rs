@@ -15,18 +15,7 @@ fn a_controller_that_does_not_hang_up_does_not_keep_it() {
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let ((bound, address), (ended, end)) = (channel(), channel());
     std::thread::spawn(move || {
-        let setup = Setup {
-            switch: Switch::One(None),
-            device_id: 1,
-            address: "127.0.0.1:0".parse().unwrap(),
-            tls: None,
-            metrics: None,
-            ports: vec![],
-            cables: vec![(1, cable(1).0)],
-            cpu_port: None,
-            drop_port: None,
-            seed: 1,
-        };
+        let setup = Setup { cables: vec![(1, cable(1).0)], ..Setup::new(Switch::One(None)) };
         let done = agent::run_until(|| async { drop(stopped.await) }, setup, |at| bound.send(at).unwrap());
         ended.send(done.map(drop)).unwrap();
     });

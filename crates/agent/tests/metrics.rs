@@ -22,18 +22,7 @@ fn metrics_are_served_and_nothing_else() {
     let (bound, address) = channel();
     let (inside, _outside) = cable(1);
     let switch = std::thread::spawn(move || {
-        let setup = Setup {
-            switch: Switch::One(None),
-            device_id: 1,
-            address: "127.0.0.1:0".parse().unwrap(),
-            tls: None,
-            metrics: Some(free),
-            ports: vec![],
-            cables: vec![(1, inside)],
-            cpu_port: None,
-            drop_port: None,
-            seed: 1,
-        };
+        let setup = Setup { metrics: Some(free), cables: vec![(1, inside)], ..Setup::new(Switch::One(None)) };
         agent::run_until(|| async { drop(stopped.await) }, setup, |at| bound.send(at).unwrap()).map(drop)
     });
     address.recv().unwrap();

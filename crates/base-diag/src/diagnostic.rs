@@ -1,6 +1,6 @@
 //! A diagnostic as a value: what is wrong, where, why, and what to do.
 
-use crate::Span;
+use crate::{Span, did_you_mean};
 
 /// A stable code, printed as `P4R0213`. [`codes`](crate::codes) explains it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -106,6 +106,24 @@ impl Diagnostic {
     pub fn help(mut self, text: impl Into<String>) -> Diagnostic {
         self.help.push(text.into());
         self
+    }
+
+    /// Advises the one of `known` that `name` is likely a slip of, if there is one.
+    pub fn suggest<'a>(self, name: &str, known: impl IntoIterator<Item = &'a str>) -> Diagnostic {
+        self.suggest_or(name, known, |unchanged| unchanged)
+    }
+
+    /// The same; if `name` is no slip of any, what `otherwise` makes of it.
+    pub fn suggest_or<'a>(
+        self,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+        otherwise: impl FnOnce(Diagnostic) -> Diagnostic,
+    ) -> Diagnostic {
+        match did_you_mean(name, known) {
+            Some(near) => self.help(format!("did you mean `{near}`?")),
+            None => otherwise(self),
+        }
     }
 
     /// The primary place, or none.

@@ -29,6 +29,7 @@ enum Command {
     Up(command::up::Args),
     GenerateRack(command::generate_rack::Args),
     Bench(command::bench::Args),
+    Profile(command::profile::Args),
     Explain(command::explain::Args),
 }
 
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Command::Up(args) => command::up::run(&args),
         Command::GenerateRack(args) => command::generate_rack::run(&args),
         Command::Bench(args) => command::bench::run(&args),
+        Command::Profile(args) => command::profile::run(&args),
         Command::Explain(args) => command::explain::run(&args),
     }
 }

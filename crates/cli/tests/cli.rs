@@ -296,3 +296,25 @@ fn p4info_mistakes() {
     let output = p4rack(&["p4info", "no-such.p4"]);
     assert_eq!(output.status.code(), Some(1));
 }
+
+#[test]
+fn profile_writes_a_table_for_the_planner() {
+    let output =
+        p4rack(&["profile", "fec-encode", "kv-cache", "--size", "200", "--frames", "200", "--class", "NIC"]);
+    assert!(output.status.success());
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut lines = text.lines();
+    assert!(
+        lines
+            .next()
+            .is_some_and(|columns| columns.starts_with("name,props") && columns.ends_with("conclusion"))
+    );
+    assert!(
+        lines
+            .clone()
+            .any(|row| row.starts_with("NIC fec-encode 200 10000000,Data::Prop::NIC,10000000,199,0."))
+    );
+    assert!(lines.all(|row| row.split(',').count() == 9));
+    assert_eq!(p4rack(&["profile", "fec"]).status.code(), Some(2));
+    assert_eq!(p4rack(&["profile", "fec-encode", "--size", "20"]).status.code(), Some(2));
+}

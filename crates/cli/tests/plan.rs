@@ -21,6 +21,10 @@ fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
 /// Where the cache runs in each plan.
 fn caches(args: &[&str]) -> Vec<String> {
     let plans = json(args)["plans"].as_array().expect("a list of plans").clone();
@@ -59,4 +63,48 @@ fn a_wrong_name_is_told_with_the_right_one() {
     let output = plan(&["--without", "crad"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("`card`"));
+}
+
+/// Tags that are opened and not closed, or closed and not opened.
+fn unbalanced(page: &str) -> Vec<String> {
+    let mut open: Vec<&str> = vec![];
+    let mut wrong = vec![];
+    for tag in page.split('<').skip(1).filter_map(|rest| rest.split_once('>')).map(|(tag, _)| tag) {
+        let name = tag.trim_start_matches('/').split_whitespace().next().unwrap_or_default();
+        if tag.starts_with('!') || tag.ends_with('/') || name == "meta" {
+            continue;
+        }
+        match tag.starts_with('/') {
+            true if open.pop() == Some(name) => {}
+            true => wrong.push(tag.to_string()),
+            false => open.push(name),
+        }
+    }
+    wrong.extend(open.into_iter().map(str::to_string));
+    wrong
+}
+
+#[test]
+fn the_page_shows_every_plan() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plans.html");
+    let output = plan(&["--rate", "500Mbit/s", "--html", &path.display().to_string()]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let page = std::fs::read_to_string(&path).expect("the page was written");
+    assert_eq!(unbalanced(&page), Vec::<String>::new());
+    assert!(!page.contains("http"), "it needs nothing else");
+    // An axis each for latency and power, a line, a row and a drawing for each of two plans.
+    for (words, count) in [
+        ("class=\"axis\"", 2),
+        ("class=\"line\" data-plan", 2),
+        ("class=\"plan\" data-plan", 2),
+        ("class=\"drawing\" data-plan", 2),
+        ("class=\"way\"", 2),
+        (">server (", 1),
+        (">card (", 1),
+    ] {
+        assert_eq!(page.matches(words).count(), count, "{words} in\n{page}");
+    }
+    let nowhere = plan(&["--html", "/nowhere/plans.html"]);
+    assert_eq!(nowhere.status.code(), Some(1));
+    assert!(stderr(&nowhere).contains("`/nowhere/plans.html` cannot be written"));
 }

@@ -127,10 +127,10 @@ fn several_tests() {
         expect![[r#"
             status 1
             {"runs": [
-            {"engine": "interp", "program": "l2.p4", "steps": [
+            {"engine": "native", "program": "l2.p4", "steps": [
             {"digests":[],"dropped":{},"frame":"02000000000202000000000188b5aabb","idle":[],"log":[],"packet":1,"picoseconds":1000001000000,"port":1,"sent":[{"frame":"02000000000202000000000188b5aabb","picoseconds":1000001000000,"port":2}]}
             ], "counts": {"created":0,"dropped":{},"received":1,"sent":1}, "diagnostics": [], "passed": true, "readings": [], "test": "pass.stf"},
-            {"engine": "interp", "program": "l2.p4", "steps": [
+            {"engine": "native", "program": "l2.p4", "steps": [
             {"digests":[],"dropped":{},"frame":"02000000000202000000000188b5aabb00112233445566778899","idle":[],"log":[],"packet":1,"picoseconds":1000001000000,"port":1,"sent":[{"frame":"02000000000202000000000188b5aabb00112233445566778899","picoseconds":1000001000000,"port":2}]},
             {"digests":[],"dropped":{},"frame":"02000000000202000000000188b501","idle":[],"log":[],"packet":2,"picoseconds":1000002000000,"port":1,"sent":[{"frame":"02000000000202000000000188b501","picoseconds":1000002000000,"port":2}]}
             ], "counts": {"created":0,"dropped":{},"received":2,"sent":2}, "diagnostics": [{"code":"P4R0422","help":[],"labels":[{"column":1,"end_column":68,"end_line":3,"file":"fail.stf","line":3,"text":"first in byte 13"},{"column":1,"end_column":66,"end_line":2,"file":"fail.stf","line":2,"text":"this packet, or a timer behind it, gave it"}],"notes":["expected  0000  02 00 00 00 00 02 02 00 00 00 00 01 88 b6 aa **","received  0000  02 00 00 00 00 02 02 00 00 00 00 01 88 b5 aa bb","                                                        ^"],"severity":"error","title":"packet differs on port 2","warning":null},{"code":"P4R0422","help":[],"labels":[{"column":1,"end_column":43,"end_line":4,"file":"fail.stf","line":4,"text":"this packet, or a timer behind it, gave it"}],"notes":["received  0000  02 00 00 00 00 02 02 00 00 00 00 01 88 b5 01"],"severity":"error","title":"unexpected packet on port 2","warning":null},{"code":"P4R0422","help":[],"labels":[{"column":1,"end_column":14,"end_line":5,"file":"fail.stf","line":5,"text":"no packet is left for this expectation"}],"notes":["expected  0000  0a **"],"severity":"error","title":"packet missing on port 3","warning":null}], "passed": false, "readings": [], "test": "fail.stf"}

@@ -3,9 +3,12 @@
 //! Whoever runs programs (the reference interpreter, the engine) implements [`Device`]; whoever has packets (the
 //! emulator, real ports, tests) drives it. Neither knows the other. Time and randomness come in as values.
 
+mod arguments;
 mod device;
 mod frame_extern;
+mod snapshot;
 
+pub use arguments::{call_arguments, constructor_arguments};
 pub use device::{
     Counters, Device, DropReason, EgressResult, EntryError, Output, Port, QueueRecord, Queued, QueuedPacket,
     Replica,
@@ -13,3 +16,4 @@ pub use device::{
 pub use frame_extern::{
     Emitted, Emitter, FrameExtern, FrameExternError, FrameExternFactory, Registry, ResumeAt,
 };
+pub use snapshot::{SnapshotReader, SnapshotWriter};

@@ -6,7 +6,7 @@ use crate::table::{Tables, key_spec};
 use crate::value::Value;
 use crate::value_set::{ValueSet, ValueSets};
 use base_bits::Bits;
-use base_diag::{Diagnostic, did_you_mean};
+use base_diag::Diagnostic;
 use dataplane_api::Registry;
 use ir::{Const, Instance, MatchKind, Name, Program, Type, TypeKind};
 
@@ -93,10 +93,9 @@ fn frame_extern(instance: &Instance, name: &str, registry: &Registry) -> Result<
             Diagnostic::error(codes::FRAME_EXTERN, format!("no frame extern `{name}` on this device"))
                 .at(instance.span, "made here");
         let known: Vec<&str> = registry.names().collect();
-        return Err(match did_you_mean(name, known.iter().copied()) {
-            Some(near) => problem.help(format!("did you mean `{near}`?")),
-            None => problem.note(format!("the device offers: {}", known.join(", "))),
-        });
+        return Err(problem.suggest_or(name, known.iter().copied(), |d| {
+            d.note(format!("the device offers: {}", known.join(", ")))
+        }));
     };
     let args: Vec<Bits> = instance.args.iter().filter_map(|(_, value)| Value::from(value).to_key()).collect();
     factory(&args).map(Object::Frame).map_err(|error| {

@@ -45,6 +45,11 @@ impl Tables {
         Tables(tables)
     }
 
+    /// For each of so many bytes, and no more than [`AT_ONCE`], what it becomes behind those that follow it.
+    pub(crate) fn by_byte(&'static self, bytes: usize) -> Option<&'static [[u32; 256]]> {
+        self.0.get(..bytes)
+    }
+
     /// The remainder of `data` behind `remainder`.
     pub(crate) fn of(&self, remainder: u32, data: &[u8]) -> u32 {
         let (chunks, rest) = data.as_chunks::<AT_ONCE>();

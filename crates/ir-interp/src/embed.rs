@@ -18,9 +18,9 @@ use ir::{ControlId, TableId};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-pub use crate::hash::Algorithm;
+pub use crate::hash::{Algorithm, ByByte, by_byte};
 pub use crate::life::Life;
-pub use crate::v1model::{BlockName, Halt, Host, Left, PacketParts, Side};
+pub use crate::v1model::{BlockName, Halt, Host, Left, PacketParts, Side, Stay};
 
 /// Runs packets in the interpreter's place: see [`Switch::accelerate`](crate::Switch::accelerate).
 pub trait Accelerator: Send {
@@ -50,6 +50,13 @@ pub trait Accelerator: Send {
         queue: dataplane_api::QueueRecord,
         now: base_time::Time,
     ) -> dataplane_api::EgressResult;
+
+    /// A packet that waits for egress as the interpreter lets it wait, in whose hands it is from now on.
+    fn hand_back(
+        &mut self,
+        host: Host<'_>,
+        packet: dataplane_api::QueuedPacket,
+    ) -> dataplane_api::QueuedPacket;
 }
 
 /// An array of an object in memory that compiled code shares.

@@ -106,6 +106,25 @@ pub(crate) fn compute(algorithm: Algorithm, data: &[u8], custom: &CustomCrcs) ->
     }
 }
 
+/// A hash of data of one length as a sum of what its bytes give: each XORed with the others and with `zeros`.
+pub struct ByByte {
+    /// For the last byte, the one before it, and so on.
+    pub tables: &'static [[u32; 256]],
+    /// The hash of bytes of zero.
+    pub zeros: u64,
+}
+
+/// The hash of so many bytes as such a sum; `None` if it is none, or they are many.
+pub fn by_byte(algorithm: Algorithm, bytes: usize) -> Option<ByByte> {
+    let tables = match algorithm {
+        Algorithm::Crc32 => &crc::CRC32,
+        Algorithm::Crc16 => &crc::CRC16,
+        _ => return None,
+    };
+    let tables = tables.by_byte(bytes)?;
+    Some(ByByte { tables, zeros: compute(algorithm, &vec![0; bytes], &CustomCrcs::default()) })
+}
+
 /// The Internet checksum (RFC 1071); an odd last byte is the high one of its word.
 fn csum16(data: &[u8]) -> u16 {
     let sum = words(data).fold(0u64, |sum, word| sum + u64::from(word));
@@ -171,5 +190,19 @@ mod tests {
         assert_eq!(of(plain, bzip2, Algorithm::Crc16Custom), 0x31c3);
         assert_eq!(of(plain, bzip2, Algorithm::Crc32Custom), 0xfc89_1918);
         assert_eq!(of(plain, xfer, Algorithm::Crc32Custom), 0xbd0b_e338);
+    }
+
+    #[test]
+    fn checks_are_sums_of_what_bytes_give() {
+        let data: Vec<u8> = (0..17u8).map(|i| i.wrapping_mul(73) ^ 0xa5).collect();
+        for (algorithm, length) in
+            [Algorithm::Crc32, Algorithm::Crc16].map(|a| (0..17).map(move |n| (a, n))).into_iter().flatten()
+        {
+            let sum = by_byte(algorithm, length).expect("sixteen at most");
+            let bytes = data[..length].iter().rev().zip(sum.tables);
+            let sum = bytes.fold(sum.zeros, |sum, (byte, table)| sum ^ u64::from(table[usize::from(*byte)]));
+            assert_eq!(sum, compute(algorithm, &data[..length], &CustomCrcs::default()));
+        }
+        assert!(by_byte(Algorithm::Crc32, 17).is_none() && by_byte(Algorithm::Xor16, 4).is_none());
     }
 }

@@ -173,12 +173,13 @@ impl Device for Switch {
         self.pipeline.ingress(&mut self.core, port, frame, now)
     }
 
-    fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
+    fn egress(&mut self, mut packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
         if let (Some(model), Some(accelerator)) = (self.pipeline.v1model(), &mut self.accelerator) {
             let host = Host { core: &mut self.core, model };
             if host.is_untold() {
                 return accelerator.egress(host, packet, queue, now);
             }
+            packet.packet = accelerator.hand_back(host, packet.packet);
         }
         self.pipeline.egress(&mut self.core, packet, queue, now)
     }

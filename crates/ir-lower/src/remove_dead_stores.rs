@@ -109,6 +109,24 @@ fn mentioned(stmts: &[Stmt]) -> BTreeSet<VarId> {
     found
 }
 
+/// The tables that `stmts` apply.
+fn applied_in(stmts: &[Stmt]) -> BTreeSet<TableId> {
+    let mut found = BTreeSet::new();
+    walk::all_stmts(stmts, &mut |stmt| {
+        if let StmtKind::Apply(table) | StmtKind::Switch(SwitchOn::ActionRun(table), _) = &stmt.kind {
+            found.insert(*table);
+        }
+        walk::own_exprs(stmt, &mut |expr| {
+            visit::subexprs(expr, &mut |e| {
+                if let ExprKind::ApplyHit(table) | ExprKind::ApplyMiss(table) = e.kind {
+                    found.insert(table);
+                }
+            });
+        });
+    });
+    found
+}
+
 fn add_reads(expr: &Expr, reads: &mut BTreeSet<VarId>) {
     visit::subexprs(expr, &mut |e| {
         if let ExprKind::Var(var) = e.kind {
@@ -249,6 +267,7 @@ impl Remove<'_> {
                 // What any round reads is live in all of them.
                 self.reads(cond);
                 mentioned(&body.stmts).into_iter().for_each(|var| self.live.add(var));
+                applied_in(&body.stmts).into_iter().for_each(|table| self.applied(table));
                 self.arms(&mut [&mut body.stmts], false);
                 true
             }
@@ -379,6 +398,18 @@ mod tests {
             }
         "#]]
         .assert_eq(&after(&control(VARS, BESIDE, body), remove_dead_stores));
+    }
+
+    /// The next round applies the table to what this one stores.
+    #[test]
+    fn tables_in_loops() {
+        let stored = |apply: &str| {
+            let body = format!("for {{ }} while (x < 8w4) step {{ x = x + 8w1; }} do {{ {apply} a = 8w7; }}");
+            after(&control(VARS, BESIDE, &body), remove_dead_stores).contains("a = 8w0x7;")
+        };
+        assert!(stored("apply t;"));
+        assert!(stored("hit = $hit(t); x = x + 8w1;"));
+        assert!(!stored("x = x + 8w2;"));
     }
 
     #[test]

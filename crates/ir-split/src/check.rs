@@ -11,7 +11,7 @@ use crate::section::{Code, SectionId, Sections};
 use crate::state::{Separated, Uses};
 use crate::v1model::{Effect, frame_extern, function_effect, object_effect, order_matters};
 use base_diag::codes::split as codes;
-use base_diag::{Diagnostic, Span, did_you_mean};
+use base_diag::{Diagnostic, Span};
 use ir::{Arch, Block, Callee, Expr, ExprKind, Program, Stmt, StmtKind, visit};
 use std::collections::BTreeMap;
 
@@ -111,11 +111,11 @@ pub fn check_placement(marks: &[Mark], placement: &Placement) -> Vec<Diagnostic>
             continue;
         }
         let title = format!("the program has no region `{name}`");
-        let mut diagnostic = Diagnostic::error(codes::UNKNOWN_REGION, title);
-        diagnostic = match did_you_mean(name, marks.iter().map(|m| m.name.as_str())) {
-            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-            None => diagnostic.help("mark a block with `@region(\"Name\")`"),
-        };
+        let diagnostic = Diagnostic::error(codes::UNKNOWN_REGION, title).suggest_or(
+            name,
+            marks.iter().map(|m| m.name.as_str()),
+            |d| d.help("mark a block with `@region(\"Name\")`"),
+        );
         let names: Vec<_> = marks.iter().map(|m| format!("`{}`", m.name)).collect();
         found.push(diagnostic.note(format!("its regions are: {}", names.join(", "))));
     }

@@ -69,8 +69,8 @@ pub struct Split {
     pub devices: Vec<Option<DeviceProgram>>,
     /// The sections, in topological order.
     pub sections: Vec<SectionInfo>,
-    /// Control passes from one section to another on another device.
-    pub cut_edges: Vec<(SectionId, SectionId)>,
+    /// Control may pass from one section to another; from the end of ingress to egress, too.
+    pub edges: Vec<(SectionId, SectionId)>,
     /// Bits of the part that all hand-overs have.
     pub common_bits: u32,
     /// The fields of that part.
@@ -80,6 +80,14 @@ pub struct Split {
     pub counted_behind_a_cut: Vec<Name>,
     /// What is not as the placement asks, and does not hinder.
     pub warnings: Vec<Diagnostic>,
+}
+
+impl Split {
+    /// Edges whose ends are on different devices.
+    pub fn cut_edges(&self) -> Vec<(SectionId, SectionId)> {
+        let device = |id: SectionId| self.sections[id.0 as usize].device;
+        self.edges.iter().copied().filter(|(from, to)| device(*from) != device(*to)).collect()
+    }
 }
 
 /// A section as users see it.
@@ -294,7 +302,7 @@ fn whole(program: &Program, placement: &Placement) -> Split {
     Split {
         devices,
         sections: vec![],
-        cut_edges: vec![],
+        edges: vec![],
         common_bits: 0,
         common: vec![],
         counted_behind_a_cut: vec![],
@@ -338,7 +346,7 @@ fn describe(
     Split {
         devices: vec![],
         sections: sections.iter().map(info).collect(),
-        cut_edges: sections.cut_edges(),
+        edges: sections.edges().collect(),
         common_bits: layout.common_bits(),
         common: layout.common.clone(),
         counted_behind_a_cut: vec![],

@@ -136,12 +136,14 @@ impl Sections {
         out
     }
 
+    /// From where control passes where.
+    pub fn edges(&self) -> impl Iterator<Item = (SectionId, SectionId)> {
+        self.iter().flat_map(|(from, _)| self.successors(from).into_iter().map(move |to| (from, to)))
+    }
+
     /// Edges whose ends lie on different devices.
     pub fn cut_edges(&self) -> Vec<(SectionId, SectionId)> {
-        self.iter()
-            .flat_map(|(from, _)| self.successors(from).into_iter().map(move |to| (from, to)))
-            .filter(|&(from, to)| self.get(from).device != self.get(to).device)
-            .collect()
+        self.edges().filter(|&(from, to)| self.get(from).device != self.get(to).device).collect()
     }
 
     /// True if a packet may have passed a cut before it comes to this section.

@@ -25,7 +25,7 @@ mod snapshot;
 
 use base_bits::Bits;
 use base_time::{Duration, Time};
-use dataplane_api::{Emitter, FrameExtern, FrameExternError, Registry, ResumeAt};
+use dataplane_api::{Emitter, FrameExtern, FrameExternError, Registry, ResumeAt, constructor_arguments};
 use std::sync::Arc;
 
 /// The name in `@frame_extern("beacon")`.
@@ -61,15 +61,8 @@ impl Beacon {
 
     /// From the constructor's arguments, `(every: bit<32>, idle_us: bit<48>)`.
     fn from_args(args: &[Bits]) -> Result<Beacon, FrameExternError> {
-        let [every, idle_us] = args else {
-            let message =
-                format!("`beacon` takes 2 arguments, every and idle_us, and was given {}", args.len());
-            return Err(FrameExternError(message));
-        };
-        let every = every.to_u32().ok_or_else(|| too_wide("every", every, 32))?;
-        let idle =
-            idle_us.to_u64().filter(|us| us >> 48 == 0).ok_or_else(|| too_wide("idle_us", idle_us, 48))?;
-        Ok(Beacon::new(every, idle))
+        let [every, idle_us] = constructor_arguments(NAME, [("every", 32), ("idle_us", 48)], args)?;
+        Ok(Beacon::new(every as u32, idle_us))
     }
 
     /// True if this call is the one that gives an extra copy.
@@ -113,11 +106,7 @@ impl FrameExtern for Beacon {
     }
 
     fn restore(&mut self, bytes: &[u8]) -> Result<(), FrameExternError> {
-        *self = snapshot::read(self, bytes).map_err(FrameExternError)?;
+        *self = snapshot::read(self, bytes)?;
         Ok(())
     }
-}
-
-fn too_wide(name: &str, value: &Bits, width: u32) -> FrameExternError {
-    FrameExternError(format!("`{name}` of `beacon` is bit<{width}>, and {} does not fit", value.to_decimal()))
 }

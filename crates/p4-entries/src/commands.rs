@@ -2,7 +2,7 @@
 
 use crate::{Args, Keys, Named, Run, Statement, Value, parse_match, parse_number};
 use base_diag::codes::run::ENTRIES_SYNTAX;
-use base_diag::{Diagnostic, Span, did_you_mean};
+use base_diag::{Diagnostic, Span};
 
 /// Commands that STF has too, with the same words.
 const STF: [&str; 12] = [
@@ -106,10 +106,9 @@ fn command(state: &mut State, code: &str, at: u32) -> Result<Option<Statement>, 
     let known = OURS.iter().map(|(name, _)| *name).chain(STF);
     let title = format!("`{}` is no command that fills a device", shortened(&first.text));
     let problem = Diagnostic::error(ENTRIES_SYNTAX, title).at(first.span, "not supported here");
-    Err(match did_you_mean(&first.text, known.clone()) {
-        Some(near) => problem.help(format!("did you mean `{near}`?")),
-        None => problem.note(format!("read are: {}", known.collect::<Vec<_>>().join(", "))),
-    })
+    Err(problem.suggest_or(&first.text, known.clone(), |d| {
+        d.note(format!("read are: {}", known.collect::<Vec<_>>().join(", ")))
+    }))
 }
 
 fn shortened(text: &str) -> String {

@@ -7,7 +7,7 @@ use crate::statement::{
     Pattern, Spanned, Statement, Unit,
 };
 use base_diag::codes::run::STF_SYNTAX;
-use base_diag::{Diagnostic, Span, did_you_mean};
+use base_diag::{Diagnostic, Span};
 
 const KEYWORDS: [&str; 24] = [
     "add",
@@ -81,10 +81,7 @@ fn statement(line: &str, at: u32) -> Result<Option<Statement>, Diagnostic> {
         }
         _ => {
             let problem = mistake("unknown statement", here, "a line begins with one of STF's words");
-            Err(match did_you_mean(word, KEYWORDS) {
-                Some(near) => problem.help(format!("did you mean `{near}`?")),
-                None => problem.help("a comment begins with `#`"),
-            })
+            Err(problem.suggest_or(word, KEYWORDS, |d| d.help("a comment begins with `#`")))
         }
     }
 }

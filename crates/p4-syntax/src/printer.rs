@@ -33,6 +33,14 @@ struct Printer {
     out: String,
     /// Levels of indentation of the line that begins next.
     indent: usize,
+    /// Every comparison by `<` gets parentheses.
+    guards: bool,
+}
+
+/// True of `a < b, c > (d)`: two comparisons that would be read as a call with type arguments.
+fn looks_generic(text: &str) -> bool {
+    let behind = text.split_once(" < ").and_then(|(_, rest)| rest.split_once(','));
+    behind.is_some_and(|(_, rest)| rest.contains("> ("))
 }
 
 impl Printer {
@@ -74,11 +82,25 @@ impl Printer {
 
     /// `a, b, c`
     fn commas<T>(&mut self, items: &[T], mut item: impl FnMut(&mut Self, &T)) {
-        for (i, it) in items.iter().enumerate() {
-            if i > 0 {
-                self.push(", ");
+        self.guarded(|p| {
+            for (i, it) in items.iter().enumerate() {
+                if i > 0 {
+                    p.push(", ");
+                }
+                item(p, it);
             }
-            item(self, it);
+        });
+    }
+
+    /// What `print` writes; where that looks generic, once more with [guards](Printer::guards).
+    fn guarded(&mut self, mut print: impl FnMut(&mut Self)) {
+        let before = self.out.len();
+        print(self);
+        if !self.guards && looks_generic(&self.out[before..]) {
+            self.out.truncate(before);
+            self.guards = true;
+            print(self);
+            self.guards = false;
         }
     }
 
@@ -116,13 +138,15 @@ impl Printer {
     fn broken<T>(&mut self, open: &str, items: &[T], close: &str, mut item: impl FnMut(&mut Self, &T)) {
         self.push(open);
         self.indent += 1;
-        for (i, it) in items.iter().enumerate() {
-            self.line();
-            item(self, it);
-            if i + 1 < items.len() {
-                self.push(",");
+        self.guarded(|p| {
+            for (i, it) in items.iter().enumerate() {
+                p.line();
+                item(p, it);
+                if i + 1 < items.len() {
+                    p.push(",");
+                }
             }
-        }
+        });
         self.indent -= 1;
         self.line();
         self.push(close);

@@ -84,7 +84,7 @@ pub fn edges(program: &Program, policy: Option<Policy>) -> Result<Vec<Edge>, Vec
         common_bits: split.common_bits,
         live_bits: section(*to).live.iter().flatten().map(|value| value.bits).sum(),
     };
-    Ok(split.cut_edges.iter().map(edge).collect())
+    Ok(split.cut_edges().iter().map(edge).collect())
 }
 
 /// Analyses the regions of a program, in source order: those it marks or, with a policy, those that the policy chooses,
@@ -187,7 +187,8 @@ fn cut(split: &Split, region: &Name, map: &SourceMap) -> Cut {
     }
 }
 
-fn reason(diagnostic: &Diagnostic) -> String {
+/// A refusal in a line.
+pub(crate) fn reason(diagnostic: &Diagnostic) -> String {
     let label = diagnostic.labels.first().map(|l| l.text.as_str()).unwrap_or_default();
     if label.is_empty() { diagnostic.title.clone() } else { format!("{}: {label}", diagnostic.title) }
 }

@@ -2,7 +2,7 @@
 
 use crate::functions;
 use crate::sources;
-use base_diag::{Diagnostic, SourceMap, codes::emulate as codes, did_you_mean};
+use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
 use ir::Program;
 use ir_interp::{Options, ResolvedEntry, Switch, resolve_entry, run_stf};
 use p4_stf::{File, Spanned, Statement};
@@ -94,10 +94,8 @@ fn resolve(whole: &Program, mut statement: Spanned) -> Result<(Place, Spanned), 
             false => format!("`{}` may be any of {} tables", table.text, by_suffix.len()),
         };
         let shorts = names.iter().flat_map(|n| [*n, n.rsplit('.').next().unwrap_or(n)]);
-        let mut diagnostic = Diagnostic::error(codes::ENTRY_TABLE, title).at(table.span, "");
-        if let Some(near) = did_you_mean(&table.text, shorts) {
-            diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
-        }
+        let diagnostic =
+            Diagnostic::error(codes::ENTRY_TABLE, title).at(table.span, "").suggest(&table.text, shorts);
         return Err(diagnostic.note(format!("the program's tables are: {}", names.join(", "))));
     };
     table.text = found.to_string();

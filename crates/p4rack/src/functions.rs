@@ -1,12 +1,15 @@
 //! The frame externs that p4rack has.
 
 use dataplane_api::Registry;
-use ir::Program;
+use ir::{Instance, Program};
 
 /// All of them.
 pub fn all() -> Registry {
     let mut registry = Registry::default();
     netfn_beacon::register(&mut registry);
+    netfn_cache::register(&mut registry);
+    netfn_compress::register(&mut registry);
+    netfn_fec::register(&mut registry);
     registry
 }
 
@@ -24,10 +27,15 @@ pub fn offered(names: impl IntoIterator<Item = impl AsRef<str>>) -> Registry {
 
 /// Those that a program calls, by the name in `@frame_extern("name")`, sorted.
 pub fn used(program: &Program) -> Vec<String> {
-    let objects = program.instances.iter().map(|i| program.extern_object(i.object));
-    let names = objects.filter_map(|o| o.annotations.iter().find(|a| a.name == "frame_extern")?.as_str());
-    let mut names: Vec<String> = names.map(str::to_string).collect();
+    let mut names: Vec<String> =
+        program.instances.iter().filter_map(|i| name(program, i)).map(str::to_string).collect();
     names.sort();
     names.dedup();
     names
+}
+
+/// The frame extern that an instance is one of, if it is.
+pub fn name<'p>(program: &'p Program, instance: &Instance) -> Option<&'p str> {
+    let object = program.extern_object(instance.object);
+    object.annotations.iter().find(|a| a.name == "frame_extern")?.as_str()
 }

@@ -19,6 +19,7 @@ pub mod overhead;
 pub mod p4info;
 pub mod paths;
 pub mod plan;
+pub mod profile;
 pub mod proof;
 pub mod rack;
 pub mod region_graph;

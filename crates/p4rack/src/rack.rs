@@ -1,19 +1,23 @@
 //! From a RACK.toml to what each device runs.
 
+use crate::analysis;
 use crate::captures;
 use crate::compile::{Until, compile};
 use crate::entries::{self, Entries};
 use crate::files::Disk;
 use crate::functions;
+use crate::plan::{RackProblem, RuleText, Wishes};
 use crate::reparse::reparse;
 use crate::sources;
 use base_diag::{Diagnostic, Severity, SourceMap, codes::emulate as codes};
 use ir::Program;
 use ir_prove::Part;
+use ir_split::auto::{self, Policy};
 use ir_split::{DeviceIndex, Order, Placement, Split, split};
 use p4_syntax::Options;
 use rack_emulator::Captures;
-use rack_model::{NodeId, Rack, Spanned};
+use rack_model::{Cuts, NodeId, Rack, Regions, Spanned};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -43,9 +47,17 @@ pub struct Racked {
 
 /// Reads a RACK.toml (or the one in a directory) and everything it names.
 pub fn load(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Result<Racked, Vec<Diagnostic>> {
-    let Read { rack, program, entries, own_entries, captures, mut warnings } =
+    let Read { rack, program, rules, entries, own_entries, captures, mut warnings } =
         read(path, extra_defines, map)?;
-    let placement = placement(&rack)?;
+    let placement = match rack.apps.first().map(|app| &app.map) {
+        Some(Regions::Planned) => RackProblem::new(&rack, program.clone(), &rules, &[])?.best()?,
+        Some(Regions::ByHand(regions)) => {
+            let index = |id: rack_model::DeviceId| DeviceIndex(id.0);
+            let device = |p: &rack_model::Placement| (p.region.value.as_str().into(), index(p.device.value));
+            placement(&rack, regions.iter().map(device).collect())?
+        }
+        None => return Err(vec![]),
+    };
     let (split, parts, texts) = make_parts(&program, &placement, map)?;
     warnings.extend(split.warnings.iter().cloned());
     check_offers(&rack, &placement, &parts)?;
@@ -63,9 +75,24 @@ pub fn load(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Resul
     })
 }
 
+/// A planning problem from a RACK.toml (or the one in a directory) and everything it names, with warnings.
+pub fn load_problem(
+    path: &Path,
+    extra_defines: &[String],
+    wishes: &Wishes,
+    map: &mut SourceMap,
+) -> Result<(RackProblem, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let Read { mut rack, program, rules, warnings, .. } = read(path, extra_defines, map)?;
+    wishes.fill(&mut rack.plan)?;
+    let problem = RackProblem::new(&rack, program, &rules, &wishes.without)?;
+    Ok((problem, warnings))
+}
+
 struct Read {
     rack: Rack,
     program: Arc<Program>,
+    /// Rules for plans.
+    rules: Vec<RuleText>,
     entries: Entries,
     own_entries: Vec<Entries>,
     captures: Captures,
@@ -94,7 +121,12 @@ fn read(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Result<Re
     defines.extend(extra_defines.iter().cloned());
     let options = Options { defines, ..Options::default() };
     let main = directory.join(&app.program.value).display().to_string();
-    let program = compile_program(&main, &options, map, &mut found)?;
+    let program = with_regions(compile_program(&main, &options, map, &mut found)?, app.cuts)?;
+    let mut rules = vec![];
+    for path in &rack.plan.rules {
+        let (text, base) = sources::read(&directory.join(&path.value), map).map_err(|found| vec![found])?;
+        rules.push(RuleText { text, base, is_table: path.value.ends_with(".csv") });
+    }
     let mut read = |path: &Option<Spanned<String>>| match path {
         Some(path) => entries::read(&directory.join(&path.value), &program, map),
         None => Ok(Entries::default()),
@@ -102,7 +134,7 @@ fn read(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Result<Re
     let entries = read(&app.entries)?;
     let own_entries = rack.devices.iter().map(|device| read(&device.entries)).collect::<Result<_, _>>()?;
     let captures = captures::read(&rack, &directory)?;
-    Ok(Read { rack, program, entries, own_entries, captures, warnings: found })
+    Ok(Read { rack, program, rules, entries, own_entries, captures, warnings: found })
 }
 
 /// Compiles a program that has to run, with its `flyto` calls as regions; warnings are added to `warnings`.
@@ -130,8 +162,26 @@ pub fn compile_program(
     }
 }
 
-/// The placement that the rack's only app asks for.
-fn placement(rack: &Rack) -> Result<Placement, Vec<Diagnostic>> {
+/// The program with regions where the app wants them.
+fn with_regions(program: Arc<Program>, cuts: Cuts) -> Result<Arc<Program>, Vec<Diagnostic>> {
+    let policy = match cuts {
+        Cuts::Marked => return Ok(program),
+        Cuts::Tables => Policy::Tables,
+        Cuts::Blocks => Policy::Blocks,
+        Cuts::Chain => Policy::Chain,
+    };
+    let mut marked = analysis::base(&program, policy)?;
+    let mut cuts = auto::cuts(&marked, policy);
+    cuts.retain(|cut| !cut.from.in_loop);
+    auto::mark(&mut marked, &cuts);
+    Ok(Arc::new(marked))
+}
+
+/// A placement of regions of the rack's only app; what is not named runs at the origin.
+pub fn placement(
+    rack: &Rack,
+    regions: BTreeMap<ir::Name, DeviceIndex>,
+) -> Result<Placement, Vec<Diagnostic>> {
     let Some(app) = rack.apps.first() else { return Err(vec![]) };
     let index = |id: rack_model::DeviceId| DeviceIndex(id.0);
     let mut placement = Placement {
@@ -140,11 +190,11 @@ fn placement(rack: &Rack) -> Result<Placement, Vec<Diagnostic>> {
         devices: rack.devices.iter().map(|d| d.name.value.as_str().into()).collect(),
         origin: index(app.origin.value),
         twins: app.twins.iter().map(|d| index(d.value)).collect(),
-        regions: app.map.iter().map(|p| (p.region.value.as_str().into(), index(p.device.value))).collect(),
-        ports: std::collections::BTreeMap::new(),
+        regions,
+        ports: BTreeMap::new(),
         order: if app.any_order { Order::Any } else { Order::Keep },
         longest_frame: None,
-        longest_on_link: std::collections::BTreeMap::new(),
+        longest_on_link: BTreeMap::new(),
     };
     let mut wrong = vec![];
     for link in &rack.links {

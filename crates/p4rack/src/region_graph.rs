@@ -162,7 +162,8 @@ fn short(text: &str) -> String {
     }
 }
 
-fn escape(text: &str) -> String {
+/// Text as it stands in SVG and HTML.
+pub(crate) fn escape(text: &str) -> String {
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     let text: String = text.chars().map(plain).collect();
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")

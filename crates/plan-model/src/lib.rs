@@ -11,12 +11,14 @@
 
 pub mod flightplan;
 mod model;
+mod names;
 mod quantity;
 mod rule;
 mod rule_text;
 mod signature;
 
 pub use model::{App, Device, Edge, Link, Model, Port, Region};
+pub use names::find_name;
 pub use quantity::{Factor, Unit};
 pub use rule::{Bound, Change, Compare, Effect, Prop, Rule, print_effect, print_rule, print_rules};
 pub use rule_text::{MAX_VARIABLES, read_rules};

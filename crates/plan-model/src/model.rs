@@ -58,7 +58,7 @@ pub struct Edge {
     pub bits: i64,
     /// How much of what leaves `from` goes this way. One if nobody knows: both arms of a branch have to bear it all.
     pub share: Factor,
-    /// Passes through the switch that a hand-over costs.
+    /// Passes that a hand-over costs on a device that recirculates.
     pub passes: i64,
 }
 
@@ -71,12 +71,16 @@ pub struct Device {
     pub provides: Vec<Prop>,
     /// It passes packets on from one port to another.
     pub forwards: bool,
+    /// It owns a traffic manager: hand-overs may cost passes through it.
+    pub recirculates: bool,
     /// It may run regions that are not bound to it.
     pub is_host: bool,
     /// How much of each device variable it has, where that differs from the signature's limit.
     pub limits: Vec<(VarId, i64)>,
     /// On all that comes in.
     pub bounds: Vec<Bound>,
+    /// How long whatever comes in is under way inside.
+    pub transit: i64,
     /// Once effects of using it, whatever it runs.
     pub charges: Vec<Effect>,
     /// Ports.

@@ -12,7 +12,7 @@
 
 use crate::{Bound, Change, Compare, Effect, Factor, ROLES, Rule, Scope, Signature, Unit, VarId, Variable};
 use base_diag::codes::plan as codes;
-use base_diag::{Diagnostic, Diagnostics, Span, did_you_mean};
+use base_diag::{Diagnostic, Diagnostics, Span};
 
 /// Reads declarations into `signature`, and rules. `base` is the number of the text's first byte in the
 /// [`SourceMap`](base_diag::SourceMap). Where a statement is wrong it is left out; the rest is read.
@@ -86,7 +86,7 @@ fn scan(text: &str, base: u32) -> Vec<(Kind<'_>, Span)> {
             }
             Kind::Number(&text[from..at])
         } else if is_word(c) {
-            at = run(at, &is_word);
+            at = run(at, &|c| is_word(c) || c == '-');
             Kind::Word(&text[from..at])
         } else if let Some(sign) = SIGNS.into_iter().find(|sign| text[at..].starts_with(sign)) {
             at += sign.len();
@@ -176,10 +176,9 @@ impl<'t> Reader<'t> {
                 let title = format!("`{}` starts no statement", word.escape_debug());
                 let known = ["rule", "path", "once", "device"];
                 let diagnostic = Diagnostic::error(codes::RULE_SYNTAX, title).at(start, "not known");
-                return Err(match did_you_mean(word, known) {
-                    Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-                    None => diagnostic.help("statements start with `rule`, `path`, `once` or `device`"),
-                });
+                return Err(diagnostic.suggest_or(word, known, |d| {
+                    d.help("statements start with `rule`, `path`, `once` or `device`")
+                }));
             }
         }?;
         self.expect(";")?;
@@ -354,10 +353,9 @@ impl<'t> Reader<'t> {
         self.signature.find(name).ok_or_else(|| {
             let title = format!("no variable is called `{}`", name.escape_debug());
             let diagnostic = Diagnostic::error(codes::UNKNOWN, title).at(span, "not declared");
-            match did_you_mean(name, self.signature.variables.iter().map(|v| v.name.as_str())) {
-                Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-                None => diagnostic.help(format!("declare it: `path {name};`")),
-            }
+            diagnostic.suggest_or(name, self.signature.variables.iter().map(|v| v.name.as_str()), |d| {
+                d.help(format!("declare it: `path {name};`"))
+            })
         })
     }
 

@@ -73,7 +73,7 @@ fn the_table_and_json_give_rules() {
                  g:aM:Data::Bound::InputRate,g:aF:LUTs,g:aO:Data::Bound::Power,conclusion\n\n# a comment\n\
                  card cache,Data::Prop::FPGA,1e9,0.00000474,1.5,24.4,30,cache\n\
                  tor drop,Data::Prop::PSwitch,100000000000,0,1.0,,110,drop\n";
-    let rules = read_performance_csv(table, 1, &config).unwrap();
+    let rules = read_performance_csv(table, 1, &config.signature).unwrap();
     let shown: Vec<String> = rules.iter().map(|r| print_rule(&config.signature, r)).collect();
     expect![[r#"
         rule "card cache" cache if FPGA, InputRate < 1Gbit/s then Latency += 4.74us, InputRate *= 1.5, <LUTs> += 24.4%, once Power += 30W;
@@ -82,7 +82,7 @@ fn the_table_and_json_give_rules() {
       "bounds": [{"lt": ["Data::Bound::FPGA1_Area_LUTs", "100"]}, {"lt": ["Data::Bound::InputRate", "1e9"]}],
       "g": [{"aP": ["Data::Bound::Latency", "0.00000474"]}, {"aM": ["Data::Bound::InputRate", "1.5"]},
             {"aO": ["Data::Bound::Power", "30"]}] }]"#;
-    let rules = read_performance_json(json, 1, &config).unwrap();
+    let rules = read_performance_json(json, 1, &config.signature).unwrap();
     expect![[r#"rule "card cache" cache if FPGA, InputRate < 1Gbit/s then Latency += 4.74us, InputRate *= 1.5, once Power += 30W;"#]].assert_eq(&print_rule(&config.signature, &rules[0]));
 }
 
@@ -122,7 +122,7 @@ fn mistakes_have_a_place() {
     );
     let table = "name,props,g:aP:Data::Bound::Latency,conclusion\na,FPGA,3W,x";
     said(
-        read_performance_csv(table, 1, &config).unwrap_err(),
+        read_performance_csv(table, 1, &config.signature).unwrap_err(),
         expect!["P4R0803: not a quantity of this kind  "],
     );
     let program = r#"{"Abstract program": [{"0.Start": []}], "FlightStartAliases": ["0.Strat"], "CFG": []}"#;

@@ -366,7 +366,7 @@ impl<'p> Bound<'p> {
             return 0;
         }
         let problem = self.problem;
-        let routes = problem.routes(self.leaders[from], self.leaders[to]);
+        let routes = problem.network.routes(self.leaders[from], self.leaders[to]);
         let (roles, edge) = (&problem.roles, &problem.arcs[arc]);
         let least = |of: &dyn Fn(&[usize]) -> i64| routes.iter().map(|r| of(r)).min().unwrap_or(NEVER);
         let delay = |route: &[usize]| {

@@ -122,10 +122,11 @@ impl<'p> Expander<'p> {
             let edge = &self.problem.arcs[arc];
             let Some(from) = label.live.iter().find(|live| live.node == edge.from) else { return vec![] };
             let mut longer: Vec<Arrival> = vec![];
-            for way in self.problem.routes(from.device, device) {
+            for way in self.problem.network.routes(from.device, device) {
                 let mut values = from.after.to_vec();
                 if from.device != device {
-                    route::leave(&self.problem.roles, edge, &mut values);
+                    let leaves = &self.problem.model.devices[from.device];
+                    route::leave(&self.problem.roles, edge, leaves, &mut values);
                 }
                 let mut loads = vec![];
                 let passes = way.iter().all(|hop| {

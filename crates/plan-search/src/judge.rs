@@ -85,6 +85,8 @@ pub enum Violation {
         /// One of them.
         node: usize,
     },
+    /// The placement is refused.
+    Refused,
     /// A device runs more than one region.
     Crowded {
         /// The device.
@@ -131,6 +133,9 @@ pub fn judge(problem: &Problem, plan: &Plan) -> Option<Judged> {
             judged.violations.push(Violation::Overloaded { capacity });
         }
     }
+    if problem.settings.refused.contains(&plan.device) {
+        judged.violations.push(Violation::Refused);
+    }
     judged.cost =
         problem.settings.objectives.iter().map(|o| measure(problem, &o.measure, &judged, &runs)).collect();
     Some(judged)
@@ -144,7 +149,7 @@ fn arrive(problem: &Problem, plan: &Plan, node: usize, judged: &mut Judged) -> O
         let (mut at, target) = (plan.device[edge.from], plan.device[node]);
         let mut values = judged.states[edge.from].1.to_vec();
         if at != target {
-            route::leave(&problem.roles, edge, &mut values);
+            route::leave(&problem.roles, edge, &problem.model.devices[at], &mut values);
         }
         for &hop in plan.routes[arc].iter() {
             let link = problem.network.hops.get(hop).filter(|link| link.from == at)?;

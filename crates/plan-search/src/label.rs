@@ -42,6 +42,14 @@ pub struct Trail {
     pub routes: Vec<(usize, Route)>,
 }
 
+impl Trail {
+    /// Whether all that was chosen is as in a placement: the device of each region.
+    pub fn follows(trail: Option<&Trail>, placement: &[usize]) -> bool {
+        let mut steps = std::iter::successors(trail, |step| step.before.as_deref());
+        steps.all(|step| placement.get(step.node) == Some(&step.device))
+    }
+}
+
 /// A placed region that others follow.
 #[derive(Clone, Debug)]
 pub struct Live {
@@ -136,6 +144,10 @@ impl Compare<'_> {
                 }
             }
         }
+        let refused = &self.problem.settings.refused;
+        key.extend(
+            refused.iter().map(|placement| i64::from(Trail::follows(label.trail.as_deref(), placement))),
+        );
         let opened = self.bound.opened(label);
         Canonical { key, uses: uses.into_iter().map(|(group, at, _)| (group, at)).collect(), opened }
     }

@@ -1,7 +1,7 @@
 //! A model made ready for the search: derivations of every region on every class, routes, capacities, an order of regions.
 
 use crate::derive::{self, Admits, Derivation, Prover};
-use crate::route::{Network, Route};
+use crate::route::Network;
 use crate::{Objective, Scopes, State};
 use base_diag::codes::plan as codes;
 use base_diag::{Diagnostic, Span};
@@ -31,6 +31,8 @@ pub struct Settings {
     pub objectives: Vec<Objective>,
     /// Devices that may not be used.
     pub without: Vec<usize>,
+    /// Placements that are not wanted, whatever speaks for them: the device of each region.
+    pub refused: Vec<Vec<usize>>,
 }
 
 /// A region on the devices of a class.
@@ -207,11 +209,6 @@ impl Problem {
         self.offers[node][self.class[device]].as_ref().ok()
     }
 
-    /// The ways to pass from one device to another.
-    pub fn routes(&self, from: usize, to: usize) -> Vec<Route> {
-        self.network.routes(from, to)
-    }
-
     /// An objective's value, for people.
     pub fn show(&self, objective: usize, value: i64) -> String {
         self.settings.objectives[objective].show(value, &self.model.signature, &self.scopes)
@@ -219,24 +216,20 @@ impl Problem {
 }
 
 fn check_sizes(model: &Model) -> Result<(), Vec<Diagnostic>> {
-    let regions: usize = model.apps.iter().map(|app| app.regions.len()).sum();
-    let refuse = |what: &str, count: usize, most: usize| {
-        Err(vec![
+    let regions = model.apps.iter().map(|app| app.regions.len()).sum();
+    let edges = model.apps.iter().map(|app| app.edges.len()).sum();
+    let sizes = [
+        ("regions", regions, MAX_REGIONS),
+        ("devices", model.devices.len(), MAX_DEVICES),
+        ("edges", edges, 4 * MAX_REGIONS),
+    ];
+    match sizes.into_iter().find(|(_, count, most)| count > most) {
+        None => Ok(()),
+        Some((what, count, most)) => Err(vec![
             Diagnostic::error(codes::TOO_LARGE, format!("too many {what} to plan"))
                 .note(format!("there are {count}, and at most {most} are planned")),
-        ])
-    };
-    if regions > MAX_REGIONS {
-        return refuse("regions", regions, MAX_REGIONS);
+        ]),
     }
-    if model.devices.len() > MAX_DEVICES {
-        return refuse("devices", model.devices.len(), MAX_DEVICES);
-    }
-    let edges: usize = model.apps.iter().map(|app| app.edges.len()).sum();
-    if edges > 4 * MAX_REGIONS {
-        return refuse("edges", edges, 4 * MAX_REGIONS);
-    }
-    Ok(())
 }
 
 /// All programs as one graph.

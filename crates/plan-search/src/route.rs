@@ -6,7 +6,7 @@
 use crate::derive::Admits;
 use crate::problem::{Roles, Settings, admits};
 use crate::{Scopes, state};
-use plan_model::{Change, Model};
+use plan_model::{Change, Device, Model};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -21,7 +21,7 @@ pub struct Hop {
     pub from: usize,
     /// The device that receives.
     pub to: usize,
-    /// Of the link.
+    /// Of the link, and inside the device that receives.
     pub delay: i64,
     /// Of the link, if it is known.
     pub rate: Option<i64>,
@@ -119,7 +119,7 @@ impl Network {
                 network.hops.push(Hop {
                     from,
                     to,
-                    delay: link.delay,
+                    delay: link.delay.saturating_add(model.devices[to].transit),
                     rate: link.rate,
                     longest: link.longest,
                     admits: bounds,
@@ -247,12 +247,18 @@ fn sending(size: i64, rate: i64) -> i64 {
     i64::try_from(bits.saturating_mul(1_000_000_000_000) / i128::from(rate)).unwrap_or(i64::MAX)
 }
 
-/// What a hand-over does to packets before its first link.
-pub fn leave(roles: &Roles, arc: &crate::problem::Arc, box_: &mut [(i64, i64)]) {
+/// What a hand-over from a device does to packets before its first link.
+pub fn leave(roles: &Roles, arc: &crate::problem::Arc, from: &Device, box_: &mut [(i64, i64)]) {
     if let Some(at) = roles.bits {
         state::change(box_, at, Change::Add(arc.bits));
     }
+    if !from.recirculates {
+        return;
+    }
     if let Some(at) = roles.passes {
         state::change(box_, at, Change::Add(arc.passes.saturating_mul(1_000_000)));
+    }
+    if let Some(at) = roles.latency {
+        state::change(box_, at, Change::Add(arc.passes.saturating_mul(from.transit)));
     }
 }

@@ -370,6 +370,10 @@ impl Search<'_> {
 
     /// A whole plan.
     fn finish(&mut self, label: Label) {
+        let refused = &self.problem.settings.refused;
+        if refused.iter().any(|placement| Trail::follows(label.trail.as_deref(), placement)) {
+            return;
+        }
         let cost: Vec<i64> = label.cost.iter().map(|c| if *c == i64::MIN { 0 } else { *c }).collect();
         match self.goal.key(&cost) {
             None => {

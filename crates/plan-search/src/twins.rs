@@ -34,7 +34,8 @@ pub enum Slot {
 impl Twins {
     /// Those of a problem. `most` is the load that all traffic together makes at most.
     pub fn new(problem: &Problem, most: i64) -> Twins {
-        let devices = problem.model.devices.len();
+        let model = &problem.model;
+        let devices = model.devices.len();
         let links = |device: usize| {
             let mut links: Vec<_> = (0..problem.network.hops.len() / 2)
                 .filter_map(|link| link_of(problem, device, link))
@@ -53,7 +54,21 @@ impl Twins {
                     .find(|c| c.of == CapacityOf::Device(d))
                     .map(|c| c.limit);
                 let ends: Vec<_> = links(d).into_iter().map(|(what, _)| what).collect();
-                (problem.class[d], problem.limits[d].clone(), problem.is_single[d], own, on, ends)
+                let refused = problem.settings.refused.iter().enumerate().flat_map(|(set, placement)| {
+                    let runs_here = (0..placement.len()).filter(move |node| placement[*node] == d);
+                    runs_here.map(move |node| (set, node))
+                });
+                let refused: Vec<_> = refused.collect();
+                let passes = (model.devices[d].recirculates, model.devices[d].transit);
+                (
+                    problem.class[d],
+                    problem.limits[d].clone(),
+                    problem.is_single[d],
+                    own,
+                    (on, refused),
+                    ends,
+                    passes,
+                )
             })
             .collect();
         let mut leaders: Vec<usize> = vec![];

@@ -50,23 +50,15 @@ pub fn impossible_regions(problem: &Problem) -> Vec<(usize, Vec<String>)> {
 pub fn relaxations(model: &Model, settings: &Settings, go_on: &mut dyn FnMut() -> bool) -> Vec<Relaxation> {
     let mut found = vec![];
     let signature = &model.signature;
-    let limited: Vec<(VarId, i64)> = (0..signature.variables.len())
-        .filter_map(|at| match signature.variables[at].scope {
-            Scope::Device { limit: Some(limit) } => Some((VarId(at as u16), limit)),
-            _ => None,
-        })
-        .collect();
-    let mut more_of = |vars: &[(VarId, i64)]| {
-        smallest(1000, 1_000_000, &mut |scale| exists(with_more(model, vars, scale), settings, go_on))
+    let limited = limits(model);
+    let mut more_of = |limits: &[Limit]| {
+        smallest(1000, 1_000_000, &mut |scale| exists(with_more(model, limits, scale), settings, go_on))
     };
-    for (var, limit) in &limited {
-        if let Some(scale) = more_of(&[(*var, *limit)]) {
+    for limit in &limited {
+        if let Some(scale) = more_of(std::slice::from_ref(limit)) {
+            let value = signature.show(limit.var, limit.value);
             found.push(Relaxation {
-                constraint: format!(
-                    "`{}` of each device: {}",
-                    signature.get(*var).name,
-                    signature.show(*var, *limit)
-                ),
+                constraint: format!("{}: {value}", limit.name(model)),
                 enough: format!("{}.{} % of that", scale / 10, scale % 10),
             });
         }
@@ -75,9 +67,9 @@ pub fn relaxations(model: &Model, settings: &Settings, go_on: &mut dyn FnMut() -
         && limited.len() > 1
         && let Some(scale) = more_of(&limited)
     {
-        let names: Vec<&str> = limited.iter().map(|(var, _)| signature.get(*var).name.as_str()).collect();
+        let names: Vec<String> = limited.iter().map(|limit| limit.name(model)).collect();
         found.push(Relaxation {
-            constraint: format!("{} of each device", names.join(", ")),
+            constraint: names.join(", "),
             enough: format!("{}.{} % of all of them", scale / 10, scale % 10),
         });
     }
@@ -109,15 +101,13 @@ pub fn relaxations(model: &Model, settings: &Settings, go_on: &mut dyn FnMut() -
         }
         let wider = |scale: i64| {
             let mut wider = model.clone();
-            let scaled =
-                |limit: i64| (i128::from(limit) * i128::from(scale) / 1000).min(i64::MAX.into()) as i64;
             for link in &mut wider.links {
-                link.rate = link.rate.map(scaled);
+                link.rate = link.rate.map(|rate| scaled(rate, scale));
             }
             for device in &mut wider.devices {
                 let ports = device.ports.iter_mut().flat_map(|p| &mut p.bounds);
                 for bound in ports.chain(&mut device.bounds).filter(|b| b.var == rate) {
-                    bound.value = scaled(bound.value);
+                    bound.value = scaled(bound.value, scale);
                 }
             }
             wider
@@ -129,6 +119,19 @@ pub fn relaxations(model: &Model, settings: &Settings, go_on: &mut dyn FnMut() -
             });
         }
     }
+    let longer = |scale: i64| {
+        let mut longer = model.clone();
+        for link in &mut longer.links {
+            link.longest = link.longest.map(|bytes| scaled(bytes, scale));
+        }
+        longer
+    };
+    if let Some(scale) = smallest(1000, 1_000_000, &mut |scale| exists(longer(scale), settings, go_on)) {
+        found.push(Relaxation {
+            constraint: "the longest packet of each link".to_string(),
+            enough: format!("{}.{} % of that", scale / 10, scale % 10),
+        });
+    }
     let shared = Settings { one_region_per_device: false, ..settings.clone() };
     if settings.one_region_per_device && exists(model.clone(), &shared, go_on) {
         found.push(Relaxation {
@@ -139,15 +142,52 @@ pub fn relaxations(model: &Model, settings: &Settings, go_on: &mut dyn FnMut() -
     found
 }
 
-/// The model with other limits of these variables: thousandths of what there is.
-fn with_more(model: &Model, vars: &[(VarId, i64)], scale: i64) -> Model {
-    let scaled = |limit: i64| (i128::from(limit) * i128::from(scale) / 1000).min(i64::MAX.into()) as i64;
+/// How much there is of something: on each device that does not say otherwise, or on one.
+#[derive(Clone, Copy)]
+struct Limit {
+    var: VarId,
+    device: Option<usize>,
+    value: i64,
+}
+
+impl Limit {
+    fn name(&self, model: &Model) -> String {
+        let var = &model.signature.get(self.var).name;
+        match self.device {
+            Some(device) => format!("`{var}` of `{}`", model.devices[device].name),
+            None => format!("`{var}` of each device"),
+        }
+    }
+}
+
+fn limits(model: &Model) -> Vec<Limit> {
+    let declared = model.signature.variables.iter().enumerate().filter_map(|(at, variable)| {
+        let Scope::Device { limit: Some(value) } = variable.scope else { return None };
+        Some(Limit { var: VarId(at as u16), device: None, value })
+    });
+    let own = model.devices.iter().enumerate().flat_map(|(at, device)| {
+        device.limits.iter().map(move |(var, value)| Limit { var: *var, device: Some(at), value: *value })
+    });
+    declared.chain(own).collect()
+}
+
+/// So many thousandths of a limit.
+fn scaled(limit: i64, scale: i64) -> i64 {
+    (i128::from(limit) * i128::from(scale) / 1000).min(i64::MAX.into()) as i64
+}
+
+/// The model with other limits: thousandths of what they are.
+fn with_more(model: &Model, limits: &[Limit], scale: i64) -> Model {
     let mut more = model.clone();
-    for (var, limit) in vars {
-        more.signature.variables[var.index()].scope = Scope::Device { limit: Some(scaled(*limit)) };
-        for (own, limit) in more.devices.iter_mut().flat_map(|d| &mut d.limits) {
-            if own == var {
-                *limit = scaled(*limit);
+    for limit in limits {
+        let value = scaled(limit.value, scale);
+        match limit.device {
+            None => {
+                more.signature.variables[limit.var.index()].scope = Scope::Device { limit: Some(value) };
+            }
+            Some(device) => {
+                let own = more.devices[device].limits.iter_mut().filter(|(var, _)| *var == limit.var);
+                own.for_each(|(_, known)| *known = value);
             }
         }
     }

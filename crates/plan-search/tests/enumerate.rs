@@ -202,6 +202,7 @@ fn problem(seed: u64) -> Problem {
     names.truncate(1 + below(r, 4));
     let objectives = names.iter().map(|n| Objective::parse(n, &signature, &scopes).unwrap()).collect();
     let settings = Settings {
+        refused: vec![],
         tiers: if chance(r, 50) { Tiers::Any } else { Tiers::Tightest },
         one_region_per_device: chance(r, 25),
         routes: 2,
@@ -243,7 +244,7 @@ fn step(digits: &mut [usize], base: impl Fn(usize) -> usize) -> bool {
 
 fn enumerate_ways(problem: &Problem, devices: &[usize], front: &mut Front<()>, budget: &mut u32) -> bool {
     let ways: Vec<_> =
-        problem.arcs.iter().map(|arc| problem.routes(devices[arc.from], devices[arc.to])).collect();
+        problem.arcs.iter().map(|arc| problem.network.routes(devices[arc.from], devices[arc.to])).collect();
     if ways.iter().any(Vec::is_empty) {
         return true;
     }
@@ -313,6 +314,26 @@ fn the_front_is_that_of_all_plans() {
     }
     assert!(compared > cases() * 9 / 10, "{compared} compared");
     assert!(points > compared as usize / 2 && impossible > 0, "{points} points, {impossible} impossible");
+}
+
+/// What is best is refused, again and again: what takes its place is found.
+#[test]
+fn refused_placements_are_replaced() {
+    let mut refusals = 0;
+    for seed in 0..cases() / 4 {
+        let mut problem = problem(seed);
+        for _ in 0..3 {
+            let all = search_with(&problem, &Goal::Front, Switches::default(), &mut |_| Stop::No);
+            let Some((_, plan)) = all.plans.into_iter().next() else { break };
+            let mut settings = problem.settings.clone();
+            settings.refused.push(plan.device);
+            problem = Problem::new(problem.model.clone(), settings).unwrap();
+            let Some(front) = enumerate(&problem) else { break };
+            assert_eq!(found(&problem, Switches::default()), costs(front), "seed {seed}");
+            refusals += 1;
+        }
+    }
+    assert!(refusals > cases() / 4, "{refusals} refusals");
 }
 
 #[test]

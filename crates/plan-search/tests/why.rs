@@ -43,6 +43,7 @@ fn problem(functions: &[&str]) -> Problem {
         routes: 1,
         objectives: objectives.to_vec(),
         without: vec![],
+        refused: vec![],
     };
     Problem::new(model, settings).unwrap()
 }

@@ -2,7 +2,7 @@
 
 use base_time::Time;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// Something that happens at a moment. The numbers are places in the emulator's lists.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -26,16 +26,25 @@ pub(crate) enum Event {
 }
 
 /// Events that are yet to come. Of those at one moment, the one scheduled first comes first. What is scheduled
-/// for [`Time::MAX`] never comes.
+/// for [`Time::MAX`] never comes, what is scheduled for a moment that has passed comes now.
+///
+/// Those for the moment that it is are in a queue of their own: whatever is in the heap for that moment was scheduled before
+/// it came.
 #[derive(Default)]
 pub(crate) struct Calendar {
     heap: BinaryHeap<Reverse<(u128, Event)>>,
+    /// Of the last event that came, and of all in `soon`.
+    now: Time,
+    soon: VecDeque<Event>,
     /// Events scheduled so far.
     scheduled: u64,
 }
 
 impl Calendar {
     pub fn schedule(&mut self, at: Time, event: Event) {
+        if at <= self.now {
+            return self.soon.push_back(event);
+        }
         let order = u128::from(at.as_ps()) << 64 | u128::from(self.scheduled);
         self.scheduled += 1;
         self.heap.push(Reverse((order, event)));
@@ -43,13 +52,16 @@ impl Calendar {
 
     /// When the next event comes; none if nothing is left to happen.
     pub fn next_time(&self) -> Option<Time> {
-        let Reverse((order, _)) = self.heap.peek()?;
-        Some(Time::from_ps((order >> 64) as u64)).filter(|at| *at < Time::MAX)
+        let first = self.heap.peek().map(|Reverse((order, _))| Time::from_ps((order >> 64) as u64));
+        let first = first.filter(|at| *at < Time::MAX);
+        if self.soon.is_empty() { first } else { Some(self.now) }
     }
 
     pub fn pop(&mut self) -> Option<(Time, Event)> {
         let at = self.next_time()?;
-        let Reverse((_, event)) = self.heap.pop()?;
+        let in_heap = self.heap.peek().is_some_and(|Reverse((order, _))| (order >> 64) as u64 == at.as_ps());
+        let event = if in_heap { self.heap.pop()?.0.1 } else { self.soon.pop_front()? };
+        self.now = at;
         Some((at, event))
     }
 }
@@ -70,5 +82,27 @@ mod tests {
             order,
             [(3, Event::Wake(2)), (3, Event::Wake(4)), (5, Event::Wake(1)), (5, Event::Wake(0))]
         );
+    }
+
+    #[test]
+    fn what_is_scheduled_for_now_comes_behind_what_was_there() {
+        let mut calendar = Calendar::default();
+        let at = |ps| Time::from_ps(ps);
+        calendar.schedule(at(0), Event::Wake(0));
+        for event in [1, 2] {
+            calendar.schedule(at(5), Event::Wake(event));
+        }
+        assert_eq!(calendar.pop(), Some((at(0), Event::Wake(0))));
+        assert_eq!(calendar.pop(), Some((at(5), Event::Wake(1))));
+        for (time, event) in [(5, 3), (6, 5), (5, 4), (u64::MAX, 9)] {
+            calendar.schedule(at(time), Event::Wake(event));
+        }
+        let rest: Vec<_> = std::iter::from_fn(|| calendar.pop()).collect();
+        assert_eq!(
+            rest,
+            [(5, 2), (5, 3), (5, 4), (6, 5)].map(|(time, event)| (at(time), Event::Wake(event)))
+        );
+        calendar.schedule(at(4), Event::Wake(6));
+        assert_eq!((calendar.next_time(), calendar.pop()), (Some(at(6)), Some((at(6), Event::Wake(6)))));
     }
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use base_time::{Duration, Time};
+use base_time::Duration;
 use common::*;
 use expect_test::expect;
 use rack_emulator::RunReport;
@@ -127,15 +127,8 @@ fn overlapping_faults_end_one_by_one() {
 fn timers_of_a_device_that_is_down_wait() {
     let mut rack = star(2);
     rack.faults = vec![fault(FaultKind::DeviceDown(DeviceId(0)), 120, 100)];
-    let mut toy = Toy::new(wire);
-    toy.timer = Some((at_us(100), us(50), 2));
-    let mut emulator = emulator(&rack, toy);
-    let h1 = rack.host("h1").unwrap();
-    emulator.listen(h1);
-    emulator.run().unwrap();
     let way = Duration::from_ns(84 * 8) + us(10);
-    let arrivals: Vec<Time> = emulator.take_received(h1).iter().map(|r| r.at).collect();
-    assert_eq!(arrivals, [at_us(100) + way, at_us(220) + way, at_us(270) + way]);
+    assert_eq!(timer_arrivals(&rack), [at_us(100) + way, at_us(220) + way, at_us(270) + way]);
 }
 
 #[test]

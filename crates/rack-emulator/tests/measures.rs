@@ -2,7 +2,7 @@
 
 mod common;
 
-use base_time::{Duration, Time};
+use base_time::Duration;
 use common::*;
 use dataplane_api::Replica;
 use rack_model::{LinkId, Probability, Rack};
@@ -164,15 +164,6 @@ fn jitter_stays_in_its_bounds_and_keeps_the_order() {
 
 #[test]
 fn timers_run_at_their_deadlines() {
-    let rack = star(2);
-    let mut toy = Toy::new(wire);
-    toy.timer = Some((at_us(100), us(50), 2));
-    let mut emulator = emulator(&rack, toy);
-    let h1 = rack.host("h1").unwrap();
-    emulator.listen(h1);
-    emulator.run().unwrap();
-    let arrivals: Vec<Time> = emulator.take_received(h1).iter().map(|r| r.at).collect();
     let way = Duration::from_ns(84 * 8) + us(10);
-    assert_eq!(arrivals, [at_us(100) + way, at_us(150) + way, at_us(200) + way]);
-    assert_eq!(emulator.balance().created, 3);
+    assert_eq!(timer_arrivals(&star(2)), [at_us(100) + way, at_us(150) + way, at_us(200) + way]);
 }

@@ -7,7 +7,9 @@
 //! defines = { WIDE = 1 }        # as -D
 //! entries = "entries.stf"       # table entries and groups
 //! origin = "tor"                # owns the ports and the traffic manager; ["tor1", "tor2"]: each on its own, with the same helpers
-//! map = { Acl = "nic" }         # what does not run at the origin
+//! map = { Acl = "nic" }         # what does not run at the origin; "plan": what is best by the objectives of `[plan]`
+//! regions = "marked"            # what can be placed: what the program marks, or each use of a table or extern ("tables"), each
+//!                               # named block and control ("blocks"), or the bodies in links ("chain")
 //! epoch = 1                     # the number that hand-overs of this plan carry
 //! order = "keep"                # of packets of one flow: "any" if it does not matter
 //! long_frames = "refuse"        # frames that are too long for a link once they are handed over: "drop" accepts their loss
@@ -35,8 +37,10 @@ pub struct App {
     pub origin: Spanned<DeviceId>,
     /// Other switches that run the program for packets of their own, with the same helpers.
     pub twins: Vec<Spanned<DeviceId>>,
-    /// Regions that are placed by hand, in the order of the file. The splitter knows which exist.
-    pub map: Vec<Placement>,
+    /// Where its regions run.
+    pub map: Regions,
+    /// What its regions are.
+    pub cuts: Cuts,
     /// The number of the plan, carried by hand-overs.
     pub epoch: u32,
     /// Frames that may be too long for a link once they are handed over are dropped there; else such a rack is refused.
@@ -46,6 +50,36 @@ pub struct App {
     /// Where it is described.
     pub span: Span,
 }
+
+/// Where regions run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Regions {
+    /// As the file says, in its order; others at the origin. The splitter knows which exist.
+    ByHand(Vec<Placement>),
+    /// Where the planner puts them.
+    Planned,
+}
+
+/// What is a region.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Cuts {
+    /// What the program marks.
+    #[default]
+    Marked,
+    /// Each statement that applies a table or calls an extern.
+    Tables,
+    /// Each block with a `@name`, each control that is applied.
+    Blocks,
+    /// The bodies, link by link.
+    Chain,
+}
+
+const CUTS: [(&str, Option<Cuts>); 4] = [
+    ("marked", Some(Cuts::Marked)),
+    ("tables", Some(Cuts::Tables)),
+    ("blocks", Some(Cuts::Blocks)),
+    ("chain", Some(Cuts::Chain)),
+];
 
 /// A region and its device.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -74,7 +108,8 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
         names.device(r, Spanned::new(name.as_str(), i.span))
     };
     let origins = s.required(r, "origin", "\"tor\"", |r, i| origins(r, i, device));
-    let map = s.optional(r, "map", |r, i| placements(r, i, device));
+    let map = s.optional(r, "map", |r, i| regions(r, i, device));
+    let cuts = s.optional(r, "regions", |r, i| value::choice(r, i, &CUTS));
     let epoch = s.optional(r, "epoch", |r, i| value::small(r, i, 0..=255));
     s.optional(r, "runtime", |r, i| value::choice(r, i, &RUNTIMES));
     let long_frames = s.optional(r, "long_frames", |r, i| value::choice(r, i, &LONG_FRAMES));
@@ -92,7 +127,8 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
         entries,
         origin: origins.next()?,
         twins: origins.collect(),
-        map: map.map_or(vec![], |m| m.value),
+        map: map.map_or(Regions::ByHand(vec![]), |m| m.value),
+        cuts: cuts.map_or(Cuts::Marked, |c| c.value),
         epoch: epoch.map_or(1, |e| e.value),
         drops_long_frames: long_frames.is_some_and(|l| l.value),
         any_order: any_order.is_some_and(|o| o.value),
@@ -129,44 +165,33 @@ fn stem(path: &str) -> &str {
 }
 
 fn defines(r: &mut Reader, item: Item<'_>) -> Option<Vec<(Spanned<String>, Spanned<String>)>> {
-    let DeValue::Table(table) = item.value else {
-        r.wrong_type(item, "a table", "{ WIDE = 1 }");
-        return None;
-    };
-    let mut defines = vec![];
-    for entry in r.entries(table) {
-        let text = match entry.item.value {
-            DeValue::String(text) => text.to_string(),
-            DeValue::Integer(number) => number.to_string(),
-            DeValue::Boolean(flag) => u8::from(*flag).to_string(),
-            _ => {
-                r.wrong_type(entry.item, "a string or an integer", "");
-                continue;
-            }
-        };
-        let is_macro = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        if !entry.key.chars().all(is_macro) || entry.key.starts_with(|c: char| c.is_ascii_digit()) {
-            r.bad_value(entry.key_span, "not a macro's name", "letters, digits and `_`, not first a digit");
+    let defines = value::texts(r, item, "{ WIDE = 1 }")?;
+    let is_macro = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    for (name, _) in &defines {
+        if !name.value.chars().all(is_macro) || name.value.starts_with(|c: char| c.is_ascii_digit()) {
+            r.bad_value(name.span, "not a macro's name", "letters, digits and `_`, not first a digit");
         }
-        let name = Spanned::new(entry.key.to_string(), entry.key_span);
-        defines.push((name, Spanned::new(text, entry.item.span)));
     }
     Some(defines)
 }
 
-fn placements<'t>(
+fn regions<'t>(
     r: &mut Reader,
     item: Item<'t>,
     device: impl Fn(&mut Reader, Item<'t>) -> Option<DeviceId>,
-) -> Option<Vec<Placement>> {
-    let DeValue::Table(table) = item.value else {
-        r.wrong_type(item, "a table", "{ Acl = \"nic\" }");
-        return None;
+) -> Option<Regions> {
+    let table = match item.value {
+        DeValue::Table(table) => table,
+        DeValue::String(word) if word == "plan" => return Some(Regions::Planned),
+        _ => {
+            r.wrong_type(item, "a table or \"plan\"", "{ Acl = \"nic\" }");
+            return None;
+        }
     };
     let entries = r.entries(table);
     let read = entries.into_iter().filter_map(|entry| {
         let region = Spanned::new(entry.key.to_string(), entry.key_span);
         Some(Placement { region, device: Spanned::new(device(r, entry.item)?, entry.item.span) })
     });
-    Some(read.collect())
+    Some(Regions::ByHand(read.collect()))
 }

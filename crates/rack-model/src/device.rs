@@ -8,6 +8,7 @@
 //! backlog = 1024            # how many may wait for that; the rest is dropped
 //! entries = "tor.stf"       # its own entries, besides those of the app
 //! externs = ["beacon"]      # the frame externs it offers
+//! resources = { Tables = 24, EntryBits = "20000000" }   # what it has for plans, by variable
 //! ```
 
 use crate::Spanned;
@@ -32,6 +33,8 @@ pub struct Device {
     pub entries: Option<Spanned<String>>,
     /// The frame externs it offers.
     pub externs: Vec<Spanned<String>>,
+    /// How much of what there is little of it has: names of variables with quantities, as written.
+    pub resources: Vec<(Spanned<String>, Spanned<String>)>,
 }
 
 /// The kind of machine that a device is.
@@ -92,6 +95,7 @@ impl Device {
             backlog: BACKLOG,
             entries: None,
             externs: vec![],
+            resources: vec![],
         }
     }
 }
@@ -106,7 +110,8 @@ pub(crate) fn read(r: &mut Reader, name: Spanned<String>, item: Item<'_>) -> Opt
     let backlog = s.optional(r, "backlog", |r, i| value::small(r, i, 1..=1_000_000));
     let entries = s.optional(r, "entries", value::string);
     let externs = s.optional(r, "externs", |r, i| value::list(r, i, value::name));
-    for key in ["profile", "resources", "ports"] {
+    let resources = s.optional(r, "resources", |r, i| value::texts(r, i, "{ Tables = 24 }"));
+    for key in ["profile", "ports"] {
         s.later(r, key);
     }
     s.finish(r);
@@ -117,5 +122,6 @@ pub(crate) fn read(r: &mut Reader, name: Spanned<String>, item: Item<'_>) -> Opt
     device.backlog = backlog.map_or(device.backlog, |b| b.value);
     device.entries = entries;
     device.externs = externs.map_or(vec![], |e| e.value);
+    device.resources = resources.map_or(vec![], |list| list.value);
     Some(device)
 }

@@ -1,6 +1,6 @@
 //! The whole rack, and what can be asked of it.
 
-use crate::{App, Device, End, Fault, Host, Link, Spanned, Workload};
+use crate::{App, Device, End, Fault, Host, Link, Planning, Spanned, Workload};
 use base_time::Time;
 
 /// A device, by its place in [`Rack::devices`].
@@ -45,6 +45,8 @@ pub struct Rack {
     pub workloads: Vec<Workload>,
     /// What goes wrong.
     pub faults: Vec<Fault>,
+    /// What is asked of plans.
+    pub plan: Planning,
 }
 
 impl Default for Rack {
@@ -59,6 +61,7 @@ impl Default for Rack {
             apps: vec![],
             workloads: vec![],
             faults: vec![],
+            plan: Planning::default(),
         }
     }
 }

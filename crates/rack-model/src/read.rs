@@ -4,7 +4,8 @@ use crate::check::check;
 use crate::names::Names;
 use crate::section::{Entry, Item, Reader, Section};
 use crate::{
-    Device, DeviceId, Host, HostId, NodeId, Rack, Spanned, app, device, fault, host, link, value, workload,
+    Device, DeviceId, Host, HostId, NodeId, Planning, Rack, Spanned, app, device, fault, host, link, plan,
+    value, workload,
 };
 use base_diag::codes::rack;
 use base_diag::{Diagnostic, Span};
@@ -64,9 +65,8 @@ fn read_file(r: &mut Reader, table: &DeTable<'_>) -> Draft {
     let apps = listed(r, file.entry("app"), "app");
     let workloads = listed(r, file.entry("workload"), "workload");
     let faults = listed(r, file.entry("fault"), "fault");
-    for key in ["objective", "generate"] {
-        file.later(r, key);
-    }
+    let plan = file.entry("plan");
+    file.later(r, "generate");
     file.finish(r);
 
     let mut names = Names::default();
@@ -77,6 +77,7 @@ fn read_file(r: &mut Reader, table: &DeTable<'_>) -> Draft {
         names.add(r, entry, NodeId::Host(id));
     }
     let mut rack = head.map_or_else(Rack::default, |entry| read_head(r, entry));
+    rack.plan = plan.map_or_else(Planning::default, |entry| plan::read(r, entry));
     let count = links.len();
     for item in links {
         rack.links.extend(link::read(r, item, &names));

@@ -107,11 +107,10 @@ pub(crate) fn unknown_name<'a>(
 ) -> Diagnostic {
     let known: Vec<&str> = known.into_iter().collect();
     let diagnostic = Diagnostic::error(rack::UNKNOWN_NAME, title).at(name.span, "not known");
-    match did_you_mean(name.value, known.iter().copied()) {
-        Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-        None if known.is_empty() => diagnostic,
-        None => diagnostic.note(format!("known are {}", quoted(&known))),
-    }
+    diagnostic.suggest_or(name.value, known.iter().copied(), |d| match known.is_empty() {
+        true => d,
+        false => d.note(format!("known are {}", quoted(&known))),
+    })
 }
 
 /// `` `a`, `b` and `c` ``; of long lists the first twelve.

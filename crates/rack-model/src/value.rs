@@ -3,8 +3,8 @@
 use crate::probability::scaled_decimal;
 use crate::section::{Item, Reader, quoted};
 use crate::{Mac, Network, Probability, Spanned};
+use base_diag::Diagnostic;
 use base_diag::codes::rack;
-use base_diag::{Diagnostic, did_you_mean};
 use base_time::{Duration, Rate, Time};
 use std::ops::RangeInclusive;
 use toml::de::DeValue;
@@ -191,10 +191,9 @@ pub(crate) fn choice<T: Copy>(r: &mut Reader, item: Item<'_>, words: &[(&str, Op
             let title = format!("unknown word `{}`", text.escape_debug());
             let diagnostic = Diagnostic::error(rack::UNKNOWN_NAME, title).at(item.span, "not known here");
             let known: Vec<&str> = words.iter().filter(|w| w.1.is_some()).map(|w| w.0).collect();
-            r.push(match did_you_mean(&text, known.iter().copied()) {
-                Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-                None => diagnostic.note(format!("known are {}", quoted(&known))),
-            });
+            r.push(diagnostic.suggest_or(&text, known.iter().copied(), |d| {
+                d.note(format!("known are {}", quoted(&known)))
+            }));
         }
     }
     None
@@ -208,4 +207,31 @@ fn text_of(r: &mut Reader, item: Item<'_>, expected: &str, example: &str) -> Opt
             None
         }
     }
+}
+
+/// Names with texts or integers, in the order of the file.
+pub(crate) fn texts(
+    r: &mut Reader,
+    item: Item<'_>,
+    example: &str,
+) -> Option<Vec<(Spanned<String>, Spanned<String>)>> {
+    let DeValue::Table(table) = item.value else {
+        r.wrong_type(item, "a table", example);
+        return None;
+    };
+    let mut texts = vec![];
+    for entry in r.entries(table) {
+        let text = match entry.item.value {
+            DeValue::String(text) => text.to_string(),
+            DeValue::Integer(number) => number.to_string(),
+            DeValue::Boolean(flag) => u8::from(*flag).to_string(),
+            _ => {
+                r.wrong_type(entry.item, "a string or an integer", "");
+                continue;
+            }
+        };
+        let name = Spanned::new(entry.key.to_string(), entry.key_span);
+        texts.push((name, Spanned::new(text, entry.item.span)));
+    }
+    Some(texts)
 }

@@ -5,14 +5,15 @@ use crate::layout::Layout;
 use crate::machine::{Machine, Part};
 use crate::memory::Memory;
 use crate::mutant::Mutant;
-use crate::packet::{Fate, Packet};
-use crate::runtime::{Asked, Context, Job, REASONS};
+use crate::packet::{DROPPED, Fate, Packet};
+use crate::parked::Parked;
+use crate::runtime::{Context, Job, REASONS};
 use crate::tables::Mirrors;
 use base_diag::Diagnostic;
 use base_time::Time;
-use dataplane_api::{EgressResult, Output, Port, QueueRecord, Queued};
+use dataplane_api::{EgressResult, Output, Port, QueueRecord, Queued, QueuedPacket};
 use ir::Program;
-use ir_interp::embed::{Accelerator, BlockName, Host, PacketParts};
+use ir_interp::embed::{Accelerator, BlockName, Host, PacketParts, Stay};
 use ir_interp::{Options, Switch, Value};
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -48,12 +49,14 @@ pub(crate) struct Native {
     /// Ingress and egress on their own: made when somebody wants them first.
     halves: OnceCell<Option<[Coded; 2]>>,
     facts: Facts,
-    layout: Layout,
+    layout: Arc<Layout>,
     memory: Memory,
     values: Vec<Value>,
     zeros: Vec<Value>,
     mirrors: Mirrors,
-    scratch: Vec<Packet>,
+    /// Room for packets that are yet to come; in boxes, as queues take them.
+    #[allow(clippy::vec_box)]
+    free: Vec<Box<Parked>>,
     interpreted: u64,
 }
 
@@ -171,7 +174,7 @@ impl Native {
         if host.is_interpreted() {
             return None;
         }
-        let layout = Layout::new(host)?;
+        let layout = Arc::new(Layout::new(host)?);
         let mut mirrors = Mirrors::default();
         let mut facts = Facts::new(host, &layout, &mut mirrors);
         facts.mutant = mutant;
@@ -188,31 +191,26 @@ impl Native {
             values: zeros.clone(),
             zeros,
             mirrors,
-            scratch: vec![],
+            free: vec![],
             interpreted: 0,
         })
     }
 
     fn batch(&mut self, host: &mut Host, packets: &mut [Packet], now: Time) -> Vec<Output> {
         host.received(packets.len() as u64);
-        self.run(host, Part::Whole, packets, None, now).0
+        self.run(host, Part::Whole, packets, Start::Fresh, now).0
     }
 
-    /// Runs packets. Those that leave one of the halves are left in its result.
+    /// Runs packets; of the halves one only. What the code left to others is given, and what it left to the caller.
     fn run(
         &mut self,
         host: &mut Host,
         part: Part,
         packets: &mut [Packet],
-        parts: Option<PacketParts>,
+        start: Start,
         now: Time,
-    ) -> (Vec<Output>, Option<PacketParts>) {
+    ) -> (Vec<Output>, Option<Box<PacketParts>>) {
         self.mirrors.follow(host);
-        let coded = match (part, self.halves.get()) {
-            (Part::Ingress, Some(Some([ingress, _]))) => ingress,
-            (Part::Egress, Some(Some([_, egress]))) => egress,
-            _ => &self.whole,
-        };
         let seen = if part == Part::Ingress { host.ingress_time(now) } else { now.as_us() };
         let mut context = Context {
             frame: self.memory.address(),
@@ -221,11 +219,48 @@ impl Native {
             job: std::ptr::null_mut(),
             now: seen,
             ahead: u64::from(packets.len() > 1 && self.mirrors.are_far()),
-            asked: Asked::default(),
+            asked: self.mirrors.asked(),
+            stay: Stay::default(),
             sent: 0,
             dropped: [0; REASONS.len()],
         };
-        let mut job = Job {
+        let (machine, mut job) = self.job(host, part, now);
+        match start {
+            Start::Fresh => {}
+            Start::Frame(stay) => context.stay = stay,
+            Start::Values(parts, stay) => {
+                context.stay = stay;
+                if let Some(packet) = packets.first() {
+                    job.set_parts(*parts, packet);
+                }
+            }
+        }
+        machine.run(&mut context, &mut job, packets);
+        let (outputs, left, interpreted) =
+            (std::mem::take(&mut job.outputs), job.left.take(), job.interpreted);
+        // A half ends with a packet that is left; that is no call of the interpreter.
+        self.interpreted += interpreted - u64::from(left.is_some());
+        host.sent(context.sent);
+        for (reason, packets) in REASONS.into_iter().zip(context.dropped).filter(|(_, packets)| *packets > 0)
+        {
+            host.dropped(reason, packets);
+        }
+        (outputs, left)
+    }
+
+    /// What code works on beside its context, and the code.
+    fn job<'j, 'h>(
+        &'j mut self,
+        host: &'j mut Host<'h>,
+        part: Part,
+        now: Time,
+    ) -> (&'j Machine, Job<'j, 'h>) {
+        let coded = match (part, self.halves.get()) {
+            (Part::Ingress, Some(Some([ingress, _]))) => ingress,
+            (Part::Egress, Some(Some([_, egress]))) => egress,
+            _ => &self.whole,
+        };
+        let job = Job {
             host,
             layout: &self.layout,
             memory: &mut self.memory,
@@ -241,18 +276,22 @@ impl Native {
             left: None,
             life: None,
         };
-        if let (Some(parts), Some(packet)) = (parts, packets.first()) {
-            job.set_parts(parts, packet);
+        (&coded.machine, job)
+    }
+
+    /// Room for a packet.
+    fn room(&mut self) -> Box<Parked> {
+        self.free.pop().unwrap_or_else(|| Box::new(Parked::new(&self.layout, &self.zeros)))
+    }
+
+    /// A packet that waits goes back into the frame; if it is none of ours, it is given back.
+    fn fetch(&mut self, packet: QueuedPacket) -> Result<Box<Parked>, QueuedPacket> {
+        let parked = packet.downcast::<Parked>()?;
+        if !parked.is_of(&self.layout) {
+            return Err(parked);
         }
-        coded.machine.run(&mut context, &mut job, packets);
-        let (outputs, left) = (std::mem::take(&mut job.outputs), job.left.take());
-        // A half ends with a packet that is left; that is no call of the interpreter.
-        self.interpreted += job.interpreted - u64::from(left.is_some());
-        host.sent(context.sent);
-        for (reason, packets) in REASONS.into_iter().zip(context.dropped) {
-            host.dropped(reason, packets);
-        }
-        (outputs, left)
+        parked.give_back(&mut self.memory, &mut self.values, &self.zeros);
+        Ok(parked)
     }
 
     /// False if there is no code for the halves.
@@ -265,53 +304,91 @@ impl Native {
     }
 }
 
+/// With what a packet begins.
+enum Start {
+    /// It came in.
+    Fresh,
+    /// It is in the frame, and has left its queue.
+    Frame(Stay),
+    /// It is values, and has left its queue.
+    Values(Box<PacketParts>, Stay),
+}
+
 impl Accelerator for Native {
     fn process(&mut self, mut host: Host<'_>, port: Port, frame: &[u8], now: Time) -> Vec<Output> {
-        let mut packet = self.scratch.pop().unwrap_or_default();
-        if !packet.receive(port, frame) {
-            self.scratch.push(packet);
-            return host.interpret(port, frame, now);
+        let mut room = self.room();
+        let packet = &mut room.packet;
+        let mut outputs = vec![];
+        if packet.receive(port, frame) {
+            outputs = self.batch(&mut host, std::slice::from_mut(packet), now);
+            if let Fate::Sent(port) = packet.fate() {
+                outputs.push(Output { port, frame: packet.frame().to_vec() });
+            }
+        } else {
+            outputs.extend(host.interpret(port, frame, now));
         }
-        let mut outputs = self.batch(&mut host, std::slice::from_mut(&mut packet), now);
-        if let Fate::Sent(port) = packet.fate() {
-            outputs.push(Output { port, frame: packet.frame().to_vec() });
-        }
-        self.scratch.push(packet);
+        self.free.push(room);
         outputs
     }
 
     fn ingress(&mut self, mut host: Host<'_>, port: Port, frame: &[u8], now: Time) -> Vec<Queued> {
-        let mut packet = self.scratch.pop().unwrap_or_default();
-        let queued = if self.has_halves(&host) && packet.receive(port, frame) {
-            let only = std::slice::from_mut(&mut packet);
-            let (_, left) = self.run(&mut host, Part::Ingress, only, None, now);
-            left.map_or(vec![], |left| host.enqueue(left, now))
-        } else {
-            host.interpret_ingress(port, frame, now)
-        };
-        self.scratch.push(packet);
-        queued
+        let mut room = self.room();
+        if !self.has_halves(&host) || !room.packet.receive(port, frame) {
+            self.free.push(room);
+            return host.interpret_ingress(port, frame, now);
+        }
+        let only = std::slice::from_mut(&mut room.packet);
+        let (_, left) = self.run(&mut host, Part::Ingress, only, Start::Fresh, now);
+        if let Some(replica) = room.packet.waits() {
+            room.keep(&self.memory, &self.values);
+            let length = self.job(&mut host, Part::Ingress, now).1.length();
+            let bytes = u32::try_from(length.max(0)).unwrap_or(u32::MAX);
+            return vec![Queued { replica, bytes, packet: room }];
+        }
+        self.free.push(room);
+        left.map_or(vec![], |left| host.enqueue(*left, now))
     }
 
     fn egress(&mut self, mut host: Host<'_>, queued: Queued, queue: QueueRecord, now: Time) -> EgressResult {
-        let Some(parts) = host.dequeue(queued, queue, now) else { return EgressResult::default() };
-        let mut packet = self.scratch.pop().unwrap_or_default();
-        let fits = parts.frame.ends_with(&parts.payload) && packet.receive(parts.ingress_port, &parts.frame);
-        let result = if fits && self.has_halves(&host) {
-            let only = std::slice::from_mut(&mut packet);
-            let (mut outputs, left) = self.run(&mut host, Part::Egress, only, Some(parts), now);
-            match (left, packet.fate()) {
-                (Some(left), _) => host.end_egress(left, now),
-                (None, Fate::Sent(port)) => {
-                    let output = Some(Output { port, frame: packet.frame().to_vec() });
-                    EgressResult { output, ..EgressResult::default() }
+        let stay = host.stay(queue, now);
+        let (mut room, start) = match self.fetch(queued.packet) {
+            Ok(parked) => (parked, Start::Frame(stay)),
+            Err(packet) => {
+                let Some(parts) = host.dequeue(packet) else { return EgressResult::default() };
+                let mut room = self.room();
+                let fits = parts.frame.ends_with(&parts.payload)
+                    && room.packet.receive(parts.ingress_port, &parts.frame);
+                if !fits || !self.has_halves(&host) {
+                    self.free.push(room);
+                    return host.interpret_egress(parts, stay, now);
                 }
-                (None, _) => EgressResult { output: outputs.pop(), ..EgressResult::default() },
+                (room, Start::Values(Box::new(parts), stay))
             }
-        } else {
-            host.interpret_egress(parts, now)
         };
-        self.scratch.push(packet);
+        room.packet.fate = DROPPED;
+        let only = std::slice::from_mut(&mut room.packet);
+        let (mut outputs, left) = self.run(&mut host, Part::Egress, only, start, now);
+        let result = match (left, room.packet.fate()) {
+            (Some(left), _) => host.end_egress(*left, now),
+            (None, Fate::Sent(port)) => {
+                let output = Some(Output { port, frame: room.packet.frame().to_vec() });
+                EgressResult { output, ..EgressResult::default() }
+            }
+            (None, _) => EgressResult { output: outputs.pop(), ..EgressResult::default() },
+        };
+        self.free.push(room);
         result
+    }
+
+    fn hand_back(&mut self, mut host: Host<'_>, packet: QueuedPacket) -> QueuedPacket {
+        match self.fetch(packet) {
+            Err(packet) => packet,
+            Ok(parked) => {
+                let (_, mut job) = self.job(&mut host, Part::Ingress, Time::ZERO);
+                let parts = job.parts(BlockName::Ingress);
+                self.free.push(parked);
+                host.waiting(parts)
+            }
+        }
     }
 }

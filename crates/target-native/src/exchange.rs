@@ -38,7 +38,8 @@ impl Exchange<'_> {
                 let valid = self.memory.number(header.valid, 1) != 0;
                 let address = self.memory.number(header.pointer, 8) as u64;
                 // SAFETY: compiled code has written the pointer of a header before it called, and waits.
-                let bytes = unsafe { header_bytes(address, header.shape.bytes()) };
+                let varbit = header.varbit.map_or(0, |length| self.scalar(length) as usize);
+                let bytes = unsafe { header_bytes(address, header.shape.bytes() + varbit) };
                 read_header(&header.shape, bytes, valid)
             }
             Node::Struct(nodes) => Value::Struct(nodes.iter().map(|n| self.read(n)).collect()),
@@ -64,8 +65,11 @@ impl Exchange<'_> {
         match (node, value) {
             (Node::Scalar(index), value) => self.set_scalar(*index, number_of(value)),
             (Node::Header(index), Value::Header(header)) => {
-                let Header { shape, home, pointer, valid } = &self.layout.headers[*index];
-                write_header(shape, self.memory.bytes_mut(*home, shape.bytes()), header);
+                let Header { shape, home, pointer, valid, varbit } = &self.layout.headers[*index];
+                let written = write_header(shape, self.memory.bytes_mut(*home, shape.most_bytes()), header);
+                if let Some(length) = varbit {
+                    self.set_scalar(*length, written.saturating_sub(shape.bytes()) as u128);
+                }
                 let address = self.memory.address() as usize + *home as usize;
                 self.memory.set_number(*pointer, 8, address as u128);
                 self.memory.set_number(*valid, 1, u128::from(header.valid));
@@ -114,27 +118,32 @@ fn number_of(value: &Value) -> u128 {
 
 fn read_header(shape: &Shape, bytes: &[u8], valid: bool) -> Value {
     let mut reader = BitReader::new(bytes);
-    Value::Header(ir_interp::Header { valid, fields: read_parts(&shape.parts, &mut reader) })
+    let varbit = 8 * (bytes.len() - shape.bytes()) as u32;
+    Value::Header(ir_interp::Header { valid, fields: read_parts(&shape.parts, varbit, &mut reader) })
 }
 
-fn read_parts(parts: &[Part], reader: &mut BitReader) -> Vec<Value> {
+/// A varbit has so many bits.
+fn read_parts(parts: &[Part], varbit: u32, reader: &mut BitReader) -> Vec<Value> {
     let read = |part: &Part| match part {
         Part::Field(_, Kind::Bool) => Value::Bool(reader.read_bool().unwrap_or(false)),
         Part::Field(_, kind) => {
             Value::Bits(reader.read(kind.width()).unwrap_or_else(|| Bits::zero(kind.width())))
         }
-        Part::Struct(parts) => Value::Struct(read_parts(parts, reader)),
+        Part::Struct(parts) => Value::Struct(read_parts(parts, varbit, reader)),
+        Part::Varbit => Value::Varbit(reader.read(varbit).unwrap_or_else(|| Bits::zero(0))),
     };
     parts.iter().map(read).collect()
 }
 
-fn write_header(shape: &Shape, bytes: &mut [u8], header: &ir_interp::Header) {
+/// Gives how many bytes were written.
+fn write_header(shape: &Shape, bytes: &mut [u8], header: &ir_interp::Header) -> usize {
     let mut writer = BitWriter::new();
     header.fields.iter().zip(&shape.parts).for_each(|(value, part)| write_part(part, value, &mut writer));
     writer.pad();
     let written = writer.finish();
     let length = written.len().min(bytes.len());
     bytes[..length].copy_from_slice(&written[..length]);
+    length
 }
 
 fn write_part(part: &Part, value: &Value, writer: &mut BitWriter) {
@@ -147,6 +156,7 @@ fn write_part(part: &Part, value: &Value, writer: &mut BitWriter) {
             Some(bits) => writer.push(&bits.resize(kind.width())),
             None => writer.push(&Bits::zero(kind.width())),
         },
+        (Part::Varbit, value) => value.as_bits().into_iter().for_each(|bits| writer.push(bits)),
         (Part::Struct(_), _) => {}
     }
 }

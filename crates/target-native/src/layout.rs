@@ -96,18 +96,43 @@ pub(crate) struct Header {
     pub(crate) pointer: i32,
     /// Home of its validity.
     pub(crate) valid: i32,
+    /// Among the scalars, how many bytes its varbit has, if it has one.
+    pub(crate) varbit: Option<usize>,
 }
 
 /// How a header lies in its bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     pub(crate) parts: Vec<Part>,
+    /// Without its varbit.
+    pub(crate) bits: u32,
+    pub(crate) varbit: Option<Varbit>,
+}
+
+/// The varbit of a header.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Varbit {
+    /// Where it begins: so many bits behind the header's start.
+    pub(crate) at: u32,
+    /// How many bits it has at most.
     pub(crate) bits: u32,
 }
 
 impl Shape {
+    /// Without its varbit.
     pub(crate) fn bytes(&self) -> usize {
         self.bits.div_ceil(8) as usize
+    }
+
+    /// With its varbit at its longest.
+    pub(crate) fn most_bytes(&self) -> usize {
+        self.bytes() + self.varbit.map_or(0, |varbit| varbit.bits as usize / 8)
+    }
+
+    /// True if where a part begins is always the same.
+    pub(crate) fn is_fixed(&self, part: &Part) -> bool {
+        let first = part.first();
+        self.varbit.is_none_or(|varbit| first.is_some_and(|at| at < varbit.at))
     }
 
     /// True if it is whole bytes.
@@ -119,9 +144,22 @@ impl Shape {
 /// A field of a header, or a struct in it.
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
-    /// So many bits behind the header's start.
+    /// So many bits behind the header's start, not counting those of a varbit.
     Field(u32, Kind),
     Struct(Vec<Part>),
+    /// See [`Shape::varbit`].
+    Varbit,
+}
+
+impl Part {
+    /// Where its first field begins; `None` if that is a varbit.
+    fn first(&self) -> Option<u32> {
+        match self {
+            Part::Field(at, _) => Some(*at),
+            Part::Struct(parts) => parts.first()?.first(),
+            Part::Varbit => None,
+        }
+    }
 }
 
 /// A header stack or an array.
@@ -176,11 +214,22 @@ pub(crate) struct Layout {
     pub(crate) blocks: Vec<(BlockName, Vec<Node>)>,
     /// Stacks and arrays: from, to. They are zero when a packet comes.
     pub(crate) arrays: (i32, i32),
+    /// What all blocks see.
+    pub(crate) shared: Shared,
     pub(crate) registers: Registers,
     pub(crate) homes: Homes,
     pub(crate) bytes: usize,
     /// Bytes of the scratch.
     pub(crate) scratch_bytes: usize,
+}
+
+/// How much of a frame is of registers, headers and metadata, and not of one block: the first bytes of the frame and of its
+/// arrays, and the first of the values.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Shared {
+    pub(crate) bytes: usize,
+    pub(crate) arrays: usize,
+    pub(crate) values: usize,
 }
 
 /// Scalars that every program has, by their positions.
@@ -231,6 +280,7 @@ impl Layout {
         };
         let registers = builder.registers();
         let roles = host.types().map(|ty| builder.node(ty));
+        let shared = Shared { bytes: builder.bytes, arrays: builder.arrays, values: builder.values.len() };
         let mut blocks = vec![];
         for block in BlockName::ALL {
             let (params, vars) = match host.control(block) {
@@ -252,7 +302,7 @@ impl Layout {
         }
         let most_key = 64 + 2 * most_key_words(&program);
         let scratch_bytes =
-            2 * builder.headers.iter().map(|h| h.shape.bytes()).sum::<usize>() + builder.arrays + 4096;
+            2 * builder.headers.iter().map(|h| h.shape.most_bytes()).sum::<usize>() + builder.arrays + 4096;
         let Builder { scalars, headers, values, arrays, mut bytes, .. } = builder;
         let mut place = |size: usize| {
             let at = bytes.next_multiple_of(64);
@@ -274,6 +324,7 @@ impl Layout {
             roles,
             blocks,
             arrays: (first, first + arrays as i32),
+            shared,
             registers,
             homes,
             bytes,
@@ -377,16 +428,17 @@ impl Builder<'_> {
 
     fn header(&mut self, shape: Shape) -> Node {
         // Up to 16 bytes behind its end are read or written where an access is wider than a field.
-        let home = self.place(shape.bytes() + 16, 16);
+        let home = self.place(shape.most_bytes() + 16, 16);
         let (pointer, valid) = (self.place(8, 8), self.place(4, 4));
-        self.headers.push(Header { shape, home, pointer, valid });
+        let varbit = shape.varbit.map(|_| self.scalar(Kind::Bits(32)));
+        self.headers.push(Header { shape, home, pointer, valid, varbit });
         Node::Header(self.headers.len() - 1)
     }
 
     fn stack(&mut self, ty: &Type, elem: &Type, size: u32) -> Node {
         let header = match self.program.representation(elem) {
             Type::Named(id) => match &self.program.type_decl(*id).kind {
-                TypeKind::Header(fields) => shape(self.program, fields),
+                TypeKind::Header(fields) => shape(self.program, fields).filter(|s| s.varbit.is_none()),
                 _ => None,
             },
             _ => None,
@@ -410,27 +462,34 @@ impl Builder<'_> {
     }
 }
 
-/// How a header of these fields lies in its bytes; `None` if it has no fixed size.
+/// How a header of these fields lies in its bytes; `None` if it is too large, or has varbits that code cannot take.
 fn shape(program: &Program, fields: &[Field]) -> Option<Shape> {
-    let mut bits = 0;
-    let parts = parts(program, fields, &mut bits)?;
-    (bits as usize / 8 <= NOWHERE / 2).then_some(Shape { parts, bits })
+    let mut shape = Shape { parts: vec![], bits: 0, varbit: None };
+    shape.parts = parts(program, fields, &mut shape)?;
+    (shape.most_bytes() <= NOWHERE / 2).then_some(shape)
 }
 
-fn parts(program: &Program, fields: &[Field], bits: &mut u32) -> Option<Vec<Part>> {
+fn parts(program: &Program, fields: &[Field], shape: &mut Shape) -> Option<Vec<Part>> {
     fields
         .iter()
         .map(|field| {
             let kind = match program.representation(&field.ty) {
                 Type::Bit(n) | Type::Int(n) => Kind::Bits(*n),
                 Type::Bool => Kind::Bool,
+                Type::Varbit(most) => {
+                    // One of whole bytes, that begins with one; its length then is of whole bytes, too.
+                    let is_even = shape.bits.is_multiple_of(8) && most.is_multiple_of(8);
+                    let varbit = Varbit { at: shape.bits, bits: *most };
+                    let is_only = shape.varbit.replace(varbit).is_none();
+                    return (is_even && is_only).then_some(Part::Varbit);
+                }
                 struct_type => {
                     let inner = program.fields(struct_type);
-                    return (!inner.is_empty()).then(|| parts(program, inner, bits))?.map(Part::Struct);
+                    return (!inner.is_empty()).then(|| parts(program, inner, shape))?.map(Part::Struct);
                 }
             };
-            let at = *bits;
-            *bits = bits.checked_add(kind.width())?;
+            let at = shape.bits;
+            shape.bits = at.checked_add(kind.width())?;
             Some(Part::Field(at, kind))
         })
         .collect()

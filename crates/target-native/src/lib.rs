@@ -25,6 +25,7 @@ mod machine;
 mod memory;
 mod mutant;
 mod packet;
+mod parked;
 mod runtime;
 mod tables;
 

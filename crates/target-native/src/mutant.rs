@@ -51,11 +51,13 @@ pub enum Mutant {
     NeighboursCleared,
     /// An lpm, ternary or exact key has its lowest bit always zero.
     KeyBitLost,
+    /// A varbit may be longer than its type says.
+    VarbitTooLong,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Mutant; 24] = [
+    pub const ALL: [Mutant; 25] = [
         Mutant::SumTooWide,
         Mutant::DifferenceTurned,
         Mutant::FarShiftKept,
@@ -80,5 +82,6 @@ impl Mutant {
         Mutant::TruncateLast,
         Mutant::NeighboursCleared,
         Mutant::KeyBitLost,
+        Mutant::VarbitTooLong,
     ];
 }

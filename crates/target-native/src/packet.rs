@@ -1,5 +1,7 @@
 //! A packet as compiled code takes it.
 
+use dataplane_api::Replica;
+
 /// Bytes of a packet's buffer.
 pub(crate) const BUFFER: usize = 2048;
 
@@ -15,6 +17,8 @@ pub const MOST_BYTES: usize = BUFFER - HEADROOM - TAIL;
 pub(crate) const DROPPED: u32 = 0;
 pub(crate) const SENT: u32 = 1;
 pub(crate) const ELSEWHERE: u32 = 2;
+/// It is at the end of ingress, and in the frame.
+pub(crate) const WAITS: u32 = 3;
 
 /// A packet in a buffer of its own.
 #[repr(C)]
@@ -26,6 +30,8 @@ pub struct Packet {
     pub(crate) in_port: u32,
     pub(crate) out_port: u32,
     pub(crate) fate: u32,
+    /// Of one that waits.
+    pub(crate) priority: u32,
 }
 
 /// What became of a packet.
@@ -48,6 +54,7 @@ impl Default for Packet {
             in_port: 0,
             out_port: 0,
             fate: DROPPED,
+            priority: 0,
         }
     }
 }
@@ -85,6 +92,12 @@ impl Packet {
             ELSEWHERE => Fate::Elsewhere,
             _ => Fate::Dropped,
         }
+    }
+
+    /// Where it goes, if it waits for egress.
+    pub(crate) fn waits(&self) -> Option<Replica> {
+        let replica = Replica { port: self.out_port, priority: self.priority as u8 };
+        (self.fate == WAITS).then_some(replica)
     }
 
     /// Its bytes are `frame` now; false if it does not fit.

@@ -16,7 +16,7 @@ use base_time::Time;
 use dataplane_api::{DropReason, Output};
 use dataplane_tables::Table;
 use ir_interp::Value;
-use ir_interp::embed::{Algorithm, BlockName, Halt, Host, Left, Life, PacketParts, Side};
+use ir_interp::embed::{Algorithm, BlockName, Halt, Host, Left, Life, PacketParts, Side, Stay};
 use std::ffi::c_void;
 use std::sync::atomic::AtomicU64;
 
@@ -46,7 +46,9 @@ pub(crate) struct Context {
     pub(crate) now: u64,
     /// Not 0 if packets of a batch are to be run ahead once for what their lookups will read.
     pub(crate) ahead: u64,
-    pub(crate) asked: Asked,
+    pub(crate) asked: *mut Asked,
+    /// For egress on its own.
+    pub(crate) stay: Stay,
     pub(crate) sent: u64,
     /// By reason.
     pub(crate) dropped: [u64; REASONS.len()],
@@ -66,7 +68,8 @@ pub(crate) struct TableRef {
     pub(crate) far: u64,
 }
 
-/// Lookups whose first lines were asked for; the second ones are when the first have had time to come.
+/// Lookups whose first lines were asked for; the second ones are when the first have had time to come. Tables in it are copies of
+/// the batch that runs, which empties it at its end.
 pub(crate) struct Asked {
     lookups: [(*const Table, [u64; MOST_ASKED]); 8],
     next: usize,
@@ -206,7 +209,7 @@ pub(crate) struct Job<'j, 'h> {
     pub(crate) colours: (Option<BlockName>, Vec<(ir::InstanceId, u8)>),
     /// Packets that leave compiled code are kept for the caller.
     pub(crate) parted: bool,
-    pub(crate) left: Option<PacketParts>,
+    pub(crate) left: Option<Box<PacketParts>>,
     /// Of the packet, if it has one already.
     pub(crate) life: Option<Life>,
 }
@@ -237,13 +240,13 @@ extern "C" fn lookup_2(table: *const Table, low: u64, high: u64) -> u64 {
 extern "C" fn ask(context: *mut Context, table: *const Table, key: *const u64, words: u64) {
     // SAFETY: the context and one of the tables of the running batch, and a key in its frame, so many words.
     let (asked, table, key) =
-        unsafe { (&mut (*context).asked, &*table, std::slice::from_raw_parts(key, words as usize)) };
+        unsafe { (&mut *(*context).asked, &*table, std::slice::from_raw_parts(key, words as usize)) };
     asked.push(table, key);
 }
 
 extern "C" fn asked(context: *mut Context) {
     // SAFETY: the context of the running batch.
-    let asked = unsafe { &mut (*context).asked };
+    let asked = unsafe { &mut *(*context).asked };
     for _ in 0..asked.lookups.len() {
         asked.pop();
         asked.next = (asked.next + 1) % asked.lookups.len();
@@ -477,7 +480,14 @@ impl Job<'_, '_> {
         code_of(result)
     }
 
-    fn parts(&mut self, block: BlockName) -> PacketParts {
+    /// What `packet_length` will be in egress.
+    pub(crate) fn length(&mut self) -> i64 {
+        let length = self.layout.registers.length;
+        self.exchange().scalar(length) as i64
+    }
+
+    /// The packet in the frame as values.
+    pub(crate) fn parts(&mut self, block: BlockName) -> PacketParts {
         let registers = self.layout.registers;
         let layout = self.layout;
         let frame = self.bytes_between(registers.start, registers.end);
@@ -569,7 +579,7 @@ impl Job<'_, '_> {
         let parts = self.parts(block);
         packet.fate = packet::ELSEWHERE;
         if self.parted {
-            self.left = Some(parts);
+            self.left = Some(Box::new(parts));
             return;
         }
         let now = self.now;

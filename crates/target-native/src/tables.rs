@@ -1,7 +1,7 @@
 //! Copies of the interpreter's tables in fast structures, and the cells of objects that code shares.
 
 use crate::layout::Kind;
-use crate::runtime::{MOST_ASKED, TableRef};
+use crate::runtime::{Asked, MOST_ASKED, TableRef};
 use base_bits::Bits;
 use dataplane_tables::{
     Control, EntryKey, Field, FieldMatch, KeyLayout, MatchKind, Run, TableSpec, Tables, WriteError,
@@ -23,6 +23,8 @@ pub(crate) struct Mirrors {
     /// What compiled code reads.
     refs: Vec<TableRef>,
     addresses: Vec<*const AtomicU64>,
+    /// Empty between batches.
+    asked: Box<Asked>,
     /// How often the originals had been written to when they were last looked at.
     writes: Option<u64>,
 }
@@ -146,6 +148,11 @@ impl Mirrors {
     /// True if lookups wait for memory.
     pub(crate) fn are_far(&self) -> bool {
         self.refs.iter().any(|table| table.far != 0) || self.cells.iter().any(|cells| is_far(cells.len()))
+    }
+
+    /// For compiled code.
+    pub(crate) fn asked(&mut self) -> *mut Asked {
+        std::ptr::from_mut(&mut *self.asked)
     }
 
     /// For compiled code.

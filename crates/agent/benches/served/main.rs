@@ -38,18 +38,7 @@ fn measure(one: bool, seconds: u64) -> Vec<(String, String)> {
     let (inside, outside) = cable(1024);
     let (drain, sink) = cable(1024);
     let switch = std::thread::spawn(move || {
-        let setup = Setup {
-            switch: switch(one),
-            device_id: 1,
-            address: "127.0.0.1:0".parse().unwrap(),
-            tls: None,
-            metrics: None,
-            ports: vec![],
-            cables: vec![(1, inside), (2, drain)],
-            cpu_port: None,
-            drop_port: None,
-            seed: 1,
-        };
+        let setup = Setup { cables: vec![(1, inside), (2, drain)], ..Setup::new(switch(one)) };
         let stop = || async { drop(stopped.await) };
         agent::run_until(stop, setup, |address| told.send(address).unwrap()).unwrap()
     });

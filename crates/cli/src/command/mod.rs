@@ -8,6 +8,7 @@ pub mod generate_rack;
 pub mod ir;
 pub mod p4info;
 pub mod plan;
+pub mod profile;
 pub mod prove_split;
 pub mod run;
 pub mod split;

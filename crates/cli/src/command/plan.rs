@@ -2,35 +2,43 @@
 
 use crate::output::{self, Format};
 use base_diag::{Diagnostic, SourceMap};
-use p4rack::plan::{self, Request};
-use plan_search::{Found, Goal, Problem, Progress, Stop, explain, judge, search, why};
-use serde_json::{Value, json};
+use ir_split::{DeviceIndex, SectionId};
+use p4rack::plan::flightplan::{self, Request};
+use p4rack::plan::{self, RackProblem, Refused, Wishes};
+use p4rack::rack;
+use plan_model::print_rules;
+use plan_search::{Found, Goal, Plan, Problem, Progress, Stop, explain, judge, search, why};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Place abstract programs on a network: the plans of which none is better in every objective
+/// Place a rack's app, or abstract programs on a network: the plans of which none is better in every objective
 #[derive(clap::Args)]
 pub struct Args {
-    /// Abstract programs in JSON, placed together
-    #[arg(required = true)]
+    /// A RACK.toml or the directory of one; or abstract programs in JSON, placed together
+    #[arg(required = true, value_name = "RACK|PROGRAM.json")]
     programs: Vec<PathBuf>,
-    /// Variables, classes of devices and objectives, as Flightplan's planner_config.json
-    #[arg(long)]
-    config: PathBuf,
-    /// Devices with their ports, in JSON
-    #[arg(long)]
-    devices: PathBuf,
-    /// Links, in JSON
-    #[arg(long)]
-    network: PathBuf,
-    /// What runs where at what price: a table (.csv), JSON (.json) or rules as text
-    #[arg(long, required = true)]
+    /// Defines a macro for the rack's program
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    define: Vec<String>,
+    /// Of abstract programs: variables, classes of devices and objectives, as Flightplan's planner_config.json
+    #[arg(long, requires_all = ["devices", "network", "rules", "focus"])]
+    config: Option<PathBuf>,
+    /// Of abstract programs: devices with their ports, in JSON
+    #[arg(long, requires = "config")]
+    devices: Option<PathBuf>,
+    /// Of abstract programs: links, in JSON
+    #[arg(long, requires = "config")]
+    network: Option<PathBuf>,
+    /// Of abstract programs: what runs where at what price: a table (.csv), JSON (.json) or rules as text
+    #[arg(long, requires = "config")]
     rules: Vec<PathBuf>,
-    /// The device on which a program starts; once for all, or once for each
-    #[arg(long, required = true, value_name = "DEVICE")]
+    /// Of abstract programs: the device on which one starts; once for all, or once for each
+    #[arg(long, requires = "config", value_name = "DEVICE")]
     focus: Vec<String>,
     /// The rate at the start: 2Gbit/s
     #[arg(long)]
@@ -56,9 +64,15 @@ pub struct Args {
     /// Also print every step of each plan, with the rules it is derived by
     #[arg(long)]
     explain: bool,
+    /// Print the rules, those made from the rack and its program included
+    #[arg(long = "print-rules")]
+    prints_rules: bool,
     /// Say what it would take to run a region on a device
     #[arg(long, value_name = "REGION=DEVICE")]
     why_not: Option<String>,
+    /// Also write the plans as one page that a browser shows: the front on parallel axes, each plan on its devices
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// How to print the plans
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -68,40 +82,114 @@ pub struct Args {
 pub fn run(args: &Args) -> ExitCode {
     let mut map = SourceMap::new();
     match planned(args, &mut map) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(found) => output::failed(&found, &map, args.format),
     }
 }
 
-fn planned(args: &Args, map: &mut SourceMap) -> Result<(), Vec<Diagnostic>> {
-    let request = Request {
-        config: args.config.clone(),
-        devices: args.devices.clone(),
-        network: args.network.clone(),
-        rules: args.rules.clone(),
-        programs: args.programs.clone(),
-        focus: args.focus.clone(),
-        rate: args.rate.clone(),
-        any_tier: args.any_tier,
-        shared: args.shared,
-        without: args.without.clone(),
-        objectives: args.objective.clone(),
-    };
-    let mut problem = plan::load(&request, map)?;
+fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>> {
+    let mut asked = read(args, map)?;
+    if args.prints_rules {
+        let model = &asked.problem().model;
+        output::print(&print_rules(&model.signature, &model.rules));
+        return Ok(ExitCode::SUCCESS);
+    }
     if let Some(wanted) = &args.why_not {
-        problem = plan::bind(&problem, wanted)?;
+        asked.bind(wanted)?;
     }
     let clock = Clock::start(args.time_limit);
     let goal = if args.first { Goal::First } else { Goal::Front };
-    let found = search(&problem, &goal, &mut |progress| clock.look(progress));
+    let (found, refused) = asked.search(&goal, &mut |progress| clock.look(progress))?;
+    let problem = asked.problem();
     if found.plans.is_empty() && found.is_complete {
-        return Err(vec![why::no_plan(&problem, &mut || !clock.is_over())]);
+        return Err(match refused.is_empty() {
+            true => vec![why::no_plan(problem, &mut || !clock.is_over())],
+            false => refused.into_iter().flat_map(|refused| refused.why).collect(),
+        });
     }
+    if let Some(path) = &args.html {
+        let title = args.programs.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ");
+        let text = plan::page(&format!("Plans of {title}"), problem, &found.plans);
+        if let Err(why) = std::fs::write(path, text) {
+            eprintln!("p4rack: `{}` cannot be written: {why}", path.display());
+            return Ok(ExitCode::FAILURE);
+        }
+    }
+    let shown = Shown { problem, rack: asked.rack(), found: &found, refused: &refused };
     match args.format {
-        Format::Text => output::print(&text(&problem, &found, args.explain)),
-        Format::Json => output::json(&as_json(&problem, &found)),
+        Format::Text => output::print(&shown.text(args.explain)),
+        Format::Json => output::json(&shown.json()),
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is to be planned.
+enum Asked {
+    Rack(Box<RackProblem>),
+    Abstract(Box<Problem>),
+}
+
+impl Asked {
+    fn problem(&self) -> &Problem {
+        match self {
+            Asked::Rack(rack) => &rack.problem,
+            Asked::Abstract(problem) => problem,
+        }
+    }
+
+    fn rack(&self) -> Option<&RackProblem> {
+        match self {
+            Asked::Rack(rack) => Some(rack),
+            Asked::Abstract(_) => None,
+        }
+    }
+
+    fn bind(&mut self, wanted: &str) -> Result<(), Vec<Diagnostic>> {
+        let bound = plan::bind(self.problem(), wanted)?;
+        match self {
+            Asked::Rack(rack) => rack.problem = bound,
+            Asked::Abstract(problem) => **problem = bound,
+        }
+        Ok(())
+    }
+
+    fn search(
+        &mut self,
+        goal: &Goal,
+        watch: &mut dyn FnMut(&Progress) -> Stop,
+    ) -> Result<(Found, Vec<Refused>), Vec<Diagnostic>> {
+        match self {
+            Asked::Rack(rack) => rack.search(goal, watch),
+            Asked::Abstract(problem) => Ok((search(problem, goal, watch), vec![])),
+        }
+    }
+}
+
+fn read(args: &Args, map: &mut SourceMap) -> Result<Asked, Vec<Diagnostic>> {
+    let wishes = Wishes {
+        rate: args.rate.clone(),
+        any_tier: args.any_tier,
+        without: args.without.clone(),
+        objectives: args.objective.clone(),
+    };
+    let (Some(config), Some(devices), Some(network)) = (&args.config, &args.devices, &args.network) else {
+        let (rack, warnings) = rack::load_problem(&args.programs[0], &args.define, &wishes, map)?;
+        if args.format == Format::Text {
+            output::diagnostics_text(&warnings, map);
+        }
+        return Ok(Asked::Rack(Box::new(rack)));
+    };
+    let request = Request {
+        config: config.clone(),
+        devices: devices.clone(),
+        network: network.clone(),
+        rules: args.rules.clone(),
+        programs: args.programs.clone(),
+        focus: args.focus.clone(),
+        shared: args.shared,
+        wishes,
+    };
+    Ok(Asked::Abstract(Box::new(flightplan::load(&request, map)?)))
 }
 
 struct Clock {
@@ -130,47 +218,112 @@ impl Clock {
     }
 }
 
-fn text(problem: &Problem, found: &Found, explains: bool) -> String {
-    let mut out = String::new();
-    for (number, (cost, plan)) in found.plans.iter().enumerate() {
-        let _ = writeln!(out, "plan {}: {}", number + 1, costs(problem, cost));
-        for (node, device) in plan.device.iter().enumerate() {
-            let _ = writeln!(out, "  {:<24} {}", problem.region_name(node), problem.device_name(*device));
+/// Regions away from the origin.
+type Places = BTreeMap<ir::Name, DeviceIndex>;
+
+/// What was found, to be printed.
+struct Shown<'p> {
+    problem: &'p Problem,
+    rack: Option<&'p RackProblem>,
+    found: &'p Found,
+    refused: &'p [Refused],
+}
+
+impl Shown<'_> {
+    fn text(&self, explains: bool) -> String {
+        let (problem, found) = (self.problem, self.found);
+        let mut out = String::new();
+        for (name, why) in self.rack.into_iter().flat_map(|rack| &rack.fixed) {
+            let _ = writeln!(out, "{name} stays at the origin: {why}");
         }
-        if let (true, Some(judged)) = (explains, judge(problem, plan)) {
-            for line in explain(problem, plan, &judged).lines() {
-                let _ = writeln!(out, "    {line}");
+        for refused in self.refused {
+            let why: Vec<&str> = refused.why.iter().map(|found| found.title.as_str()).collect();
+            let _ = writeln!(out, "the splitter refuses {}: {}", self.map_line(&refused.map), why.join("; "));
+        }
+        for (number, (cost, plan)) in found.plans.iter().enumerate() {
+            let _ = writeln!(out, "plan {}: {}", number + 1, self.costs(cost));
+            match self.rack {
+                Some(rack) => out.push_str(&self.on_rack(rack, plan)),
+                None => {
+                    for (node, device) in plan.device.iter().enumerate() {
+                        let (region, device) = (problem.region_name(node), problem.device_name(*device));
+                        let _ = writeln!(out, "  {region:<24} {device}");
+                    }
+                }
+            }
+            if let (true, Some(judged)) = (explains, judge(problem, plan)) {
+                for line in explain(problem, plan, &judged).lines() {
+                    let _ = writeln!(out, "    {line}");
+                }
             }
         }
+        let labels = found.labels;
+        let _ = match found.is_complete {
+            true => writeln!(out, "no other plan is better in any way ({labels} partial plans looked at)"),
+            false => writeln!(out, "given up: no plan is below {}", self.costs(&found.least)),
+        };
+        out
     }
-    let _ = match found.is_complete {
-        true => {
-            writeln!(out, "no other plan is better in any way ({} partial plans looked at)", found.labels)
+
+    /// The line for RACK.toml, and what is handed over.
+    fn on_rack(&self, rack: &RackProblem, plan: &Plan) -> String {
+        let mut out = format!("  {}\n", self.map_line(&rack.map(plan)));
+        if let Ok(split) = rack.split(plan) {
+            let live = |edge: &(SectionId, SectionId)| {
+                split.sections[edge.1.0 as usize].live.iter().flatten().map(|v| v.bits).sum::<u32>()
+            };
+            let edges = split.cut_edges();
+            if let Some(longest) = edges.iter().map(live).max() {
+                let bits = split.common_bits + longest;
+                let _ = writeln!(out, "  {} hand-overs in the program, of at most {bits} bits", edges.len());
+            }
         }
-        false => writeln!(out, "given up: no plan is below {}", costs(problem, &found.least)),
-    };
-    out
-}
+        out
+    }
 
-fn costs(problem: &Problem, cost: &[i64]) -> String {
-    let objectives = problem.settings.objectives.iter().zip(cost).enumerate();
-    let shown = objectives.map(|(at, (objective, value))| match *value {
-        i64::MIN => format!("{} unknown", objective.name),
-        value => format!("{} {}", objective.name, problem.show(at, value)),
-    });
-    shown.collect::<Vec<_>>().join(", ")
-}
+    fn map_line(&self, map: &Places) -> String {
+        let device = |at: &DeviceIndex| self.problem.device_name(at.0 as usize);
+        let pairs: Vec<String> =
+            map.iter().map(|(region, at)| format!("{region} = {:?}", device(at))).collect();
+        match pairs.is_empty() {
+            true => "map = {}".to_string(),
+            false => format!("map = {{ {} }}", pairs.join(", ")),
+        }
+    }
 
-fn as_json(problem: &Problem, found: &Found) -> Value {
-    let named = |cost: &[i64]| -> Value {
-        let objectives = problem.settings.objectives.iter().zip(cost).enumerate();
-        objectives.map(|(at, (o, value))| (o.name.to_string(), json!(problem.show(at, *value)))).collect()
-    };
-    let plan = |(cost, plan): &(Vec<i64>, plan_search::Plan)| {
-        let placement: serde_json::Map<String, Value> = plan
-            .device
-            .iter()
-            .enumerate()
+    fn map_json(&self, map: &Places) -> Value {
+        let device = |at: &DeviceIndex| json!(self.problem.device_name(at.0 as usize));
+        Value::Object(map.iter().map(|(region, at)| (region.to_string(), device(at))).collect())
+    }
+
+    fn costs(&self, cost: &[i64]) -> String {
+        let objectives = self.problem.settings.objectives.iter().zip(cost).enumerate();
+        let shown = objectives.map(|(at, (objective, value))| match *value {
+            i64::MIN => format!("{} unknown", objective.name),
+            value => format!("{} {}", objective.name, self.problem.show(at, value)),
+        });
+        shown.collect::<Vec<_>>().join(", ")
+    }
+
+    fn json(&self) -> Value {
+        let fixed = self.rack.into_iter().flat_map(|rack| &rack.fixed);
+        json!({
+            "ok": true,
+            "complete": self.found.is_complete,
+            "least": self.named(&self.found.least),
+            "plans": self.found.plans.iter().map(|(cost, plan)| self.plan(cost, plan)).collect::<Vec<_>>(),
+            "refused": self.refused.iter().map(|refused| json!({
+                "map": self.map_json(&refused.map),
+                "why": refused.why.iter().map(|found| found.title.as_str()).collect::<Vec<_>>(),
+            })).collect::<Vec<_>>(),
+            "at_origin": fixed.map(|(name, why)| (name.to_string(), json!(why))).collect::<Map<_, _>>(),
+        })
+    }
+
+    fn plan(&self, cost: &[i64], plan: &Plan) -> Value {
+        let problem = self.problem;
+        let nodes = || plan.device.iter().enumerate();
+        let placement: Map<String, Value> = nodes()
             .map(|(node, device)| (problem.region_name(node), json!(problem.device_name(*device))))
             .collect();
         let rules = |node: usize| -> Vec<String> {
@@ -182,14 +335,19 @@ fn as_json(problem: &Problem, found: &Found) -> Value {
             };
             needs.filter_map(rule).collect()
         };
-        let derivations: serde_json::Map<String, Value> =
-            (0..plan.device.len()).map(|node| (problem.region_name(node), json!(rules(node)))).collect();
-        json!({ "cost": named(cost), "placement": placement, "rules": derivations })
-    };
-    json!({
-        "ok": true,
-        "complete": found.is_complete,
-        "least": named(&found.least),
-        "plans": found.plans.iter().map(plan).collect::<Vec<_>>(),
-    })
+        let rules: Map<String, Value> =
+            nodes().map(|(node, _)| (problem.region_name(node), json!(rules(node)))).collect();
+        let mut shown = json!({ "cost": self.named(cost), "placement": placement, "rules": rules });
+        if let Some(rack) = self.rack {
+            shown["map"] = self.map_json(&rack.map(plan));
+        }
+        shown
+    }
+
+    fn named(&self, cost: &[i64]) -> Value {
+        let objectives = self.problem.settings.objectives.iter().zip(cost).enumerate();
+        objectives
+            .map(|(at, (o, value))| (o.name.to_string(), json!(self.problem.show(at, *value))))
+            .collect()
+    }
 }

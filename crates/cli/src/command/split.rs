@@ -140,7 +140,7 @@ pub fn placement_json(racked: &Racked) -> Value {
             })
         })
         .collect();
-    let edges: Vec<Value> = split.cut_edges.iter().map(|(from, to)| json!([from.0, to.0])).collect();
+    let edges: Vec<Value> = split.cut_edges().iter().map(|(from, to)| json!([from.0, to.0])).collect();
     let common: Vec<Value> =
         split.common.iter().map(|field| json!({ "field": field.name, "bits": field.width })).collect();
     json!({

@@ -151,9 +151,8 @@ impl Watch {
             if let Some(log) = &mut self.log {
                 log.write(text.as_bytes())?;
             }
-            let mut line = String::new();
-            self.steps = !text.is_empty() && std::io::stdin().read_line(&mut line).is_ok_and(|n| n > 0)
-                || text.is_empty();
+            let next = || std::io::stdin().read_line(&mut String::new()).is_ok_and(|bytes| bytes > 0);
+            self.steps = text.is_empty() || next();
         }
         if self.events.is_multiple_of(SAVE_EVERY) {
             self.save(emulator)?;

@@ -2,9 +2,8 @@
 
 use super::V1Switch;
 use super::layout::StageName;
-use super::packet::{CloneOrder, Orders, Packet, Waiting};
+use super::packet::{CloneOrder, Orders, Packet, Stay, Waiting};
 use super::stages::Start;
-use crate::environment::Source;
 use crate::trace::{Cause, EventKind};
 use crate::value::Value;
 use base_time::Time;
@@ -65,16 +64,19 @@ impl V1Switch<'_> {
     }
 
     pub(super) fn start_egress(&mut self, packet: &mut Packet, queue: QueueRecord, now: Time) {
-        let mut read =
-            |source: Source, value: u64| u128::from(self.core.state.read_environment(&source, value));
-        let waited = now.as_us().saturating_sub(queue.enqueued.as_us());
+        let stay = Stay::read(&mut self.core.state, queue, now);
+        self.tell_egress(packet, stay);
+    }
+
+    /// Sets what v1model tells egress of a packet's stay in its queue.
+    pub(super) fn tell_egress(&mut self, packet: &mut Packet, stay: Stay) {
         let fields = [
-            ("egress_global_timestamp", read(Source::EgressTimestamp, now.as_us())),
-            ("enq_timestamp", read(Source::EnqueueTimestamp, queue.enqueued.as_us())),
-            ("enq_qdepth", read(Source::EnqueueDepth, u64::from(queue.depth_at_enqueue))),
-            ("deq_timedelta", read(Source::DequeueTimedelta, waited)),
-            ("deq_qdepth", read(Source::DequeueDepth, u64::from(queue.depth_at_dequeue))),
-            ("egress_port", u128::from(packet.egress_port)),
+            ("egress_global_timestamp", stay.left.into()),
+            ("enq_timestamp", stay.entered.into()),
+            ("enq_qdepth", stay.depth_entered.into()),
+            ("deq_timedelta", stay.waited.into()),
+            ("deq_qdepth", stay.depth_left.into()),
+            ("egress_port", packet.egress_port.into()),
             ("egress_spec", u128::from(self.drop_port) + 1),
             ("packet_length", packet.length.max(0) as u128),
         ];

@@ -3,7 +3,7 @@
 use super::V1Model;
 use super::externs::V1;
 use super::layout::StageName;
-use super::packet::{CloneOrder, Orders, Packet as Inner, Waiting};
+use super::packet::{CloneOrder, Orders, Packet as Inner, Stay, Waiting};
 use super::stages::{Ended, Start};
 use crate::embed::{Algorithm, News, SharedCells, TableAt, TableFacts};
 use crate::environment::Source;
@@ -17,7 +17,7 @@ use crate::trace::PacketId;
 use crate::value::Value;
 use base_bits::{BitWriter, Bits};
 use base_time::Time;
-use dataplane_api::{DropReason, EgressResult, Output, Port, QueueRecord, Queued};
+use dataplane_api::{DropReason, EgressResult, Output, Port, QueueRecord, Queued, QueuedPacket};
 use ir::{ControlId, ErrorId, InstanceId, ParserId, Program, Role, Stmt, Type, ValueSetId};
 use std::collections::VecDeque;
 
@@ -393,12 +393,21 @@ impl Host<'_> {
         queued
     }
 
-    /// A packet leaves its queue, with what v1model tells egress of that; `None` if it is none of v1model's.
-    pub fn dequeue(&mut self, queued: Queued, queue: QueueRecord, now: Time) -> Option<Packet> {
-        let mut packet = queued.packet.downcast::<Waiting>().ok()?.packet;
-        self.model.on(self.core).start_egress(&mut packet, queue, now);
+    /// A packet that waits, as what compiled code starts from; `None` if it is none of v1model's.
+    pub fn dequeue(&mut self, packet: QueuedPacket) -> Option<Packet> {
+        let packet = packet.downcast::<Waiting>().ok()?.packet;
         let life = packet.life.clone();
         Some(Packet { life: Some(life), ..Packet::of(packet) })
+    }
+
+    /// The opposite of [`dequeue`](Host::dequeue): a packet as the interpreter lets it wait for egress.
+    pub fn waiting(&self, packet: Packet) -> QueuedPacket {
+        Box::new(Waiting { packet: self.inner(packet) })
+    }
+
+    /// What egress is to be told of a packet's stay in its queue, which ends now.
+    pub fn stay(&mut self, queue: QueueRecord, now: Time) -> Stay {
+        Stay::read(&mut self.core.state, queue, now)
     }
 
     /// What follows the program's egress.
@@ -408,10 +417,13 @@ impl Host<'_> {
     }
 
     /// The interpreter alone, from the start of egress on.
-    pub fn interpret_egress(&mut self, mut packet: Packet, now: Time) -> EgressResult {
-        let life = packet.life.clone();
+    pub fn interpret_egress(&mut self, packet: Packet, stay: Stay, now: Time) -> EgressResult {
+        let mut inner = self.inner(packet);
+        self.model.on(self.core).tell_egress(&mut inner, stay);
+        let life = inner.life.clone();
+        let mut packet = Packet { life: Some(life.clone()), ..Packet::of(inner) };
         match self.stage(BlockName::Egress, &mut packet, now) {
-            Ok(_) => self.end_egress(Packet { life, ..packet }, now),
+            Ok(_) => self.end_egress(Packet { life: Some(life), ..packet }, now),
             Err(_) => EgressResult::default(),
         }
     }

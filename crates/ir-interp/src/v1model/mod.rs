@@ -16,6 +16,7 @@ mod traffic;
 pub(crate) use check::check_call;
 pub use embed::{BlockName, Halt, Host, Left, Packet as PacketParts, Side};
 pub(crate) use object::object;
+pub use packet::Stay;
 
 use crate::check::check_frame_calls;
 use crate::life::Life;

@@ -1,9 +1,12 @@
 //! A packet on its way through the device.
 
+use crate::environment::Source;
 use crate::life::Life;
+use crate::state::State;
 use crate::trace::PacketId;
 use crate::value::Value;
-use dataplane_api::Port;
+use base_time::Time;
+use dataplane_api::{Port, QueueRecord};
 
 /// A packet between stages.
 #[derive(Clone)]
@@ -50,4 +53,34 @@ pub(super) struct CloneOrder {
 /// A packet that waits: for egress, or to start again.
 pub(super) struct Waiting {
     pub(super) packet: Packet,
+}
+
+/// A packet's stay in its queue, as the program sees it: times in microseconds, depths in packets.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Stay {
+    /// When it was enqueued.
+    pub entered: u64,
+    /// Packets in the queue then.
+    pub depth_entered: u64,
+    /// When it leaves: now.
+    pub left: u64,
+    /// How long it waited.
+    pub waited: u64,
+    /// Packets in the queue when it leaves.
+    pub depth_left: u64,
+}
+
+impl Stay {
+    /// As the environment shows it.
+    pub(super) fn read(state: &mut State, queue: QueueRecord, now: Time) -> Stay {
+        let mut read = |source: Source, value: u64| state.read_environment(&source, value);
+        let waited = now.as_us().saturating_sub(queue.enqueued.as_us());
+        // In this order: environments that are replayed go by it.
+        let left = read(Source::EgressTimestamp, now.as_us());
+        let entered = read(Source::EnqueueTimestamp, queue.enqueued.as_us());
+        let depth_entered = read(Source::EnqueueDepth, u64::from(queue.depth_at_enqueue));
+        let waited = read(Source::DequeueTimedelta, waited);
+        let depth_left = read(Source::DequeueDepth, u64::from(queue.depth_at_dequeue));
+        Stay { entered, depth_entered, left, waited, depth_left }
+    }
 }

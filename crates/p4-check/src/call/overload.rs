@@ -87,15 +87,9 @@ impl Checker {
             }
             Misfit::Unknown(arg) => {
                 let names: Vec<_> = params.iter().map(|&p| self.program.vars[p].name.text.clone()).collect();
-                let mut d = Diagnostic::error(
-                    codes::BAD_ARGUMENTS,
-                    format!("`{name}` has no parameter `{}`", arg.text),
-                )
-                .at(arg.span, "");
-                if let Some(near) = base_diag::did_you_mean(&arg.text, names.iter().map(|n| n.as_str())) {
-                    d = d.help(format!("did you mean `{near}`?"));
-                }
-                d
+                Diagnostic::error(codes::BAD_ARGUMENTS, format!("`{name}` has no parameter `{}`", arg.text))
+                    .at(arg.span, "")
+                    .suggest(&arg.text, names.iter().map(|n| n.as_str()))
             }
             Misfit::Twice(arg) => {
                 Diagnostic::error(codes::BAD_ARGUMENTS, format!("parameter `{}` is given twice", arg.text))

@@ -182,15 +182,15 @@ impl Checker {
         let what = self.program.describe_type(ty);
         let fields: Vec<&str> =
             self.program.structs[id].fields.iter().map(|f| f.name.text.as_str()).collect();
-        let mut diagnostic =
+        let diagnostic =
             Diagnostic::error(codes::UNKNOWN_MEMBER, format!("{what} has no field `{}`", name.text))
-                .at(name.span, "");
-        if let Some(near) = base_diag::did_you_mean(&name.text, fields.iter().copied()) {
-            diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
-        } else if fields.len() <= 12 {
-            diagnostic =
-                diagnostic.note(format!("it has {}: {}", count(fields.len(), "field"), fields.join(", ")));
-        }
+                .at(name.span, "")
+                .suggest_or(&name.text, fields.iter().copied(), |d| match fields.len() {
+                    0..=12 => {
+                        d.note(format!("it has {}: {}", count(fields.len(), "field"), fields.join(", ")))
+                    }
+                    _ => d,
+                });
         self.report(diagnostic);
     }
 

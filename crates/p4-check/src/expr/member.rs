@@ -58,12 +58,10 @@ impl Checker {
             _ => vec![],
         };
         let what = self.program.describe_type(&ty);
-        let mut diagnostic =
+        let diagnostic =
             Diagnostic::error(codes::UNKNOWN_MEMBER, format!("{what} has no member `{}`", name.text))
-                .at(name.span, "");
-        if let Some(near) = base_diag::did_you_mean(&name.text, members) {
-            diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
-        }
+                .at(name.span, "")
+                .suggest(&name.text, members);
         self.report(diagnostic);
         Expr::error(span)
     }
@@ -120,12 +118,10 @@ impl Checker {
         if name.text.is_empty() {
             return;
         }
-        let mut diagnostic =
+        let diagnostic =
             Diagnostic::error(codes::UNKNOWN_MEMBER, format!("{what} has no member `{}`", name.text))
-                .at(name.span, "");
-        if let Some(near) = base_diag::did_you_mean(&name.text, members.iter().copied()) {
-            diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
-        }
+                .at(name.span, "")
+                .suggest(&name.text, members.iter().copied());
         self.report(diagnostic);
     }
 

@@ -65,11 +65,9 @@ impl Checker {
         }
         let mut known: Vec<&str> = names.keys().map(|n| n.as_str()).chain(["accept", "reject"]).collect();
         known.sort_unstable();
-        let mut diagnostic =
-            Diagnostic::error(codes::UNKNOWN_NAME, format!("unknown state `{}`", to.text)).at(to.span, "");
-        if let Some(near) = base_diag::did_you_mean(&to.text, known) {
-            diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
-        }
+        let diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, format!("unknown state `{}`", to.text))
+            .at(to.span, "")
+            .suggest(&to.text, known);
         self.report(diagnostic);
         Target::Reject
     }

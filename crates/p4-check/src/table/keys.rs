@@ -48,15 +48,14 @@ impl Checker {
             self.error(codes::BAD_TABLE, name.span, format!("`{}` is no match kind", name.text), label);
             return None;
         }
-        let mut diagnostic =
-            Diagnostic::error(codes::UNKNOWN_NAME, format!("unknown match kind `{}`", name.text))
-                .at(name.span, "");
         let known = self.program.match_kinds.iter().map(|(_, m)| m.name.text.as_str());
-        if let Some(near) = base_diag::did_you_mean(&name.text, known) {
-            diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
-        } else if self.program.match_kinds.is_empty() {
-            diagnostic = diagnostic.help("write `#include <core.p4>`");
-        }
+        let diagnostic =
+            Diagnostic::error(codes::UNKNOWN_NAME, format!("unknown match kind `{}`", name.text))
+                .at(name.span, "")
+                .suggest_or(&name.text, known, |d| match self.program.match_kinds.is_empty() {
+                    true => d.help("write `#include <core.p4>`"),
+                    false => d,
+                });
         self.report(diagnostic);
         None
     }

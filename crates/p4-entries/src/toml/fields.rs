@@ -212,10 +212,9 @@ impl<'t> Fields<'t> {
             let title = format!("unknown key `{}`", name.text.escape_debug());
             let problem = Diagnostic::error(ENTRIES_SYNTAX, title)
                 .at(name.span, format!("{} has no such key", self.what));
-            let problem = match did_you_mean(&name.text, known.iter().copied()) {
-                Some(near) => problem.help(format!("did you mean `{near}`?")),
-                None => problem.note(format!("its keys are: {}", known.join(", "))),
-            };
+            let problem = problem.suggest_or(&name.text, known.iter().copied(), |d| {
+                d.note(format!("its keys are: {}", known.join(", ")))
+            });
             reader.problems.push(problem);
         }
     }

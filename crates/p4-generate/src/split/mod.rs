@@ -154,7 +154,7 @@ fn case_of(source: &str) -> Result<CutProgram, NoCase> {
         });
     }
     let case = Case { whole, parts, placement, registry: Registry::default() };
-    Ok(CutProgram { source: source.to_string(), case, away, cut_edges: split.cut_edges.len() })
+    Ok(CutProgram { source: source.to_string(), case, away, cut_edges: split.cut_edges().len() })
 }
 
 /// A part as it runs: printed and compiled.

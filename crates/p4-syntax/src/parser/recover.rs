@@ -1,6 +1,6 @@
 //! Reporting what was not expected, and finding the place to go on.
 
-use base_diag::{Code, Diagnostic, Span, codes::syntax, did_you_mean};
+use base_diag::{Code, Diagnostic, Span, codes::syntax};
 
 use super::Parser;
 use crate::token::{KEYWORDS, Token, TokenKind};
@@ -130,13 +130,11 @@ impl Parser<'_> {
             return;
         }
         self.reported = Some(self.pos);
-        let mut error = Diagnostic::error(syntax::UNEXPECTED, title).at(span, "unexpected");
-        if word == "header_type" {
-            error = error.note("`header_type` belongs to P4-14, which is not supported");
-        } else if let Some(keyword) = did_you_mean(word, KEYWORDS.iter().copied()) {
-            error = error.help(format!("did you mean `{keyword}`?"));
-        }
-        self.report(error);
+        let error = Diagnostic::error(syntax::UNEXPECTED, title).at(span, "unexpected");
+        self.report(match word {
+            "header_type" => error.note("`header_type` belongs to P4-14, which is not supported"),
+            _ => error.suggest(word, KEYWORDS.iter().copied()),
+        });
     }
 
     /// Leaves the rest of the program unread.

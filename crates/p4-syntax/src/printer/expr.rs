@@ -12,6 +12,9 @@ const ANY: Level = 0;
 const RELATIONAL: Level = 4;
 const PREFIX: Level = 11;
 const POSTFIX: Level = 12;
+const PRIMARY: Level = 13;
+/// More tightly than anything does.
+const PARENTHESES: Level = 14;
 
 impl Printer {
     pub(super) fn expr(&mut self, e: &Expr) {
@@ -67,7 +70,8 @@ impl Printer {
 
     /// An expression where only what binds at least as tightly as `min` may stand without parentheses.
     fn operand(&mut self, e: &Expr, min: Level) {
-        let parens = binding(e) < min;
+        let is_guarded = self.guards && matches!(e.kind, ExprKind::Binary { op: BinaryOp::Lt, .. });
+        let parens = binding(e) < min || is_guarded;
         if parens {
             self.push("(");
         }
@@ -196,7 +200,7 @@ impl Printer {
     /// A label of a `switch` may not begin with a brace.
     pub(super) fn label(&mut self, e: &Expr) {
         let braces = matches!(e.kind, ExprKind::List(_) | ExprKind::Struct { .. } | ExprKind::Invalid);
-        self.operand(e, if braces { POSTFIX + 2 } else { ANY });
+        self.operand(e, if braces { PARENTHESES } else { ANY });
     }
 
     fn int(&mut self, lit: &IntLit) {
@@ -228,7 +232,7 @@ fn binding(e: &Expr) -> Level {
         ExprKind::Ternary { .. } => ANY,
         ExprKind::Binary { op, .. } => level(*op),
         ExprKind::Unary { .. } | ExprKind::Cast { .. } => PREFIX,
-        _ => POSTFIX + 1,
+        _ => PRIMARY,
     }
 }
 

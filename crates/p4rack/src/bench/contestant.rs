@@ -16,6 +16,12 @@ pub trait Contestant: Send {
         None
     }
 
+    /// Entries written while packets run, for about so many milliseconds of processor time; none if it cannot say. It starts with empty
+    /// tables of its own.
+    fn updates(&mut self, _milliseconds: u64) -> Result<Option<Updates>, String> {
+        Ok(None)
+    }
+
     /// Packets of the load, again and again, for so many milliseconds of processor time.
     fn time(&mut self, milliseconds: u64) -> Result<Timing, String>;
 }
@@ -31,6 +37,25 @@ pub struct Setup {
     pub entries: usize,
     /// Bytes of memory that it holds, with the load.
     pub memory: u64,
+}
+
+/// Writes to tables.
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+pub struct Updates {
+    /// How many, each of one entry.
+    pub entries: u64,
+    /// Processor time of them and of a batch of packets behind each.
+    pub cpu: Duration,
+    /// Processor time of as many batches without them.
+    pub without: Duration,
+}
+
+impl Updates {
+    /// How many a second; none if they took less than a tenth of the packets' time, which may be noise of that.
+    pub fn rate(&self) -> Option<f64> {
+        let cpu = self.cpu.saturating_sub(self.without);
+        (cpu * 10 > self.without).then(|| self.entries as f64 / cpu.as_secs_f64())
+    }
 }
 
 /// A slice of time.

@@ -1,6 +1,6 @@
 //! Checks all contestants, then lets them take turns.
 
-use super::contestant::{Contestant, Setup, Timing};
+use super::contestant::{Contestant, Setup, Timing, Updates};
 use super::interp::Interp;
 use super::native::Native;
 use super::peer::{Peer, Scratch, compile_c};
@@ -46,6 +46,8 @@ pub struct Measured {
     pub setup: Setup,
     /// What is left to the interpreter: statements, and calls a packet.
     pub left: Option<(usize, f64)>,
+    /// Entries written while packets run.
+    pub updates: Option<Updates>,
     /// For each number of workers.
     pub speeds: Vec<(usize, Speed)>,
 }
@@ -109,11 +111,15 @@ pub fn measure(settings: &Settings, program: &'static Program) -> std::result::R
             }
         }
     }
-    for Ready { kind, workers, turns } in ready {
+    for Ready { kind, mut workers, turns } in ready {
         let setup = workers.first().map(|w| w.setup()).unwrap_or_default();
         let left = workers.first().and_then(|w| w.left());
+        let updates = match workers.first_mut() {
+            Some(worker) => worker.updates(settings.time.div_ceil(TURNS))?,
+            None => None,
+        };
         let speeds = settings.workers.iter().zip(&turns).map(|(n, turns)| (*n, speed(turns))).collect();
-        outcomes.push((kind, Outcome::Measured(Measured { setup, left, speeds })));
+        outcomes.push((kind, Outcome::Measured(Measured { setup, left, updates, speeds })));
     }
     let place = |kind: &Kind| settings.kinds.iter().position(|k| k == kind);
     outcomes.sort_by_key(|(kind, _)| place(kind));

@@ -14,7 +14,8 @@ mod peer;
 mod report;
 mod source;
 
-pub use contestant::{Contestant, Setup, Timing};
+pub(crate) use clock::wall;
+pub use contestant::{Contestant, Setup, Timing, Updates};
 pub use interp::Interp;
 pub use measure::{Measured, Outcome, Result as ProgramResult, Speed, measure};
 pub use native::Native;

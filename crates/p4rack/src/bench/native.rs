@@ -1,6 +1,6 @@
 //! The native engine: what the others are compared with.
 
-use super::contestant::{Contestant, Setup, Timing};
+use super::contestant::{Contestant, Setup, Timing, Updates};
 use super::interp::reports;
 use super::{clock, source};
 use crate::run::fill::fill;
@@ -45,6 +45,7 @@ impl Frames {
 /// A compiled program with its entries.
 pub struct Native {
     engine: Engine,
+    ir: Arc<ir::Program>,
     load: Arc<Load>,
     frames: Frames,
     packets: Vec<Packet>,
@@ -73,7 +74,7 @@ impl Native {
         };
         let packets = vec![Packet::default(); BATCH];
         let frames = Frames::new(load);
-        Ok(Native { engine, load: Arc::clone(load), frames, packets, next: 0, received: 0, setup })
+        Ok(Native { engine, ir, load: Arc::clone(load), frames, packets, next: 0, received: 0, setup })
     }
 
     /// The next packets into their buffers.
@@ -117,6 +118,34 @@ impl Contestant for Native {
             left -= count;
         }
         Ok(outcome)
+    }
+
+    fn updates(&mut self, milliseconds: u64) -> Result<Option<Updates>, String> {
+        let mut engine = Engine::compile(&self.ir, Options::default()).map_err(source::first)?;
+        let load = Arc::clone(&self.load);
+        let (mut updates, start) = (Updates::default(), clock::thread());
+        for entries in load.entries.chunks(BATCHES) {
+            let before = clock::thread();
+            for entry in entries {
+                fill(std::slice::from_ref(entry), &self.ir, engine.switch()).map_err(source::first)?;
+                self.receive(BATCH);
+                engine.process(&mut self.packets, Time::ZERO);
+            }
+            let between = clock::thread();
+            for _ in entries {
+                self.receive(BATCH);
+                engine.process(&mut self.packets, Time::ZERO);
+            }
+            let now = clock::thread();
+            updates.entries += entries.len() as u64;
+            updates.cpu += between - before;
+            updates.without += now - between;
+            engine.switch().take_digests();
+            if now - start >= Duration::from_millis(milliseconds) {
+                break;
+            }
+        }
+        Ok(Some(updates))
     }
 
     fn time(&mut self, milliseconds: u64) -> Result<Timing, String> {

@@ -46,6 +46,12 @@ fn lines(result: &Result, name: &str, measured: &Measured, text: &mut String) {
             "  {name:<8} leaves {statements} statements to the interpreter: {calls:.3} calls a packet"
         );
     }
+    if let Some(rate) = measured.updates.and_then(|updates| updates.rate()) {
+        let _ = writeln!(
+            text,
+            "  {name:<8} takes {rate:.0} writes of an entry a second, with 64 packets behind each"
+        );
+    }
     for (workers, speed) in &measured.speeds {
         let ratio = first(result, *workers)
             .map_or(String::new(), |first| format!("{:.3}", first / speed.packets_per_second));
@@ -82,6 +88,9 @@ pub fn json(result: &Result) -> Value {
                 if let Some((statements, calls)) = measured.left {
                     value["left_to_interpreter"] =
                         json!({ "statements": statements, "calls_per_packet": calls });
+                }
+                if let Some(rate) = measured.updates.and_then(|updates| updates.rate()) {
+                    value["updates_per_second"] = rate.into();
                 }
                 value["speeds"] = measured
                     .speeds

@@ -1,6 +1,6 @@
 //! JSON values that know where they stand in their document, for messages.
 
-use crate::Unit;
+use crate::{Signature, Unit, VarId, find_name};
 use base_diag::codes::plan as codes;
 use base_diag::{Diagnostic, Span};
 use serde_json::Value;
@@ -41,8 +41,33 @@ impl<'v> Node<'v> {
 
     /// A diagnostic about this value.
     pub fn wrong(&self, title: impl Into<String>) -> Diagnostic {
+        self.place(Diagnostic::error(codes::FORM, title))
+    }
+
+    /// A diagnostic about this value: it is described a second time.
+    pub fn twice(&self, what: &str) -> Diagnostic {
+        self.place(Diagnostic::error(codes::TWICE, format!("{what} is described twice")))
+    }
+
+    /// The place among `known` of a `kind` that this value names.
+    pub fn named<'n>(
+        &self,
+        kind: &str,
+        name: &str,
+        known: impl Iterator<Item = &'n str> + Clone,
+    ) -> Result<usize> {
+        find_name(kind, name, known).map_err(|unknown| self.place(unknown))
+    }
+
+    /// The variable that this value names, with its unit.
+    pub fn variable(&self, name: &str, signature: &Signature) -> Result<VarId> {
+        let known = signature.variables.iter().map(|v| v.name.as_str());
+        self.named("variable", name, known).map(|at| VarId(at as u16))
+    }
+
+    fn place(&self, diagnostic: Diagnostic) -> Diagnostic {
         let place = if self.path.is_empty() { "the document" } else { &self.path };
-        Diagnostic::error(codes::FORM, title).at(self.span, "in this file").note(format!("at {place}"))
+        diagnostic.at(self.span, "in this file").note(format!("at {place}"))
     }
 
     fn at(&self, value: &'v Value, step: String) -> Node<'v> {

@@ -3,8 +3,6 @@
 use super::json::{Node, Result, parse};
 use super::{Config, bare};
 use crate::{Bound, Compare, Device, Link, Port, Signature};
-use base_diag::codes::plan as codes;
-use base_diag::{Diagnostic, did_you_mean};
 
 /// Reads `devices.json`.
 pub fn read_devices(text: &str, base: u32, config: &Config) -> Result<Vec<Device>> {
@@ -14,7 +12,7 @@ pub fn read_devices(text: &str, base: u32, config: &Config) -> Result<Vec<Device
     for item in root.list()? {
         let name = item.get("node")?.text()?;
         if devices.iter().any(|d| d.name == name) {
-            return Err(twice(&item, &format!("device `{name}`")));
+            return Err(item.twice(&format!("device `{name}`")));
         }
         let props = item.get("provides")?.get("props")?.list()?;
         let provides: Vec<_> = props.iter().map(|p| Ok(bare(p.text()?).into())).collect::<Result<_>>()?;
@@ -26,7 +24,7 @@ pub fn read_devices(text: &str, base: u32, config: &Config) -> Result<Vec<Device
         for port in item.get("ports")?.list()? {
             let name = port.get("port")?.text()?;
             if ports.iter().any(|p| p.name == name) {
-                return Err(twice(&port, &format!("port `{name}`")));
+                return Err(port.twice(&format!("port `{name}`")));
             }
             let bounds = match port.find("requires") {
                 Some(requires) => read_bounds(&requires, &config.signature)?,
@@ -59,7 +57,7 @@ pub fn read_network(text: &str, base: u32, config: &Config, devices: &[Device]) 
         for (device, port) in ends {
             if links.iter().flat_map(|link| link.ends).any(|known| known == (device, port)) {
                 let name = &devices[device].ports[port].name;
-                return Err(twice(&item, &format!("a link at port `{name}` of `{}`", devices[device].name)));
+                return Err(item.twice(&format!("a link at port `{name}` of `{}`", devices[device].name)));
             }
         }
         let is_excluded = |(device, port): (usize, usize)| {
@@ -74,31 +72,9 @@ pub fn read_network(text: &str, base: u32, config: &Config, devices: &[Device]) 
 
 fn end(item: &Node<'_>, devices: &[Device]) -> Result<(usize, usize)> {
     let (node, port) = (item.get("node")?.text()?, item.get("port")?.text()?);
-    let device = find(item, "device", node, devices.iter().map(|d| d.name.as_str()))?;
-    let port = find(item, "port", port, devices[device].ports.iter().map(|p| p.name.as_str()))?;
+    let device = item.named("device", node, devices.iter().map(|d| d.name.as_str()))?;
+    let port = item.named("port", port, devices[device].ports.iter().map(|p| p.name.as_str()))?;
     Ok((device, port))
-}
-
-fn find<'n>(
-    item: &Node<'_>,
-    kind: &str,
-    name: &str,
-    known: impl Iterator<Item = &'n str> + Clone,
-) -> Result<usize> {
-    known.clone().position(|other| other == name).ok_or_else(|| {
-        let mut unknown = item.wrong(format!("no {kind} is called `{}`", name.escape_debug()));
-        unknown.code = codes::UNKNOWN;
-        match did_you_mean(name, known) {
-            Some(near) => unknown.help(format!("did you mean `{near}`?")),
-            None => unknown,
-        }
-    })
-}
-
-fn twice(item: &Node<'_>, what: &str) -> Diagnostic {
-    let mut twice = item.wrong(format!("{what} is described twice"));
-    twice.code = codes::TWICE;
-    twice
 }
 
 /// `{"bounds": [{"lt": ["Data::Bound::InputRate", "1e10"]}]}`: all of them.
@@ -119,14 +95,6 @@ pub(super) fn read_bound(bound: &Node<'_>, signature: &Signature) -> Result<Boun
         _ => return Err(bound.wrong(format!("`{sign}` is no comparison")).help("use lt, gt, le, ge or eq")),
     };
     let (name, value) = of.pair()?;
-    let name = bare(name.text()?);
-    let Some(var) = signature.find(name) else {
-        let mut unknown = of.wrong(format!("no variable is called `{}`", name.escape_debug()));
-        unknown.code = codes::UNKNOWN;
-        return Err(match did_you_mean(name, signature.variables.iter().map(|v| v.name.as_str())) {
-            Some(near) => unknown.help(format!("did you mean `{near}`?")),
-            None => unknown,
-        });
-    };
+    let var = of.variable(bare(name.text()?), signature)?;
     Ok(Bound { var, compare, value: value.quantity(signature.get(var).unit)? })
 }

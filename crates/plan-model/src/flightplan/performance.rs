@@ -1,17 +1,16 @@
 //! Rules of what each function costs on each class: JSON, or the table they are generated from.
 
+use super::bare;
 use super::json::{Node, Result, parse};
 use super::network::read_bound;
-use super::{Config, bare};
 use crate::{Bound, Change, Compare, Effect, Factor, Rule, Scope, Signature, VarId};
 use base_diag::codes::plan as codes;
 use base_diag::{Diagnostic, Span};
 
 /// Reads rules in JSON. Bounds on the area of single devices are left out: here the area is each device's own, and its limit is kept.
-pub fn read_performance_json(text: &str, base: u32, config: &Config) -> Result<Vec<Rule>> {
+pub fn read_performance_json(text: &str, base: u32, signature: &Signature) -> Result<Vec<Rule>> {
     let value = parse(text, base)?;
     let root = Node::root(&value, base);
-    let signature = &config.signature;
     let mut rules = vec![];
     for item in root.list()? {
         let mut rule = Rule {
@@ -38,10 +37,7 @@ pub fn read_performance_json(text: &str, base: u32, config: &Config) -> Result<V
                 continue;
             }
             let (name, value) = of.pair()?;
-            let var = match signature.find(bare(name.text()?)) {
-                Some(var) => var,
-                None => return Err(of.wrong(format!("no variable is called `{}`", bare(name.text()?)))),
-            };
+            let var = of.variable(bare(name.text()?), signature)?;
             let quantity = || value.quantity(signature.get(var).unit);
             let change = match (sign, signature.get(var).scope) {
                 ("aP", Scope::Path) | ("aO", Scope::Once) => Change::Add(quantity()?),
@@ -68,9 +64,7 @@ fn area(of: &Node<'_>, signature: &Signature, rule: &mut Rule) -> Result<()> {
         return Err(of.wrong("a list of three areas is expected here"));
     }
     for (name, value) in AREAS.into_iter().zip(values) {
-        let Some(var) = signature.find(name) else {
-            return Err(of.wrong(format!("no variable is called `{name}`")));
-        };
+        let var = of.variable(name, signature)?;
         let change = Change::Add(value.quantity(signature.get(var).unit)?);
         rule.effects.push(Effect { var, change });
     }
@@ -83,8 +77,7 @@ const CLASS: usize = 1;
 
 /// Reads the table. Its first line names the columns: `bounds:lt:VAR`, `g:aP:VAR` and so on; a row that starts with `#` is left out, and so is
 /// an empty cell.
-pub fn read_performance_csv(text: &str, base: u32, config: &Config) -> Result<Vec<Rule>> {
-    let signature = &config.signature;
+pub fn read_performance_csv(text: &str, base: u32, signature: &Signature) -> Result<Vec<Rule>> {
     let mut at = 0usize;
     let mut columns: Option<Vec<Column>> = None;
     let mut rules = vec![];

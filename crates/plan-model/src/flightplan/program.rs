@@ -3,8 +3,6 @@
 use super::bare;
 use super::json::{Node, Result, parse};
 use crate::{App, Edge, Factor, Region};
-use base_diag::codes::plan as codes;
-use base_diag::did_you_mean;
 
 /// Reads a program called `name`. Aliases of the start run on the device `focus`. An edge carries what is handed over to the segment
 /// behind it.
@@ -15,9 +13,7 @@ pub fn read_program(text: &str, base: u32, name: &str, focus: usize) -> Result<A
     for item in root.get("Abstract program")?.list()? {
         let (segment, paths) = item.single()?;
         if app.regions.iter().any(|r| r.name == segment) {
-            let mut twice = item.wrong(format!("segment `{segment}` is described twice"));
-            twice.code = codes::TWICE;
-            return Err(twice);
+            return Err(item.twice(&format!("segment `{segment}`")));
         }
         let mut region = Region { name: segment.into(), span: item.span(), ..Region::default() };
         for path in paths.list()? {
@@ -47,12 +43,5 @@ pub fn read_program(text: &str, base: u32, name: &str, focus: usize) -> Result<A
 }
 
 fn segment(item: &Node<'_>, name: &str, app: &App) -> Result<usize> {
-    app.regions.iter().position(|r| r.name == name).ok_or_else(|| {
-        let mut unknown = item.wrong(format!("no segment is called `{}`", name.escape_debug()));
-        unknown.code = codes::UNKNOWN;
-        match did_you_mean(name, app.regions.iter().map(|r| r.name.as_str())) {
-            Some(near) => unknown.help(format!("did you mean `{near}`?")),
-            None => unknown,
-        }
-    })
+    item.named("segment", name, app.regions.iter().map(|r| r.name.as_str()))
 }

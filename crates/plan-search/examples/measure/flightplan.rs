@@ -93,10 +93,10 @@ fn measure(directory: &Path) -> Result<bool, Vec<Diagnostic>> {
     let one = |d: Diagnostic| vec![d];
     let config = flightplan::read_config(&read("planner_config.json")?, 1).map_err(one)?;
     let devices = flightplan::read_devices(&read("devices.json")?, 1, &config).map_err(one)?;
-    let rules =
-        flightplan::read_performance_csv(&read("performance_tclust.csv")?, 1, &config).map_err(one)?;
-    let json =
-        flightplan::read_performance_json(&read("performance_tclust.json")?, 1, &config).map_err(one)?;
+    let rules = flightplan::read_performance_csv(&read("performance_tclust.csv")?, 1, &config.signature)
+        .map_err(one)?;
+    let json = flightplan::read_performance_json(&read("performance_tclust.json")?, 1, &config.signature)
+        .map_err(one)?;
     let strip = |rules: &[Rule]| -> Vec<Rule> {
         let mut rules: Vec<Rule> =
             rules.iter().map(|r| Rule { span: Default::default(), ..r.clone() }).collect();
@@ -200,6 +200,7 @@ impl Data {
             one_region_per_device,
             routes: 1,
             objectives: objectives.into_iter().flatten().collect(),
+            refused: vec![],
             without: (0..devices.len()).filter(without).collect(),
         };
         let links = links.map_err(one)?;
@@ -238,7 +239,8 @@ fn by_hand(problem: &Problem, on: [&str; 5]) -> Option<Judged> {
         plan.picks[node] = offer.needs.iter().map(|(_, all)| all.len() as u16 - 1).collect();
     }
     for arc in &problem.arcs {
-        plan.routes.push(problem.routes(plan.device[arc.from], plan.device[arc.to]).into_iter().next()?);
+        plan.routes
+            .push(problem.network.routes(plan.device[arc.from], plan.device[arc.to]).into_iter().next()?);
     }
     judge(problem, &plan)
 }

@@ -121,6 +121,7 @@ pub fn problem(seed: u64, regions: usize, switches: usize) -> Problem {
         routes: 2,
         objectives: objectives.into_iter().flatten().collect(),
         without: vec![],
+        refused: vec![],
     };
     Problem::new(Model { signature, rules, apps: vec![app], devices, links }, settings)
         .unwrap_or_else(|found| panic!("{found:?}"))

@@ -211,3 +211,15 @@ pub fn emulator(rack: &Rack, toy: Toy) -> Emulator {
     let device = RackDevice { name: "dev".to_string(), engine: "toy".to_string(), device: Box::new(toy) };
     Emulator::new(rack, vec![device]).unwrap()
 }
+
+/// When frames arrive at `h1` that a timer of the device sends: the first at 100 us, two more 50 us apart.
+pub fn timer_arrivals(rack: &Rack) -> Vec<Time> {
+    let mut toy = Toy::new(wire);
+    toy.timer = Some((at_us(100), us(50), 2));
+    let mut emulator = emulator(rack, toy);
+    let h1 = rack.host("h1").unwrap();
+    emulator.listen(h1);
+    emulator.run().unwrap();
+    assert_eq!(emulator.balance().created, 3);
+    emulator.take_received(h1).iter().map(|r| r.at).collect()
+}

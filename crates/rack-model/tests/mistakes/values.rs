@@ -170,7 +170,7 @@ fn types() {
               |
               = help: for example: `origin = "tor"`
 
-            error[P4R0603]: expected a table, found an array
+            error[P4R0603]: expected a table or "plan", found an array
              --> RACK.toml:5:7
               |
             5 | map = [1]
@@ -321,5 +321,93 @@ fn values() {
         3 | externs = [""]
           |            ^^ needs some text
     "#]],
+    );
+}
+
+#[test]
+fn what_is_asked_of_plans() {
+    check_with(
+        "[plan]\ntiers = \"tight\"\nsize = 0\nrules = \"a\"\nrate = 5\nobjective = [\"Latency\"]\n",
+        expect![[r#"
+            error[P4R0606]: unknown word `tight`
+              --> RACK.toml:17:9
+               |
+            17 | tiers = "tight"
+               |         ^^^^^^^ not known here
+               |
+               = note: known are `tightest` and `any`
+
+            error[P4R0605]: number out of range
+              --> RACK.toml:18:8
+               |
+            18 | size = 0
+               |        ^ allowed are 1 to 65535
+
+            error[P4R0603]: expected an array, found a string
+              --> RACK.toml:19:9
+               |
+            19 | rules = "a"
+               |         ^^^ this is a string
+               |
+               = help: for example: ["a", "b"]
+
+            error[P4R0603]: expected a data rate, found an integer
+              --> RACK.toml:20:8
+               |
+            20 | rate = 5
+               |        ^ this is an integer
+               |
+               = help: for example: "10Gbit/s"
+
+            error[P4R0602]: unknown key `objective`
+              --> RACK.toml:21:1
+               |
+            21 | objective = ["Latency"]
+               | ^^^^^^^^^ `[plan]` has no such key
+               |
+               = help: did you mean `objectives`?
+        "#]],
+    );
+    check_with(
+        "[device.nic]\nclass = \"fpga\"\nresources = { Tables = 1.5 }\n",
+        expect![[r#"
+        error[P4R0603]: expected a string or an integer, found a float
+          --> RACK.toml:18:24
+           |
+        18 | resources = { Tables = 1.5 }
+           |                        ^^^ this is a float
+    "#]],
+    );
+    check_with(
+        "[device.nic]\nclass = \"fpga\"\nresources = 7\n",
+        expect![[r#"
+        error[P4R0603]: expected a table, found an integer
+          --> RACK.toml:18:13
+           |
+        18 | resources = 7
+           |             ^ this is an integer
+           |
+           = help: for example: { Tables = 24 }
+    "#]],
+    );
+    check_with(
+        "[[app]]\nprogram = \"a.p4\"\norigin = \"tor\"\nmap = \"paln\"\nregions = \"table\"\n",
+        expect![[r#"
+            error[P4R0603]: expected a table or "plan", found a string
+              --> RACK.toml:19:7
+               |
+            19 | map = "paln"
+               |       ^^^^^^ this is a string
+               |
+               = help: for example: { Acl = "nic" }
+
+            error[P4R0606]: unknown word `table`
+              --> RACK.toml:20:11
+               |
+            20 | regions = "table"
+               |           ^^^^^^^ not known here
+               |
+               = help: did you mean `tables`?
+        "#]],
     );
 }

@@ -64,7 +64,7 @@ impl<'a> Code<'a, '_> {
     fn can_emit(&self, stmt: &'a Stmt, bytes: &mut usize) -> bool {
         match &stmt.kind {
             StmtKind::Emit(_, header) => self.places().target(header).is_some_and(|(_, shape)| {
-                *bytes += shape.bytes();
+                *bytes += shape.most_bytes();
                 shape.is_even()
             }),
             StmtKind::If(cond, yes, no) => {
@@ -95,7 +95,10 @@ impl<'a> Code<'a, '_> {
         for (header, shape) in emits {
             let valid = self.valid(header)?;
             let valid = self.resize(valid, types::I64);
-            let size = self.b.ins().imul_imm_s(valid, shape.bytes() as i64);
+            let size = match self.variable_size(header, shape) {
+                Some(size) => self.b.ins().imul(valid, size),
+                None => self.b.ins().imul_imm_s(valid, shape.bytes() as i64),
+            };
             first = self.b.ins().isub(first, size);
             sizes.push(size);
         }
@@ -127,16 +130,16 @@ impl<'a> Code<'a, '_> {
         for (header, shape) in emits {
             let pointer = self.pointer(header, Reach::Read)?;
             let scratch = self.at(at);
-            self.copy(scratch, pointer, shape.bytes());
+            self.copy_header(scratch, pointer, header, shape);
             kept.push(scratch);
-            at += shape.bytes() as i32;
+            at += shape.most_bytes() as i32;
         }
         for (((header, shape), target), scratch) in emits.iter().zip(targets).zip(kept) {
             let valid = self.valid(header)?;
             self.branch(
                 valid,
                 |code| {
-                    code.copy(*target, scratch, shape.bytes());
+                    code.copy_header(*target, scratch, header, shape);
                     Ok(())
                 },
                 |_| Ok(()),
@@ -191,8 +194,9 @@ impl<'a> Code<'a, '_> {
                         |code| {
                             let pointer = code.pointer(&header, Reach::Read)?;
                             let at = code.b.use_var(out);
-                            code.copy(at, pointer, shape.bytes());
-                            let at = code.b.ins().iadd_imm_s(at, shape.bytes() as i64);
+                            code.copy_header(at, pointer, &header, shape);
+                            let size = code.size(&header, shape);
+                            let at = code.b.ins().iadd(at, size);
                             code.b.def_var(out, at);
                             Ok(())
                         },

@@ -1,5 +1,6 @@
 //! Variables to their homes and back, where the interpreter is to see them.
 
+use super::place::HeaderAt;
 use super::{Code, PLAIN, type_of};
 use crate::facts::{Fallback, mentioned};
 use crate::layout::{Kind, Node};
@@ -68,12 +69,17 @@ impl<'a> Code<'a, '_> {
 
     /// Leaves the packet to the interpreter for good.
     pub(crate) fn finish(&mut self, left: Left) {
-        self.spill_registers();
-        let roles = &self.layout.roles;
-        roles.iter().for_each(|node| self.spill(node));
+        self.spill_packet();
         let left = self.number(types::I32, left as u64);
         self.b.ins().call(self.calls.finish, &[self.context, self.packet, left]);
         self.b.ins().jump(self.next, &[]);
+    }
+
+    /// All of the packet is in the frame from now on.
+    pub(crate) fn spill_packet(&mut self) {
+        self.spill_registers();
+        let roles = &self.layout.roles;
+        roles.iter().for_each(|node| self.spill(node));
     }
 
     /// The packet is what lies in the frame.
@@ -112,6 +118,7 @@ impl<'a> Code<'a, '_> {
                 let valid = self.b.use_var(self.valids[*index]);
                 self.b.ins().store(PLAIN, pointer, self.frame, header.pointer);
                 self.b.ins().store(PLAIN, valid, self.frame, header.valid);
+                header.varbit.into_iter().for_each(|length| self.spill_scalar(length));
             }
             Node::Struct(nodes) | Node::Union(nodes) => nodes.iter().for_each(|node| self.spill(node)),
             Node::Stack(stack) => self.spill_scalar(stack.next),
@@ -128,6 +135,7 @@ impl<'a> Code<'a, '_> {
                 let valid = self.b.ins().load(types::I8, PLAIN, self.frame, header.valid);
                 self.b.def_var(self.pointers[*index], pointer);
                 self.b.def_var(self.valids[*index], valid);
+                header.varbit.into_iter().for_each(|length| self.fill_scalar(length));
             }
             Node::Struct(nodes) | Node::Union(nodes) => nodes.iter().for_each(|node| self.fill(node)),
             Node::Stack(stack) => self.fill_scalar(stack.next),
@@ -151,6 +159,7 @@ impl<'a> Code<'a, '_> {
                     self.clear(home, header.shape.bytes().next_multiple_of(16));
                 }
                 self.go_home(*index);
+                self.empty_varbit(&HeaderAt::Own(*index));
                 let no = self.number(types::I8, 0);
                 self.b.def_var(self.valids[*index], no);
             }

@@ -12,7 +12,7 @@
 //! - [`place`] finds out where things are, [`can`] what code can do with them. What it cannot is a call of the interpreter for one
 //!   statement, or for a stage.
 //! - [`wire`] reads and writes header fields, [`value`] makes values, [`stmt`], [`parser`], [`table`], [`externs`], [`pack`] and
-//!   [`deparser`] the rest.
+//!   [`deparser`] the rest; [`varbit`] is about headers of variable length.
 //! - [`frame`] brings variables to their homes and back, where somebody else is to see them.
 
 mod ahead;
@@ -27,6 +27,7 @@ pub(crate) mod place;
 mod stmt;
 mod table;
 mod value;
+mod varbit;
 mod wire;
 
 use crate::facts::{Facts, Fallback};

@@ -13,7 +13,7 @@ use crate::layout::kind_of;
 use crate::mutant::Mutant;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ir::{Const, Expr, ExprKind, Type, TypeKind};
-use ir_interp::embed::Algorithm;
+use ir_interp::embed::{Algorithm, ByByte, by_byte};
 
 /// Fields that are hashed by code at most, and their bits.
 const MOST_ITEMS: usize = 60;
@@ -137,8 +137,8 @@ impl<'a> Code<'a, '_> {
 
     /// All items count.
     fn packed(&mut self, plan: &HashPlan<'a>, payload: bool) -> Made<Value> {
-        let (mut word, mut filled, mut at) = (self.number(types::I64, 0), 0, self.layout.homes.scratch);
-        let mut bits = 0;
+        let (mut word, mut filled) = (self.number(types::I64, 0), 0);
+        let (mut bits, mut words) = (0, vec![]);
         for item in &plan.items {
             let value = self.value(item.expr)?;
             let mut left = item.width;
@@ -155,23 +155,44 @@ impl<'a> Code<'a, '_> {
                 }
                 filled += now;
                 if filled == 64 {
-                    let swapped = self.b.ins().bswap(word);
-                    self.b.ins().store(PLAIN, swapped, self.frame, at);
-                    (word, filled, at) = (self.number(types::I64, 0), 0, at + 8);
+                    words.push(word);
+                    (word, filled) = (self.number(types::I64, 0), 0);
                 }
             }
         }
         if filled > 0 {
-            let word = self.shift_up(word, 64 - filled);
+            words.push(self.shift_up(word, 64 - filled));
+        }
+        let bytes = bits.div_ceil(8);
+        if let (false, Some(sum)) = (payload, by_byte(plan.algorithm, bytes as usize)) {
+            return Ok(self.sum_of_bytes(&words, &sum));
+        }
+        for (word, at) in words.into_iter().zip((self.layout.homes.scratch..).step_by(8)) {
             let swapped = self.b.ins().bswap(word);
             self.b.ins().store(PLAIN, swapped, self.frame, at);
         }
         let algorithm = self.number(types::I32, plan.algorithm as u64);
         let data = self.at(self.layout.homes.scratch);
-        let bytes = self.number(types::I64, u64::from(bits.div_ceil(8)));
+        let bytes = self.number(types::I64, u64::from(bytes));
         let [more, length] = self.payload(payload);
         let call = self.b.ins().call(self.calls.hash, &[self.context, algorithm, data, bytes, more, length]);
         Ok(self.b.inst_results(call)[0])
+    }
+
+    /// A check of few bytes, which lie in `words` from their highest bits on: no lookup waits for another.
+    fn sum_of_bytes(&mut self, words: &[Value], sum: &ByByte) -> Value {
+        let tables = self.number(types::I64, sum.tables.as_ptr().expose_provenance() as u64);
+        let mut result = self.number(types::I32, sum.zeros);
+        for at in 0..sum.tables.len() {
+            let byte = self.shift_down(words[at / 8], 56 - 8 * (at as u32 % 8));
+            let byte = self.keep_low(byte, 8);
+            let entry = self.shift_up(byte, 2);
+            let entry = self.b.ins().iadd(tables, entry);
+            let table = (sum.tables.len() - 1 - at) * size_of_val(&sum.tables[0]);
+            let value = self.b.ins().load(types::I32, PLAIN, entry, table as i32);
+            result = self.b.ins().bxor(result, value);
+        }
+        self.b.ins().uextend(types::I64, result)
     }
 
     /// Items of invalid headers do not count.

@@ -3,7 +3,7 @@
 use super::place::{HeaderAt, Index, Place};
 use super::value::Reach;
 use super::{Code, Made, Unable};
-use crate::layout::{Kind, kind_of};
+use crate::layout::{Kind, Shape, kind_of};
 use crate::mutant::Mutant;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
@@ -11,10 +11,11 @@ use dataplane_api::DropReason;
 use ir::{Expr, Keyset, Select, StateRef, Transition};
 
 /// Errors that core.p4 declares, by their positions.
-const PACKET_TOO_SHORT: u64 = 1;
+pub(crate) const PACKET_TOO_SHORT: u64 = 1;
 const NO_MATCH: u64 = 2;
 const STACK_OUT_OF_BOUNDS: u64 = 3;
-const INVALID_ARGUMENT: u64 = 6;
+pub(crate) const HEADER_TOO_SHORT: u64 = 4;
+pub(crate) const INVALID_ARGUMENT: u64 = 6;
 
 /// States in a row that take nothing before the parser counts as stuck.
 const IDLE_STATES: i64 = 1024;
@@ -90,7 +91,7 @@ impl<'a> Code<'a, '_> {
         }
     }
 
-    fn fail_if(&mut self, cond: Value, error: u64) -> Made<()> {
+    pub(crate) fn fail_if(&mut self, cond: Value, error: u64) -> Made<()> {
         let reject = self.reject.ok_or(Unable("a failing statement outside of the parser"))?;
         let error = self.number(types::I32, error);
         self.leave_if(cond, reject, &[error]);
@@ -218,22 +219,8 @@ impl<'a> Code<'a, '_> {
             self.fail_if(full, STACK_OUT_OF_BOUNDS)?;
         }
         let cursor = self.take(bytes as i64)?;
-        match &header {
-            HeaderAt::Own(index) if !self.facts.copies => self.b.def_var(self.pointers[*index], cursor),
-            HeaderAt::Own(index) => {
-                self.go_home(*index);
-                let home = self.pointer(&header, Reach::Write)?;
-                self.copy(home, cursor, bytes);
-            }
-            HeaderAt::Element(..) => {
-                let element = self.pointer(&header, Reach::Write)?;
-                self.copy(element, cursor, bytes);
-            }
-        }
-        let siblings = self.places().siblings(expr);
-        let yes = self.number(types::I8, 1);
-        self.clear_siblings(siblings, yes);
-        self.set_valid(&header, yes)?;
+        self.empty_varbit(&header);
+        self.take_header(expr, &header, shape, cursor)?;
         if let HeaderAt::Element(stack, Index::Next) = &header {
             let next = self.scalar(stack.next);
             let more = i64::from(!self.is(Mutant::NextKept));
@@ -241,6 +228,32 @@ impl<'a> Code<'a, '_> {
             self.set_scalar(stack.next, next);
         }
         Ok(Extracted::Done)
+    }
+
+    /// The bytes at `cursor` become those of a header, which becomes valid.
+    pub(crate) fn take_header(
+        &mut self,
+        expr: &'a Expr,
+        header: &HeaderAt<'a>,
+        shape: &'a Shape,
+        cursor: Value,
+    ) -> Made<()> {
+        match header {
+            HeaderAt::Own(index) if !self.facts.copies => self.b.def_var(self.pointers[*index], cursor),
+            HeaderAt::Own(index) => {
+                self.go_home(*index);
+                let home = self.pointer(header, Reach::Write)?;
+                self.copy_header(home, cursor, header, shape);
+            }
+            HeaderAt::Element(..) => {
+                let element = self.pointer(header, Reach::Write)?;
+                self.copy(element, cursor, shape.bytes());
+            }
+        }
+        let siblings = self.places().siblings(expr);
+        let yes = self.number(types::I8, 1);
+        self.clear_siblings(siblings, yes);
+        self.set_valid(header, yes)
     }
 
     /// Takes bytes off the packet, or fails. Gives where they are.
@@ -311,6 +324,7 @@ impl<'a> Code<'a, '_> {
         self.fail_if(short, PACKET_TOO_SHORT)?;
         self.go_home(index);
         let header = HeaderAt::Own(index);
+        self.empty_varbit(&header);
         let home = self.pointer(&header, Reach::Write)?;
         self.copy(home, cursor, shape.bytes());
         let yes = self.number(types::I8, 1);

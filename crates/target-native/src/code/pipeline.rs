@@ -4,7 +4,7 @@ use super::{Code, Made, PLAIN, type_of};
 use crate::layout::{NONE, Node};
 use crate::machine::Part;
 use crate::mutant::Mutant;
-use crate::packet::{DROPPED, Packet};
+use crate::packet::{DROPPED, Packet, WAITS};
 use crate::runtime::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
@@ -35,16 +35,21 @@ impl<'a> Code<'a, '_> {
         self.each_packet(packets, count, |code| match part {
             Part::Whole => {
                 code.ingress()?;
-                code.traffic_manager()?;
+                let port = code.traffic_manager();
+                code.enqueue(port);
+                code.leave_queue_at_once();
                 code.egress()
             }
             Part::Ingress => {
                 code.ingress()?;
-                code.finish(Left::Ingress);
+                let port = code.traffic_manager();
+                code.enqueue(port);
+                code.wait(port);
                 Ok(())
             }
             Part::Egress => {
                 code.fill_packet();
+                code.leave_queue();
                 code.egress()
             }
         })?;
@@ -263,8 +268,8 @@ impl<'a> Code<'a, '_> {
         }
     }
 
-    /// Unicast goes on, drops end; whatever else was asked for is left to the interpreter.
-    fn traffic_manager(&mut self) -> Made<()> {
+    /// Drops end, and whatever else was asked for but unicast is left to the interpreter. Gives the port.
+    fn traffic_manager(&mut self) -> Value {
         let registers = self.layout.registers;
         let group = self.get_field("mcast_grp");
         let mut rare = self.b.ins().icmp_imm_u(IntCC::NotEqual, group, 0);
@@ -282,25 +287,69 @@ impl<'a> Code<'a, '_> {
         let dropped = self.b.ins().icmp_imm_u(IntCC::Equal, port, i64::from(self.facts.drop_port));
         let block = self.drop_for(DropReason::Ingress);
         self.leave_if(dropped, block, &[]);
-        self.set_scalar(registers.egress_port, port);
+        port
+    }
+
+    /// The packet is for this port.
+    fn enqueue(&mut self, port: Value) {
+        self.set_scalar(self.layout.registers.egress_port, port);
         self.set_field_to("instance_type", 0);
+    }
+
+    /// The packet is in the frame, and its caller has it.
+    fn wait(&mut self, port: Value) {
+        let priority = self.get_field("priority");
+        self.spill_packet();
+        let fate = self.number(types::I32, u64::from(WAITS));
+        for (value, offset) in [
+            (port, offset_of!(Packet, out_port)),
+            (priority, offset_of!(Packet, priority)),
+            (fate, offset_of!(Packet, fate)),
+        ] {
+            self.b.ins().store(PLAIN, value, self.packet, offset as i32);
+        }
+        self.b.ins().jump(self.next, &[]);
+    }
+
+    /// Queues are empty.
+    fn leave_queue_at_once(&mut self) {
         let now = self.now();
+        let zero = self.number(types::I64, 0);
+        self.tell_egress([now, now, zero, zero, zero]);
+    }
+
+    /// As long as the packet's stay was.
+    fn leave_queue(&mut self) {
+        let stay = [
+            offset_of!(Context, stay.left),
+            offset_of!(Context, stay.entered),
+            offset_of!(Context, stay.depth_entered),
+            offset_of!(Context, stay.waited),
+            offset_of!(Context, stay.depth_left),
+        ];
+        let stay = stay.map(|at| self.b.ins().load(types::I64, PLAIN, self.context, at as i32));
+        self.tell_egress(stay);
+    }
+
+    /// What v1model tells egress of the packet's stay in its queue.
+    fn tell_egress(&mut self, [left, entered, depth_entered, waited, depth_left]: [Value; 5]) {
+        let registers = self.layout.registers;
         let zero = self.number(types::I64, 0);
         let length = self.scalar(registers.length);
         let length = self.b.ins().smax(length, zero);
+        let port = self.scalar(registers.egress_port);
         for (name, value) in [
-            ("egress_global_timestamp", now),
-            ("enq_timestamp", now),
-            ("enq_qdepth", zero),
-            ("deq_timedelta", zero),
-            ("deq_qdepth", zero),
+            ("egress_global_timestamp", left),
+            ("enq_timestamp", entered),
+            ("enq_qdepth", depth_entered),
+            ("deq_timedelta", waited),
+            ("deq_qdepth", depth_left),
             ("egress_port", port),
             ("packet_length", length),
         ] {
             self.set_field(name, value);
         }
         self.set_field_to("egress_spec", u64::from(self.facts.drop_port) + 1);
-        Ok(())
     }
 
     fn end_egress(&mut self) -> Made<()> {

@@ -70,12 +70,17 @@ impl<'l> Places<'l> {
             Place::Node(Node::Struct(nodes) | Node::Union(nodes)) => Place::Node(nodes.get(field)?),
             Place::Node(Node::Header(header)) => {
                 let shape = &self.layout.headers[*header].shape;
-                Place::Part(HeaderAt::Own(*header), shape.parts.get(field)?)
+                let part = shape.parts.get(field).filter(|part| shape.is_fixed(part))?;
+                Place::Part(HeaderAt::Own(*header), part)
             }
             Place::Element(stack, index) => match &stack.elem {
                 Elem::Header(shape) => Place::Part(HeaderAt::Element(stack, index), shape.parts.get(field)?),
                 Elem::Scalar(_) => return None,
             },
+            Place::Part(HeaderAt::Own(header), Part::Struct(parts)) => {
+                let shape = &self.layout.headers[header].shape;
+                Place::Part(HeaderAt::Own(header), parts.get(field).filter(|part| shape.is_fixed(part))?)
+            }
             Place::Part(header, Part::Struct(parts)) => Place::Part(header, parts.get(field)?),
             _ => return None,
         })

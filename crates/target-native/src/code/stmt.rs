@@ -45,6 +45,9 @@ impl<'a> Code<'a, '_> {
             StmtKind::Extract { header, varbit_bits: None, .. } => {
                 Ok(self.extract(header)? == Extracted::Done)
             }
+            StmtKind::Extract { header, varbit_bits: Some(bits), .. } => {
+                Ok(self.extract_varbit(header, bits)? == Extracted::Done)
+            }
             StmtKind::Advance(_, bits) => self.advance(bits),
             StmtKind::Verify(cond, error) => self.verify(cond, error),
             StmtKind::If(cond, yes, no) => {
@@ -155,6 +158,7 @@ impl<'a> Code<'a, '_> {
             ExprKind::InvalidHeader => {
                 let home = self.at_home(&to)?;
                 self.clear(home, shape.bytes());
+                self.empty_varbit(&to);
                 let no = self.number(types::I8, 0);
                 self.set_valid(&to, no)?;
             }
@@ -167,13 +171,13 @@ impl<'a> Code<'a, '_> {
                         Part::Field(at, kind) => {
                             (kind.width() <= 128 && self.places().can(part)).then_some(*at)
                         }
-                        Part::Struct(_) => None,
+                        Part::Struct(_) | Part::Varbit => None,
                     })
                     .collect();
                 let Some(fields) = fields else { return Ok(false) };
                 let near = |part: &Part| match part {
                     Part::Field(at, kind) => (at + kind.width()).div_ceil(8) - at / 8 <= 16,
-                    Part::Struct(_) => false,
+                    Part::Struct(_) | Part::Varbit => false,
                 };
                 if !shape.parts.iter().all(near) {
                     return Ok(false);
@@ -193,7 +197,8 @@ impl<'a> Code<'a, '_> {
                 let valid = self.valid(&from)?;
                 let source = self.pointer(&from, Reach::Read)?;
                 let home = self.at_home(&to)?;
-                self.copy(home, source, shape.bytes());
+                self.copy_header(home, source, &from, shape);
+                self.copy_varbit(&to, &from);
                 self.clear_siblings(siblings, valid);
                 self.set_valid(&to, valid)?;
             }
@@ -257,7 +262,13 @@ impl<'a> Code<'a, '_> {
         if !valid {
             let no = self.number(types::I8, 0);
             self.set_valid(&header, no)?;
-            self.grow_if(was, -bytes);
+            match self.variable_size(&header, shape) {
+                None => self.grow_if(was, -bytes),
+                Some(size) => {
+                    let less = self.b.ins().ineg(size);
+                    self.grow_by(was, less);
+                }
+            }
             return Ok(true);
         }
         let siblings = self.places().siblings(expr);
@@ -269,6 +280,7 @@ impl<'a> Code<'a, '_> {
                 code.clear_siblings(siblings, yes);
                 let home = code.at_home(&header)?;
                 code.clear(home, shape.bytes());
+                code.empty_varbit(&header);
                 code.set_valid(&header, yes)?;
                 code.grow_if(yes, bytes);
                 Ok(())
@@ -279,11 +291,16 @@ impl<'a> Code<'a, '_> {
 
     /// The packet becomes longer by so many bytes if `cond` holds.
     fn grow_if(&mut self, cond: Value, bytes: i64) {
+        let bytes = if self.is(Mutant::LengthKept) { 0 } else { bytes };
+        let bytes = self.b.ins().iconst(types::I64, bytes);
+        self.grow_by(cond, bytes);
+    }
+
+    fn grow_by(&mut self, cond: Value, bytes: Value) {
         let index = self.layout.registers.length;
         let old = self.scalar(index);
-        let bytes = if self.is(Mutant::LengthKept) { 0 } else { bytes };
         let cond = self.resize(cond, types::I64);
-        let by = self.b.ins().imul_imm_s(cond, bytes);
+        let by = self.b.ins().imul(cond, bytes);
         let new = self.b.ins().iadd(old, by);
         self.set_scalar(index, new);
     }

@@ -1,5 +1,8 @@
 //! The IPv4 router of `examples/bench`, with routes and packets.
 
+// Each test uses some of it.
+#![allow(dead_code)]
+
 use base_bits::Bits;
 use base_diag::SourceMap;
 use base_time::Rng;
@@ -22,12 +25,16 @@ impl Loader for Disk {
 
 /// A program of `examples/bench`.
 pub fn program(name: &str) -> Program {
-    let path = format!("{}/../../examples/bench/{name}/{name}.p4", env!("CARGO_MANIFEST_DIR"));
+    program_at(&format!("{}/../../examples/bench/{name}/{name}.p4", env!("CARGO_MANIFEST_DIR")))
+}
+
+/// The program in a file.
+pub fn program_at(path: &str) -> Program {
     let mut map = SourceMap::new();
-    let parsed = p4_syntax::parse(&path, &Disk, &Options::default(), &mut map);
+    let parsed = p4_syntax::parse(path, &Disk, &Options::default(), &mut map);
     let (typed, problems) = p4_check::check(&parsed.program);
     let (program, more) = ir_elaborate::elaborate(&typed);
-    program.unwrap_or_else(|| panic!("{name} is refused: {problems:?} {more:?}"))
+    program.unwrap_or_else(|| panic!("{path} is refused: {problems:?} {more:?}"))
 }
 
 /// Next hops.

@@ -48,8 +48,8 @@ pub struct Args {
     /// Decides what the program draws at random
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// What runs the program
-    #[arg(long, value_enum, default_value = "interp")]
+    /// What runs the program; traces are the interpreter's
+    #[arg(long, value_enum, default_value = "native")]
     engine: Engine,
     /// Packets that go out here are for the controller
     #[arg(long, value_name = "PORT")]
@@ -105,6 +105,18 @@ pub fn run(args: &Args) -> ExitCode {
     report.finish()
 }
 
+impl Args {
+    /// True if packets' ways are to be told.
+    fn traces(&self) -> bool {
+        self.trace || self.decode || self.trace_file.is_some()
+    }
+
+    /// What runs the program.
+    fn engine(&self) -> Engine {
+        if self.traces() { Engine::Interp } else { self.engine }
+    }
+}
+
 fn usage(message: &str) -> ExitCode {
     eprintln!("p4rack: {message}");
     ExitCode::from(2)
@@ -133,8 +145,8 @@ fn run_program(
         seed: args.seed,
         interval: args.interval,
         cpu_port: args.cpu_port,
-        trace: args.trace || args.decode || args.trace_file.is_some(),
-        engine: match args.engine {
+        trace: args.traces(),
+        engine: match args.engine() {
             Engine::Interp => p4rack::run::Engine::Interp,
             Engine::Native => p4rack::run::Engine::Native,
         },

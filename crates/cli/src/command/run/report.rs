@@ -69,7 +69,8 @@ impl<'a> Report<'a> {
         let args = self.args;
         if !self.as_text() {
             let program = &self.program;
-            self.stream.step(&json::step(step, args.decode, args.trace, map), || head(program, args.engine));
+            self.stream
+                .step(&json::step(step, args.decode, args.trace, map), || head(program, args.engine()));
             return Ok(());
         }
         let of_test = !args.tests.is_empty() || args.program.is_dir();
@@ -134,7 +135,7 @@ impl<'a> Report<'a> {
     }
 
     fn end_run(&mut self, tail: &Value) {
-        let (program, engine) = (&self.program, self.args.engine);
+        let (program, engine) = (&self.program, self.args.engine());
         self.stream.end_run(|| head(program, engine), tail);
     }
 

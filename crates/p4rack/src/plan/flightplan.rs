@@ -1,10 +1,11 @@
-//! Planning problems from files.
+//! Planning problems from the files of Flightplan's planner.
 
+use super::{Result, Wishes, not_a_rate};
 use crate::sources;
 use base_diag::codes::plan as codes;
-use base_diag::{Diagnostic, SourceMap, did_you_mean};
+use base_diag::{Diagnostic, SourceMap};
 use plan_model::flightplan;
-use plan_model::{Model, Role, read_rules};
+use plan_model::{Model, Role, find_name, read_rules};
 use plan_search::{Objective, Problem, Scopes, Settings, Tiers};
 use std::path::PathBuf;
 
@@ -23,19 +24,11 @@ pub struct Request {
     pub programs: Vec<PathBuf>,
     /// The device on which each program starts; the last counts for those that follow.
     pub focus: Vec<String>,
-    /// The rate at the start, if not the configuration's.
-    pub rate: Option<String>,
-    /// Any covering rule may be used.
-    pub any_tier: bool,
     /// Several regions may share a device, whatever the configuration says.
     pub shared: bool,
-    /// Devices that may not be used.
-    pub without: Vec<String>,
-    /// What plans are judged by, if not what the configuration says.
-    pub objectives: Vec<String>,
+    /// What is asked besides.
+    pub wishes: Wishes,
 }
-
-type Result<T> = std::result::Result<T, Vec<Diagnostic>>;
 
 /// Reads all files and makes a problem of them.
 pub fn load(request: &Request, map: &mut SourceMap) -> Result<Problem> {
@@ -51,9 +44,11 @@ pub fn load(request: &Request, map: &mut SourceMap) -> Result<Problem> {
     for path in &request.rules {
         let (text, base) = sources::read(path, map).map_err(one)?;
         match path.extension().and_then(|e| e.to_str()) {
-            Some("csv") => rules.extend(flightplan::read_performance_csv(&text, base, &config).map_err(one)?),
+            Some("csv") => {
+                rules.extend(flightplan::read_performance_csv(&text, base, &config.signature).map_err(one)?)
+            }
             Some("json") => {
-                rules.extend(flightplan::read_performance_json(&text, base, &config).map_err(one)?)
+                rules.extend(flightplan::read_performance_json(&text, base, &config.signature).map_err(one)?)
             }
             _ => {
                 let (more, found) = read_rules(&text, base, &mut signature);
@@ -64,16 +59,7 @@ pub fn load(request: &Request, map: &mut SourceMap) -> Result<Problem> {
             }
         }
     }
-    let device = |name: &str| {
-        devices.iter().position(|d| d.name == name).ok_or_else(|| {
-            let title = format!("no device is called `{}`", name.escape_debug());
-            let unknown = Diagnostic::error(codes::UNKNOWN, title);
-            vec![match did_you_mean(name, devices.iter().map(|d| d.name.as_str())) {
-                Some(near) => unknown.help(format!("did you mean `{near}`?")),
-                None => unknown,
-            }]
-        })
-    };
+    let device = |name: &str| find_name("device", name, devices.iter().map(|d| d.name.as_str())).map_err(one);
     let mut apps = vec![];
     for (at, path) in request.programs.iter().enumerate() {
         let (text, base) = sources::read(path, map).map_err(one)?;
@@ -82,52 +68,24 @@ pub fn load(request: &Request, map: &mut SourceMap) -> Result<Problem> {
         let focus = device(focus.map_or("", String::as_str))?;
         apps.push(flightplan::read_program(&text, base, &name, focus).map_err(one)?);
     }
-    if let (Some(rate), Some(text)) = (signature.role(Role::Rate), &request.rate) {
+    if let (Some(rate), Some(text)) = (signature.role(Role::Rate), &request.wishes.rate) {
         let variable = &mut signature.variables[rate.index()];
-        variable.initial = variable
-            .unit
-            .parse(text)
-            .map_err(|why| vec![Diagnostic::error(codes::QUANTITY, "not a rate").note(why)])?;
+        variable.initial = variable.unit.parse(text).map_err(|why| vec![not_a_rate(why)])?;
     }
     let scopes = Scopes::new(&signature);
-    let wanted = if request.objectives.is_empty() { &config.objectives } else { &request.objectives };
+    let wanted =
+        if request.wishes.objectives.is_empty() { &config.objectives } else { &request.wishes.objectives };
     let objective = |name: &String| {
         Objective::parse(name, &signature, &scopes)
             .map_err(|why| vec![Diagnostic::error(codes::UNKNOWN, "not an objective").note(why)])
     };
     let settings = Settings {
-        tiers: if request.any_tier { Tiers::Any } else { Tiers::Tightest },
+        tiers: if request.wishes.any_tier { Tiers::Any } else { Tiers::Tightest },
         one_region_per_device: config.single_allocation && !request.shared,
         routes: 2,
         objectives: wanted.iter().map(objective).collect::<Result<_>>()?,
-        without: request.without.iter().map(|name| device(name)).collect::<Result<_>>()?,
+        refused: vec![],
+        without: request.wishes.without.iter().map(|name| device(name)).collect::<Result<_>>()?,
     };
     Problem::new(Model { signature, rules, apps, devices, links }, settings)
-}
-
-/// The problem with a region bound to a device: `REGION=DEVICE`.
-pub fn bind(problem: &Problem, wanted: &str) -> Result<Problem> {
-    let unknown = |kind: &str, name: &str, known: Vec<&str>| {
-        let title = format!("no {kind} is called `{}`", name.escape_debug());
-        let unknown = Diagnostic::error(codes::UNKNOWN, title);
-        vec![match did_you_mean(name, known) {
-            Some(near) => unknown.help(format!("did you mean `{near}`?")),
-            None => unknown,
-        }]
-    };
-    let (region, device) = wanted.split_once('=').unwrap_or((wanted, ""));
-    let names: Vec<String> = (0..problem.nodes.len()).map(|n| problem.region_name(n)).collect();
-    let Some(node) = names.iter().position(|name| name == region) else {
-        return Err(unknown("region", region, names.iter().map(String::as_str).collect()));
-    };
-    let devices = problem.model.devices.iter().map(|d| d.name.as_str());
-    let Some(device) = devices.clone().position(|name| name == device) else {
-        return Err(unknown("device", device, devices.collect()));
-    };
-    let mut model = problem.model.clone();
-    let node = &problem.nodes[node];
-    model.apps[node.app].regions[node.region].on = vec![device];
-    let mut settings = problem.settings.clone();
-    settings.without.retain(|d| *d != device);
-    Problem::new(model, settings)
 }

@@ -1,0 +1,207 @@
+//! `p4rack plan` on a rack, and what the emulator says of its plans.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn p4rack(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_p4rack")).args(args).output().expect("the binary runs")
+}
+
+fn json(args: &[&str]) -> Value {
+    let output = p4rack(&[args, &["--format", "json"]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("it prints JSON")
+}
+
+/// A directory for a test with some files of an example, each as `change` has it.
+fn copy(name: &str, example: &str, files: &[&str], change: impl Fn(&str, String) -> String) -> PathBuf {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(example);
+    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&target).expect("a directory for the test");
+    for file in files {
+        let text = std::fs::read_to_string(example.join(file)).expect("the example is there");
+        std::fs::write(target.join(file), change(file, text)).expect("the test's directory can be written");
+    }
+    target
+}
+
+/// The slice's rack, without its sampler, with this in the place of its map, and more.
+fn rack(name: &str, map: &str, more: &str) -> String {
+    let known = "map = { Sample = \"nic\", Acl = \"nic\", Mark = \"nic\", Out = \"nic\" }";
+    let map = format!("{map}\ndefines = {{ NO_SAMPLER = 1 }}\n");
+    let change = |file: &str, text: String| match file {
+        "RACK.toml" => text.replace(known, &map) + more,
+        _ => text,
+    };
+    copy(name, "slice", &["slice.p4", "entries.stf", "RACK.toml"], change).display().to_string()
+}
+
+/// Microseconds.
+fn latency(plan: &Value) -> f64 {
+    let text = plan["cost"]["Latency"].as_str().expect("a latency");
+    match text.strip_suffix("us") {
+        Some(number) => number.parse().unwrap(),
+        None => text.strip_suffix("ns").unwrap().parse::<f64>().unwrap() / 1000.0,
+    }
+}
+
+/// What the least delayed packet of a stream takes from host to host, in microseconds.
+fn emulated(rack: &str, stream: &str) -> f64 {
+    let streams = json(&["up", rack])["report"]["workloads"].as_array().expect("a list").clone();
+    let found = streams.iter().find(|known| known["name"] == stream).expect("it is in the example");
+    found["latency"]["min_ps"].as_f64().expect("a number") / 1e6
+}
+
+#[test]
+fn predicted_latencies_are_what_the_emulator_shows() {
+    let size = "[plan]\nsize = 242\n";
+    let whole = rack("at-the-switch", "", size);
+    let (base, predicted) = (emulated(&whole, "upload"), latency(&json(&["plan", &whole])["plans"][0]));
+    for region in ["Acl", "Mark", "Out"] {
+        let rack = rack(&format!("{region}-away"), &format!("map = {{ {region} = \"nic\" }}"), size);
+        let plans = json(&["plan", &rack, "--why-not", &format!("{region}=nic")])["plans"].clone();
+        let best = plans.as_array().expect("a list").iter().map(latency).fold(f64::INFINITY, f64::min);
+        let (more, is) = (best - predicted, emulated(&rack, "upload") - base);
+        assert!((more - is).abs() < 0.05 * is, "{region}: {more} us predicted, {is} us emulated");
+    }
+}
+
+/// Flightplan's program: a switch that can do none of the functions, an FPGA and a server that offer some each.
+#[test]
+fn crosspod_is_planned_as_it_would_be_by_hand() {
+    let by_hand = "map = { FecDecode = \"fpga\", Decompress = \"server\", Cache = \"server\", Compress = \"server\", \
+FecEncode = \"fpga\" }";
+    let change = |file: &str, text: String| match file {
+        "split.toml" => {
+            assert!(text.contains(by_hand));
+            text.replace(by_hand, "map = \"plan\"") + "\n[plan]\nsize = 1042\n"
+        }
+        _ => text,
+    };
+    let files = ["crosspod.p4", "functions.p4", "split.stf", "split.toml"];
+    let planned = copy("crosspod", "crosspod", &files, change).join("split.toml").display().to_string();
+    let hand = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/crosspod/split.toml");
+    assert_eq!(json(&["up", &planned]), json(&["up", &hand.display().to_string()]));
+    // From host to host there is also the way to the switch and from it: twice 500 ns and 1,066 bytes at 10 Gbit/s.
+    let predicted = latency(&json(&["plan", &planned])["plans"][0]) + 2.0 * (0.5 + 0.8528);
+    let is = emulated(&planned, "stream");
+    assert!((predicted - is).abs() < 0.05 * is, "{predicted} us predicted, {is} us emulated");
+}
+
+#[test]
+fn what_does_not_fit_goes_elsewhere_and_runs_there() {
+    let less = "[plan]\nsize = 242\n[device.tor.resources]\nTables = 3\n";
+    let planned = rack("planned", "map = \"plan\"", less);
+    let plans = json(&["plan", &planned])["plans"].clone();
+    let map = plans[0]["map"].as_object().expect("a map");
+    assert_eq!(map.len(), 2, "five tables: two have to go: {map:?}");
+    let pairs: Vec<String> = map.iter().map(|(region, device)| format!("{region} = {device}")).collect();
+    let written = rack("written", &format!("map = {{ {} }}", pairs.join(", ")), less);
+    assert_eq!(json(&["up", &planned]), json(&["up", &written]));
+}
+
+#[test]
+fn a_rack_that_is_too_small_says_what_is_missing() {
+    let rack =
+        rack("too-small", "", "[device.tor.resources]\nTables = 3\n[device.nic.resources]\nTables = 1\n");
+    let output = p4rack(&["plan", &rack]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    for words in
+        ["P4R0808", "`Tables` of `tor`: 3; there would be a plan with 133.4 %", "`Tables` of `nic`: 1"]
+    {
+        assert!(told.contains(words), "no {words} in\n{told}");
+    }
+}
+
+#[test]
+fn packets_that_are_too_long_for_a_link_say_so() {
+    let rack = rack("too-long", "", "[plan]\nsize = 2000\n[device.tor.resources]\nTables = 3\n");
+    let told = String::from_utf8_lossy(&p4rack(&["plan", &rack]).stderr).into_owned();
+    assert!(told.contains("the longest packet of each link; there would be a plan with 100.6 %"), "{told}");
+}
+
+#[test]
+fn regions_that_nobody_marked_are_planned_too() {
+    let less = "[device.tor.resources]\nTables = 4\n";
+    for (policy, region) in [("tables", "marks"), ("chain", "Ingress")] {
+        let rack = rack(policy, &format!("map = \"plan\"\nregions = \"{policy}\""), less);
+        let plans = json(&["plan", &rack, "--objective", "Latency"])["plans"].clone();
+        let map = plans[0]["map"].as_object().expect("a map");
+        assert_eq!(map.len(), 1, "{policy}: {map:?}");
+        assert!(map.contains_key(region), "{policy}: {map:?}");
+        assert!(json(&["up", &rack])["report"]["workloads"][0]["received"] == 100);
+    }
+}
+
+#[test]
+fn rules_decide_where_things_run() {
+    let rack = rack("rules", "", "[plan]\nrules = [\"costs.rules\"]\n");
+    let rules = "rule p4 if switch then once Power += 200W;\n\
+rule p4 if smartnic then once Power += 30W;\nrule Acl if smartnic then Latency += 300ns;\n";
+    std::fs::write(Path::new(&rack).join("costs.rules"), rules).expect("the test's directory can be written");
+    let plan = json(&["plan", &rack])["plans"][0].clone();
+    assert_eq!(plan["map"]["Acl"], "nic", "nothing else can run it");
+    assert_eq!(plan["cost"]["Power"], "230W");
+    let all = String::from_utf8(p4rack(&["plan", &rack, "--print-rules"]).stdout).unwrap();
+    assert!(all.contains("Acl if smartnic then Latency += 300ns;"), "{all}");
+    assert!(all.contains("Out then <Tables> += 1, <EntryBits> += 4736bit;"), "{all}");
+}
+
+/// A card that is quicker, at a link that takes no frame that is longer for being handed over.
+#[test]
+fn what_the_splitter_refuses_is_planned_another_way() {
+    let more = "[device.quick]\nclass = \"smartnic\"\nservice = \"1us\"\n[[link]]\nends = [\"quick:1\", \"tor:4\"]\n\
+rate = \"1Gbit/s\"\ndelay = \"500ns\"\nmtu = 1500\n[plan]\nsize = 100\n[device.tor.resources]\nTables = 3\n";
+    let found = json(&["plan", &rack("refused", "", more)]);
+    let on = |map: &Value| map.as_object().expect("a map").values().map(Value::to_string).collect::<Vec<_>>();
+    let refused = found["refused"].as_array().expect("a list");
+    assert!(!refused.is_empty() && refused.iter().all(|r| on(&r["map"]).contains(&"\"quick\"".to_string())));
+    assert!(refused[0]["why"][0].as_str().unwrap().contains("do not fit their link"), "{refused:?}");
+    assert_eq!(
+        (on(&found["plans"][0]["map"]), &found["complete"]),
+        (vec!["\"nic\"".to_string(); 2], &Value::Bool(true))
+    );
+}
+
+/// A profile's rows hold where a device offers the function.
+#[test]
+fn profiles_say_what_functions_cost() {
+    let profile = "name,props,bounds:lt:InputRate,g:aP:Latency,g:aO:Power,conclusion\n\
+slow,fpga,1e9,5e-6,20,fec-decode\nfast,cpu,1e9,1e-6,90,fec-decode\n";
+    let change = |file: &str, text: String| match file {
+        "split.toml" => text + "\n[plan]\nrules = [\"profile.csv\"]\n",
+        _ => text,
+    };
+    let files = ["crosspod.p4", "functions.p4", "split.stf", "split.toml"];
+    let directory = copy("profiled", "crosspod", &files, change);
+    std::fs::write(directory.join("profile.csv"), profile).expect("the test's directory can be written");
+    let rack = directory.join("split.toml").display().to_string();
+    let plan = json(&["plan", &rack])["plans"][0].clone();
+    assert_eq!(plan["map"]["FecDecode"], "fpga", "the server does not offer it");
+    assert_eq!(plan["cost"]["Power"], "20W");
+    let rules = String::from_utf8(p4rack(&["plan", &rack, "--print-rules"]).stdout).unwrap();
+    let row = "rule \"slow\" fec-decode if fpga, offers.fec-decode, InputRate < 1Gbit/s";
+    assert!(
+        rules.contains(row) && rules.contains("rule \"kv-cache\" kv-cache if offers.kv-cache;"),
+        "{rules}"
+    );
+}
+
+#[test]
+fn mistakes_have_a_place() {
+    for (more, code, words) in [
+        ("[device.tor.resources]\nTabels = 3\n", "P4R0802", "did you mean `Tables`?"),
+        ("[device.tor.resources]\nTables = \"3W\"\n", "P4R0803", "a plain number is expected"),
+        ("[plan]\nobjectives = [\"Latncy\"]\n", "P4R0802", "did you mean `Latency`?"),
+        ("[plan]\nrules = [\"none.rules\"]\n", "none.rules", "No such file"),
+        ("[plan]\ntier = \"any\"\n", "P4R0602", "did you mean `tiers`?"),
+    ] {
+        let rack = rack("mistakes", "", more);
+        let output = p4rack(&["plan", &rack]);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(told.contains(code) && told.contains(words), "no {code} {words} in\n{told}");
+    }
+}

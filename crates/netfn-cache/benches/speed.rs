@@ -1,0 +1,70 @@
+//! How many requests a core handles, through the contract that devices use: reads by Zipf's law of 10,000 keys of 8 bytes with values of
+//! 512, 1,000 entries. Misses go on, and their answers come back through the cache.
+//!
+//! `cargo bench -p netfn-cache`
+#![allow(clippy::disallowed_methods)]
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use base_time::{Rng, Time, Zipf};
+use dataplane_api::{Emitter, FrameExtern};
+use netfn_cache::KvCache;
+use std::hint::black_box;
+use std::time::Instant;
+use support::{answer, request};
+
+const REQUESTS: usize = 100_000;
+const KEYS: u32 = 10_000;
+const ROUNDS: usize = 10;
+
+fn call(cache: &mut KvCache, frame: &[u8]) -> usize {
+    let mut out = Emitter::default();
+    cache.call("process", &[], frame, Time::ZERO, &mut out);
+    black_box(out.take())[0].frame.len()
+}
+
+fn measure(what: &str, entries: usize, keys: u32) {
+    let (zipf, mut rng) = (Zipf::new(keys, 1000), Rng::new(1));
+    // Frames in the order in which they come, as a network card has them in memory: which reads are answered does not depend on time.
+    let mut cache = KvCache::new(entries, None);
+    let mut frames = vec![];
+    let mut warm = 0;
+    for n in 0..2 * REQUESTS {
+        if n == REQUESTS {
+            warm = frames.len();
+        }
+        let key = zipf.draw(&mut rng);
+        let hits = cache.counted().hits;
+        let ask = request(1, n as u16, &format!("get {key:08}\r\n"));
+        call(&mut cache, &ask);
+        frames.push(ask);
+        if cache.counted().hits == hits {
+            let told = answer(1, n as u16, &format!("VALUE {key:08} 0 512\r\n{key:0512}\r\nEND\r\n"));
+            call(&mut cache, &told);
+            frames.push(told);
+        }
+    }
+    let (mut best, mut share) = (f64::MAX, 0.0);
+    for _ in 0..ROUNDS {
+        let mut cache = KvCache::new(entries, None);
+        for frame in &frames[..warm] {
+            call(&mut cache, frame);
+        }
+        let before = cache.counted().hits;
+        let begun = Instant::now();
+        for frame in &frames[warm..] {
+            call(&mut cache, frame);
+        }
+        best = best.min(begun.elapsed().as_secs_f64());
+        share = (cache.counted().hits - before) as f64 * 100.0 / REQUESTS as f64;
+    }
+    println!("{what:<36} {:6.2} {share:8.1}", REQUESTS as f64 / best / 1e6);
+}
+
+fn main() {
+    println!("requests on one core                 M/s    hits %");
+    measure("1,000 entries, 10,000 keys", 1000, KEYS);
+    measure("100,000 entries, all kept", 100_000, KEYS);
+    measure("1,000 entries, 800 keys, all kept", 1000, 800);
+}

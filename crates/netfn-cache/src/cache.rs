@@ -1,0 +1,272 @@
+//! What passes, and what it does to what is kept.
+
+use crate::mix;
+use crate::packet::{Datagram, PORT, Seen, answer, read};
+use crate::pending::{About, Asker, Pending, Written};
+use crate::sketch::Mortal;
+use crate::store::{Entry, Server, Store};
+use crate::text::{self, Request, Stored, Value, keys};
+use base_time::{Duration, Time};
+
+/// Bytes of text that memcached puts into one datagram.
+const LONGEST_ANSWER: usize = 1400 - crate::packet::FRAME_HEADER;
+/// The server's seconds may be so much shorter than ours, all together.
+const TICKS: u64 = 2;
+/// Keys of one request that are looked at; of more nobody knows.
+const MOST_KEYS: usize = 64;
+const END: &[u8] = b"END\r\n";
+
+/// What was counted.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counted {
+    /// Reads answered.
+    pub hits: u64,
+    /// Reads that went on.
+    pub misses: u64,
+    /// Requests to change something.
+    pub writes: u64,
+    /// Values kept.
+    pub kept: u64,
+    /// How often everything was forgotten.
+    pub emptied: u64,
+}
+
+/// The cache.
+#[derive(Clone, Debug)]
+pub struct KvCache {
+    pub(crate) max_age: Option<Duration>,
+    pub(crate) store: Store,
+    pub(crate) pending: Pending,
+    pub(crate) mortal: Mortal,
+    /// What stamps are made of: one for each of a number of sets of keys, and one for all.
+    pub(crate) stamps: Vec<u64>,
+    pub(crate) all: u64,
+    /// Nothing is kept before: a server was told to forget everything some time later.
+    pub(crate) closed_until: Time,
+    pub(crate) counted: Counted,
+}
+
+/// A key of a server, with its hash.
+type At = (Server, u64);
+
+fn at(server: Server, key: &[u8]) -> At {
+    let (words, rest) = key.as_chunks::<8>();
+    let mut hash = mix(u64::from(u32::from_be_bytes(server)), key.len() as u64);
+    for word in words {
+        hash = mix(hash, u64::from_le_bytes(*word));
+    }
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    (server, mix(hash, u64::from_le_bytes(last)))
+}
+
+impl KvCache {
+    /// An empty one. `max_age` is how long values of answers are kept at most.
+    pub fn new(entries: usize, max_age: Option<Duration>) -> KvCache {
+        KvCache {
+            max_age,
+            store: Store::new(entries),
+            pending: Pending::default(),
+            mortal: Mortal::new(entries),
+            stamps: vec![0; entries.next_power_of_two() * 4],
+            all: 0,
+            closed_until: Time::ZERO,
+            counted: Counted::default(),
+        }
+    }
+
+    /// What was counted so far.
+    pub fn counted(&self) -> Counted {
+        self.counted
+    }
+
+    /// A frame passes: the answer that goes on in its place, or `None` if it goes on itself.
+    pub fn process(&mut self, frame: &[u8], now: Time) -> Option<Vec<u8>> {
+        if self.closed_until > Time::ZERO && self.closed_until <= now {
+            self.closed_until = Time::ZERO;
+            self.forget_all();
+        }
+        match read(frame) {
+            Seen::Other => None,
+            Seen::Unreadable => {
+                self.forget_all();
+                None
+            }
+            Seen::Datagram(datagram) if datagram.destination.1 == PORT => self.request(&datagram, now),
+            Seen::Datagram(datagram) => {
+                self.answered(&datagram, now);
+                None
+            }
+        }
+    }
+
+    fn request(&mut self, datagram: &Datagram<'_>, now: Time) -> Option<Vec<u8>> {
+        let server = datagram.destination.0;
+        let request = match datagram.datagrams {
+            1 => text::request(datagram.text),
+            _ => Request::Unknown,
+        };
+        let about = match request {
+            Request::Read { list, unique } => {
+                if let Some(answer) = self.hit(datagram, list, unique, now) {
+                    self.counted.hits += 1;
+                    return Some(answer);
+                }
+                self.counted.misses += 1;
+                let stamps: Box<[u64]> =
+                    keys(list).take(MOST_KEYS + 1).map(|key| self.stamp(at(server, key))).collect();
+                match stamps.len() > MOST_KEYS {
+                    true => About::Unknown,
+                    false => About::Read { list: list.into(), stamps, at: now },
+                }
+            }
+            Request::Write { list, value, expires, noreply } => {
+                self.counted.writes += 1;
+                for key in keys(list) {
+                    self.forget(at(server, key), key);
+                    if expires {
+                        self.mortal.add(at(server, key).1);
+                    }
+                }
+                if noreply {
+                    return None;
+                }
+                let stamp = self.stamp(at(server, list));
+                let value = value.and_then(|value| written(&value, now)).map(|written| (stamp, written));
+                About::Write { list: list.into(), value }
+            }
+            Request::Flush { delay } => {
+                self.forget_all();
+                if delay > 0 {
+                    let over = now + Duration::from_s(delay.saturating_add(TICKS));
+                    self.closed_until = self.closed_until.max(over);
+                }
+                About::Unknown
+            }
+            Request::Harmless => About::Nothing,
+            Request::Unknown => {
+                self.forget_all();
+                About::Unknown
+            }
+        };
+        self.pending.add(asker(datagram.source, server, datagram.id), about);
+        None
+    }
+
+    /// The answer to a read, if all that is asked for is kept.
+    fn hit(&mut self, datagram: &Datagram<'_>, list: &[u8], unique: bool, now: Time) -> Option<Vec<u8>> {
+        let server = datagram.destination.0;
+        keys(list).for_each(|key| self.store.frequency.count(at(server, key).1));
+        let kept = |key| {
+            let entry = self.store.get(at(server, key), key)?;
+            (entry.until > now && (!unique || entry.unique.is_some())).then_some(entry)
+        };
+        // Most requests have one key.
+        let mut keys = keys(list);
+        let first = kept(keys.next()?)?;
+        let rest: Vec<&Entry> = keys.map(kept).collect::<Option<_>>()?;
+        let entries = || std::iter::once(first).chain(rest.iter().copied());
+        let length = entries().map(Entry::answer_length).sum::<usize>() + END.len();
+        if length > LONGEST_ANSWER {
+            return None;
+        }
+        Some(answer(datagram, length, |out| {
+            entries().for_each(|entry| entry.write(unique, out));
+            out.extend_from_slice(END);
+        }))
+    }
+
+    fn answered(&mut self, datagram: &Datagram<'_>, now: Time) {
+        let server = datagram.source.0;
+        let asker = asker(datagram.destination, server, datagram.id);
+        let text = Some(datagram.text).filter(|_| datagram.datagrams == 1);
+        match self.pending.answered(asker, datagram.datagrams) {
+            None | Some(About::Unknown) => self.forget_all(),
+            Some(About::Nothing) => {}
+            Some(About::Read { list, stamps, at: asked }) => {
+                let values = text.and_then(text::values).unwrap_or_default();
+                for (key, stamp) in keys(&list).zip(stamps) {
+                    let value = values.iter().find(|value| value.key == key);
+                    self.was_read(at(server, key), key, value, stamp, (asked, now));
+                }
+                for value in values.iter().filter(|value| keys(&list).all(|key| key != value.key)) {
+                    self.forget(at(server, value.key), value.key);
+                }
+            }
+            Some(About::Write { list, value }) => {
+                let one = at(server, &list);
+                let value = value.filter(|(stamp, _)| *stamp == self.stamp(one));
+                keys(&list).for_each(|key| self.forget(at(server, key), key));
+                let stored = text.is_some_and(text::is_stored);
+                if let Some((_, Written { flags, until, data })) = value.filter(|_| stored) {
+                    self.keep(Entry::new(one, &list, flags, None, &data, until), now);
+                }
+            }
+        }
+    }
+
+    /// An answer says what a key's value was between `asked` and `now`.
+    fn was_read(
+        &mut self,
+        at: At,
+        key: &[u8],
+        value: Option<&Value<'_>>,
+        stamp: u64,
+        (asked, now): (Time, Time),
+    ) {
+        let is_current = stamp == self.stamp(at);
+        let until = self.max_age.map_or(Time::MAX, |age| asked + age);
+        let read = value.map(|v| Entry::new(at, key, v.flags, v.unique, v.data, until));
+        if let (Some(kept), Some(read)) = (self.store.get(at, key), &read) {
+            let same = kept.is_same(read) && (read.unique.is_none() || read.unique == kept.unique);
+            if same && kept.until > now {
+                return;
+            }
+        }
+        self.forget(at, key);
+        if let Some(read) = read.filter(|_| is_current && !self.mortal.may_have(at.1)) {
+            self.keep(read, now);
+        }
+    }
+
+    fn keep(&mut self, entry: Entry, now: Time) {
+        let fits = entry.answer_length() + END.len() <= LONGEST_ANSWER;
+        if fits && entry.until > now && self.closed_until <= now && self.store.keep(entry, now) {
+            self.counted.kept += 1;
+        }
+    }
+
+    /// Equal to what it was only if nothing has passed that may tell of another state of the key.
+    fn stamp(&self, (_, hash): At) -> u64 {
+        self.stamps[self.place(hash)].wrapping_add(self.all)
+    }
+
+    fn place(&self, hash: u64) -> usize {
+        (hash >> 20) as usize & (self.stamps.len() - 1)
+    }
+
+    fn forget(&mut self, at: At, key: &[u8]) {
+        self.store.remove(at, key);
+        let place = self.place(at.1);
+        self.stamps[place] = self.stamps[place].wrapping_add(1);
+    }
+
+    fn forget_all(&mut self) {
+        self.store.clear();
+        self.all = self.all.wrapping_add(1);
+        self.counted.emptied += 1;
+    }
+}
+
+fn asker(client: ([u8; 4], u16), server: Server, id: u16) -> Asker {
+    Asker { client, server, id }
+}
+
+/// What may be kept of a value that is written at `now`.
+fn written(value: &Stored<'_>, now: Time) -> Option<Written> {
+    let until = match value.seconds {
+        0 => Time::MAX,
+        seconds => now + Duration::from_s(seconds.checked_sub(TICKS).filter(|left| *left > 0)?),
+    };
+    Some(Written { flags: value.flags, until, data: value.data.into() })
+}

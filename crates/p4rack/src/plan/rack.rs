@@ -1,0 +1,485 @@
+//! A planning problem from a rack: the regions of its only app on its devices.
+//!
+//! ```text
+//! section of a region   needs `p4`, the frame externs it calls, and what bears its name
+//! device                provides its class, and `offers.NAME` of each frame extern
+//! rules                 rule "beacon" beacon if offers.beacon;
+//!                      rule "smartnic" p4 if smartnic;
+//!                       rule "Acl" Acl then <Tables> += 1, <EntryBits> += 58880bit;     unless the user's own prove the same
+//! link into a device    its delay, what a frame takes on the wire besides its own bytes, and the device's service time
+//! ```
+//!
+//! Regions that use the same state stay together; one that the splitter does not let go runs at the origin. A plan is
+//! split before it is shown: the search knows most of what the splitter refuses, not all, and goes on without what is refused.
+
+use super::Result;
+use crate::analysis::reason;
+use crate::footprint::{self, Mode};
+use crate::functions;
+use crate::rack::placement;
+use base_diag::codes::plan as codes;
+use base_diag::{Diagnostic, Span};
+use ir::{Name, Program};
+use ir_split::{DeviceIndex, Half, Mark, Placement, SectionInfo, Split, marks, split};
+use plan_model::flightplan::read_performance_csv;
+use plan_model::{
+    App, Bound, Change, Compare, Device, Edge, Effect, Factor, Link, Model, Port, Prop, Region, Role, Rule,
+    Scope, Signature, Unit, VarId, Variable, find_name, read_rules,
+};
+use plan_search::{
+    Found, Goal, Objective, Plan, Problem, Progress, Scopes, Settings, Stop, Tiers, search, why,
+};
+use rack_model::{NodeId, Rack};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Needed by every section.
+const P4: &str = "p4";
+/// The table size where a program gives none.
+const DEFAULT_SIZE: u64 = 1024;
+/// Maps that are refused before the search ends.
+const MAX_REFUSED: usize = 64;
+/// Partial plans that are looked at where nobody watches.
+const MAX_LABELS: u64 = 2_000_000;
+
+/// What is planned, and what a plan means for the rack.
+pub struct RackProblem {
+    /// The problem.
+    pub problem: Problem,
+    /// Regions that stay at the origin, with why.
+    pub fixed: Vec<(Name, String)>,
+    rack: Rack,
+    program: Arc<Program>,
+    /// By region of the problem: the program's region it belongs to.
+    regions: Vec<Option<Name>>,
+}
+
+impl RackProblem {
+    /// For the only app of a rack, `without` some devices.
+    pub fn new(
+        rack: &Rack,
+        program: Arc<Program>,
+        rules: &[RuleText],
+        without: &[String],
+    ) -> Result<RackProblem> {
+        let Some(app) = rack.apps.first() else { return Err(vec![]) };
+        let origin = app.origin.value.0 as usize;
+        let cut = Cut::new(&program)?;
+        let mut signature = signature(rack, origin);
+        let mut model = Model::default();
+        for rule in rules {
+            model.rules.extend(rule.read(&mut signature)?);
+        }
+        for rule in &mut model.rules {
+            if offered(rack).any(|name| name == rule.head) {
+                rule.needs.push(offer(&rule.head));
+            }
+        }
+        model.signature = signature;
+        model.devices = devices(rack, &model.signature)?;
+        model.links = links(rack, &mut model.devices);
+        model.apps.push(cut.app(&program, origin));
+        let generated = cut.rules(rack, &program, &model);
+        model.rules.extend(generated);
+        let scopes = Scopes::new(&model.signature);
+        let device = |name: &String| {
+            find_name("device", name, model.devices.iter().map(|d| d.name.as_str()))
+                .map_err(|found| vec![found])
+        };
+        let settings = Settings {
+            tiers: if rack.plan.any_tier { Tiers::Any } else { Tiers::Tightest },
+            one_region_per_device: false,
+            routes: 1,
+            objectives: objectives(rack, &model, &scopes)?,
+            refused: vec![],
+            without: without.iter().map(device).collect::<Result<_>>()?,
+        };
+        let regions = std::iter::once(None).chain(cut.split.sections.iter().map(|s| Some(s.region.clone())));
+        let (regions, fixed) = (regions.collect(), cut.fixed);
+        Ok(RackProblem {
+            problem: Problem::new(model, settings)?,
+            fixed,
+            rack: rack.clone(),
+            program,
+            regions,
+        })
+    }
+
+    /// The regions that a plan takes away from the origin, with their devices.
+    pub fn map(&self, plan: &Plan) -> BTreeMap<Name, DeviceIndex> {
+        let origin = plan.device[0];
+        let regions = self.regions.iter().zip(&plan.device).filter(|(_, device)| **device != origin);
+        regions.filter_map(|(name, device)| Some((name.clone()?, DeviceIndex(*device as u32)))).collect()
+    }
+
+    /// A plan as the splitter makes it, or what it has against it.
+    pub fn split(&self, plan: &Plan) -> Result<Split> {
+        split(&self.program, &placement(&self.rack, self.map(plan))?)
+    }
+
+    /// The plans that `goal` asks for, all of which the splitter makes: what it refuses is not looked at again. `refused` has
+    /// what it said, each with the map it was about. Not complete if too much is refused.
+    pub fn search(
+        &mut self,
+        goal: &Goal,
+        watch: &mut dyn FnMut(&Progress) -> Stop,
+    ) -> Result<(Found, Vec<Refused>)> {
+        let mut refused: Vec<Refused> = vec![];
+        loop {
+            let mut found = search(&self.problem, goal, watch);
+            let mut settings = self.problem.settings.clone();
+            let known = settings.refused.len();
+            for (_, plan) in &found.plans {
+                if let Err(why) = self.split(plan) {
+                    settings.refused.push(plan.device.clone());
+                    refused.push(Refused { map: self.map(plan), why });
+                }
+            }
+            if settings.refused.len() == known {
+                return Ok((found, refused));
+            }
+            let is_enough = known >= MAX_REFUSED || !found.is_complete;
+            if is_enough {
+                found.plans.retain(|(_, plan)| !settings.refused.contains(&plan.device));
+                found.is_complete = false;
+                return Ok((found, refused));
+            }
+            self.problem = Problem::new(self.problem.model.clone(), settings)?;
+        }
+    }
+
+    /// The first plan in the order of the objectives.
+    pub fn best(mut self) -> Result<Placement> {
+        let mut watch = |p: &Progress| if p.labels > MAX_LABELS { Stop::Yes } else { Stop::No };
+        let (found, refused) = self.search(&Goal::First, &mut watch)?;
+        match found.plans.first() {
+            Some((_, plan)) => placement(&self.rack, self.map(plan)),
+            None if refused.is_empty() => Err(vec![why::no_plan(&self.problem, &mut || true)]),
+            None => Err(refused.into_iter().flat_map(|refused| refused.why).collect()),
+        }
+    }
+}
+
+/// A map that the splitter does not make.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refused {
+    /// Regions away from the origin.
+    pub map: BTreeMap<Name, DeviceIndex>,
+    /// What it says.
+    pub why: Vec<Diagnostic>,
+}
+
+/// Rules of the user's.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RuleText {
+    /// The text.
+    pub text: String,
+    /// The number of its first byte.
+    pub base: u32,
+    /// It is a table as `p4rack profile` and Flightplan's scripts write it.
+    pub is_table: bool,
+}
+
+impl RuleText {
+    fn read(&self, signature: &mut Signature) -> Result<Vec<Rule>> {
+        if self.is_table {
+            return read_performance_csv(&self.text, self.base, signature).map_err(|found| vec![found]);
+        }
+        let (rules, found) = read_rules(&self.text, self.base, signature);
+        if found.has_errors() { Err(found.into_vec()) } else { Ok(rules) }
+    }
+}
+
+/// Frame externs that the rack's devices offer.
+fn offered(rack: &Rack) -> impl Iterator<Item = &str> {
+    rack.devices.iter().flat_map(|device| &device.externs).map(|name| name.value.as_str())
+}
+
+/// What holds on a device that offers a frame extern.
+fn offer(name: &str) -> Prop {
+    format!("offers.{name}").into()
+}
+
+/// The program in as many pieces as can be.
+struct Cut {
+    split: Split,
+    /// Regions that move together.
+    groups: Vec<Vec<Name>>,
+    fixed: Vec<(Name, String)>,
+}
+
+impl Cut {
+    fn new(program: &Program) -> Result<Cut> {
+        let marks = marks(program)?;
+        let mut fixed: Vec<(Name, String)> = vec![];
+        let mut groups = vec![];
+        for group in sharing(program, &marks) {
+            match split(program, &apart(std::slice::from_ref(&group))) {
+                Ok(_) => groups.push(group),
+                Err(found) => {
+                    let why = reasons(&found);
+                    fixed.extend(group.into_iter().map(|name| (name, why.clone())));
+                }
+            }
+        }
+        loop {
+            match split(program, &apart(&groups)) {
+                Ok(split) => return Ok(Cut { split, groups, fixed }),
+                Err(found) => {
+                    let Some(last) = groups.pop() else { return Err(found) };
+                    let why = reasons(&found);
+                    fixed.extend(last.into_iter().map(|name| (name, format!("beside the others: {why}"))));
+                }
+            }
+        }
+    }
+
+    fn is_away(&self, section: &SectionInfo) -> bool {
+        self.groups.iter().flatten().any(|name| *name == section.region)
+    }
+
+    /// The region graph, behind what the origin parses.
+    fn app(&self, program: &Program, origin: usize) -> App {
+        let start = Region { name: "parser".into(), on: vec![origin], ..Region::default() };
+        let sections = self.split.sections.iter().map(|section| Region {
+            name: section.name.as_str().into(),
+            paths: vec![needs(program, section)],
+            on: if self.is_away(section) { vec![] } else { vec![origin] },
+            span: Span::NONE,
+        });
+        let edge = |from: usize, to: usize| {
+            // Behind the traffic manager the port is chosen: a packet that is to leave by another goes round once.
+            let half = from.checked_sub(1).map(|at| self.split.sections[at].half);
+            let passes = i64::from(half == Some(Half::Egress));
+            let live = self.split.sections[to].live.iter().flatten().map(|value| value.bits).sum::<u32>();
+            let bits = i64::from(self.split.common_bits + live);
+            Edge { from, to: to + 1, bits, share: Factor::ONE, passes }
+        };
+        let inner = self.split.edges.iter().map(|(from, to)| edge(from.0 as usize + 1, to.0 as usize));
+        let places = |group: &Vec<Name>| -> Vec<usize> {
+            let sections = (1..).zip(&self.split.sections);
+            sections.filter(|(_, s)| group.contains(&s.region)).map(|(at, _)| at).collect()
+        };
+        App {
+            name: program.main.name.as_str().into(),
+            regions: std::iter::once(start).chain(sections).collect(),
+            edges: std::iter::once(edge(0, 0)).chain(inner).collect(),
+            together: self.groups.iter().map(places).filter(|places| places.len() > 1).collect(),
+            initial: vec![],
+        }
+    }
+
+    /// What the user's rules leave open: every class runs P4, and a section uses what its tables do.
+    fn rules(&self, rack: &Rack, program: &Program, model: &Model) -> Vec<Rule> {
+        let is_proved = |prop: &str| model.rules.iter().any(|rule| rule.head == prop);
+        let rule = |name: &str, head: &str, needs: Vec<Prop>, effects: Vec<Effect>| Rule {
+            name: name.into(),
+            head: head.into(),
+            needs,
+            bounds: vec![],
+            effects,
+            span: Span::NONE,
+        };
+        let mut rules = vec![];
+        if !is_proved(P4) {
+            let mut classes: Vec<&Prop> = model.devices.iter().filter_map(|d| d.provides.first()).collect();
+            classes.sort();
+            classes.dedup();
+            rules.extend(classes.iter().map(|class| rule(class, P4, vec![(*class).clone()], vec![])));
+        }
+        let mut functions: Vec<&str> = offered(rack).filter(|name| !is_proved(name)).collect();
+        functions.sort_unstable();
+        functions.dedup();
+        rules.extend(functions.into_iter().map(|name| rule(name, name, vec![offer(name)], vec![])));
+        for section in self.split.sections.iter().filter(|section| !is_proved(&section.name)) {
+            let tables = section.tables.iter().filter_map(|table| footprint::table(program, table));
+            let bits = tables.map(|t| t.size.unwrap_or(DEFAULT_SIZE).saturating_mul(t.entry_bits));
+            let bits = bits.fold(0, u64::saturating_add);
+            let used = [(TABLES, section.tables.len() as i64 * ONE), (ENTRY_BITS, bits.min(1 << 62) as i64)];
+            let add = |(name, value): (&str, i64)| {
+                Some(Effect { var: model.signature.find(name)?, change: Change::Add(value) })
+            };
+            let effects = used.into_iter().filter(|(_, value)| *value > 0).filter_map(add).collect();
+            rules.push(rule(&section.name, &section.name, vec![], effects));
+        }
+        rules
+    }
+}
+
+/// Refusals in a line.
+fn reasons(found: &[Diagnostic]) -> String {
+    found.iter().map(reason).collect::<Vec<_>>().join("; ")
+}
+
+/// What a section needs of its device.
+fn needs(program: &Program, section: &SectionInfo) -> Vec<Prop> {
+    let used = program.instances.iter().filter(|i| section.state.contains(&i.control_plane_name));
+    let functions = used.filter_map(|i| functions::name(program, i)).map(Prop::from);
+    [Prop::from(P4), section.name.as_str().into()].into_iter().chain(functions).collect()
+}
+
+/// Regions in groups: those of one use the same table, or an object that can be in one place only.
+fn sharing(program: &Program, marks: &[Mark]) -> Vec<Vec<Name>> {
+    let is_exclusive =
+        |name: &&Name| footprint::object(program, name).is_some_and(|object| object.mode == Mode::Exclusive);
+    let uses = |mark: &'_ Mark| -> Vec<Name> {
+        mark.tables.iter().chain(mark.state.iter().filter(is_exclusive)).cloned().collect()
+    };
+    let outer = |name: &Name| marks.iter().find(|mark| mark.name == *name)?.inside.as_ref();
+    let is_inside = |inner: &Mark, name: &Name| {
+        std::iter::successors(inner.inside.as_ref(), |around| outer(around)).any(|around| around == name)
+    };
+    let mut groups: Vec<Vec<&Mark>> = vec![];
+    for mark in marks {
+        let joins = |other: &&Mark| {
+            // A region around another uses what the other does: that alone binds nothing.
+            !is_inside(mark, &other.name) && uses(mark).iter().any(|name| uses(other).contains(name))
+        };
+        let (with, rest): (Vec<_>, Vec<_>) = groups.into_iter().partition(|group| group.iter().any(joins));
+        groups = rest;
+        groups.push(with.into_iter().flatten().chain([mark]).collect());
+    }
+    groups.into_iter().map(|group| group.into_iter().map(|mark| mark.name.clone()).collect()).collect()
+}
+
+/// Each group at a device of its own.
+fn apart(groups: &[Vec<Name>]) -> Placement {
+    let leaders: Vec<Name> = groups.iter().filter_map(|group| group.first().cloned()).collect();
+    let mut placement = Placement::apart(&leaders);
+    for (group, device) in groups.iter().zip((1..).map(DeviceIndex)) {
+        placement.regions.extend(group.iter().map(|name| (name.clone(), device)));
+    }
+    placement
+}
+
+/// Tables that a device runs.
+const TABLES: &str = "Tables";
+/// Bits of their entries, if all are full.
+const ENTRY_BITS: &str = "EntryBits";
+/// One of what has no unit, in steps.
+const ONE: i64 = 1_000_000;
+
+/// What every rack has; the user's rules may declare more.
+fn signature(rack: &Rack, origin: usize) -> Signature {
+    let mut signature = Signature::default();
+    let latency = rack.devices.get(origin).map_or(0, |device| steps(device.service.as_ps(), 1));
+    let rate = rack.plan.rate.map_or(0, |rate| steps(rate.bits_per_s(), 1000));
+    let size = i64::from(rack.plan.size) * 1000;
+    let path = [
+        ("Latency", Unit::Seconds, Role::Latency, latency),
+        ("InputRate", Unit::BitsPerSecond, Role::Rate, rate),
+        ("PacketSize", Unit::Bytes, Role::Size, size),
+        ("Hops", Unit::Plain, Role::Hops, 0),
+        ("HandoverBits", Unit::Bits, Role::HandoverBits, 0),
+        ("Recirculations", Unit::Plain, Role::Recirculations, 0),
+    ];
+    for (name, unit, role, initial) in path {
+        signature.add(Variable { name: name.into(), unit, scope: Scope::Path, role: Some(role), initial });
+    }
+    for (name, unit) in [("Power", Unit::Watts), ("Cost", Unit::Plain)] {
+        signature.add(Variable { name: name.into(), unit, scope: Scope::Once, role: None, initial: 0 });
+    }
+    for (name, unit) in [(TABLES, Unit::Plain), (ENTRY_BITS, Unit::Bits)] {
+        let scope = Scope::Device { limit: None };
+        signature.add(Variable { name: name.into(), unit, scope, role: None, initial: 0 });
+    }
+    signature
+}
+
+/// A quantity as steps of its unit, as many as fit.
+fn steps(value: u64, each: i64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX).saturating_mul(each)
+}
+
+fn devices(rack: &Rack, signature: &Signature) -> Result<Vec<Device>> {
+    let mut wrong = vec![];
+    let mut devices = vec![];
+    let twins = rack.apps.iter().flat_map(|app| &app.twins).map(|twin| twin.value.0 as usize);
+    let twins: Vec<usize> = twins.collect();
+    let origin = rack.apps.first().map(|app| app.origin.value.0 as usize);
+    for (at, device) in rack.devices.iter().enumerate() {
+        let mut limits = vec![];
+        for (name, text) in &device.resources {
+            match limit(signature, &name.value, &text.value) {
+                Ok(limit) => limits.push(limit),
+                Err(found) => wrong.push(found.at(name.span, format!("of device `{}`", device.name.value))),
+            }
+        }
+        let offers = device.externs.iter().map(|name| offer(&name.value));
+        devices.push(Device {
+            name: device.name.value.as_str().into(),
+            provides: std::iter::once(device.class.word().into()).chain(offers).collect(),
+            is_host: !twins.contains(&at),
+            limits,
+            bounds: capacity(rack, signature, device, origin == Some(at)).into_iter().collect(),
+            recirculates: origin == Some(at),
+            transit: steps(device.service.as_ps(), 1),
+            span: device.name.span,
+            ..Device::default()
+        });
+    }
+    if wrong.is_empty() { Ok(devices) } else { Err(wrong) }
+}
+
+/// A device's own limit of a variable.
+fn limit(signature: &Signature, name: &str, text: &str) -> std::result::Result<(VarId, i64), Diagnostic> {
+    let of_devices = || signature.variables.iter().filter(|v| matches!(v.scope, Scope::Device { .. }));
+    find_name("device variable", name, of_devices().map(|v| v.name.as_str()))?;
+    let wrong = |why| Diagnostic::error(codes::QUANTITY, "not a quantity of this kind").note(why);
+    let var = signature.find(name).unwrap_or(VarId(0));
+    Ok((var, signature.get(var).unit.parse(text).map_err(wrong)?))
+}
+
+/// How much may come into a device: `parallel` packets in each service time. What comes from outside counts at the origin.
+fn capacity(
+    rack: &Rack,
+    signature: &Signature,
+    device: &rack_model::Device,
+    is_origin: bool,
+) -> Option<Bound> {
+    let from_outside = rack.plan.rate?.bits_per_s();
+    let service = device.service.as_ps();
+    let bits = u128::from(device.parallel) * u128::from(rack.plan.size) * 8;
+    let bits_per_s =
+        u64::try_from((bits * 1_000_000_000_000).checked_div(u128::from(service))?).unwrap_or(u64::MAX);
+    let left = if is_origin { bits_per_s.saturating_sub(from_outside) } else { bits_per_s };
+    Some(Bound { var: signature.role(Role::Rate)?, compare: Compare::AtMost, value: steps(left, 1000) })
+}
+
+/// Links between devices, and their ports.
+fn links(rack: &Rack, devices: &mut [Device]) -> Vec<Link> {
+    let mut links = vec![];
+    for link in &rack.links {
+        let [NodeId::Device(a), NodeId::Device(b)] = link.ends.map(|end| end.node) else { continue };
+        let ends = [(a, link.ends[0].port), (b, link.ends[1].port)].map(|(device, port)| {
+            let device = device.0 as usize;
+            devices[device].ports.push(Port { name: port.to_string().into(), bounds: vec![] });
+            (device, devices[device].ports.len() - 1)
+        });
+        let on_the_wire = link.rate.time_for(u64::from(link.overhead));
+        links.push(Link {
+            ends,
+            delay: steps(link.delay.as_ps(), 1).saturating_add(steps(on_the_wire.as_ps(), 1)),
+            rate: Some(steps(link.rate.bits_per_s(), 1000)),
+            longest: Some(i64::from(link.longest_frame()) * 1000),
+            span: link.span,
+        });
+    }
+    links
+}
+
+/// Those of the file; else latency, what rules charge, and devices.
+fn objectives(rack: &Rack, model: &Model, scopes: &Scopes) -> Result<Vec<Objective>> {
+    let parse = |name: &str, span: Span| {
+        Objective::parse(name, &model.signature, scopes)
+            .map_err(|why| vec![Diagnostic::error(codes::UNKNOWN, "not an objective").at(span, why)])
+    };
+    if !rack.plan.objectives.is_empty() {
+        return rack.plan.objectives.iter().map(|name| parse(&name.value, name.span)).collect();
+    }
+    let is_charged =
+        |var: &&VarId| model.rules.iter().any(|rule| rule.effects.iter().any(|e| e.var == **var));
+    let charges = scopes.once.iter().filter(is_charged).map(|var| model.signature.get(*var).name.as_str());
+    let names = std::iter::once("Latency").chain(charges).chain(["devices"]);
+    names.map(|name| parse(name, Span::NONE)).collect()
+}
