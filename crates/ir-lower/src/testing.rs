@@ -29,7 +29,8 @@ pub(crate) fn refusals(before: &str) -> String {
     found.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn read(declarations: &str) -> Program {
+/// The program of these declarations, verified.
+pub(crate) fn read(declarations: &str) -> Program {
     let text = format!("{HEAD}{declarations}\nstages {{ }}\n\nmain Nothing {{ }}\n");
     let program = ir::text::read(&text).unwrap_or_else(|e| panic!("{e}"));
     ir::verify::verify(&program).unwrap_or_else(|e| panic!("{e:#?}"));

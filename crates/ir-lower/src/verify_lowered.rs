@@ -237,7 +237,9 @@ impl<'p> Check<'p> {
 
     /// Reads and computes, and gives a scalar or header.
     fn pure(&mut self, expr: &Expr) {
-        if crate::places::is_place(expr) && !matches!(expr.kind, ExprKind::SlicePlus { .. }) {
+        // Slices are operators here: of what a place holds, or of what was computed.
+        let slice = matches!(expr.kind, ExprKind::Slice { .. } | ExprKind::SlicePlus { .. });
+        if crate::places::is_place(expr) && !slice {
             return self.target(expr);
         }
         let span = expr.span;
@@ -263,5 +265,32 @@ impl<'p> Check<'p> {
             }
             _ => self.require(false, span, "an expression with effects, or a part of what is no place"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{control, read};
+
+    fn findings(body: &str) -> Vec<String> {
+        let found = verify_lowered(&read(&control("", "", body)));
+        found.err().unwrap_or_default().into_iter().map(|e| e.message).collect()
+    }
+
+    #[test]
+    fn a_slice_of_a_value_may_begin_anywhere() {
+        assert_eq!(findings("x = hdr.h.a[x + 8w1 +: 6][3:0] ++ hdr.h.a[x + 8w2 +: 4];"), [""; 0]);
+    }
+
+    #[test]
+    fn a_slice_that_is_written_begins_at_a_variable() {
+        assert_eq!(findings("hdr.h.a[x +: 4] = 4w1;"), [""; 0]);
+        assert_eq!(findings("hdr.h.a[x + 8w1 +: 4] = 4w1;"), ["an index that is computed in its place"]);
+    }
+
+    #[test]
+    fn an_element_of_a_stack_is_at_a_variable() {
+        assert_eq!(findings("x = hdr.s[x + 8w1].a[3:0] ++ 4w0;"), ["an index that is computed in its place"]);
     }
 }
