@@ -1,5 +1,7 @@
 //! The command as a user meets it: what it prints, and its exit status.
 
+mod support;
+
 use p4runtime_proto::p4::config::v1::P4Info;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -72,6 +74,35 @@ fn up_records_every_link_and_steps_to_the_end_of_input() {
     // Three pings of 98 bytes, and their answers, which the example's sampler repeats; between tor and nic more, and longer.
     assert_eq!(sizes[0], 24 + 9 * (16 + 98));
     assert!(sizes[2] > 2 * sizes[0], "{sizes:?}");
+}
+
+#[test]
+fn up_writes_a_page() {
+    let fault = "[[fault]]\nkind = \"link-down\"\nlink = [\"nic:1\", \"tor:3\"]\nat = \"40ms\"\nfor = \"20ms\"\n\n[[app]]";
+    let rack = changed_rack("page", "[[app]]", fault);
+    let path = Path::new(&rack).join("run.html");
+    let output = p4rack(&["up", &rack, "--html", &path.display().to_string()]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let page = std::fs::read_to_string(&path).expect("the page was written");
+    assert_eq!(support::unbalanced(&page), Vec::<String>::new());
+    assert!(!page.contains("http"), "it needs nothing else");
+    // Three workloads in two charts; three links, both ways; the fault in the chart and in its table.
+    for (words, count) in [
+        ("<polyline class=\"line\"", 6),
+        ("<path class=\"link", 6),
+        ("class=\"span\"", 1),
+        ("link-down nic:1 - tor:3", 3),
+        ("class=\"device\"", 2),
+        ("class=\"host\"", 2),
+        (">Acl</text>", 1),
+        ("<table>", 5),
+    ] {
+        assert_eq!(page.matches(words).count(), count, "{words} in\n{page}");
+    }
+    check_mistake(
+        &["up", "examples/slice", "--html", "/nowhere/run.html"],
+        &["`/nowhere/run.html` cannot be written"],
+    );
 }
 
 #[test]

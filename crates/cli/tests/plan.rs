@@ -1,5 +1,7 @@
 //! `p4rack plan` on one switch, an FPGA and a server.
 
+mod support;
+
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -65,32 +67,13 @@ fn a_wrong_name_is_told_with_the_right_one() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("`card`"));
 }
 
-/// Tags that are opened and not closed, or closed and not opened.
-fn unbalanced(page: &str) -> Vec<String> {
-    let mut open: Vec<&str> = vec![];
-    let mut wrong = vec![];
-    for tag in page.split('<').skip(1).filter_map(|rest| rest.split_once('>')).map(|(tag, _)| tag) {
-        let name = tag.trim_start_matches('/').split_whitespace().next().unwrap_or_default();
-        if tag.starts_with('!') || tag.ends_with('/') || name == "meta" {
-            continue;
-        }
-        match tag.starts_with('/') {
-            true if open.pop() == Some(name) => {}
-            true => wrong.push(tag.to_string()),
-            false => open.push(name),
-        }
-    }
-    wrong.extend(open.into_iter().map(str::to_string));
-    wrong
-}
-
 #[test]
 fn the_page_shows_every_plan() {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plans.html");
     let output = plan(&["--rate", "500Mbit/s", "--html", &path.display().to_string()]);
     assert!(output.status.success(), "{}", stderr(&output));
     let page = std::fs::read_to_string(&path).expect("the page was written");
-    assert_eq!(unbalanced(&page), Vec::<String>::new());
+    assert_eq!(support::unbalanced(&page), Vec::<String>::new());
     assert!(!page.contains("http"), "it needs nothing else");
     // An axis each for latency and power, a line, a row and a drawing for each of two plans.
     for (words, count) in [

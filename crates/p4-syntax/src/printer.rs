@@ -37,10 +37,10 @@ struct Printer {
     guards: bool,
 }
 
-/// True of `a < b, c > (d)`: two comparisons that would be read as a call with type arguments.
+/// True of `a < b, c > (d)` and `a < b, c > .d`: two comparisons that would be read as one name with type arguments.
 fn looks_generic(text: &str) -> bool {
     let behind = text.split_once(" < ").and_then(|(_, rest)| rest.split_once(','));
-    behind.is_some_and(|(_, rest)| rest.contains("> ("))
+    behind.is_some_and(|(_, rest)| rest.contains("> (") || rest.contains("> ."))
 }
 
 impl Printer {

@@ -32,12 +32,13 @@ fn random_programs() {
     }
 }
 
-/// Two comparisons in a list are no call with type arguments.
+/// Two comparisons in a list are no name with type arguments.
 #[test]
 fn comparisons_beside_each_other() {
     let pair = |text: &str| check(&format!("const tuple<bool, bool> X = {text};"));
     pair("{ a < (b), c > (bit<8>) d }");
     pair("{ a < (b), { c > (d + e), f } }");
+    pair("{ a < (b), c > .d }");
     pair("{ f(a < (b)), c >> (d + e) > (d + e) }");
     pair("{ ((S < T) > H), f[a](b) |+| c > (d) ? e : f }");
     pair(&format!("{{ {0} < ({0}), {0} > ({0} + {0}) }}", "a_name_that_is_long_enough_to_break_the_line"));

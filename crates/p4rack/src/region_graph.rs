@@ -6,6 +6,7 @@
 //! ```
 
 use crate::analysis::{Edge, Live, Region};
+use crate::markup::escape;
 use std::fmt::Write;
 
 const BOX_LEFT: usize = 330;
@@ -160,11 +161,4 @@ fn short(text: &str) -> String {
         0..=70 => text.to_string(),
         _ => text.chars().take(68).chain("...".chars()).collect(),
     }
-}
-
-/// Text as it stands in SVG and HTML.
-pub(crate) fn escape(text: &str) -> String {
-    let plain = |c: char| if c.is_control() { ' ' } else { c };
-    let text: String = text.chars().map(plain).collect();
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -267,6 +267,12 @@ impl Emulator {
         self.devices.get(id.0 as usize).map(DeviceNode::device)
     }
 
+    /// The latencies of a workload of [`RunReport::workloads`](crate::RunReport::workloads), the least first, to one in
+    /// 128, and how often each occurred.
+    pub fn latencies(&self, workload: usize) -> Vec<(Duration, u64)> {
+        self.tallies.get(workload).map(|tally| tally.latencies.counts().collect()).unwrap_or_default()
+    }
+
     /// The rack that runs.
     pub fn rack(&self) -> &Rack {
         &self.rack

@@ -34,19 +34,25 @@ impl Latencies {
         self.range
     }
 
+    /// Each latency that occurred, the least first, as the mean of its bucket, and how often.
+    pub fn counts(&self) -> impl Iterator<Item = (Duration, u64)> {
+        let mean = |(count, sum): &(u64, u128)| {
+            let mean = sum.checked_div(u128::from(*count)).and_then(|mean| u64::try_from(mean).ok());
+            Some((Duration::from_ps(mean?), *count))
+        };
+        self.buckets.iter().filter_map(mean)
+    }
+
     /// The latency that `percent` percent do not exceed: the mean of its bucket. None if nothing was added.
     pub fn percentile(&self, percent: u64) -> Option<Duration> {
         let (_, greatest) = self.range?;
         let rank = (u128::from(self.count) * u128::from(percent)).div_ceil(100).max(1);
         let mut below = 0;
-        for (count, sum) in &self.buckets {
+        let found = self.counts().find(|(_, count)| {
             below += u128::from(*count);
-            if below >= rank {
-                let mean = sum.checked_div(u128::from(*count)).and_then(|mean| u64::try_from(mean).ok());
-                return mean.map(Duration::from_ps);
-            }
-        }
-        Some(greatest)
+            below >= rank
+        });
+        Some(found.map_or(greatest, |(latency, _)| latency))
     }
 }
 
@@ -96,6 +102,7 @@ mod tests {
         let mut same = Latencies::default();
         (0..3).for_each(|_| same.add(Duration::from_ns(12_345)));
         assert_eq!(same.percentile(50), Some(Duration::from_ns(12_345)));
+        assert_eq!(same.counts().collect::<Vec<_>>(), [(Duration::from_ns(12_345), 3)]);
         same.add(Duration::MAX);
         assert_eq!((same.percentile(99), same.percentile(75)), (Some(Duration::MAX), same.percentile(1)));
     }

@@ -49,6 +49,7 @@ mod stamp;
 mod table;
 mod tally;
 mod tcp;
+mod timeline;
 mod transit;
 mod violation;
 mod wire;
@@ -61,4 +62,6 @@ pub use pcap::Pcap;
 pub use report::{
     DeviceReport, DropReport, FaultReport, LatencyReport, LinkReport, RunReport, WorkloadReport,
 };
+pub use table::{Table, time_words};
+pub use timeline::{Moment, Timeline};
 pub use violation::Violation;

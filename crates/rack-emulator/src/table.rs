@@ -3,6 +3,7 @@
 use crate::report::{
     DeviceReport, DropReport, FaultReport, LatencyReport, LinkReport, RunReport, WorkloadReport,
 };
+use std::fmt;
 
 const TIME_UNITS: [(&str, u64); 5] =
     [("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
@@ -32,14 +33,55 @@ impl RunReport {
             packets.dropped,
             packets.in_flight,
         );
+        self.tables().iter().fold(head, |text, table| format!("{text}\n{table}"))
+    }
+
+    /// What the text has below its head: those tables that have rows.
+    pub fn tables(&self) -> Vec<Table> {
         let tables = [
-            table(&WORKLOADS, self.workloads.iter().map(workload_row)),
-            table(&DEVICES, self.devices.iter().map(device_row)),
-            table(&LINKS, self.links.iter().map(link_row)),
-            table(&DROPS, self.drops.iter().map(drop_row)),
-            table(&FAULTS, self.faults.iter().map(fault_row)),
+            Table::new(&WORKLOADS, self.workloads.iter().map(workload_row)),
+            Table::new(&DEVICES, self.devices.iter().map(device_row)),
+            Table::new(&LINKS, self.links.iter().map(link_row)),
+            Table::new(&DROPS, self.drops.iter().map(drop_row)),
+            Table::new(&FAULTS, self.faults.iter().map(fault_row)),
         ];
-        tables.into_iter().filter(|t| !t.is_empty()).fold(head, |text, table| text + "\n" + &table)
+        tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
+    }
+}
+
+/// A table for people. The first column says what a row is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Table {
+    /// Titles of the columns, and true of those that are aligned at the left.
+    pub titles: Vec<(&'static str, bool)>,
+    /// A cell for each column.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// Columns whose title begins with `<` are left-aligned.
+    fn new<const N: usize>(titles: &[&'static str; N], rows: impl Iterator<Item = [String; N]>) -> Table {
+        let title = |title: &&'static str| (title.trim_start_matches('<'), title.starts_with('<'));
+        Table { titles: titles.iter().map(title).collect(), rows: rows.map(Vec::from).collect() }
+    }
+}
+
+/// Columns as wide as their widest cell, two spaces apart.
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let titles: Vec<String> = self.titles.iter().map(|(title, _)| title.to_string()).collect();
+        let lines = || std::iter::once(&titles).chain(&self.rows);
+        let width = |column: usize| lines().map(|line| line[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..titles.len()).map(width).collect();
+        for line in lines() {
+            let cells = line.iter().zip(&widths).zip(&self.titles);
+            let cells = cells.map(|((cell, width), (_, left))| match left {
+                true => format!("{cell:<width$}"),
+                false => format!("{cell:>width$}"),
+            });
+            writeln!(f, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
+        }
+        Ok(())
     }
 }
 
@@ -125,27 +167,9 @@ fn fault_row(f: &FaultReport) -> [String; 4] {
     [f.what.clone(), four_digits(f.begins_ps, &TIME_UNITS), end, f.swept.to_string()]
 }
 
-/// Columns as wide as their widest cell, two spaces apart; those whose title begins with `<` are left-aligned.
-/// Empty without rows.
-fn table<const N: usize>(titles: &[&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
-    let is_left = titles.map(|title| title.starts_with('<'));
-    let mut lines = vec![titles.map(|title| title.trim_start_matches('<').to_string())];
-    lines.extend(rows);
-    if lines.len() == 1 {
-        return String::new();
-    }
-    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; N] = std::array::from_fn(width);
-    let mut text = String::new();
-    for line in &lines {
-        let cells = line.iter().zip(widths).zip(is_left).map(|((cell, width), left)| match left {
-            true => format!("{cell:<width$}"),
-            false => format!("{cell:>width$}"),
-        });
-        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
-        text.push('\n');
-    }
-    text
+/// A time in picoseconds as it stands in tables.
+pub fn time_words(ps: u64) -> String {
+    four_digits(ps, &TIME_UNITS)
 }
 
 /// The value in the largest unit that leaves a whole part, rounded to four digits, zeros at the end left out.
@@ -189,7 +213,7 @@ mod tests {
     #[test]
     fn tables_are_aligned() {
         let rows = [["a".to_string(), "1".to_string()], ["long".to_string(), "1000".to_string()]];
-        assert_eq!(table(&["<name", "n"], rows.into_iter()), "name     n\na        1\nlong  1000\n");
-        assert_eq!(table(&["<name"], std::iter::empty()), "");
+        let table = Table::new(&["<name", "n"], rows.into_iter());
+        assert_eq!(table.to_string(), "name     n\na        1\nlong  1000\n");
     }
 }

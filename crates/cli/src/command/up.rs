@@ -3,8 +3,8 @@
 use crate::output::{self, Format};
 use base_diag::SourceMap;
 use base_time::Time;
-use p4rack::{rack, up};
-use rack_emulator::Emulator;
+use p4rack::{Racked, rack, up};
+use rack_emulator::{Emulator, RunReport, Timeline};
 use rack_model::LinkId;
 use serde_json::json;
 use std::fs::File;
@@ -32,6 +32,9 @@ pub struct Args {
     /// Write the frames that arrive at either end of each link to captures in this directory; it is made if it is not there
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
+    /// Also write the run as one page that a browser shows: what runs where, latencies, what happened when
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Show each event; Enter lets the next one happen, the end of input all others
     #[arg(long)]
     step: bool,
@@ -79,7 +82,7 @@ pub fn run(args: &Args) -> ExitCode {
         Ok(report) => report,
         Err(found) => return output::failed(&found, &map, args.format),
     };
-    if let Err(why) = watch.save(&mut emulator) {
+    if let Err(why) = watch.save(&mut emulator).and_then(|()| watch.page(&racked, &emulator, &report)) {
         eprintln!("p4rack: {why}");
         return ExitCode::FAILURE;
     }
@@ -101,6 +104,7 @@ const SAVE_EVERY: u64 = 50_000;
 struct Watch {
     log: Option<Output>,
     captures: Vec<(LinkId, Output)>,
+    page: Option<(Output, Timeline)>,
     steps: bool,
     shows_progress: bool,
     events: u64,
@@ -127,6 +131,7 @@ impl Output {
 impl Watch {
     fn new(args: &Args, emulator: &mut Emulator) -> Result<Watch, String> {
         let log = args.log.clone().map(Output::new).transpose()?;
+        let page = args.html.clone().map(Output::new).transpose()?.map(|file| (file, Timeline::default()));
         let mut captures = vec![];
         if let Some(directory) = &args.record {
             let fail = |e| format!("`{}` cannot be made: {e}", directory.display());
@@ -140,11 +145,14 @@ impl Watch {
             }
         }
         let shows_progress = args.format == Format::Text && !args.step && std::io::stderr().is_terminal();
-        Ok(Watch { log, captures, steps: args.step, shows_progress, events: 0 })
+        Ok(Watch { log, captures, page, steps: args.step, shows_progress, events: 0 })
     }
 
     fn event(&mut self, emulator: &mut Emulator) -> Result<(), String> {
         self.events += 1;
+        if let Some((_, timeline)) = &mut self.page {
+            timeline.watch(emulator);
+        }
         if self.steps {
             let text = emulator.take_log();
             output::print(&text);
@@ -162,6 +170,11 @@ impl Watch {
             }
         }
         Ok(())
+    }
+
+    fn page(&mut self, racked: &Racked, emulator: &Emulator, report: &RunReport) -> Result<(), String> {
+        let Some((file, timeline)) = &mut self.page else { return Ok(()) };
+        file.write(up::page(racked, emulator, report, timeline).as_bytes())
     }
 
     /// Writes what there is.

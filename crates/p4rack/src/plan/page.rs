@@ -1,7 +1,7 @@
 //! Plans as one page of HTML that needs nothing else: an axis for each objective with a line for each plan, and each plan drawn on
 //! its devices.
 
-use crate::region_graph::escape;
+use crate::markup::{self, escape};
 use plan_search::{Plan, Problem};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -37,10 +37,7 @@ pub fn page(title: &str, problem: &Problem, plans: &[(Vec<i64>, Plan)]) -> Strin
         drawing(&mut body, problem, plan);
         body.push_str("</div>\n");
     }
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{}</title>\n<style>{STYLE}</style></head>\n<body>\n{body}<script>{SCRIPT}</script>\n</body></html>\n",
-        escape(title)
-    )
+    markup::page(title, STYLE, &body, SCRIPT)
 }
 
 /// Parallel axes, the least at the bottom.

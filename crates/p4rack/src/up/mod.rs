@@ -1,5 +1,10 @@
 //! Bring a rack up in virtual time and run its workloads.
 
+mod page;
+mod topology;
+
+pub use page::page;
+
 use crate::functions;
 use crate::idle::Idle;
 use crate::rack::Racked;
