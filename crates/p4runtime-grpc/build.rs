@@ -9,6 +9,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     tonic_prost_build::configure()
         .build_client(true)
         .extern_path(".p4", "::p4runtime_proto::p4")
+        .extern_path(".p4rack", "::p4runtime_proto::p4rack")
         .extern_path(".google.rpc", "::p4runtime_proto::google::rpc")
         .compile_fds(descriptors)?;
     Ok(())

@@ -4,11 +4,12 @@ use prost::Message;
 use std::error::Error;
 use std::path::Path;
 
-const FILES: [&str; 4] = [
+const FILES: [&str; 5] = [
     "google/rpc/code.proto",
     "p4/bm/packet_trace.proto",
     "p4/config/v1/p4info.proto",
     "p4/v1/p4runtime.proto",
+    "p4rack/v1/rack.proto",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -2,14 +2,16 @@
 
 use crate::ports::Ports;
 use base_time::{Duration, Time};
-use controller::{Call, Reply, Ticket};
-use p4rack::control::{Event, Metric, Served, exposition};
-use p4runtime_grpc::{Command, Front, Incoming, Status, Streams};
+use controller::{Answer, Call, DeviceId, Heard, Reply, Ticket};
+use p4rack::control::{self, Event, Metric, Served, exposition};
+use p4runtime_grpc::{Command, Front, Incoming, Link, Status, Streams};
+use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::ReadResponse;
+use p4runtime_proto::p4rack::v1::{ShowResponse, TraceResponse};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 use tokio::sync::oneshot;
-use tracing::{debug, info};
+use tracing::{debug, info, warn};
 
 /// How often idle entries and digests are looked for while nothing else happens.
 const SCAN: Duration = Duration::from_ms(10);
@@ -20,6 +22,8 @@ pub(crate) struct Owner {
     pub(crate) ports: Ports,
     pub(crate) started: Instant,
     front: Front,
+    /// To the agents of devices in other processes.
+    links: Vec<Link>,
     waiting: BTreeMap<Ticket, (&'static str, Caller)>,
     tickets: u64,
     /// How often calls have ended, by RPC and how.
@@ -30,15 +34,18 @@ pub(crate) struct Owner {
 enum Caller {
     Done(oneshot::Sender<Result<(), Status>>),
     Found(oneshot::Sender<(Vec<ReadResponse>, Result<(), Status>)>),
+    Traced(oneshot::Sender<Result<TraceResponse, Status>>),
 }
 
 impl Owner {
-    /// `front` is the way to it.
-    pub(crate) fn new(switch: Box<dyn Served>, ports: Ports, started: Instant, front: Front) -> Owner {
-        Owner { switch, ports, started, front, waiting: BTreeMap::new(), tickets: 0, ended: BTreeMap::new() }
+    /// `front` is the way to it, `links` those to the agents of devices in other processes.
+    pub(crate) fn new(switch: Box<dyn Served>, ports: Ports, front: Front, links: Vec<Link>) -> Owner {
+        let started = Instant::now();
+        let (waiting, ended) = (BTreeMap::new(), BTreeMap::new());
+        Owner { switch, ports, started, front, links, waiting, tickets: 0, ended }
     }
 
-    /// Does a first call, which has to be answered at once.
+    /// Does a first call. Its answer, if there is one at once.
     pub(crate) fn start(&mut self, call: Call) -> Result<(), Status> {
         let (sender, mut receiver) = oneshot::channel();
         self.call("Start", call, Caller::Done(sender), &mut Streams::default());
@@ -109,6 +116,20 @@ impl Owner {
             }
             Command::GetConfig(request, reply) => return drop(reply.send(self.switch.get_config(&request))),
             Command::Capabilities(reply) => return drop(reply.send(Ok(self.switch.capabilities()))),
+            Command::Steer(election, steer, reply) => {
+                return self.call("Steer", Call::Steer(election, steer), Caller::Done(reply), streams);
+            }
+            Command::Trace(request, reply) => {
+                return self.call("Trace", Call::Trace(request), Caller::Traced(reply), streams);
+            }
+            Command::Show(reply) => {
+                let metrics = control::metrics(self.metrics(streams));
+                return drop(reply.send(ShowResponse { metrics, ..self.switch.show() }));
+            }
+            Command::Agent(device, heard) => {
+                self.log(device, &heard);
+                self.switch.heard(now, device, *heard)
+            }
             Command::Metrics(reply) => {
                 return drop(reply.send(exposition(&self.metrics(streams))));
             }
@@ -148,25 +169,50 @@ impl Owner {
                 }
                 Event::End(stream, why) => streams.end(stream, &why),
                 Event::Frame(port, frame) => self.ports.send(port, frame, self.now()),
+                Event::Ask(device, id, ask) => {
+                    let link = self.links.get(device.0);
+                    if link.is_some_and(|link| link.ask(id, ask)) {
+                        continue;
+                    }
+                    if let Some(id) = id {
+                        let busy = Status::new(Code::Unavailable, "too much waits for its agent");
+                        let answer = Heard::Answer(id, Answer::Refused(busy));
+                        waiting.extend(self.switch.heard(self.now(), device, answer));
+                    }
+                }
             }
+        }
+    }
+
+    fn log(&self, device: DeviceId, heard: &Heard) {
+        match heard {
+            Heard::Here => info!(device = device.0, "its agent is there"),
+            Heard::Gone(why) => warn!(device = device.0, why, "its agent cannot be reached"),
+            Heard::Answer(..) | Heard::Tells(_) | Heard::Counted(_) => {}
         }
     }
 
     fn reply(&mut self, ticket: Ticket, reply: Reply) {
         let Some((rpc, caller)) = self.waiting.remove(&ticket) else { return };
-        let (Reply::Done(ended) | Reply::Found(_, ended)) = &reply;
-        let code = ended.as_ref().err().map_or("OK", |status| status.code.as_str_name());
+        let refused = match &reply {
+            Reply::Done(ended) | Reply::Found(_, ended) => ended.as_ref().err(),
+            Reply::Traced(traced) => traced.as_ref().err(),
+        };
+        let code = refused.map_or("OK", |status| status.code.as_str_name());
         *self.ended.entry((rpc, code)).or_default() += 1;
-        match ended {
-            Ok(()) => debug!(rpc, "done"),
-            Err(status) => info!(rpc, code, message = status.message, "refused"),
+        match refused {
+            None => debug!(rpc, "done"),
+            Some(status) if rpc == "Start" => warn!(code, message = status.message, "it does not start"),
+            Some(status) => info!(rpc, code, message = status.message, "refused"),
         }
         match (caller, reply) {
             (Caller::Done(caller), Reply::Done(ended)) => drop(caller.send(ended)),
             (Caller::Found(caller), Reply::Found(found, ended)) => drop(caller.send((found, ended))),
             // A read that was refused before it was tried.
             (Caller::Found(caller), Reply::Done(ended)) => drop(caller.send((vec![], ended))),
-            (Caller::Done(_), _) => {}
+            (Caller::Traced(caller), Reply::Traced(traced)) => drop(caller.send(traced)),
+            (Caller::Traced(caller), Reply::Done(Err(status))) => drop(caller.send(Err(status))),
+            _ => {}
         }
     }
 }

@@ -5,16 +5,18 @@
 // This is where time, threads and sockets come from: what they feed is without them.
 #![allow(clippy::disallowed_methods)]
 
+mod client;
 mod device;
 mod metrics;
 mod ports;
 
-use controller::Call;
+pub use client::{Client, ClientError};
+use controller::{Call, DeviceId};
 use device::Owner;
 use ir::Program;
 use ir_split::Placement;
-use p4rack::control::{Direct, Maker, Metric, OneSwitch, RackSwitch, Served, Splitter};
-use p4runtime_grpc::Front;
+use p4rack::control::{Direct, Maker, Metric, OneSwitch, RackSwitch, RemoteRack, Served, Splitter};
+use p4runtime_grpc::{Front, Link, LinkEnd, Place};
 use p4runtime_proto::p4::v1::Update;
 use ports::Ports;
 pub use ports::{Cable, PortError, PortKind, PortSpec, cable};
@@ -22,7 +24,7 @@ use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::thread;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 use tracing::info;
 
 pub use p4runtime_grpc::Tls;
@@ -81,6 +83,9 @@ pub enum Switch {
     One(Option<Arc<Program>>),
     /// A whole program on many devices, with updates that fill its tables.
     Rack(Arc<Program>, Box<Placement>, Vec<Update>),
+    /// The same, where each device is a process of its own with an agent, at these addresses: by the placement's devices. It
+    /// has no ports.
+    Remote(Arc<Program>, Box<Placement>, Vec<Update>, Vec<String>),
 }
 
 /// Why a switch does not run.
@@ -117,9 +122,10 @@ pub fn run_until<F: Future<Output = ()>>(
     let (told, started) = std::sync::mpsc::sync_channel(1);
     let (address, tls, metrics) = (setup.address, setup.tls.clone(), setup.metrics);
     let way = front.clone();
+    let (links, ends) = links(&setup.switch)?;
     let device = thread::spawn(move || {
         // What a rack is made of stays in the thread that made it.
-        match owner(setup, ports, way) {
+        match owner(setup, ports, way, links) {
             Ok(owner) => {
                 let _ = told.send(Ok(()));
                 owner.run(&commands)
@@ -138,6 +144,9 @@ pub fn run_until<F: Future<Output = ()>>(
             None => None,
         };
         asked.map(|listener| tokio::spawn(metrics::serve(listener, front.clone())));
+        for end in ends {
+            tokio::spawn(end.run(front.clone()));
+        }
         let (ending, ended) = tokio::sync::oneshot::channel();
         let stop = async {
             stop().await;
@@ -159,10 +168,35 @@ pub fn run_until<F: Future<Output = ()>>(
     Ok(counted)
 }
 
-/// The switch, with its program running.
-fn owner(setup: Setup, ports: Ports, front: Front) -> Result<Owner, SetupError> {
+/// Nanoseconds since 1970.
+fn unix_time() -> i64 {
     let epoch = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-    let epoch = i64::try_from(epoch).unwrap_or(i64::MAX);
+    i64::try_from(epoch).unwrap_or(i64::MAX)
+}
+
+/// The ways to agents in other processes, and their ends.
+fn links(switch: &Switch) -> Result<(Vec<Link>, Vec<LinkEnd>), SetupError> {
+    let Switch::Remote(_, placement, _, addresses) = switch else { return Ok((vec![], vec![])) };
+    if addresses.len() != placement.devices.len() {
+        let (agents, devices) = (addresses.len(), placement.devices.len());
+        return Err(failed(format!("there are {agents} agents for {devices} devices")));
+    }
+    let both = addresses.iter().enumerate().map(|(device, address)| {
+        let inner = placement.ports.iter().filter(|((from, _), _)| from.0 as usize == device);
+        let place = Place {
+            device: DeviceId(device),
+            address: address.clone(),
+            inner_ports: inner.filter_map(|(_, port)| u32::try_from(*port).ok()).collect(),
+            election: u64::try_from(unix_time()).unwrap_or(0),
+        };
+        p4runtime_grpc::link(place)
+    });
+    Ok(both.unzip())
+}
+
+/// The switch, with its program running, or about to.
+fn owner(setup: Setup, ports: Ports, front: Front, links: Vec<Link>) -> Result<Owner, SetupError> {
+    let epoch = unix_time();
     let Setup { device_id, cpu_port, seed, drop_port, .. } = setup;
     let maker = |own| Maker { seed, drop_port, own };
     let (switch, updates): (Box<dyn Served>, _) = match setup.switch {
@@ -178,8 +212,15 @@ fn owner(setup: Setup, ports: Ports, front: Front) -> Result<Owner, SetupError> 
             }
             (Box::new(rack), Some(updates))
         }
+        Switch::Remote(program, placement, updates, addresses) => {
+            if let Some(port) = ports.numbers().next() {
+                return Err(failed(format!("port {port}: the ports of devices with agents are their own")));
+            }
+            let splitter = Splitter { maker: maker(Some(program)), placement: *placement };
+            (Box::new(RemoteRack::new(splitter, addresses, device_id, epoch)), Some(updates))
+        }
     };
-    let mut owner = Owner::new(switch, ports, Instant::now(), front);
+    let mut owner = Owner::new(switch, ports, front, links);
     if let Some(updates) = updates {
         owner.start(Call::Start(Box::default(), updates)).map_err(|status| failed(status.message))?;
     }

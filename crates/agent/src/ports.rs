@@ -1,4 +1,4 @@
-//! Ports: capture files, TAP interfaces and cables inside the process.
+//! Ports: capture files, TAP interfaces, and cables inside the process and to others.
 
 use base_pcap::{Reader, Record, Writer};
 use base_time::Time;
@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::io::BufWriter;
+use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -34,13 +35,21 @@ pub enum PortKind {
     },
     /// A TAP interface with this name, made if there is none.
     Tap(String),
+    /// A frame is a datagram from one address to the other: a cable to another process.
+    Udp {
+        /// Here.
+        from: SocketAddr,
+        /// There; what comes from elsewhere is not taken.
+        to: SocketAddr,
+    },
 }
 
 impl FromStr for PortSpec {
     type Err = String;
 
     fn from_str(text: &str) -> Result<PortSpec, String> {
-        let form = "a port is written NUMBER@pcap:IN,OUT (either may be empty) or NUMBER@tap:NAME";
+        let form = "a port is written NUMBER@pcap:IN,OUT (either may be empty), NUMBER@tap:NAME or \
+                    NUMBER@udp:HERE,THERE (addresses with ports)";
         let (port, kind) = text.split_once('@').ok_or(form)?;
         let port = port.parse().map_err(|_| format!("`{port}` is no port number: {form}"))?;
         let kind = match kind.split_once(':').ok_or(form)? {
@@ -48,6 +57,13 @@ impl FromStr for PortSpec {
                 let (input, output) = files.split_once(',').unwrap_or((files, ""));
                 let path = |name: &str| (!name.is_empty()).then(|| PathBuf::from(name));
                 PortKind::Pcap { input: path(input), output: path(output) }
+            }
+            ("udp", ends) => {
+                let (from, to) = ends.split_once(',').ok_or(form)?;
+                let address = |text: &str| {
+                    text.parse().map_err(|_| format!("`{text}` is no address like 127.0.0.1:5001: {form}"))
+                };
+                PortKind::Udp { from: address(from)?, to: address(to)? }
             }
             ("tap", name) if !name.is_empty() && name.len() < 16 => PortKind::Tap(name.to_string()),
             ("tap", _) => return Err("the name of an interface has 1 to 15 letters".to_string()),
@@ -104,6 +120,7 @@ enum Out {
     Capture(Writer<BufWriter<File>>),
     Tap(Arc<tun::Device>),
     Cable(SyncSender<Vec<u8>>),
+    Udp(UdpSocket),
     Nowhere,
 }
 
@@ -111,6 +128,7 @@ enum In {
     Capture(Reader<'static>),
     Tap(Arc<tun::Device>),
     Cable(Receiver<Vec<u8>>),
+    Udp(UdpSocket),
 }
 
 impl Ports {
@@ -156,6 +174,17 @@ impl Ports {
                     ports.inputs.push((spec.port, In::Tap(Arc::clone(&device))));
                     Out::Tap(device)
                 }
+                PortKind::Udp { from, to } => {
+                    let open = || {
+                        let socket = UdpSocket::bind(from)?;
+                        socket.connect(to)?;
+                        Ok((socket.try_clone()?, socket))
+                    };
+                    let named = |error: std::io::Error| told(&format!("{from} to {to}: {error}"));
+                    let (input, out) = open().map_err(named)?;
+                    ports.inputs.push((spec.port, In::Udp(input)));
+                    Out::Udp(out)
+                }
             };
             ports.out.insert(spec.port, out);
         }
@@ -168,7 +197,8 @@ impl Ports {
             let front = front.clone();
             thread::spawn(move || match input {
                 In::Capture(reader) => replay(port, reader, &front),
-                In::Tap(device) => receive(port, &device, &front),
+                In::Tap(device) => receive(port, |buffer| device.recv(buffer), &front),
+                In::Udp(socket) => receive(port, |buffer| no_echo(socket.recv(buffer)), &front),
                 In::Cable(frames) => frames.into_iter().for_each(|frame| front.frame(port, frame)),
             });
         }
@@ -183,6 +213,8 @@ impl Ports {
             }
             Some(Out::Tap(device)) => device.send(&frame).is_ok(),
             Some(Out::Cable(cable)) => cable.try_send(frame).is_ok(),
+            // An error may be that of the frame before.
+            Some(Out::Udp(socket)) => socket.send(&frame).or_else(|_| socket.send(&frame)).is_ok(),
             Some(Out::Nowhere) | None => true,
         };
         self.lost += u64::from(!sent);
@@ -202,7 +234,7 @@ impl Ports {
     pub(crate) fn flush(&mut self) -> std::io::Result<()> {
         self.out.values_mut().try_for_each(|out| match out {
             Out::Capture(writer) => writer.flush(),
-            Out::Tap(_) | Out::Cable(_) | Out::Nowhere => Ok(()),
+            Out::Tap(_) | Out::Cable(_) | Out::Udp(_) | Out::Nowhere => Ok(()),
         })
     }
 }
@@ -217,9 +249,19 @@ fn replay(port: u32, reader: Reader<'static>, front: &Front) {
     }
 }
 
-fn receive(port: u32, device: &tun::Device, front: &Front) {
+fn receive(port: u32, mut next: impl FnMut(&mut [u8]) -> std::io::Result<usize>, front: &Front) {
     let mut buffer = vec![0; 1 << 16];
-    while let Ok(length) = device.recv(&mut buffer) {
-        front.frame(port, buffer.get(..length).unwrap_or_default().to_vec());
+    while let Ok(length) = next(&mut buffer) {
+        if length > 0 {
+            front.frame(port, buffer.get(..length).unwrap_or_default().to_vec());
+        }
+    }
+}
+
+/// Where nobody listened to a datagram, the next one may be heard all the same.
+fn no_echo(received: std::io::Result<usize>) -> std::io::Result<usize> {
+    match received {
+        Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => Ok(0),
+        received => received,
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::ask::{Answer, Ask};
 use base_time::Time;
+use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4::v1::{
     MasterArbitrationUpdate, ReadRequest, SetForwardingPipelineConfigRequest, StreamMessageRequest,
@@ -17,7 +18,6 @@ const ELECTION: Uint128 = Uint128 { high: 0, low: 1 };
 /// A device beside its controller.
 pub struct Agent<B: Builder> {
     server: Server<B>,
-    holds: bool,
 }
 
 /// What the agent wants done.
@@ -41,13 +41,12 @@ impl<B: Builder> Agent<B> {
         let hello = StreamMessageRequest { update: Some(Asked::Arbitration(hello)) };
         // The only controller is the primary.
         server.message(STREAM, &hello);
-        Agent { server, holds: false }
+        Agent { server }
     }
 
     /// The device begins anew, without a program.
     pub fn restart(&mut self) {
         self.server.stop();
-        self.holds = false;
     }
 
     /// The device, if it runs a program.
@@ -58,11 +57,6 @@ impl<B: Builder> Agent<B> {
     /// The devices that updates may go to: that one, and one that waits for the commit.
     pub fn targets(&mut self) -> impl Iterator<Item = &mut B::Target> {
         self.server.targets()
-    }
-
-    /// True while frames from outside are kept.
-    pub fn holds(&self) -> bool {
-        self.holds
     }
 
     /// Does what is asked; the answer, if there is one.
@@ -97,13 +91,11 @@ impl<B: Builder> Agent<B> {
             }
             Ask::PacketOut(packet) => return (None, self.say(Asked::Packet(packet))),
             Ask::DigestAck(ack) => return (None, self.say(Asked::DigestAck(ack))),
-            Ask::Hold => {
-                self.holds = true;
-                Some(Answer::Done)
-            }
-            Ask::Release => {
-                self.holds = false;
-                Some(Answer::Done)
+            // Whoever brings frames keeps them.
+            Ask::Hold | Ask::Release => Some(Answer::Done),
+            Ask::Ports | Ask::Trace(_) => {
+                let why = "who has the device runs its frames";
+                Some(Answer::Refused(Status::new(Code::Unimplemented, why)))
             }
         };
         (answer, vec![])

@@ -1,8 +1,12 @@
 //! What passes between the controller and an agent.
 
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
-use p4runtime_proto::p4::v1::{DigestListAck, Entity, ForwardingPipelineConfig, PacketOut, Update};
+use p4runtime_proto::p4::v1::{
+    DigestListAck, Entity, ForwardingPipelineConfig, PacketOut, StreamMessageResponse, Update,
+};
+use p4runtime_proto::p4rack::v1::{Hop, Metric, TraceRequest};
 use p4runtime_server::Status;
+use std::collections::BTreeMap;
 
 /// A device, by its place in [`Rollout::parts`](crate::Rollout).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -12,7 +16,7 @@ pub struct DeviceId(pub usize);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct AskId(pub u64);
 
-/// What an agent is asked. But for the last two these are P4Runtime's RPCs and messages, by the only controller of the device.
+/// What an agent is asked. But for the last four these are P4Runtime's RPCs and messages, by the only controller of the device.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Ask {
     /// `SetForwardingPipelineConfig`.
@@ -31,6 +35,19 @@ pub enum Ask {
     Hold,
     /// Take frames in again, those that were kept first.
     Release,
+    /// How many frames each port has taken and sent.
+    Ports,
+    /// Run a frame, keep what would leave, and tell what happened.
+    Trace(TraceRequest),
+}
+
+/// What has passed a port.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct PortCount {
+    /// Came in, and what comes of it has left.
+    pub received: u64,
+    /// Left.
+    pub sent: u64,
 }
 
 /// What an agent answers.
@@ -40,8 +57,27 @@ pub enum Answer {
     Done,
     /// What a read found.
     Found(Vec<Entity>),
+    /// How many frames each port has taken and sent.
+    Ports(BTreeMap<u32, PortCount>),
+    /// What became of a frame.
+    Traced(Box<Hop>),
     /// Nothing was done.
     Refused(Status),
     /// Nobody knows whether it was done.
     Lost,
+}
+
+/// What comes from an agent in another process.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Heard {
+    /// It is there: nobody knows what its device holds.
+    Here,
+    /// It cannot be reached.
+    Gone(String),
+    /// Its answer to an ask.
+    Answer(AskId, Answer),
+    /// What its device tells.
+    Tells(StreamMessageResponse),
+    /// What its device has counted.
+    Counted(Vec<Metric>),
 }

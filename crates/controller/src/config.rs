@@ -2,12 +2,13 @@
 //! the first of them runs it.
 
 use crate::ask::{Answer, Ask};
+use crate::desired::Plans;
 use crate::part::{Planner, Rollout};
 use crate::repair::{self, Found, all_done, everything, is_unknown};
 use crate::task::Shared;
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, SetForwardingPipelineConfigRequest};
-use p4runtime_server::{Replaced, Status};
+use p4runtime_server::{Replaced, Server, Status};
 use std::sync::Arc;
 
 pub(crate) async fn set_config<P: Planner>(
@@ -19,6 +20,15 @@ pub(crate) async fn set_config<P: Planner>(
         return shared.state().server.set_config(request);
     }
     shared.state().server.may_set_config(&request)?;
+    exchange(shared, |server| server.replace_config(request)).await
+}
+
+/// Has the rack run what `replace` makes of the desired state, with what the data planes have written by then; or, if a device
+/// cannot, what it ran. Frames that come in wait.
+pub(crate) async fn exchange<P: Planner>(
+    shared: &Shared<P>,
+    replace: impl FnOnce(&mut Server<Plans<P>>) -> Result<Option<Replaced<Plans<P>>>, Status>,
+) -> Result<(), Status> {
     let old = shared.state().rollout();
     let mut found = Found::new();
     if let Some(old) = &old {
@@ -31,7 +41,7 @@ pub(crate) async fn set_config<P: Planner>(
             }
         }
     }
-    let replaced = shared.state().server.replace_config(request);
+    let replaced = replace(&mut shared.state().server);
     let ended = match replaced {
         Ok(Some(replaced)) => roll_out(shared, old.as_ref(), replaced, &found).await,
         Ok(None) => Ok(()),
@@ -64,7 +74,7 @@ pub(crate) async fn start<P: Planner>(
 async fn roll_out<P: Planner>(
     shared: &Shared<P>,
     old: Option<&Arc<Rollout>>,
-    replaced: Replaced<crate::desired::Plans<P>>,
+    replaced: Replaced<Plans<P>>,
     found: &Found,
 ) -> Result<(), Status> {
     let Some(new) = shared.state().rollout() else { return Ok(()) };

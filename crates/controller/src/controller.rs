@@ -3,24 +3,27 @@
 use crate::ask::{Answer, Ask, AskId, DeviceId};
 use crate::desired::Plans;
 use crate::idle::Idle;
-use crate::part::Planner;
+use crate::part::{Planner, Rollout};
 use crate::state::State;
+use crate::steer::{self, Steer};
 use crate::task::{Shared, Task, go_on};
-use crate::{config, repair, write};
+use crate::{config, repair, trace, write};
 use base_time::{Duration, Time};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, DigestList, DigestListAck, ForwardingPipelineConfig,
     GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse, IdleTimeoutNotification,
     ReadRequest, ReadResponse, SetForwardingPipelineConfigRequest, StreamMessageRequest,
-    StreamMessageResponse, Update, WriteRequest, stream_message_request as asked,
+    StreamMessageResponse, Uint128, Update, WriteRequest, stream_message_request as asked,
     stream_message_response as told,
 };
+use p4runtime_proto::p4rack::v1::{TraceRequest, TraceResponse};
 use p4runtime_server::{self as server, Server, Status, StreamId};
 use p4runtime_store::Store;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The most calls that wait.
 const MOST_WAITING: usize = 1024;
@@ -43,15 +46,21 @@ pub enum Call {
     Read(ReadRequest),
     /// The RPC `SetForwardingPipelineConfig`.
     SetConfig(Box<SetForwardingPipelineConfigRequest>),
+    /// An operator's, or a controller's, which says its election id.
+    Steer(Option<Uint128>, Steer),
+    /// The way of a frame that comes in by a port.
+    Trace(TraceRequest),
 }
 
 /// What it is answered.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Reply {
-    /// To a write or a configuration.
+    /// To all but reads.
     Done(Result<(), Status>),
     /// To a read: what was found, and how it ended.
     Found(Vec<ReadResponse>, Result<(), Status>),
+    /// To a trace.
+    Traced(Result<TraceResponse, Status>),
 }
 
 /// What the controller wants done.
@@ -83,7 +92,7 @@ enum Work {
 
 impl<P: Planner + 'static> Controller<P> {
     /// Without a program. `device` is the id of the whole; `epoch_ns` the Unix time of time 0, in nanoseconds; `drain` how
-    /// long a packet is at most on its way from device to device.
+    /// long a packet is at most on its way through the rack.
     pub fn new(planner: P, device: u64, epoch_ns: i64, drain: Duration) -> Controller<P> {
         let state = State {
             server: Server::new(Plans::new(planner), device, epoch_ns),
@@ -94,6 +103,7 @@ impl<P: Planner + 'static> Controller<P> {
             asks: 0,
             stale: BTreeMap::new(),
             idle: Idle::default(),
+            stopped: false,
             alarm: None,
         };
         let shared = Shared(Rc::new(RefCell::new(state)));
@@ -183,7 +193,12 @@ impl<P: Planner + 'static> Controller<P> {
 
     /// A device has begun anew: it runs nothing.
     pub fn restarted(&mut self, now: Time, device: DeviceId) -> Vec<Output> {
-        self.shared.state().stale(device.0, "it has begun anew", vec![]);
+        self.doubt(now, device, "it has begun anew")
+    }
+
+    /// A device may not be as it should be: it is brought to the desired state.
+    pub fn doubt(&mut self, now: Time, device: DeviceId, why: &str) -> Vec<Output> {
+        self.shared.state().stale(device.0, why, vec![]);
         self.again = Some(now);
         self.go_on(now)
     }
@@ -192,6 +207,21 @@ impl<P: Planner + 'static> Controller<P> {
     pub fn stale(&self) -> BTreeMap<DeviceId, String> {
         let state = self.shared.state();
         state.stale.iter().map(|(device, stale)| (DeviceId(*device), stale.why.clone())).collect()
+    }
+
+    /// True while an operator keeps frames out.
+    pub fn is_stopped(&self) -> bool {
+        self.shared.state().stopped
+    }
+
+    /// What runs, if there is a program.
+    pub fn rollout(&self) -> Option<Arc<Rollout>> {
+        self.shared.state().rollout()
+    }
+
+    /// Looks at the planner.
+    pub fn with_planner<T>(&self, look: impl FnOnce(&P) -> T) -> T {
+        look(&self.shared.state().server.builder().planner)
     }
 
     /// What there is by the desired state, if there is a program.
@@ -276,6 +306,17 @@ fn begin<P: Planner + 'static>(shared: Shared<P>, ticket: Option<Ticket>, work: 
             }
             Work::Call(Call::Write(request)) => Reply::Done(write::write(&shared, &request).await),
             Work::Call(Call::SetConfig(request)) => Reply::Done(config::set_config(&shared, *request).await),
+            Work::Call(Call::Steer(election, what)) => {
+                let may = match &election {
+                    Some(_) => shared.state().server.may_steer(election.as_ref()),
+                    None => Ok(()),
+                };
+                Reply::Done(match may {
+                    Ok(()) => steer::steer(&shared, what).await,
+                    Err(status) => Err(status),
+                })
+            }
+            Work::Call(Call::Trace(request)) => Reply::Traced(trace::trace(&shared, request).await),
             Work::Call(Call::Read(request)) => {
                 let (found, ended) = read(&shared, &request).await;
                 Reply::Found(found, ended)

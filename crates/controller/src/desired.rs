@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Makes desired states of configurations.
 pub(crate) struct Plans<P> {
-    planner: P,
+    pub(crate) planner: P,
     epoch: Cell<u64>,
 }
 

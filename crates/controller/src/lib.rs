@@ -25,10 +25,13 @@ mod part;
 mod repair;
 mod spread;
 mod state;
+mod steer;
 mod task;
+mod trace;
 mod write;
 
 pub use agent::{Agent, Effect};
-pub use ask::{Answer, Ask, AskId, DeviceId};
+pub use ask::{Answer, Ask, AskId, DeviceId, Heard, PortCount};
 pub use controller::{Call, Controller, Output, Reply, Ticket};
-pub use part::{Part, Planner, Rollout};
+pub use part::{Part, Planner, RegionMap, Rollout, Wires};
+pub use steer::Steer;

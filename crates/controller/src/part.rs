@@ -8,11 +8,20 @@ use p4runtime_store::Described;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+/// By region, the name of the device where it runs. What is not named runs at the origin.
+pub type RegionMap = BTreeMap<String, String>;
+
 /// Makes parts of a whole program.
 pub trait Planner {
     /// What each device runs. `epoch` tells this rollout's hand-overs from those of the ones before it.
     fn plan(&self, config: &ForwardingPipelineConfig, epoch: u64) -> Result<Rollout, Status>;
+
+    /// From the next plan on, regions run on the devices named here. The map that this replaces comes back.
+    fn replace(&mut self, map: RegionMap) -> Result<RegionMap, Status>;
 }
+
+/// The links between devices, each from both ends.
+pub type Wires = BTreeMap<(usize, u32), (usize, u32)>;
 
 /// A program, spread over a rack.
 pub struct Rollout {
@@ -24,6 +33,8 @@ pub struct Rollout {
     pub origin: usize,
     /// By device; `None` where nothing runs.
     pub parts: Vec<Option<Part>>,
+    /// By a device and its port, the device and port at the other end.
+    pub wires: Wires,
 }
 
 /// What one device runs.
@@ -35,6 +46,8 @@ pub struct Part {
     pub config: ForwardingPipelineConfig,
     /// What joins it with the others.
     pub linkage: Vec<Update>,
+    /// The same for people: what packets go on at, and the port by which they are passed on.
+    pub edges: Vec<(String, u32)>,
     /// What it has of the whole program, by id.
     has: Has,
 }
@@ -72,7 +85,7 @@ impl Part {
         let here = |table: &u32| has.things.contains(table);
         has.direct_counters = info.direct_counters.iter().map(|c| c.direct_table_id).filter(here).collect();
         has.direct_meters = info.direct_meters.iter().map(|m| m.direct_table_id).filter(here).collect();
-        Ok(Part { name: name.to_string(), config, linkage, has })
+        Ok(Part { name: name.to_string(), config, linkage, edges: vec![], has })
     }
 
     /// True if the device has what an entity is about; groups and sessions are the traffic manager's. A query for all of a

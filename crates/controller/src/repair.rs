@@ -21,7 +21,9 @@ const MOST_AT_ONCE: usize = 20_000;
 /// What an answer that is not what was hoped for says.
 pub(crate) fn reason(answer: &Answer) -> String {
     match answer {
-        Answer::Done | Answer::Found(_) => "an answer to something else".to_string(),
+        Answer::Done | Answer::Found(_) | Answer::Ports(_) | Answer::Traced(_) => {
+            "an answer to something else".to_string()
+        }
         Answer::Refused(status) => status.message.clone(),
         Answer::Lost => "it does not answer".to_string(),
     }
@@ -30,7 +32,7 @@ pub(crate) fn reason(answer: &Answer) -> String {
 /// True if nobody knows what an answer's device holds now.
 pub(crate) fn is_unknown(answer: &Answer) -> bool {
     match answer {
-        Answer::Done | Answer::Found(_) => false,
+        Answer::Done | Answer::Found(_) | Answer::Ports(_) | Answer::Traced(_) => false,
         // A device that could not lead back what it had begun.
         Answer::Refused(status) => {
             let internal = Code::Internal as i32;
@@ -250,7 +252,10 @@ async fn set<P: Planner>(
     load(shared, rollout, [(device, contents)].into()).await?;
     all_done(rollout, vec![(device, shared.ask(device, Ask::SetConfig(Action::Commit, None)).await)])?;
     match device == rollout.origin {
-        true => all_done(rollout, vec![(device, shared.ask(device, Ask::Release).await)]),
+        true => {
+            let ask = if shared.state().stopped { Ask::Hold } else { Ask::Release };
+            all_done(rollout, vec![(device, shared.ask(device, ask).await)])
+        }
         false => Ok(()),
     }
 }

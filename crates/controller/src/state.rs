@@ -19,7 +19,7 @@ pub(crate) struct State<P: Planner> {
     /// The north: the desired state.
     pub(crate) server: Server<Plans<P>>,
     pub(crate) now: Time,
-    /// How long a packet is at most on its way from device to device.
+    /// How long a packet is at most on its way through the rack.
     pub(crate) drain: Duration,
     pub(crate) out: Vec<Output>,
     /// What has been asked, and until when an answer counts; with the answer, once there is one.
@@ -28,6 +28,8 @@ pub(crate) struct State<P: Planner> {
     /// Devices of which nobody knows whether they are as they should be.
     pub(crate) stale: BTreeMap<usize, Stale>,
     pub(crate) idle: Idle,
+    /// An operator keeps frames out.
+    pub(crate) stopped: bool,
     /// A task waits for this time.
     pub(crate) alarm: Option<Time>,
 }

@@ -9,6 +9,7 @@ use base_time::Duration;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_server::Status;
 use std::cell::{RefCell, RefMut};
+use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -85,14 +86,45 @@ impl<P: Planner> Shared<P> {
             self.release(origin).await;
             return Err(Status::new(Code::Unavailable, "the switch cannot be made to wait"));
         }
-        let drain = self.state().drain;
-        self.sleep(drain).await;
-        Ok(())
+        let until = {
+            let state = self.state();
+            state.now + state.drain
+        };
+        loop {
+            let is_over = self.state().now >= until;
+            if is_over || self.is_empty().await {
+                return Ok(());
+            }
+            self.sleep(PAUSE).await;
+        }
     }
 
-    /// Lets frames in again. A switch that cannot be told is stale: it is told when it is repaired.
+    /// True if every frame that was sent over a link between devices has come out of it, and what came of it has been sent.
+    async fn is_empty(&self) -> bool {
+        let Some(rollout) = self.state().rollout() else { return true };
+        let asks = rollout.parts().map(|(device, _)| (device, Ask::Ports)).collect();
+        let mut counts = BTreeMap::new();
+        for (device, answer) in self.ask_all(asks).await {
+            match answer {
+                Answer::Ports(ports) => drop(counts.insert(device, ports)),
+                _ => return false,
+            }
+        }
+        let count = |(device, port): &(usize, u32)| {
+            counts.get(device).map(|ports| ports.get(port).copied().unwrap_or_default())
+        };
+        rollout.wires.iter().all(|(from, to)| match (count(from), count(to)) {
+            (Some(from), Some(to)) => from.sent == to.received,
+            // Nothing runs at one of the ends.
+            _ => true,
+        })
+    }
+
+    /// Lets frames in again, unless an operator keeps them out. A switch that cannot be told is stale: it is told when it is
+    /// repaired.
     pub(crate) async fn release(&self, origin: usize) {
-        if !self.done(origin, Ask::Release).await {
+        let stopped = self.state().stopped;
+        if !stopped && !self.done(origin, Ask::Release).await {
             self.state().stale(origin, "it cannot be told to take frames in", vec![]);
         }
     }

@@ -10,6 +10,7 @@ pub mod captures;
 mod chart;
 pub mod compile;
 pub mod control;
+pub mod ctl;
 pub mod entries;
 pub mod files;
 pub mod footprint;

@@ -1,11 +1,13 @@
 //! What comes in, for the thread that owns the device.
 
+use controller::{DeviceId, Heard, Steer};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, select};
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
     ReadRequest, ReadResponse, SetForwardingPipelineConfigRequest, StreamMessageRequest,
-    StreamMessageResponse, WriteRequest,
+    StreamMessageResponse, Uint128, WriteRequest,
 };
+use p4runtime_proto::p4rack::v1::{ShowResponse, TraceRequest, TraceResponse};
 use p4runtime_server::{Status, StreamId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,6 +40,14 @@ pub enum Command {
     Close(StreamId),
     /// A frame has come in by a port.
     Frame(u32, Vec<u8>),
+    /// What it is made of, and what it has counted.
+    Show(oneshot::Sender<ShowResponse>),
+    /// An operator's, or a controller's, which says its election id.
+    Steer(Option<Uint128>, Steer, Reply<()>),
+    /// The way of a frame.
+    Trace(TraceRequest, Reply<TraceResponse>),
+    /// What the agent of a device in another process says.
+    Agent(DeviceId, Box<Heard>),
     /// What is counted, as Prometheus reads it.
     Metrics(oneshot::Sender<String>),
     /// End, in order.

@@ -1,4 +1,5 @@
-//! P4Runtime's service over gRPC.
+//! P4Runtime's service over gRPC, a service of our own for what it lacks, and the way from a rack's controller to agents in other
+//! processes, which speaks both.
 //!
 //! ```text
 //! controllers ══gRPC══ Front ──Command──> whoever owns the Server and its device, one thread
@@ -10,19 +11,29 @@
 //! lets its sender wait, and a controller that does not read loses what it does not read.
 
 mod command;
+mod link;
+mod rack;
 mod serve;
 mod service;
 mod streams;
 
 pub use command::{Command, Front, Incoming, queue};
+pub use link::{Link, LinkEnd, Place, link};
 pub use p4runtime_server::{Output, Status, StreamId};
-pub use serve::{ServeError, Tls, serve};
+pub use serve::{ServeError, Tls, chain, serve};
 pub use streams::Streams;
 
-/// A client of the service.
+/// A client of P4Runtime.
 pub use generated::p4_runtime_client::P4RuntimeClient;
+/// A client of the service of our own.
+pub use generated_rack::rack_client::RackClient;
 
 #[allow(missing_docs, clippy::all)]
 mod generated {
     tonic::include_proto!("p4.v1");
+}
+
+#[allow(missing_docs, clippy::all)]
+mod generated_rack {
+    tonic::include_proto!("p4rack.v1");
 }

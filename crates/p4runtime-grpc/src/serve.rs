@@ -2,6 +2,7 @@
 
 use crate::command::Front;
 use crate::generated::p4_runtime_server::P4RuntimeServer;
+use crate::generated_rack::rack_server::RackServer;
 use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
@@ -10,7 +11,7 @@ use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Certificate, Identity, Server, ServerTlsConfig};
 
 /// The largest request, in bytes: 100,000 entries and programs of many thousand lines fit.
-const MOST_BYTES: usize = 64 << 20;
+pub(crate) const MOST_BYTES: usize = 64 << 20;
 
 /// Certificates as PEM.
 #[derive(Clone)]
@@ -56,17 +57,18 @@ pub async fn serve(
     if let Ok(address) = listener.local_addr() {
         bound(address);
     }
+    let rack = RackServer::new(front.clone());
     let service = P4RuntimeServer::new(front)
         .max_decoding_message_size(MOST_BYTES)
         .max_encoding_message_size(MOST_BYTES);
     // Answers are short: they do not wait for more to send.
     let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-    let served = server.add_service(service).serve_with_incoming_shutdown(incoming, stop);
+    let served = server.add_service(service).add_service(rack).serve_with_incoming_shutdown(incoming, stop);
     served.await.map_err(|error| ServeError(chain(&error)))
 }
 
 /// An error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
+pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

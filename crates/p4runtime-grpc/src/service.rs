@@ -48,18 +48,18 @@ fn busy() -> tonic::Status {
     tonic::Status::unavailable("the device has too much to do: try again")
 }
 
-fn gone() -> tonic::Status {
+pub(crate) fn gone() -> tonic::Status {
     tonic::Status::unavailable("the device has ended")
 }
 
 impl Front {
-    async fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, tonic::Status> {
+    pub(crate) async fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, tonic::Status> {
         let (reply, answer) = oneshot::channel();
         self.send(command(reply))?;
         answer.await.map_err(|_| gone())?.map_err(|error| status(&error))
     }
 
-    fn send(&self, command: Command) -> Result<(), tonic::Status> {
+    pub(crate) fn send(&self, command: Command) -> Result<(), tonic::Status> {
         self.try_send(command).map_err(|stuck| match stuck {
             Stuck::Full(_) => busy(),
             Stuck::Gone => gone(),
@@ -67,7 +67,7 @@ impl Front {
     }
 
     /// Waits for room. False if nobody is there any more.
-    async fn send_when_possible(&self, mut command: Command) -> bool {
+    pub(crate) async fn send_when_possible(&self, mut command: Command) -> bool {
         loop {
             match self.try_send(command) {
                 Ok(()) => return true,

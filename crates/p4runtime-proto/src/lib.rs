@@ -7,7 +7,8 @@
 //! assert!(to_text(&update).unwrap().starts_with("type: INSERT\n"));
 //! ```
 //!
-//! The modules follow the packages of `proto/`, which states names, numbers and types as the specification does.
+//! The modules follow the packages of `proto/`, which states names, numbers and types as the specification does; `p4rack` is our own: what
+//! P4Runtime lacks.
 //! The service stands there too; whoever serves it can generate it from [`DESCRIPTORS`].
 //!
 //! **Invariant**: no text, JSON or binary makes a function here panic or overflow the stack: what is nested
@@ -30,7 +31,7 @@ mod messages {
     include!(concat!(env!("OUT_DIR"), "/messages.rs"));
 }
 
-pub use messages::{google, p4};
+pub use messages::{google, p4, p4rack};
 
 /// The encoded `google.protobuf.FileDescriptorSet` of all files, well-known types included.
 pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));

@@ -1,7 +1,7 @@
 //! Programs and how they come in (P4Runtime 1.5, sections 7, 14 and 15).
 
 use crate::packet_io::PacketIo;
-use crate::server::Server;
+use crate::server::{Server, no_program};
 use crate::status::Status;
 use crate::target::{Builder, Built, Target};
 use p4runtime_proto::google::rpc::Code;
@@ -9,7 +9,7 @@ use p4runtime_proto::p4::v1::get_forwarding_pipeline_config_request::ResponseTyp
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::{
     Entity, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest,
-    GetForwardingPipelineConfigResponse, SetForwardingPipelineConfigRequest, Update, entity, update,
+    GetForwardingPipelineConfigResponse, SetForwardingPipelineConfigRequest, Uint128, Update, entity, update,
 };
 use p4runtime_store::{Store, making};
 
@@ -128,6 +128,42 @@ impl<B: Builder> Server<B> {
             Action::Verify | Action::Commit | Action::Unspecified => {}
         }
         Ok(None)
+    }
+
+    /// Builds the program that runs anew, with what controllers have written. What data planes have written goes with it, or, if
+    /// `forgets`, begins anew. What ran comes back.
+    pub fn renew(&mut self, forgets: bool) -> Result<Replaced<B>, Status> {
+        let running = self.running.as_ref().ok_or_else(no_program)?;
+        let mut entities = written(running)?;
+        if forgets {
+            entities.retain_mut(|entity| match &mut entity.entity {
+                Some(
+                    entity::Entity::CounterEntry(_)
+                    | entity::Entity::DirectCounterEntry(_)
+                    | entity::Entity::RegisterEntry(_),
+                ) => false,
+                Some(entity::Entity::TableEntry(entry)) => {
+                    entry.counter_data = None;
+                    true
+                }
+                _ => true,
+            });
+        }
+        let config = running.config.clone();
+        let built = self.builder.build(&config)?;
+        let mut new = Configured::new(config, built);
+        new.replay(entities)?;
+        Ok(self.install(new))
+    }
+
+    /// Who makes devices of configurations.
+    pub fn builder(&mut self) -> &mut B {
+        &mut self.builder
+    }
+
+    /// Refuses a controller that is not the primary.
+    pub fn may_steer(&self, election: Option<&Uint128>) -> Result<(), Status> {
+        self.arbitration.authorize("", election)
     }
 
     /// Refuses a configuration of another device, or by somebody who is not the primary.

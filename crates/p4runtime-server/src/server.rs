@@ -65,6 +65,11 @@ impl<B: Builder> Server<B> {
         self.running.iter_mut().chain(&mut self.saved).map(|configured| &mut configured.target)
     }
 
+    /// Its id.
+    pub fn device(&self) -> u64 {
+        self.device
+    }
+
     /// Counts up with every program that a controller commits.
     pub fn configs(&self) -> u64 {
         self.configs

@@ -23,9 +23,12 @@ pub struct Args {
     /// What controllers call the device
     #[arg(long, value_name = "N", default_value_t = 1)]
     device_id: u64,
-    /// A port, of a rack's origin: NUMBER@pcap:IN,OUT or NUMBER@tap:NAME
+    /// A port, of a rack's origin: NUMBER@pcap:IN,OUT, NUMBER@tap:NAME or NUMBER@udp:HERE,THERE
     #[arg(short, long = "interface", value_name = "PORT")]
     interface: Vec<PortSpec>,
+    /// Where the agent of a rack's device is, another `p4rack switch`: each device has one then, and ports are theirs
+    #[arg(long, value_name = "NAME=HOST:PORT", value_parser = agent_at)]
+    agent: Vec<(String, String)>,
     /// Frames for and from controllers go by this port
     #[arg(long, value_name = "PORT")]
     cpu_port: Option<u32>,
@@ -89,7 +92,12 @@ pub fn run(args: Args) -> ExitCode {
 
 /// A program on one device, or a rack with all it names.
 fn switch(args: &Args) -> Result<Switch, ExitCode> {
-    let Some(file) = &args.program else { return Ok(Switch::One(None)) };
+    let Some(file) = &args.program else {
+        return match args.agent.is_empty() {
+            true => Ok(Switch::One(None)),
+            false => Err(failed("agents are those of a rack's devices: name the RACK.toml")),
+        };
+    };
     let mut map = SourceMap::new();
     let path = Path::new(file);
     if path.is_dir() || path.extension().is_some_and(|extension| extension == "toml") {
@@ -109,11 +117,46 @@ fn switch(args: &Args) -> Result<Switch, ExitCode> {
         }
         let updates =
             control::updates(&racked.entries, &racked.whole).map_err(|found| wrong(&found, &map))?;
+        if !args.agent.is_empty() {
+            let names: Vec<String> = racked.placement.devices.iter().map(ToString::to_string).collect();
+            let addresses = addresses(&args.agent, &names).map_err(|why| failed(&why))?;
+            return Ok(Switch::Remote(racked.whole, Box::new(racked.placement), updates, addresses));
+        }
         return Ok(Switch::Rack(racked.whole, Box::new(racked.placement), updates));
+    }
+    if !args.agent.is_empty() {
+        return Err(failed("agents are those of a rack's devices: this is a program for one device"));
     }
     let compiled = compile(file, &Disk, &args.preprocessor.options(), Until::Elaborated, &mut map);
     output::diagnostics_text(&compiled.diagnostics, &map);
     compiled.program.map(|program| Switch::One(Some(program))).ok_or(ExitCode::FAILURE)
+}
+
+/// `NAME=HOST:PORT`
+fn agent_at(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, address)) if address.contains(':') => Ok((name.to_string(), address.to_string())),
+        _ => Err("an agent is written NAME=HOST:PORT, as in tor=127.0.0.1:9601".to_string()),
+    }
+}
+
+/// The agents' addresses in the order of the devices.
+fn addresses(agents: &[(String, String)], devices: &[String]) -> Result<Vec<String>, String> {
+    if let Some((name, _)) = agents.iter().find(|(name, _)| !devices.contains(name)) {
+        return Err(format!(
+            "--agent {name}: the rack has no such device; it has `{}`",
+            devices.join("`, `")
+        ));
+    }
+    let address = |device: &String| {
+        let mut known = agents.iter().filter(|(name, _)| name == device);
+        match (known.next(), known.next()) {
+            (Some((_, address)), None) => Ok(address.clone()),
+            (Some(_), Some(_)) => Err(format!("--agent {device}: it is given twice")),
+            (None, _) => Err(format!("device `{device}` has no agent: add --agent {device}=HOST:PORT")),
+        }
+    };
+    devices.iter().map(address).collect()
 }
 
 fn failed(why: &str) -> ExitCode {

@@ -27,6 +27,11 @@ impl Metric {
     }
 }
 
+/// See [`KINDS`].
+pub const PORT_RECEIVED: &str = "port_frames_received_total";
+/// See [`KINDS`].
+pub const PORT_SENT: &str = "port_frames_sent_total";
+
 /// All names, in the order in which they are written, and what they mean. What ends in `_total` only grows.
 const KINDS: &[(&str, &str)] = &[
     ("frames_received_total", "Frames that came in by the switch's ports."),
@@ -36,6 +41,9 @@ const KINDS: &[(&str, &str)] = &[
     ("hand_overs_total", "Frames that passed a link inside the rack."),
     ("device_frames_received_total", "Frames that came into a device of the rack."),
     ("device_frames_sent_total", "Frames that left a device of the rack."),
+    (PORT_RECEIVED, "Frames that came in by a port of a device."),
+    (PORT_SENT, "Frames that left by a port of a device."),
+    ("frames_held", "Frames that wait because no frames are taken in."),
     ("device_stale", "1 if a device is not known to be as it should be."),
     ("table_entries", "Entries of a table, the program's own included."),
     ("table_size", "Entries that a table takes."),
@@ -62,6 +70,23 @@ pub(crate) fn drops(counters: &dataplane_api::Counters, device: Option<&str>) ->
         device.into_iter().fold(metric, |metric, name| metric.with("device", name))
     };
     counters.dropped.iter().map(metric).collect()
+}
+
+/// What a device in another process has counted, as one of a rack's.
+pub(crate) fn of_device(counted: &p4runtime_proto::p4rack::v1::Metric, device: &str) -> Option<Metric> {
+    let name = match counted.name.as_str() {
+        "frames_received_total" => "device_frames_received_total",
+        "frames_sent_total" => "device_frames_sent_total",
+        "frames_dropped_total" => "frames_dropped_total",
+        "frames_lost_total" => "frames_lost_total",
+        "frames_held" => "frames_held",
+        PORT_RECEIVED => PORT_RECEIVED,
+        PORT_SENT => PORT_SENT,
+        _ => return None,
+    };
+    let label = |of: &'static str| Some((of, counted.labels.get(of)?.clone()));
+    let labels = ["reason", "place", "port"].into_iter().filter_map(label).collect();
+    Some(Metric { name, labels, value: counted.value }.with("device", device))
 }
 
 /// As Prometheus reads it.

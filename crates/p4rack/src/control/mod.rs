@@ -6,12 +6,16 @@
 mod change;
 mod data;
 mod fill;
+mod gate;
 mod live;
 mod metric;
 mod one;
 mod plan;
 mod rack;
+mod remote;
 mod served;
+mod show;
+mod trace;
 
 use crate::functions;
 use crate::reparse::reparse;
@@ -27,11 +31,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 pub use fill::updates;
-pub use metric::{Metric, exposition, summary};
+pub use metric::{Metric, PORT_RECEIVED, PORT_SENT, exposition, summary};
 pub use one::OneSwitch;
 pub use plan::Splitter;
 pub use rack::{Channel, Direct, Passage, RackSwitch};
+pub use remote::RemoteRack;
 pub use served::{Event, Served};
+pub use show::metrics;
 
 /// Makes switches of configurations whose `p4_device_config` is the text of a P4-16 program.
 #[derive(Clone)]
@@ -59,6 +65,8 @@ pub struct Controlled {
     numbers: u32,
     /// How many changes are done before the next one is refused.
     breaks: VecDeque<u32>,
+    /// Where the program's text stands.
+    map: SourceMap,
 }
 
 impl Controlled {
@@ -91,9 +99,10 @@ impl Controlled {
 }
 
 impl Maker {
-    fn program(&self, config: &ForwardingPipelineConfig) -> Result<Arc<ir::Program>, Status> {
+    /// The program that a configuration means, and where its text stands: nowhere, if it is the one of our own.
+    fn program(&self, config: &ForwardingPipelineConfig) -> Result<(Arc<ir::Program>, SourceMap), Status> {
         if config.p4_device_config.is_empty() {
-            return self.own.clone().ok_or_else(|| {
+            return self.own.clone().map(|own| (own, SourceMap::new())).ok_or_else(|| {
                 Status::new(
                     Code::InvalidArgument,
                     "`p4_device_config` is empty: it is the text of a P4-16 program",
@@ -114,12 +123,13 @@ impl Maker {
             ));
         }
         let mut map = SourceMap::new();
-        reparse("p4_device_config.p4", text, &mut map).map_err(|problems| {
+        let program = reparse("p4_device_config.p4", text, &mut map).map_err(|problems| {
             let errors = problems.iter().filter(|d| d.severity == Severity::Error);
             let text: String = errors.map(|d| render(d, &map, Style::Plain)).collect();
             let text = if text.is_empty() { "the program has no `main`".to_string() } else { text };
             Status::new(Code::InvalidArgument, text)
-        })
+        })?;
+        Ok((program, map))
     }
 }
 
@@ -132,7 +142,7 @@ impl Builder for Maker {
     type Target = Controlled;
 
     fn build(&self, config: &ForwardingPipelineConfig) -> Result<Built<Controlled>, Status> {
-        let program = self.program(config)?;
+        let (program, map) = self.program(config)?;
         let info =
             p4info::p4info(&program).map_err(|problems| told("no P4Info of the program", &problems))?;
         agrees(config, &info)?;
@@ -153,6 +163,7 @@ impl Builder for Maker {
             one_shots: BTreeMap::new(),
             numbers: 0,
             breaks: VecDeque::new(),
+            map,
         };
         Ok(Built { target, info, initial: initial.updates })
     }

@@ -1,26 +1,40 @@
 //! One device, served as it is.
 
-use super::{Event, Maker, Metric, Served, metric};
+use super::gate::Gate;
+use super::{Event, Maker, Metric, PORT_RECEIVED, PORT_SENT, Served, metric};
 use base_time::Time;
-use controller::{Call, Reply, Ticket};
-use dataplane_api::Device;
+use controller::{Call, PortCount, Reply, Steer, Ticket};
+use dataplane_api::Device as _;
+use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
     StreamMessageRequest,
 };
+use p4runtime_proto::p4rack::v1::{Device, ShowResponse, TraceResponse, show_response::State};
 use p4runtime_server::{Output, Server, Status, StreamId};
+use std::collections::BTreeMap;
+
+/// The most ports whose frames are counted each for itself.
+const MOST_PORTS: usize = 1024;
 
 /// A device with its server.
 pub struct OneSwitch {
     server: Server<Maker>,
     cpu_port: Option<u32>,
+    gate: Gate,
+    ports: BTreeMap<u32, PortCount>,
 }
 
 impl OneSwitch {
     /// Without a program: [`Call::Start`] or a controller brings it. `device` is its id; `epoch_ns` the Unix time of time 0, in
     /// nanoseconds; frames for and from controllers go by `cpu_port`.
     pub fn new(maker: Maker, device: u64, epoch_ns: i64, cpu_port: Option<u32>) -> OneSwitch {
-        OneSwitch { server: Server::new(maker, device, epoch_ns), cpu_port }
+        OneSwitch {
+            server: Server::new(maker, device, epoch_ns),
+            cpu_port,
+            gate: Gate::default(),
+            ports: BTreeMap::new(),
+        }
     }
 
     /// The device, if it runs a program.
@@ -39,8 +53,36 @@ impl OneSwitch {
         frames.into_iter().flat_map(|out| self.leave(now, out.port, out.frame)).collect()
     }
 
+    fn count(&mut self, port: u32, add: impl FnOnce(&mut PortCount)) {
+        // Programs may send to any number.
+        if self.ports.len() < MOST_PORTS || self.ports.contains_key(&port) {
+            add(self.ports.entry(port).or_default());
+        }
+    }
+
+    fn steer(&mut self, now: Time, steer: Steer, events: &mut Vec<Event>) -> Result<(), Status> {
+        match steer {
+            // A frame that came in has left.
+            Steer::Hold(open) => self.gate.close(open),
+            Steer::Release => {
+                for (port, frame) in self.gate.open() {
+                    self.count(port, |count| count.received += 1);
+                    events.extend(self.run(now, port, &frame));
+                }
+            }
+            Steer::ForgetSaved => self.server.forget_saved(),
+            Steer::Reset => drop(self.server.renew(true)?),
+            Steer::Replace(_) => {
+                let why = "this is one device: there is no plan to replace";
+                return Err(Status::new(Code::Unimplemented, why));
+            }
+        }
+        Ok(())
+    }
+
     fn leave(&mut self, now: Time, port: u32, frame: Vec<u8>) -> Vec<Event> {
         if Some(port) != self.cpu_port {
+            self.count(port, |count| count.sent += 1);
             return vec![Event::Frame(port, frame)];
         }
         let told = self.server.packet_in(&frame);
@@ -74,6 +116,20 @@ impl Served for OneSwitch {
             }
             Call::Write(request) => Reply::Done(self.server.write(&request)),
             Call::SetConfig(request) => Reply::Done(self.server.set_config(*request)),
+            Call::Steer(election, steer) => {
+                let may = match &election {
+                    Some(_) => self.server.may_steer(election.as_ref()),
+                    None => Ok(()),
+                };
+                let mut events = vec![];
+                let ended = may.and_then(|()| self.steer(now, steer, &mut events));
+                events.push(Event::Reply(ticket, Reply::Done(ended)));
+                return events;
+            }
+            Call::Trace(request) => Reply::Traced(match self.server.target() {
+                Some(target) => Ok(TraceResponse { hops: vec![target.trace(now, request)] }),
+                None => Err(Status::new(Code::FailedPrecondition, "there is no program yet")),
+            }),
             Call::Read(request) => {
                 let mut found = vec![];
                 let ended = self.server.read(&request, &mut |response| found.push(response));
@@ -95,7 +151,11 @@ impl Served for OneSwitch {
     }
 
     fn frame(&mut self, now: Time, port: u32, frame: &[u8]) -> Vec<Event> {
+        if !self.gate.lets_in(port, frame) {
+            return vec![];
+        }
         self.at(now);
+        self.count(port, |count| count.received += 1);
         self.run(now, port, frame)
     }
 
@@ -128,6 +188,17 @@ impl Served for OneSwitch {
         self.server.capabilities()
     }
 
+    fn show(&self) -> ShowResponse {
+        let state = match (self.server.store(), self.gate.is_closed()) {
+            (None, _) => State::NoProgram,
+            (Some(_), true) => State::Held,
+            (Some(_), false) => State::Running,
+        };
+        let name = format!("device {}", self.server.device());
+        let device = Device { name, is_origin: true, ..Device::default() };
+        ShowResponse { state: state as i32, devices: vec![device], ..ShowResponse::default() }
+    }
+
     fn metrics(&mut self) -> Vec<Metric> {
         let mut all = self.server.store().map(metric::tables).unwrap_or_default();
         if let Some(target) = self.server.target() {
@@ -135,6 +206,13 @@ impl Served for OneSwitch {
             all.push(Metric::new("frames_received_total", counters.received));
             all.push(Metric::new("frames_sent_total", counters.sent));
             all.extend(metric::drops(counters, None));
+            let lost = self.gate.lost();
+            all.push(Metric::new("frames_lost_total", lost).with("place", "the held switch"));
+            all.push(Metric::new("frames_held", self.gate.held()));
+            for (port, count) in &self.ports {
+                all.push(Metric::new(PORT_RECEIVED, count.received).with("port", port));
+                all.push(Metric::new(PORT_SENT, count.sent).with("port", port));
+            }
         }
         all
     }

@@ -3,9 +3,9 @@
 use super::{Maker, told};
 use crate::rack::make_parts;
 use base_diag::SourceMap;
-use controller::{Part, Planner, Rollout};
+use controller::{Part, Planner, RegionMap, Rollout, Wires};
 use ir::Program;
-use ir_split::{Linkage, Placement};
+use ir_split::{DeviceIndex, Linkage, Placement};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{
@@ -14,6 +14,7 @@ use p4runtime_proto::p4::v1::{
 };
 use p4runtime_server::Status;
 use p4runtime_store::Described;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Epochs have so many values; a hand-over that is so many plans old is taken for a new one.
@@ -29,7 +30,7 @@ pub struct Splitter {
 
 impl Planner for Splitter {
     fn plan(&self, config: &ForwardingPipelineConfig, epoch: u64) -> Result<Rollout, Status> {
-        let mut whole = self.maker.program(config)?;
+        let (mut whole, _) = self.maker.program(config)?;
         ir_split::landings(Arc::make_mut(&mut whole)).map_err(|problems| told("the program", &problems))?;
         let info = p4info::p4info(&whole).map_err(|problems| told("no P4Info of the program", &problems))?;
         super::agrees(config, &info)?;
@@ -46,7 +47,30 @@ impl Planner for Splitter {
         });
         let parts = parts.collect::<Result<_, _>>()?;
         let origin = placement.origin.0 as usize;
-        Ok(Rollout { info: Arc::new(info), initial: initial.updates, origin, parts })
+        Ok(Rollout {
+            info: Arc::new(info),
+            initial: initial.updates,
+            origin,
+            parts,
+            wires: wires(&placement),
+        })
+    }
+
+    fn replace(&mut self, map: RegionMap) -> Result<RegionMap, Status> {
+        let mut regions = BTreeMap::new();
+        for (region, device) in map {
+            let Some(index) = self.placement.devices.iter().position(|name| **name == *device) else {
+                let why = format!(
+                    "region `{region}`: there is no device `{device}`; there are `{}`",
+                    self.placement.devices.join("`, `")
+                );
+                return Err(Status::new(Code::NotFound, why));
+            };
+            regions.insert(region.as_str().into(), DeviceIndex(index as u32));
+        }
+        let old = std::mem::replace(&mut self.placement.regions, regions);
+        let name = |device: DeviceIndex| self.placement.devices[device.0 as usize].to_string();
+        Ok(old.into_iter().map(|(region, device)| (region.to_string(), name(device))).collect())
     }
 }
 
@@ -62,7 +86,23 @@ fn make_part(
         p4_device_config: text.into_bytes(),
         ..ForwardingPipelineConfig::default()
     };
-    Part::new(name, config, updates(linkage, &info)?, &info, whole)
+    let mut part = Part::new(name, config, updates(linkage, &info)?, &info, whole)?;
+    let edge = |entry: &ir_split::LinkEntry| {
+        let at = if entry.table.ends_with("return") { "origin" } else { "section" };
+        Some((format!("{at} {}", entry.key), u32::try_from(entry.port).ok()?))
+    };
+    part.edges = linkage.entries.iter().filter_map(edge).collect();
+    Ok(part)
+}
+
+/// The links of a placement, each from both ends.
+pub(super) fn wires(placement: &Placement) -> Wires {
+    let end = |device: DeviceIndex, port: u64| Some((device.0 as usize, u32::try_from(port).ok()?));
+    let wire = |((from, to), port): (&(DeviceIndex, DeviceIndex), &u64)| {
+        let back = placement.ports.get(&(*to, *from))?;
+        Some((end(*from, *port)?, end(*to, *back)?))
+    };
+    placement.ports.iter().filter_map(wire).collect()
 }
 
 /// The entries of the runtime's own tables.

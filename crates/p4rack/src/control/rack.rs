@@ -2,20 +2,18 @@
 //!
 //! Frames pass links and devices at one moment, so that none is inside while the controller works.
 
-use super::{Controlled, Event, Maker, Metric, Served, Splitter, metric};
+use super::gate::Gate;
+use super::{Controlled, Event, Maker, Metric, Served, Splitter, metric, show};
 use base_time::{Duration, Time};
-use controller::{Agent, Answer, Ask, Call, Controller, DeviceId, Effect, Output, Ticket};
+use controller::{Agent, Answer, Ask, Call, Controller, DeviceId, Effect, Output, Ticket, Wires};
 use dataplane_api::Device;
-use ir_split::DeviceIndex;
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, Entity, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
     StreamMessageRequest,
 };
+use p4runtime_proto::p4rack::v1::ShowResponse;
 use p4runtime_server::{Status, StreamId};
-use std::collections::{BTreeMap, VecDeque};
-
-/// The most frames that are kept while the rack is held.
-const MOST_HELD: usize = 4096;
+use std::collections::VecDeque;
 
 /// The most links that what comes of one frame passes.
 const MOST_HOPS: usize = 1 << 16;
@@ -61,8 +59,6 @@ struct RackCounters {
     hops: u64,
     /// Left a helper by a port where nothing is.
     nowhere: u64,
-    /// Came in while the rack was held, and there was no room.
-    not_held: u64,
     /// Went around without end.
     endless: u64,
 }
@@ -72,10 +68,10 @@ pub struct RackSwitch<C> {
     controller: Controller<Splitter>,
     agents: Vec<Agent<Maker>>,
     names: Vec<String>,
-    wires: BTreeMap<(usize, u32), (usize, u32)>,
+    wires: Wires,
     origin: usize,
     cpu_port: Option<u32>,
-    held: VecDeque<(u32, Vec<u8>)>,
+    gate: Gate,
     counters: RackCounters,
     /// The way to the agents.
     pub channel: C,
@@ -93,20 +89,13 @@ impl<C: Channel> RackSwitch<C> {
     ) -> RackSwitch<C> {
         let placement = &splitter.placement;
         let makers = placement.devices.iter().map(|_| Maker { own: None, ..splitter.maker.clone() });
-        let mut wires = BTreeMap::new();
-        for ((from, to), port) in &placement.ports {
-            if let Some(back) = placement.ports.get(&(*to, *from)) {
-                let number = |port: u64| u32::try_from(port).unwrap_or(u32::MAX);
-                wires.insert((place(*from), number(*port)), (place(*to), number(*back)));
-            }
-        }
         RackSwitch {
             agents: makers.map(Agent::new).collect(),
             names: placement.devices.iter().map(ToString::to_string).collect(),
-            wires,
-            origin: place(placement.origin),
+            wires: super::plan::wires(placement),
+            origin: placement.origin.0 as usize,
             cpu_port,
-            held: VecDeque::new(),
+            gate: Gate::default(),
             counters: RackCounters::default(),
             controller: Controller::new(splitter, device, epoch_ns, Duration::ZERO),
             channel,
@@ -170,17 +159,25 @@ impl<C: Channel> RackSwitch<C> {
                         Passage::AskLost => (None, vec![]),
                         Passage::Refused(status) => (Some(Answer::Refused(status)), vec![]),
                         Passage::Through | Passage::AnswerLost | Passage::Breaks(_) => {
-                            let releases = ask == Ask::Release;
+                            let (holds, releases) = (ask == Ask::Hold, ask == Ask::Release);
                             let Some(agent) = self.agents.get_mut(device.0) else { continue };
                             if let Passage::Breaks(after) = &passage {
                                 agent.targets().for_each(|target| target.break_after(after));
                             }
-                            let (answer, effects) = agent.ask(ask);
+                            let (answer, effects) = match (ask, agent.target()) {
+                                (Ask::Trace(request), Some(target)) => {
+                                    (Some(Answer::Traced(Box::new(target.trace(now, request)))), vec![])
+                                }
+                                (ask, _) => agent.ask(ask),
+                            };
                             for target in agent.targets() {
                                 target.break_after(&[]);
                                 target.at(now);
                             }
                             let mut more = self.effects(now, device.0, effects, &mut events);
+                            if holds && device.0 == self.origin {
+                                self.gate.close([]);
+                            }
                             if releases && device.0 == self.origin {
                                 more.extend(self.let_in(now, &mut events));
                             }
@@ -199,9 +196,12 @@ impl<C: Channel> RackSwitch<C> {
 
     /// The frames that were kept come in.
     fn let_in(&mut self, now: Time, events: &mut Vec<Event>) -> Vec<Output> {
-        let held = std::mem::take(&mut self.held);
         let origin = self.origin;
-        held.into_iter().flat_map(|(port, frame)| self.run(now, origin, port, frame, events)).collect()
+        self.gate
+            .open()
+            .into_iter()
+            .flat_map(|(port, frame)| self.run(now, origin, port, frame, events))
+            .collect()
     }
 
     fn effects(
@@ -305,11 +305,7 @@ impl<C: Channel> Served for RackSwitch<C> {
             return vec![];
         }
         self.counters.received += 1;
-        if self.agents.get(self.origin).is_some_and(Agent::holds) {
-            match self.held.len() < MOST_HELD {
-                true => self.held.push_back((port, frame.to_vec())),
-                false => self.counters.not_held += 1,
-            }
+        if !self.gate.lets_in(port, frame) {
             return vec![];
         }
         self.at(now);
@@ -354,15 +350,20 @@ impl<C: Channel> Served for RackSwitch<C> {
         self.controller.capabilities()
     }
 
+    fn show(&self) -> ShowResponse {
+        show::rack(&self.controller, &[])
+    }
+
     fn metrics(&mut self) -> Vec<Metric> {
-        let RackCounters { received, sent, hops, nowhere, not_held, endless } = self.counters;
+        let RackCounters { received, sent, hops, nowhere, endless } = self.counters;
         let mut all = self.controller.with_store(metric::tables).unwrap_or_default();
         all.extend([
             Metric::new("frames_received_total", received),
             Metric::new("frames_sent_total", sent),
+            Metric::new("frames_held", self.gate.held()),
             Metric::new("hand_overs_total", hops),
             Metric::new("frames_lost_total", nowhere).with("place", "a helper's unlinked port"),
-            Metric::new("frames_lost_total", not_held).with("place", "the held rack"),
+            Metric::new("frames_lost_total", self.gate.lost()).with("place", "the held rack"),
             Metric::new("frames_lost_total", endless).with("place", "a loop"),
         ]);
         let stale = self.controller.stale();
@@ -379,8 +380,4 @@ impl<C: Channel> Served for RackSwitch<C> {
         }
         all
     }
-}
-
-fn place(device: DeviceIndex) -> usize {
-    device.0 as usize
 }

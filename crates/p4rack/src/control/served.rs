@@ -2,11 +2,12 @@
 
 use super::Metric;
 use base_time::Time;
-use controller::{Call, Reply, Ticket};
+use controller::{Ask, AskId, Call, DeviceId, Heard, Reply, Ticket};
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
     StreamMessageRequest, StreamMessageResponse,
 };
+use p4runtime_proto::p4rack::v1::ShowResponse;
 use p4runtime_server::{Status, StreamId};
 
 /// What a switch wants done outside.
@@ -20,6 +21,8 @@ pub enum Event {
     End(StreamId, Status),
     /// A frame leaves by a port.
     Frame(u32, Vec<u8>),
+    /// For the agent of a device in another process; with an id if the answer is waited for.
+    Ask(DeviceId, Option<AskId>, Ask),
 }
 
 /// One switch under P4Runtime. Time, requests and frames come in, [`Event`]s go out.
@@ -50,6 +53,14 @@ pub trait Served {
 
     /// The RPC `Capabilities`.
     fn capabilities(&self) -> CapabilitiesResponse;
+
+    /// What it is made of, without what it has counted.
+    fn show(&self) -> ShowResponse;
+
+    /// What a device's agent in another process answers or tells; for a switch that has one.
+    fn heard(&mut self, _now: Time, _device: DeviceId, _heard: Heard) -> Vec<Event> {
+        vec![]
+    }
 
     /// What it has counted.
     fn metrics(&mut self) -> Vec<Metric>;

@@ -5,4 +5,5 @@ mod faults;
 mod requests;
 mod sessions;
 mod setup;
+mod steer;
 mod streams;

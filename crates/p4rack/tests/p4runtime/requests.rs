@@ -48,6 +48,8 @@ fn codes(events: &[Event]) -> Vec<String> {
             let entities = found.iter().flat_map(|response| &response.entities);
             entities.map(|entity| to_text(entity).unwrap()).chain([of(ended)]).collect::<Vec<_>>().join("\n")
         }
+        Event::Reply(_, Reply::Traced(traced)) => of(&traced.clone().map(drop)),
+        Event::Ask(..) => panic!("no device is elsewhere: {event:?}"),
         Event::Send(stream, message) => format!("{stream:?}: {}", to_text(message).unwrap()),
         Event::End(stream, why) => format!("{stream:?} ends: {:?}", why.code),
         Event::Frame(port, frame) => format!("{port}: {frame:?}"),

@@ -2,7 +2,7 @@
 
 use base_diag::SourceMap;
 use base_time::{Duration, Time};
-use controller::{Call, Reply, Ticket};
+use controller::{Call, Reply, Steer, Ticket};
 use ir_split::{DeviceIndex, Placement};
 use p4rack::control::{Channel, Controlled, Direct, Event, Maker, OneSwitch, RackSwitch, Served, Splitter};
 use p4rack::{Until, compile};
@@ -11,6 +11,7 @@ use p4runtime_proto::p4::v1::{
     ReadResponse, SetForwardingPipelineConfigRequest, StreamMessageRequest, Uint128, WriteRequest,
     stream_message_request::Update as Asked,
 };
+use p4runtime_proto::p4rack::v1::ShowResponse;
 use p4runtime_proto::{from_text, to_text};
 use p4runtime_server::{Status, StreamId};
 use std::sync::OnceLock;
@@ -30,6 +31,11 @@ enum World {
 
 /// Frames for and from controllers go by this port.
 const CPU: u32 = 510;
+
+/// A test of the rack alone.
+pub fn racked() -> Bench {
+    Bench { world: World::Rack(Box::new(rack(Direct))), now: Time::ZERO }.started()
+}
 
 /// The same test of one device and of a rack of three; expectations are refreshed from the one device.
 pub fn both(test: impl Fn(Bench)) {
@@ -136,7 +142,7 @@ impl Bench {
     }
 
     /// With a program and a controller.
-    fn started(mut self) -> Bench {
+    pub fn started(mut self) -> Bench {
         assert_eq!(self.call(Call::Start(Box::default(), vec![])), "OK\n");
         self.message(0, &arbitration(1, Some(1)));
         self
@@ -177,6 +183,22 @@ impl Bench {
     pub fn get_config(&mut self) -> ForwardingPipelineConfig {
         let request = GetForwardingPipelineConfigRequest::default();
         self.switch().get_config(&request).unwrap().config.unwrap()
+    }
+
+    /// What an operator asks; the answer.
+    pub fn steer(&mut self, steer: Steer) -> String {
+        self.call(Call::Steer(None, steer))
+    }
+
+    /// What the switch is made of.
+    pub fn show(&mut self) -> ShowResponse {
+        self.switch().show()
+    }
+
+    /// The same, as events.
+    pub fn steered(&mut self, steer: Steer) -> Vec<Event> {
+        let now = self.now;
+        self.switch().call(now, Ticket(1), Call::Steer(None, steer))
     }
 
     /// The switches that run.
@@ -243,6 +265,7 @@ pub fn replied(events: Vec<Event>) -> String {
         // One device has no name to tell.
         Reply::Done(ended) => answer(ended).replace("device `tor` could not: ", ""),
         Reply::Found(found, ended) => listed(found, ended),
+        Reply::Traced(traced) => answer(traced.map(drop)),
     }
 }
 
@@ -253,7 +276,7 @@ pub fn told(events: Vec<Event>) -> String {
         }
         Event::End(stream, why) => format!("end {}: {why}\n", stream.0),
         Event::Frame(port, frame) => format!("{port}: {}\n", shown(&frame)),
-        Event::Reply(..) => panic!("{event:?}"),
+        Event::Reply(..) | Event::Ask(..) => panic!("{event:?}"),
     };
     events.into_iter().map(one).collect()
 }

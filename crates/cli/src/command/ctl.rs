@@ -1,0 +1,176 @@
+//! `p4rack ctl`
+
+use crate::output::{self, Format};
+use agent::{Client, ClientError};
+use base_diag::SourceMap;
+use p4rack::run::spec::{HexPacket, hex_packet};
+use p4rack::{ctl, rack};
+use p4runtime_proto::p4rack::v1::SteerRequest;
+use p4runtime_proto::p4rack::v1::steer_request::{Hold, Release, Replace, Reset, What};
+use p4runtime_proto::{Message, to_json};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Ask and steer a running switch or rack: what it is made of, what it counts, start and stop, a packet's way, another plan
+#[derive(clap::Args)]
+pub struct Args {
+    /// Where the switch listens
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9559", global = true)]
+    addr: String,
+    /// Print what the switch says as JSON
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// All of it: state, devices, links, edges, counters
+    Show,
+    /// The devices: what runs there, where their agents are, whether they are as they should be
+    Devices,
+    /// The links between devices
+    Links {
+        /// As a graph for Graphviz
+        #[arg(long)]
+        dot: bool,
+    },
+    /// The ways of hand-overs: by which port a device passes on what
+    Edges,
+    /// What is counted, and how full the tables are
+    Counters {
+        /// Only names and labels with this in them
+        filter: Option<String>,
+        /// Those that are zero, too
+        #[arg(long)]
+        all: bool,
+    },
+    /// Print what has changed, again and again
+    Watch {
+        /// Seconds between looks
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=3600))]
+        interval: u64,
+        /// End after so many looks
+        #[arg(long, value_name = "N")]
+        count: Option<u64>,
+    },
+    /// Keep frames out, up to 4096 of them; done when no packet is inside
+    #[command(alias = "drain")]
+    Stop,
+    /// Take frames in again, those that have waited first
+    Start,
+    /// Registers and counters begin anew; what controllers have written stays
+    Reset,
+    /// Run a frame through the switch, and tell what becomes of it on each device; nothing leaves
+    Trace {
+        /// PORT:HEX, where it comes in and its bytes
+        #[arg(value_parser = hex_packet)]
+        packet: HexPacket,
+    },
+    /// Run the regions of the program elsewhere, under traffic: by the map of another RACK.toml or its directory, with what the
+    /// tables, counters and registers hold
+    Replace {
+        /// A RACK.toml with the same devices and the same program
+        rack: PathBuf,
+    },
+}
+
+/// Exit status 1 if there is no such switch, or it refuses.
+pub fn run(args: &Args) -> ExitCode {
+    match done(args) {
+        Ok(code) => code,
+        Err(why) => {
+            match args.json {
+                true => output::json(&serde_json::json!({ "ok": false, "error": why.to_string() })),
+                false => eprintln!("p4rack: {why}"),
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn done(args: &Args) -> Result<ExitCode, ClientError> {
+    // A wrong file is told before anybody is asked.
+    let replace = match &args.command {
+        Command::Replace { rack } => match regions(rack) {
+            Ok(replace) => Some(replace),
+            Err((found, map)) => {
+                let format = if args.json { Format::Json } else { Format::Text };
+                return Ok(output::failed(&found, &map, format));
+            }
+        },
+        _ => None,
+    };
+    let mut client = Client::connect(&args.addr)?;
+    let what = match &args.command {
+        Command::Stop => What::Hold(Hold::default()),
+        Command::Start => What::Release(Release {}),
+        Command::Reset => What::Reset(Reset {}),
+        Command::Replace { .. } => What::Replace(replace.unwrap_or_default()),
+        Command::Trace { packet } => {
+            let traced = client.trace(packet.port, packet.bytes.clone())?;
+            print(args.json, &traced, || ctl::trace(&traced));
+            return Ok(ExitCode::SUCCESS);
+        }
+        Command::Watch { interval, count } => {
+            watch(&mut client, args.json, Duration::from_secs(*interval), *count)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        look => {
+            let shown = client.show()?;
+            print(args.json, &shown, || match look {
+                Command::Devices => ctl::devices(&shown),
+                Command::Links { dot: true } => ctl::dot(&shown),
+                Command::Links { dot: false } => ctl::links(&shown),
+                Command::Edges => ctl::edges(&shown),
+                Command::Counters { filter, all } => {
+                    ctl::counters(&shown, filter.as_deref().unwrap_or(""), *all)
+                }
+                _ => ctl::show(&shown),
+            });
+            return Ok(ExitCode::SUCCESS);
+        }
+    };
+    client.steer(what.clone())?;
+    let request = SteerRequest { what: Some(what), ..SteerRequest::default() };
+    print(args.json, &request, String::new);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The map of a rack.
+fn regions(path: &Path) -> Result<Replace, (Vec<base_diag::Diagnostic>, SourceMap)> {
+    let mut map = SourceMap::new();
+    match rack::load(path, &[], &mut map) {
+        Ok(racked) => {
+            let placement = &racked.placement;
+            let device = |(region, device): (&ir::Name, &ir_split::DeviceIndex)| {
+                Some((region.to_string(), placement.devices.get(device.0 as usize)?.to_string()))
+            };
+            Ok(Replace { regions: placement.regions.iter().filter_map(device).collect() })
+        }
+        Err(found) => Err((found, map)),
+    }
+}
+
+fn watch(client: &mut Client, json: bool, interval: Duration, count: Option<u64>) -> Result<(), ClientError> {
+    let mut last = client.show()?;
+    print(json, &last, || ctl::show(&last));
+    for _ in 1..count.unwrap_or(u64::MAX) {
+        std::thread::sleep(interval);
+        let now = client.show()?;
+        print(json, &now, || ctl::changes(&last, &now));
+        last = now;
+    }
+    Ok(())
+}
+
+/// What the switch says, as JSON, or as text.
+fn print<M: Message>(json: bool, message: &M, text: impl FnOnce() -> String) {
+    match (json, to_json(message)) {
+        (true, Ok(json)) => output::print(&format!("{}\n", json.trim_end())),
+        (true, Err(error)) => eprintln!("p4rack: {error}"),
+        (false, _) => output::print(&text()),
+    }
+}

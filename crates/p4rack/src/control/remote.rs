@@ -1,0 +1,196 @@
+//! A rack whose devices are other processes, each with an agent that is reached over the network. Without I/O: what agents are to
+//! be asked goes out as [`Event::Ask`], what they say comes in as [`Heard`].
+
+use super::{Event, Metric, Served, Splitter, metric, show};
+use base_time::{Duration, Time};
+use controller::{Call, Controller, DeviceId, Heard, Output, Reply, Ticket};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::{
+    CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
+    StreamMessageRequest,
+};
+use p4runtime_proto::p4rack::v1::{Metric as Counted, ShowResponse, show_response::State};
+use p4runtime_server::{Status, StreamId};
+use std::collections::BTreeSet;
+
+/// How long a packet is at most on its way through the rack. Where nothing was ever lost on its links, what they have counted
+/// says sooner that it is empty.
+const DRAIN: Duration = Duration::from_ms(1_000);
+
+/// How long a start that has failed waits.
+const AGAIN: Duration = Duration::from_ms(1_000);
+
+/// The controller of a rack of other processes.
+pub struct RemoteRack {
+    controller: Controller<Splitter>,
+    /// Where the agents are, by device.
+    addresses: Vec<String>,
+    here: BTreeSet<DeviceId>,
+    /// What each device has counted, as it was told last.
+    counted: Vec<Vec<Counted>>,
+    start: Start,
+}
+
+/// The program of the beginning waits until all devices are there.
+enum Start {
+    /// Since so long, at the earliest.
+    Waits(Ticket, Call, Time),
+    Begun(Ticket, Call),
+    Over,
+}
+
+impl RemoteRack {
+    /// Without a program, and without a connection to an agent. `addresses` are those of the agents, in the order of the
+    /// placement's devices; `device` is the whole's id; `epoch_ns` the Unix time of time 0, in nanoseconds.
+    pub fn new(splitter: Splitter, addresses: Vec<String>, device: u64, epoch_ns: i64) -> RemoteRack {
+        RemoteRack {
+            controller: Controller::new(splitter, device, epoch_ns, DRAIN),
+            here: BTreeSet::new(),
+            counted: vec![vec![]; addresses.len()],
+            addresses,
+            start: Start::Over,
+        }
+    }
+
+    /// Begins with the program when it can be.
+    fn begin(&mut self, now: Time) -> Vec<Event> {
+        match std::mem::replace(&mut self.start, Start::Over) {
+            Start::Waits(ticket, call, since) if self.here.len() == self.addresses.len() && now >= since => {
+                self.start = Start::Begun(ticket, call.clone());
+                let outputs = self.controller.call(now, ticket, call);
+                self.perform(now, outputs)
+            }
+            other => {
+                self.start = other;
+                vec![]
+            }
+        }
+    }
+
+    fn perform(&mut self, now: Time, outputs: Vec<Output>) -> Vec<Event> {
+        outputs.into_iter().filter_map(|output| self.event(now, output)).collect()
+    }
+
+    fn event(&mut self, now: Time, output: Output) -> Option<Event> {
+        match output {
+            Output::Ask(device, id, ask) => Some(Event::Ask(device, id, ask)),
+            Output::Send(stream, message) => Some(Event::Send(stream, message)),
+            Output::End(stream, why) => Some(Event::End(stream, why)),
+            Output::Reply(ticket, reply) => {
+                let is_start = matches!(&self.start, Start::Begun(of, _) if *of == ticket);
+                if !is_start {
+                    return Some(Event::Reply(ticket, reply));
+                }
+                let start = std::mem::replace(&mut self.start, Start::Over);
+                match (&reply, start) {
+                    // A device was lost meanwhile.
+                    (Reply::Done(Err(status)), Start::Begun(ticket, call))
+                        if status.code == Code::Unavailable && self.controller.rollout().is_none() =>
+                    {
+                        self.start = Start::Waits(ticket, call, now + AGAIN);
+                        None
+                    }
+                    _ => Some(Event::Reply(ticket, reply)),
+                }
+            }
+        }
+    }
+}
+
+impl Served for RemoteRack {
+    fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
+        match call {
+            Call::Start(..) => {
+                self.start = Start::Waits(ticket, call, now);
+                self.begin(now)
+            }
+            call => {
+                let outputs = self.controller.call(now, ticket, call);
+                self.perform(now, outputs)
+            }
+        }
+    }
+
+    fn message(&mut self, now: Time, stream: StreamId, message: &StreamMessageRequest) -> Vec<Event> {
+        let outputs = self.controller.message(now, stream, message);
+        self.perform(now, outputs)
+    }
+
+    fn close(&mut self, now: Time, stream: StreamId) -> Vec<Event> {
+        let outputs = self.controller.close(now, stream);
+        self.perform(now, outputs)
+    }
+
+    /// Ports are the devices'.
+    fn frame(&mut self, _: Time, _: u32, _: &[u8]) -> Vec<Event> {
+        vec![]
+    }
+
+    fn tick(&mut self, now: Time) -> Vec<Event> {
+        let outputs = self.controller.tick(now);
+        let mut events = self.perform(now, outputs);
+        events.extend(self.begin(now));
+        events
+    }
+
+    fn deadline(&mut self) -> Option<Time> {
+        self.controller.deadline()
+    }
+
+    fn heard(&mut self, now: Time, device: DeviceId, heard: Heard) -> Vec<Event> {
+        let outputs = match heard {
+            Heard::Here => {
+                self.here.insert(device);
+                self.controller.doubt(now, device, "its agent has come back")
+            }
+            Heard::Gone(why) => {
+                self.here.remove(&device);
+                self.controller.doubt(now, device, &format!("its agent cannot be reached: {why}"))
+            }
+            Heard::Answer(id, answer) => self.controller.answer(now, id, answer),
+            Heard::Tells(message) => self.controller.told(now, device, message),
+            Heard::Counted(metrics) => {
+                if let Some(counted) = self.counted.get_mut(device.0) {
+                    *counted = metrics;
+                }
+                vec![]
+            }
+        };
+        let mut events = self.perform(now, outputs);
+        events.extend(self.begin(now));
+        events
+    }
+
+    fn get_config(
+        &self,
+        request: &GetForwardingPipelineConfigRequest,
+    ) -> Result<GetForwardingPipelineConfigResponse, Status> {
+        self.controller.get_config(request)
+    }
+
+    fn capabilities(&self) -> CapabilitiesResponse {
+        self.controller.capabilities()
+    }
+
+    fn show(&self) -> ShowResponse {
+        let mut shown = show::rack(&self.controller, &self.addresses);
+        if !matches!(self.start, Start::Over) {
+            // Not all devices run it yet.
+            shown.set_state(State::NoProgram);
+        }
+        shown
+    }
+
+    fn metrics(&mut self) -> Vec<Metric> {
+        let mut all = self.controller.with_store(metric::tables).unwrap_or_default();
+        let stale = self.controller.stale();
+        let names = self.controller.with_planner(|splitter| splitter.placement.devices.clone());
+        for (index, (name, counted)) in names.iter().zip(&self.counted).enumerate() {
+            let is_stale = stale.contains_key(&DeviceId(index));
+            all.push(Metric::new("device_stale", is_stale.into()).with("device", name));
+            let known = counted.iter().filter_map(|counted| metric::of_device(counted, name));
+            all.extend(known);
+        }
+        all
+    }
+}

@@ -1,0 +1,66 @@
+//! What a switch is made of, for operators.
+
+use super::{Metric, Splitter};
+use controller::{Controller, DeviceId};
+use p4runtime_proto::p4rack::v1::{Device, Edge, Link, Metric as Shown, ShowResponse, show_response::State};
+
+/// What is counted, as a message.
+pub fn metrics(metrics: Vec<Metric>) -> Vec<Shown> {
+    let shown = |metric: Metric| Shown {
+        name: metric.name.to_string(),
+        labels: metric.labels.into_iter().map(|(label, value)| (label.to_string(), value)).collect(),
+        value: metric.value,
+    };
+    metrics.into_iter().map(shown).collect()
+}
+
+/// A rack; `addresses` are those of agents in other processes.
+pub(super) fn rack(controller: &Controller<Splitter>, addresses: &[String]) -> ShowResponse {
+    let placement = controller.with_planner(|splitter| splitter.placement.clone());
+    let rollout = controller.rollout();
+    let stale = controller.stale();
+    let name = |device: usize| placement.devices.get(device).map(ToString::to_string).unwrap_or_default();
+    let device = |index: usize| Device {
+        name: name(index),
+        address: addresses.get(index).cloned().unwrap_or_default(),
+        is_origin: placement.origin.0 as usize == index,
+        regions: placement
+            .regions
+            .iter()
+            .filter(|(_, device)| device.0 as usize == index)
+            .map(|(region, _)| region.to_string())
+            .collect(),
+        stale: stale.get(&DeviceId(index)).cloned().unwrap_or_default(),
+    };
+    let wires = super::plan::wires(&placement);
+    let one_way = wires.iter().filter(|(from, to)| from < to);
+    let links = one_way.map(|((from, from_port), (to, to_port))| Link {
+        from: name(*from),
+        from_port: *from_port,
+        to: name(*to),
+        to_port: *to_port,
+    });
+    let mut edges = vec![];
+    for (index, part) in rollout.iter().flat_map(|rollout| rollout.parts.iter().enumerate()) {
+        for (at, port) in part.iter().flat_map(|part| &part.edges) {
+            edges.push(Edge {
+                from: name(index),
+                at: at.clone(),
+                to: wires.get(&(index, *port)).map(|(to, _)| name(*to)).unwrap_or_default(),
+                port: *port,
+            });
+        }
+    }
+    let state = match (&rollout, controller.is_stopped()) {
+        (None, _) => State::NoProgram,
+        (Some(_), true) => State::Held,
+        (Some(_), false) => State::Running,
+    };
+    ShowResponse {
+        state: state as i32,
+        devices: (0..placement.devices.len()).map(device).collect(),
+        links: links.collect(),
+        edges,
+        metrics: vec![],
+    }
+}

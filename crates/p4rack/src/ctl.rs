@@ -1,0 +1,156 @@
+//! What a running switch says of itself, for people.
+
+use crate::run::text::hex;
+use p4runtime_proto::p4rack::v1::{Metric, ShowResponse, TraceResponse, show_response::State};
+use std::fmt::Write;
+
+/// All of it.
+pub fn show(shown: &ShowResponse) -> String {
+    let mut out = format!("{}\n", state(shown));
+    let parts = [
+        ("devices", devices(shown)),
+        ("links", links(shown)),
+        ("edges", edges(shown)),
+        ("counters", counters(shown, "", false)),
+    ];
+    for (title, part) in parts.iter().filter(|(_, part)| !part.is_empty()) {
+        let _ = write!(out, "\n{title}\n{part}");
+    }
+    out
+}
+
+fn state(shown: &ShowResponse) -> &'static str {
+    match shown.state() {
+        State::NoProgram => "no program",
+        State::Running => "running",
+        State::Held => "held: frames wait",
+    }
+}
+
+/// The devices, one a line.
+pub fn devices(shown: &ShowResponse) -> String {
+    let rows = shown.devices.iter().map(|device| {
+        let role = if device.is_origin { "origin" } else { "helper" };
+        let is = if device.stale.is_empty() { "as it should be" } else { &device.stale };
+        let regions = if device.regions.is_empty() { "-".to_string() } else { device.regions.join(" ") };
+        let address = if device.address.is_empty() { "in the switch" } else { &device.address };
+        [&device.name, role, &regions, address, is].map(ToString::to_string).to_vec()
+    });
+    table(rows.collect())
+}
+
+/// The links between devices, one a line.
+pub fn links(shown: &ShowResponse) -> String {
+    let end = |device: &str, port: u32| format!("{device}:{port}");
+    let rows = shown
+        .links
+        .iter()
+        .map(|link| vec![end(&link.from, link.from_port), "--".to_string(), end(&link.to, link.to_port)]);
+    table(rows.collect())
+}
+
+/// The links as a graph for Graphviz.
+pub fn dot(shown: &ShowResponse) -> String {
+    let mut out = "graph rack {\n".to_string();
+    for device in &shown.devices {
+        let shape = if device.is_origin { "box" } else { "ellipse" };
+        let _ = writeln!(out, "  {:?} [shape={shape}]", device.name);
+    }
+    for link in &shown.links {
+        let (from, to) = (&link.from, &link.to);
+        let _ = writeln!(
+            out,
+            "  {from:?} -- {to:?} [taillabel=\"{}\", headlabel=\"{}\"]",
+            link.from_port, link.to_port
+        );
+    }
+    out + "}\n"
+}
+
+/// The ways of hand-overs, one a line.
+pub fn edges(shown: &ShowResponse) -> String {
+    let rows = shown.edges.iter().map(|edge| {
+        vec![
+            edge.from.clone(),
+            edge.at.clone(),
+            "->".to_string(),
+            edge.to.clone(),
+            format!("port {}", edge.port),
+        ]
+    });
+    table(rows.collect())
+}
+
+/// What is counted, one a line: of what has `filter` in it, what is not zero, or `all`.
+pub fn counters(shown: &ShowResponse, filter: &str, all: bool) -> String {
+    let told = shown.metrics.iter().filter(|metric| all || metric.value > 0);
+    let rows = told.map(|metric| vec![name(metric), metric.value.to_string()]);
+    table(rows.filter(|row| row.iter().any(|cell| cell.contains(filter))).collect())
+}
+
+/// What is not as it was, one a line.
+pub fn changes(before: &ShowResponse, now: &ShowResponse) -> String {
+    let mut rows = vec![];
+    if before.state != now.state {
+        rows.push(vec![state(now).to_string()]);
+    }
+    for device in &now.devices {
+        let was = before.devices.iter().find(|was| was.name == device.name);
+        if was.is_none_or(|was| was.stale != device.stale || was.regions != device.regions) {
+            let is = if device.stale.is_empty() { "is as it should be" } else { &device.stale };
+            rows.push(vec![format!("{} {is}; regions: {}", device.name, device.regions.join(" "))]);
+        }
+    }
+    for metric in &now.metrics {
+        let was =
+            before.metrics.iter().find(|was| (&was.name, &was.labels) == (&metric.name, &metric.labels));
+        let was = was.map_or(0, |was| was.value);
+        if was != metric.value {
+            let more = i128::from(metric.value) - i128::from(was);
+            rows.push(vec![name(metric), metric.value.to_string(), format!("{more:+}")]);
+        }
+    }
+    table(rows)
+}
+
+/// The way of a packet, device by device.
+pub fn trace(traced: &TraceResponse) -> String {
+    let mut out = String::new();
+    for hop in &traced.hops {
+        let bytes = hop.frame.len();
+        let _ = writeln!(out, "{}, port {}: {bytes} bytes\n  {}", hop.device, hop.port, hex(&hop.frame));
+        for event in &hop.events {
+            let _ = writeln!(out, "  {event}");
+        }
+        for leaving in &hop.leaves {
+            let to = if leaving.to.is_empty() { "the outside" } else { &leaving.to };
+            let _ = writeln!(out, "  leaves by port {} to {to}: {} bytes", leaving.port, leaving.frame.len());
+            if leaving.to.is_empty() {
+                let _ = writeln!(out, "    {}", hex(&leaving.frame));
+            }
+        }
+    }
+    out
+}
+
+/// `frames_sent_total device=tor`
+fn name(metric: &Metric) -> String {
+    let labels = metric.labels.iter().map(|(label, value)| format!(" {label}={value}"));
+    labels.fold(metric.name.clone(), |name, label| name + &label)
+}
+
+/// Rows with their columns one under the other.
+fn table(rows: Vec<Vec<String>>) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let wide = |column: usize| {
+        let cells = rows.iter().filter(|row| row.len() > column + 1).filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(wide).collect();
+    let mut out = String::new();
+    for row in &rows {
+        let cells = row.iter().zip(&widths).map(|(cell, wide)| format!("{cell:wide$}"));
+        let _ = writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end());
+    }
+    out
+}

@@ -1,0 +1,111 @@
+//! What operators do to a switch.
+
+use crate::setup::{both, both_bare, racked};
+use controller::{RegionMap, Steer};
+use p4rack::control::Event;
+use p4runtime_proto::p4rack::v1::show_response::State;
+
+const FRAME: &str = "0a0000000001 0b0000000002 0800 aa";
+
+/// A frame leaves by the port that it came by.
+const ROUTE: &str = r#"INSERT table_entry { table_id: $MyIngress.route match { field_id: 1 lpm { value: "\n\000\000\000\000\000" prefix_len: 8 } } action { action { action_id: $MyIngress.forward params { param_id: 1 value: "\002" } } } }"#;
+
+const CELL: &str = "register_entry { register_id: $MyIngress.cells index { index: 1 } }";
+const COUNT: &str = "counter_entry { counter_id: $MyIngress.packets index { index: 1 } }";
+
+fn map(regions: &[(&str, &str)]) -> Steer {
+    let region = |(region, device): &(&str, &str)| (region.to_string(), device.to_string());
+    Steer::Replace(regions.iter().map(region).collect::<RegionMap>())
+}
+
+#[test]
+fn frames_wait_until_they_are_let_in() {
+    both(|mut bench| {
+        assert_eq!(bench.write(&[ROUTE]), "OK\n");
+        assert_eq!(bench.steer(Steer::Hold(vec![])), "OK\n");
+        assert_eq!(bench.show().state(), State::Held);
+        assert_eq!(bench.packet(1, FRAME), "");
+        // What else stops and goes on leaves the operator's stop alone.
+        assert_eq!(bench.steer(Steer::Reset), "OK\n");
+        assert_eq!(bench.packet(1, FRAME), "");
+        let events = bench.steered(Steer::Release);
+        assert_eq!(
+            events.iter().filter(|event| matches!(event, Event::Frame(2, _))).count(),
+            2,
+            "{events:?}"
+        );
+        assert_eq!(bench.show().state(), State::Running);
+        assert_eq!(bench.packet(1, FRAME), "2: 0a00000000010b00000000020800aa\n");
+    });
+}
+
+#[test]
+fn a_reset_forgets_what_data_planes_have_written() {
+    both(|mut bench| {
+        assert_eq!(bench.write(&[ROUTE]), "OK\n");
+        bench.packet(1, FRAME);
+        assert!(bench.read(CELL).contains(r#"bitstring: "\010\000""#));
+        assert!(bench.read(COUNT).contains("packet_count: 1"));
+        assert_eq!(bench.steer(Steer::Reset), "OK\n");
+        assert!(bench.read(CELL).contains(r#"bitstring: "\000""#), "{}", bench.read(CELL));
+        assert!(!bench.read(COUNT).contains("packet_count: 1"));
+        assert_eq!(bench.packet(1, FRAME), "2: 0a00000000010b00000000020800aa\n");
+    });
+}
+
+#[test]
+fn without_a_program_nothing_is_reset() {
+    both_bare(|mut bench| {
+        assert_eq!(bench.show().state(), State::NoProgram);
+        let answer = bench.steer(Steer::Reset);
+        assert!(answer.starts_with("FAILED_PRECONDITION: there is no program yet"), "{answer}");
+    });
+}
+
+#[test]
+fn another_plan_has_what_the_old_one_had() {
+    let mut bench = racked();
+    assert_eq!(bench.write(&[ROUTE]), "OK\n");
+    bench.packet(1, FRAME);
+    for regions in [&[("Cells", "fpga"), ("Filter", "nic")][..], &[], &[("Known", "nic"), ("Cells", "nic")]] {
+        assert_eq!(bench.steer(map(regions)), "OK\n");
+        let mut placed: Vec<(String, String)> = vec![];
+        for device in bench.show().devices {
+            placed.extend(device.regions.iter().map(|region| (region.clone(), device.name.clone())));
+        }
+        placed.sort();
+        let mut wanted: Vec<_> = regions.iter().map(|(r, d)| (r.to_string(), d.to_string())).collect();
+        wanted.sort();
+        assert_eq!(placed, wanted);
+        assert!(bench.read(CELL).contains(r#"bitstring: "\010\000""#), "{}", bench.read(CELL));
+        assert!(bench.read(COUNT).contains("packet_count: 1"), "{}", bench.read(COUNT));
+    }
+    assert_eq!(bench.packet(1, FRAME), "2: 0a00000000010b00000000020800aa\n");
+    assert!(bench.read(COUNT).contains("packet_count: 2"), "{}", bench.read(COUNT));
+}
+
+#[test]
+fn a_plan_that_cannot_be_leaves_the_one_that_runs() {
+    let mut bench = racked();
+    assert_eq!(bench.write(&[ROUTE]), "OK\n");
+    let before = bench.show();
+    let answer = bench.steer(map(&[("Cells", "moon")]));
+    assert_eq!(
+        answer,
+        "NOT_FOUND: region `Cells`: there is no device `moon`; there are `tor`, `nic`, `fpga`\n"
+    );
+    let answer = bench.steer(map(&[("Nowhere", "nic")]));
+    assert!(answer.starts_with("INVALID_ARGUMENT: the program cannot be split so"), "{answer}");
+    assert_eq!(bench.show(), before);
+    assert_eq!(bench.packet(1, FRAME), "2: 0a00000000010b00000000020800aa\n");
+}
+
+#[test]
+fn one_device_has_no_plan() {
+    both_bare(|bench| {
+        let mut bench = bench.started();
+        if bench.show().links.is_empty() {
+            assert!(bench.steer(map(&[])).starts_with("UNIMPLEMENTED: this is one device"));
+        }
+    });
+}

@@ -1,0 +1,363 @@
+//! The way from a rack's controller to the agent beside a device in another process: P4Runtime, by a controller that wants to be
+//! its primary, and our own service for the rest.
+//!
+//! Asks are done one after the other. Of one whose answer does not come nobody knows whether it has been done: the connection is
+//! given up, and the next one has a higher election id, so that what is still on its way is refused. A controller that was
+//! started later has higher ids too: it takes over.
+
+use crate::command::{Command, Front};
+use crate::generated::p4_runtime_client::P4RuntimeClient;
+use crate::generated_rack::rack_client::RackClient;
+use crate::serve::{MOST_BYTES, chain};
+use controller::{Answer, Ask, AskId, DeviceId, Heard, PortCount};
+use p4runtime_proto::google::rpc::{self, Code};
+use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
+use p4runtime_proto::p4::v1::write_request::Atomicity;
+use p4runtime_proto::p4::v1::{
+    ForwardingPipelineConfig, MasterArbitrationUpdate, ReadRequest, SetForwardingPipelineConfigRequest,
+    StreamMessageRequest, StreamMessageResponse, Uint128, Update, WriteRequest,
+    stream_message_request::Update as Asked, stream_message_response::Update as Told,
+};
+use p4runtime_proto::p4rack::v1::steer_request::{ForgetSaved, Hold, Release, What};
+use p4runtime_proto::p4rack::v1::{ShowRequest, ShowResponse, SteerRequest};
+use p4runtime_server::Status;
+use prost::Message;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Streaming;
+use tonic::transport::{Channel, Endpoint};
+
+/// Asks that wait for an agent.
+const WAITING: usize = 1024;
+
+/// An agent that does not answer for so long is given up; controllers wait a little longer.
+const PATIENCE: Duration = Duration::from_secs(4);
+
+/// Between attempts to reach an agent, and between looks at what it has counted.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// The controller's end.
+pub struct Link(mpsc::Sender<(Option<AskId>, Ask)>);
+
+/// The agent's end.
+pub struct LinkEnd {
+    asks: mpsc::Receiver<(Option<AskId>, Ask)>,
+    place: Place,
+}
+
+/// A link that leads nowhere before [`LinkEnd::run`].
+pub fn link(place: Place) -> (Link, LinkEnd) {
+    let (asks, asked) = mpsc::channel(WAITING);
+    (Link(asks), LinkEnd { asks: asked, place })
+}
+
+impl Link {
+    /// Asks. False if too much waits, or nobody is there any more: then nothing is asked.
+    pub fn ask(&self, id: Option<AskId>, ask: Ask) -> bool {
+        self.0.try_send((id, ask)).is_ok()
+    }
+}
+
+/// Where an agent is, and who asks it.
+#[derive(Clone)]
+pub struct Place {
+    /// Its device.
+    pub device: DeviceId,
+    /// `host:port`
+    pub address: String,
+    /// The ports that lead to other devices.
+    pub inner_ports: Vec<u32>,
+    /// The first election id.
+    pub election: u64,
+}
+
+impl LinkEnd {
+    /// Keeps a connection to the agent, and tells `front` what it says, until the controller's end is gone.
+    pub async fn run(self, front: Front) {
+        let LinkEnd { mut asks, mut place } = self;
+        let mut last = None;
+        loop {
+            place.election += 1;
+            let opened = {
+                let opening = Connection::open(&place);
+                tokio::pin!(opening);
+                loop {
+                    tokio::select! {
+                        opened = &mut opening => break opened,
+                        ask = asks.recv() => match ask {
+                            Some((id, _)) => refuse(&front, &place, id, last.as_deref()).await,
+                            None => return,
+                        },
+                    }
+                }
+            };
+            let why = match opened {
+                Ok(connection) => {
+                    last = None;
+                    front.heard(place.device, Heard::Here).await;
+                    match connection.serve(&mut asks, &place, &front).await {
+                        Some(why) => why,
+                        None => return,
+                    }
+                }
+                Err(why) => why,
+            };
+            if last.as_ref() != Some(&why) {
+                front.heard(place.device, Heard::Gone(why.clone())).await;
+                last = Some(why);
+            }
+            let pause = tokio::time::sleep(PAUSE);
+            tokio::pin!(pause);
+            loop {
+                tokio::select! {
+                    () = &mut pause => break,
+                    ask = asks.recv() => match ask {
+                        Some((id, _)) => refuse(&front, &place, id, last.as_deref()).await,
+                        None => return,
+                    },
+                }
+            }
+        }
+    }
+}
+
+/// Nobody is there to ask.
+async fn refuse(front: &Front, place: &Place, id: Option<AskId>, why: Option<&str>) {
+    if let Some(id) = id {
+        let why = format!("no agent at {}: {}", place.address, why.unwrap_or("not connected yet"));
+        let answer = Answer::Refused(Status::new(Code::Unavailable, why));
+        front.heard(place.device, Heard::Answer(id, answer)).await;
+    }
+}
+
+struct Connection {
+    p4runtime: P4RuntimeClient<Channel>,
+    rack: RackClient<Channel>,
+    say: mpsc::Sender<StreamMessageRequest>,
+    told: Streaming<StreamMessageResponse>,
+    election: Uint128,
+    /// The device has a program that waits for the commit.
+    saved: bool,
+}
+
+impl Connection {
+    async fn open(place: &Place) -> Result<Connection, String> {
+        let opening = Connection::try_open(place);
+        tokio::time::timeout(PATIENCE, opening).await.map_err(|_| "it does not answer".to_string())?
+    }
+
+    async fn try_open(place: &Place) -> Result<Connection, String> {
+        let endpoint = Endpoint::from_shared(format!("http://{}", place.address));
+        let endpoint = endpoint.map_err(|error| chain(&error))?.tcp_nodelay(true);
+        let channel = endpoint.connect().await.map_err(|error| chain(&error))?;
+        let mut p4runtime = P4RuntimeClient::new(channel.clone())
+            .max_decoding_message_size(MOST_BYTES)
+            .max_encoding_message_size(MOST_BYTES);
+        let election = Uint128 { high: 0, low: place.election };
+        let (say, said) = mpsc::channel(WAITING);
+        let hello = MasterArbitrationUpdate { election_id: Some(election), ..Default::default() };
+        let said_nothing = |_| "it ended".to_string();
+        say.send(StreamMessageRequest { update: Some(Asked::Arbitration(hello)) })
+            .await
+            .map_err(said_nothing)?;
+        let told = p4runtime.stream_channel(ReceiverStream::new(said)).await;
+        let mut told = told.map_err(|error| error.message().to_string())?.into_inner();
+        let answer = told.message().await.map_err(|error| error.message().to_string())?;
+        if !answer.is_some_and(|answer| is_primary(&answer)) {
+            return Err("another controller, started later, steers it".to_string());
+        }
+        let rack = RackClient::new(channel).max_encoding_message_size(MOST_BYTES);
+        let mut connection = Connection { p4runtime, rack, say, told, election, saved: true };
+        match connection.forget_saved().await {
+            Ok(()) => Ok(connection),
+            Err(answer) => Err(format!("it cannot be steered: {answer:?}")),
+        }
+    }
+
+    /// Passes asks and answers until the connection ends: why comes back, or nothing if the controller is gone.
+    async fn serve(
+        mut self,
+        asks: &mut mpsc::Receiver<(Option<AskId>, Ask)>,
+        place: &Place,
+        front: &Front,
+    ) -> Option<String> {
+        let mut look = tokio::time::interval(PAUSE);
+        loop {
+            tokio::select! {
+                ask = asks.recv() => {
+                    let (id, ask) = ask?;
+                    let answer = match tokio::time::timeout(PATIENCE, self.ask(ask, place)).await {
+                        Ok(answer) => answer,
+                        Err(_) => Some(Answer::Lost),
+                    };
+                    let is_lost = answer == Some(Answer::Lost);
+                    if let (Some(id), Some(answer)) = (id, answer) {
+                        front.heard(place.device, Heard::Answer(id, answer)).await;
+                    }
+                    if is_lost {
+                        return Some("an answer did not come".to_string());
+                    }
+                }
+                told = self.told.message() => match told {
+                    Ok(Some(message)) if matches!(message.update, Some(Told::Arbitration(_))) => {
+                        if !is_primary(&message) {
+                            return Some("another controller, started later, steers it".to_string());
+                        }
+                    }
+                    Ok(Some(message)) => front.heard(place.device, Heard::Tells(message)).await,
+                    Ok(None) => return Some("it has hung up".to_string()),
+                    Err(error) => return Some(error.message().to_string()),
+                },
+                _ = look.tick() => {
+                    let shown = tokio::time::timeout(PATIENCE, self.rack.show(ShowRequest {})).await;
+                    match shown {
+                        Ok(Ok(shown)) => {
+                            let metrics = shown.into_inner().metrics;
+                            front.heard(place.device, Heard::Counted(metrics)).await;
+                        }
+                        // It has too much to do.
+                        Ok(Err(error)) if error.source().is_none() => {}
+                        Ok(Err(error)) => return Some(chain(&error)),
+                        Err(_) => return Some("it does not answer".to_string()),
+                    }
+                }
+            }
+        }
+    }
+
+    async fn ask(&mut self, ask: Ask, place: &Place) -> Option<Answer> {
+        let done = match ask {
+            Ask::SetConfig(action, config) => self.set_config(action, config).await,
+            Ask::Load(updates) => self.write(updates).await,
+            Ask::Write(updates) => match self.forget_saved().await {
+                Ok(()) => self.write(updates).await,
+                refused => refused,
+            },
+            Ask::Read(entities) => {
+                return Some(match self.forget_saved().await {
+                    Ok(()) => self.read(entities).await.unwrap_or_else(|error| error),
+                    Err(answer) => answer,
+                });
+            }
+            Ask::PacketOut(packet) => return self.tell(Asked::Packet(packet)).await,
+            Ask::DigestAck(ack) => return self.tell(Asked::DigestAck(ack)).await,
+            Ask::Hold => self.steer(What::Hold(Hold { open_ports: place.inner_ports.clone() })).await,
+            Ask::Release => self.steer(What::Release(Release {})).await,
+            Ask::Ports => {
+                let shown = self.rack.show(ShowRequest {}).await.map_err(|error| refusal(&error));
+                let counts = |shown: tonic::Response<ShowResponse>| ports(&shown.into_inner());
+                return Some(shown.map_or_else(|answer| answer, |shown| Answer::Ports(counts(shown))));
+            }
+            Ask::Trace(request) => {
+                let traced = self.rack.trace(request).await.map_err(|error| refusal(&error));
+                return Some(match traced.map(|traced| traced.into_inner().hops.into_iter().next()) {
+                    Ok(Some(hop)) => Answer::Traced(Box::new(hop)),
+                    Ok(None) => Answer::Refused(Status::new(Code::Internal, "a trace of nothing")),
+                    Err(answer) => answer,
+                });
+            }
+        };
+        Some(done.map_or_else(|answer| answer, |()| Answer::Done))
+    }
+
+    async fn set_config(
+        &mut self,
+        action: Action,
+        config: Option<Box<ForwardingPipelineConfig>>,
+    ) -> Result<(), Answer> {
+        self.saved = action != Action::Commit;
+        let request = SetForwardingPipelineConfigRequest {
+            election_id: Some(self.election),
+            action: action as i32,
+            config: config.map(|config| *config),
+            ..Default::default()
+        };
+        let done = self.p4runtime.set_forwarding_pipeline_config(request).await;
+        done.map(drop).map_err(|error| refusal(&error))
+    }
+
+    async fn write(&mut self, updates: Vec<Update>) -> Result<(), Answer> {
+        let request = WriteRequest {
+            election_id: Some(self.election),
+            updates,
+            atomicity: Atomicity::RollbackOnError as i32,
+            ..Default::default()
+        };
+        self.p4runtime.write(request).await.map(drop).map_err(|error| refusal(&error))
+    }
+
+    async fn read(&mut self, entities: Vec<p4runtime_proto::p4::v1::Entity>) -> Result<Answer, Answer> {
+        let lost = |error: tonic::Status| refusal(&error);
+        let request = ReadRequest { entities, ..Default::default() };
+        let mut answers = self.p4runtime.read(request).await.map_err(lost)?.into_inner();
+        let mut found = vec![];
+        while let Some(answer) = answers.message().await.map_err(lost)? {
+            found.extend(answer.entities);
+        }
+        Ok(Answer::Found(found))
+    }
+
+    /// What was saved and not committed is not what is written and read.
+    async fn forget_saved(&mut self) -> Result<(), Answer> {
+        if self.saved {
+            self.steer(What::ForgetSaved(ForgetSaved {})).await?;
+            self.saved = false;
+        }
+        Ok(())
+    }
+
+    async fn steer(&mut self, what: What) -> Result<(), Answer> {
+        let request = SteerRequest { election_id: Some(self.election), what: Some(what) };
+        self.rack.steer(request).await.map(drop).map_err(|error| refusal(&error))
+    }
+
+    async fn tell(&mut self, what: Asked) -> Option<Answer> {
+        // Where the stream has ended it is lost, as a frame is.
+        let _ = self.say.send(StreamMessageRequest { update: Some(what) }).await;
+        None
+    }
+}
+
+/// What a device has counted at its ports.
+fn ports(shown: &ShowResponse) -> BTreeMap<u32, PortCount> {
+    let mut ports: BTreeMap<u32, PortCount> = BTreeMap::new();
+    for metric in &shown.metrics {
+        let Some(Ok(port)) = metric.labels.get("port").map(|port| port.parse()) else { continue };
+        let count = ports.entry(port).or_default();
+        match metric.name.as_str() {
+            "port_frames_received_total" => count.received = metric.value,
+            "port_frames_sent_total" => count.sent = metric.value,
+            _ => {}
+        }
+    }
+    ports
+}
+
+fn is_primary(message: &StreamMessageResponse) -> bool {
+    let status = match &message.update {
+        Some(Told::Arbitration(update)) => update.status.as_ref(),
+        _ => None,
+    };
+    status.is_some_and(|status| status.code == Code::Ok as i32)
+}
+
+/// What an error of a call says: of one that came from below nobody knows what was done.
+fn refusal(error: &tonic::Status) -> Answer {
+    if error.source().is_some() {
+        return Answer::Lost;
+    }
+    let code = Code::try_from(error.code() as i32).unwrap_or(Code::Unknown);
+    let details = rpc::Status::decode(error.details()).map(|status| status.details).unwrap_or_default();
+    let details = details.iter().filter_map(|any| p4runtime_proto::p4::v1::Error::decode(&*any.value).ok());
+    Answer::Refused(Status { code, message: error.message().to_string(), details: details.collect() })
+}
+
+impl Front {
+    /// What an agent says; waits for room.
+    async fn heard(&self, device: DeviceId, heard: Heard) {
+        self.send_when_possible(Command::Agent(device, Box::new(heard))).await;
+    }
+}

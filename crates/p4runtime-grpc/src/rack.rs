@@ -1,0 +1,40 @@
+//! The service of our own, as commands: what a switch is made of, and how it is steered.
+
+use crate::command::{Command, Front};
+use crate::generated_rack::rack_server::Rack;
+use crate::service::gone;
+use controller::Steer;
+use p4runtime_proto::p4rack::v1::steer_request::What;
+use p4runtime_proto::p4rack::v1::{
+    ShowRequest, ShowResponse, SteerRequest, SteerResponse, TraceRequest, TraceResponse,
+};
+use tokio::sync::oneshot;
+use tonic::{Request, Response, Status};
+
+#[tonic::async_trait]
+impl Rack for Front {
+    async fn show(&self, _: Request<ShowRequest>) -> Result<Response<ShowResponse>, Status> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::Show(reply))?;
+        answer.await.map(Response::new).map_err(|_| gone())
+    }
+
+    async fn steer(&self, request: Request<SteerRequest>) -> Result<Response<SteerResponse>, Status> {
+        let request = request.into_inner();
+        let what = match request.what {
+            Some(What::Hold(hold)) => Steer::Hold(hold.open_ports),
+            Some(What::Release(_)) => Steer::Release,
+            Some(What::ForgetSaved(_)) => Steer::ForgetSaved,
+            Some(What::Reset(_)) => Steer::Reset,
+            Some(What::Replace(replace)) => Steer::Replace(replace.regions),
+            None => return Err(Status::invalid_argument("nothing is asked for")),
+        };
+        self.ask(|reply| Command::Steer(request.election_id, what, reply)).await?;
+        Ok(Response::new(SteerResponse {}))
+    }
+
+    async fn trace(&self, request: Request<TraceRequest>) -> Result<Response<TraceResponse>, Status> {
+        let request = request.into_inner();
+        self.ask(|reply| Command::Trace(request, reply)).await.map(Response::new)
+    }
+}
