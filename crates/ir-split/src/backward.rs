@@ -254,9 +254,25 @@ impl Flow<'_> {
         for (arg, direction) in call.args.iter().zip(&directions) {
             if let (Some(arg), Direction::In | Direction::InOut | Direction::None) = (arg, direction) {
                 live = self.read(control, arg, facts, live);
+                if matches!(call.callee, Callee::ExternFunction(_)) {
+                    self.read_validity(control, arg, &mut live);
+                }
             }
         }
         live
+    }
+
+    /// What is hashed leaves out fields of invalid headers.
+    fn read_validity(&self, control: ControlId, data: &Expr, live: &mut Live) {
+        visit::subexprs(data, &mut |e| {
+            if let ExprKind::Field(header, _) = &e.kind
+                && self.program.is_header(&header.ty)
+            {
+                self.validities(control, header).into_iter().for_each(|leaf| {
+                    live.live.insert(leaf);
+                });
+            }
+        });
     }
 
     /// A field list is read, and the headers that a clone of egress takes along.

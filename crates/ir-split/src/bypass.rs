@@ -3,15 +3,21 @@
 //! Before: `A: ..; goto ingress.2`, `ingress.2: goto B`, `B: ..`
 //! After:  `A: ..; goto B`, `B: ..`
 //!
-//! Why: between two regions that follow one another there is nothing to come back for.
+//! Why: between two regions that follow one another there is nothing to come back for. A called region is entered from its
+//! caller and gives control back to it, whatever there is to do.
 
-use crate::section::{Code, Half, Section, SectionId, SectionKind, renumber};
+use crate::section::{CallEnd, Code, Half, Section, SectionId, SectionKind, renumber};
 
 /// Takes out sections that only pass control on; those that follow are numbered anew.
 pub fn bypass_empty(mut list: Vec<Section>) -> Vec<Section> {
     let firsts = [Half::Ingress, Half::Egress].map(|half| list.iter().position(|s| s.half == half));
+    let call = |id: SectionId| list[id.0 as usize].call;
+    let is_caller = |section: &Section, next: SectionId| {
+        section.call == Some(CallEnd::Return) || call(next) == Some(CallEnd::Handler)
+    };
     let passes_to = |(at, section): (usize, &Section)| match section.code.as_slice() {
-        [Code::Goto(next)] if section.kind == SectionKind::Code && !firsts.contains(&Some(at)) => Some(*next),
+        _ if section.kind != SectionKind::Code || firsts.contains(&Some(at)) => None,
+        [Code::Goto(next)] if !is_caller(section, *next) => Some(*next),
         _ => None,
     };
     let passes: Vec<Option<SectionId>> = list.iter().enumerate().map(passes_to).collect();

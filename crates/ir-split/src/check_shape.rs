@@ -2,8 +2,10 @@
 
 use crate::check::unsupported;
 use crate::flow::parser_of;
+use crate::originals::root;
+use crate::place::{Places, RoleKey, Root};
 use base_diag::Diagnostic;
-use ir::{Block, Callee, ExprKind, Program, StageKind, Stmt, StmtKind, Type, TypeKind, visit};
+use ir::{Block, Callee, Expr, ExprKind, Program, StageKind, Stmt, StmtKind, Type, TypeKind, visit};
 
 /// Standard metadata that tells the runtime where a packet came from and how long it was: the parser may not write it.
 const RUNTIME_READS: [&str; 2] = ["ingress_port", "packet_length"];
@@ -32,7 +34,7 @@ pub fn check_shape(program: &Program) -> Vec<Diagnostic> {
 }
 
 /// What makes the length that a device tracks differ from the packet's: `packet_length` in egress would tell.
-pub fn check_length(program: &Program, stages: &[&str]) -> Vec<Diagnostic> {
+pub fn check_length(program: &Program, places: &Places, stages: &[&str]) -> Vec<Diagnostic> {
     let mut found = vec![];
     let mut refuse = |span, what: &str| {
         let what = format!("{what}, and egress reads `packet_length`: v1model does not count this");
@@ -41,8 +43,14 @@ pub fn check_length(program: &Program, stages: &[&str]) -> Vec<Diagnostic> {
     for id in stages.iter().filter_map(|stage| program.stage_control(stage)) {
         let control = program.control(id);
         let blocks = std::iter::once(&control.body).chain(control.actions.iter().map(|a| &a.body));
+        let in_packet = |place: &Expr| {
+            root(place).is_some_and(|var| places.root(id, var) == Root::Shared(RoleKey::Headers))
+        };
         for block in blocks {
             visit::stmts(block, &mut |stmt| match &stmt.kind {
+                StmtKind::SetValid(place, _) if !in_packet(place) => {
+                    refuse(stmt.span, "a header outside of the packet is made valid or invalid");
+                }
                 StmtKind::Assign(place, _) if holds_header(program, &place.ty) => {
                     refuse(stmt.span, "a header is assigned as a whole");
                 }

@@ -53,7 +53,7 @@ pub use landings::landings;
 pub use layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, Form, Layout, LayoutField, LiveField, VERSION};
 pub use mark::{Mark, marks};
 pub use placement::{DeviceIndex, Order, Placement};
-pub use section::{Half, SectionId, SectionKind};
+pub use section::{CallEnd, Half, SectionId, SectionKind};
 pub use v1model::PORT_BITS;
 
 use base_diag::{Diagnostic, Span};
@@ -103,6 +103,8 @@ pub struct SectionInfo {
     pub kind: SectionKind,
     /// Where it runs.
     pub device: DeviceIndex,
+    /// Its part in a call, if it has one.
+    pub call: Option<CallEnd>,
     /// Control-plane names of the tables it applies.
     pub tables: Vec<Name>,
     /// Control-plane names of the state objects it uses.
@@ -214,7 +216,7 @@ fn split_noting(
         let cut_stages: &[&str] = if halves.egress { &["ingress", "egress"] } else { &["ingress"] };
         let only_clones = !halves.ingress && !orders.egress_clones;
         if !only_clones {
-            wrong.extend(check_shape::check_length(&hoisted, cut_stages));
+            wrong.extend(check_shape::check_length(&hoisted, &places, cut_stages));
         }
     }
     let mut kept = vec![];
@@ -334,6 +336,7 @@ fn describe(
             half: s.half,
             kind: s.kind,
             device: s.device,
+            call: s.call,
             tables: used
                 .tables
                 .iter()

@@ -189,7 +189,8 @@ impl Finder {
     }
 }
 
-fn root(place: &Expr) -> Option<ir::VarId> {
+/// The variable that a place is a part of.
+pub fn root(place: &Expr) -> Option<ir::VarId> {
     match &place.kind {
         ExprKind::Var(var) => Some(*var),
         ExprKind::Field(base, _)

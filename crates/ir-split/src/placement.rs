@@ -1,7 +1,7 @@
 //! Where each region runs: the input of a split.
 
 use ir::Name;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of a device in [`Placement::devices`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -33,6 +33,9 @@ pub struct Placement {
     pub twins: Vec<DeviceIndex>,
     /// Marked regions; those not named run at the origin.
     pub regions: BTreeMap<Name, DeviceIndex>,
+    /// Regions that are called: control comes back from them to the device around them, before it goes anywhere else.
+    /// From others it goes on to where it is needed next.
+    pub calls: BTreeSet<Name>,
     /// The port by which a device reaches another one directly.
     pub ports: BTreeMap<(DeviceIndex, DeviceIndex), u64>,
     /// Of packets of one flow.
@@ -53,6 +56,7 @@ impl Placement {
             origin: DeviceIndex(0),
             twins: vec![],
             regions: BTreeMap::new(),
+            calls: BTreeSet::new(),
             ports: BTreeMap::new(),
             order: Order::Keep,
             longest_frame: None,

@@ -38,6 +38,15 @@ pub enum SectionKind {
     End,
 }
 
+/// What a section is to a region that is called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CallEnd {
+    /// Its first section.
+    Handler,
+    /// Where the caller goes on when control is back.
+    Return,
+}
+
 /// A section.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Section {
@@ -51,6 +60,8 @@ pub struct Section {
     pub half: Half,
     /// Where it runs.
     pub device: DeviceIndex,
+    /// Its part in a call, if it has one.
+    pub call: Option<CallEnd>,
     /// Every path through it ends in a `Goto`, except in an `End`.
     pub code: Vec<Code>,
 }
@@ -210,8 +221,15 @@ impl Former<'_> {
 
     /// Makes a section whose code comes later.
     fn open(&mut self, half: Half, region: &Name, device: DeviceIndex, kind: SectionKind) -> SectionId {
-        let section =
-            Section { name: region.clone(), region: region.clone(), kind, half, device, code: vec![] };
+        let section = Section {
+            name: region.clone(),
+            region: region.clone(),
+            kind,
+            half,
+            device,
+            call: None,
+            code: vec![],
+        };
         self.list.push((section, u32::MAX));
         SectionId(self.list.len() as u32 - 1)
     }
@@ -240,13 +258,15 @@ impl Former<'_> {
                 continue;
             }
             let rest = &stmts[i + 1..];
-            let join = match rest.is_empty() {
+            let calls = self.calls(stmt, place.device);
+            let join = match rest.is_empty() && !calls {
                 true => place.next,
                 false => self.open(place.half, &place.region, place.device, SectionKind::Code),
             };
             let inner = Place { next: join, ..place.clone() };
             out.push(self.open_up(stmt, &inner));
-            if !rest.is_empty() {
+            if join != place.next {
+                self.list[join.0 as usize].0.call = calls.then_some(CallEnd::Return);
                 self.fill(join, rest, place, None);
             }
             return out;
@@ -271,6 +291,8 @@ impl Former<'_> {
                     return Code::Region(block.annotations.clone(), code);
                 }
                 let id = self.open(place.half, &region, device, SectionKind::Code);
+                let calls = self.placement.calls.contains(&region);
+                self.list[id.0 as usize].0.call = calls.then_some(CallEnd::Handler);
                 self.fill(id, &stmts, &inner, Some(&block.annotations));
                 Code::Goto(id)
             }
@@ -294,6 +316,13 @@ impl Former<'_> {
             // Cuts in loops are refused before sections are formed.
             _ => Code::Stmt(stmt.clone()),
         }
+    }
+
+    /// True if the statement is a region that `device` calls.
+    fn calls(&self, stmt: &Stmt, device: DeviceIndex) -> bool {
+        let StmtKind::Block(block) = &stmt.kind else { return false };
+        let is_called = |r: &Name| self.placement.calls.contains(r) && self.placement.device_of(r) != device;
+        block.region().as_ref().is_some_and(is_called)
     }
 
     /// True if some marked block in `stmt` runs on another device than `device`.

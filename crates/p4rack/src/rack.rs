@@ -17,7 +17,7 @@ use ir_split::{DeviceIndex, Order, Placement, Split, split};
 use p4_syntax::Options;
 use rack_emulator::Captures;
 use rack_model::{Cuts, NodeId, Rack, Regions, Spanned};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -51,11 +51,7 @@ pub fn load(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Resul
         read(path, extra_defines, map)?;
     let placement = match rack.apps.first().map(|app| &app.map) {
         Some(Regions::Planned) => RackProblem::new(&rack, program.clone(), &rules, &[])?.best()?,
-        Some(Regions::ByHand(regions)) => {
-            let index = |id: rack_model::DeviceId| DeviceIndex(id.0);
-            let device = |p: &rack_model::Placement| (p.region.value.as_str().into(), index(p.device.value));
-            placement(&rack, regions.iter().map(device).collect())?
-        }
+        Some(Regions::ByHand(regions)) => by_hand(&rack, regions)?,
         None => return Err(vec![]),
     };
     let (split, parts, texts) = make_parts(&program, &placement, map)?;
@@ -177,7 +173,16 @@ fn with_regions(program: Arc<Program>, cuts: Cuts) -> Result<Arc<Program>, Vec<D
     Ok(Arc::new(marked))
 }
 
-/// A placement of regions of the rack's only app; what is not named runs at the origin.
+/// The placement that the rack's only app writes out.
+fn by_hand(rack: &Rack, regions: &[rack_model::Placement]) -> Result<Placement, Vec<Diagnostic>> {
+    let name = |p: &rack_model::Placement| ir::Name::from(p.region.value.as_str());
+    let device = |p| (name(p), DeviceIndex(p.device.value.0));
+    let called = regions.iter().filter(|p| p.policy == rack_model::Policy::Call);
+    let calls = called.map(name).collect();
+    Ok(Placement { calls, ..placement(rack, regions.iter().map(device).collect())? })
+}
+
+/// A placement of regions of the rack's only app, none of them called; what is not named runs at the origin.
 pub fn placement(
     rack: &Rack,
     regions: BTreeMap<ir::Name, DeviceIndex>,
@@ -191,6 +196,7 @@ pub fn placement(
         origin: index(app.origin.value),
         twins: app.twins.iter().map(|d| index(d.value)).collect(),
         regions,
+        calls: BTreeSet::new(),
         ports: BTreeMap::new(),
         order: if app.any_order { Order::Any } else { Order::Keep },
         longest_frame: None,

@@ -574,6 +574,16 @@ fn counters_and_meters_of_packets() {
     );
 }
 
+/// A hash leaves out fields of invalid headers: whether one is valid travels with its fields.
+#[test]
+fn a_field_of_a_header_outside_of_the_packet_is_hashed() {
+    check(
+        "h_t l;",
+        "l = hdr.g; @region(\"R\") { meta.x = 1; } hash(meta.y, HashAlgorithm.csum16, 8w0, { l.b, hdr.h.b }, 8w200); hdr.h.a = meta.y;",
+        "",
+    );
+}
+
 #[test]
 fn an_action_profile_and_a_selector() {
     check(

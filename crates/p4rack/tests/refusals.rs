@@ -136,6 +136,14 @@ fn egress_reads_a_length_that_nobody_tracks() {
             "P4R0501 this program cannot be split yet | a header is assigned as a whole, and egress reads `packet_length`: v1model does not count this"
         ],
     );
+    check(
+        "h_t spare;",
+        "@region(\"R\") { spare.setValid(); }",
+        "hdr.h.a = std.packet_length[7:0];",
+        expect![
+            "P4R0501 this program cannot be split yet | a header outside of the packet is made valid or invalid, and egress reads `packet_length`: v1model does not count this"
+        ],
+    );
 }
 
 #[test]

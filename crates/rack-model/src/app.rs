@@ -8,6 +8,8 @@
 //! entries = "entries.stf"       # table entries and groups
 //! origin = "tor"                # owns the ports and the traffic manager; ["tor1", "tor2"]: each on its own, with the same helpers
 //! map = { Acl = "nic" }         # what does not run at the origin; "plan": what is best by the objectives of `[plan]`
+//!                               # Acl = { device = "nic", policy = "call" }: by a policy of its own
+//! policy = "direct"             # behind a region control goes to where it is needed next; "call": back to the device around it first
 //! regions = "marked"            # what can be placed: what the program marks, or each use of a table or extern ("tables"), each
 //!                               # named block and control ("blocks"), or the bodies in links ("chain")
 //! epoch = 1                     # the number that hand-overs of this plan carry
@@ -88,7 +90,27 @@ pub struct Placement {
     pub region: Spanned<String>,
     /// Where it runs.
     pub device: Spanned<DeviceId>,
+    /// How control leaves it.
+    pub policy: Policy,
 }
+
+/// Where control goes behind a region.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Policy {
+    /// To where it is needed next.
+    #[default]
+    Direct,
+    /// Back to the device around the region, which called it.
+    Call,
+}
+
+const POLICIES: [(&str, Option<Policy>); 5] = [
+    ("direct", Some(Policy::Direct)),
+    ("call", Some(Policy::Call)),
+    ("failover", None),
+    ("shard", None),
+    ("group", None),
+];
 
 const RUNTIMES: [(&str, Option<()>); 3] =
     [("full", Some(())), ("headerless", None), ("headerless-ipv4", None)];
@@ -108,13 +130,20 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
         names.device(r, Spanned::new(name.as_str(), i.span))
     };
     let origins = s.required(r, "origin", "\"tor\"", |r, i| origins(r, i, device));
-    let map = s.optional(r, "map", |r, i| regions(r, i, device));
+    let policy = s.optional(r, "policy", |r, i| value::choice(r, i, &POLICIES));
+    let usual = policy.as_ref().map_or(Policy::Direct, |p| p.value);
+    let map = s.optional(r, "map", |r, i| regions(r, i, usual, device));
+    if let (Some(Spanned { value: Regions::Planned, .. }), Some(Spanned { value: Policy::Call, span })) =
+        (&map, &policy)
+    {
+        r.bad_value(*span, "what is planned is not called", "plans know the policy `direct` only");
+    }
     let cuts = s.optional(r, "regions", |r, i| value::choice(r, i, &CUTS));
     let epoch = s.optional(r, "epoch", |r, i| value::small(r, i, 0..=255));
     s.optional(r, "runtime", |r, i| value::choice(r, i, &RUNTIMES));
     let long_frames = s.optional(r, "long_frames", |r, i| value::choice(r, i, &LONG_FRAMES));
     let any_order = s.optional(r, "order", |r, i| value::choice(r, i, &ORDERS));
-    for key in ["policy", "traffic", "objective"] {
+    for key in ["traffic", "objective"] {
         s.later(r, key);
     }
     s.finish(r);
@@ -178,6 +207,7 @@ fn defines(r: &mut Reader, item: Item<'_>) -> Option<Vec<(Spanned<String>, Spann
 fn regions<'t>(
     r: &mut Reader,
     item: Item<'t>,
+    usual: Policy,
     device: impl Fn(&mut Reader, Item<'t>) -> Option<DeviceId>,
 ) -> Option<Regions> {
     let table = match item.value {
@@ -191,7 +221,15 @@ fn regions<'t>(
     let entries = r.entries(table);
     let read = entries.into_iter().filter_map(|entry| {
         let region = Spanned::new(entry.key.to_string(), entry.key_span);
-        Some(Placement { region, device: Spanned::new(device(r, entry.item)?, entry.item.span) })
+        if !matches!(entry.item.value, DeValue::Table(_)) {
+            let device = Spanned::new(device(r, entry.item)?, entry.item.span);
+            return Some(Placement { region, device, policy: usual });
+        }
+        let mut s = Section::new(r, format!("region `{}`", entry.key), entry.key_span, entry.item)?;
+        let device = s.required(r, "device", "\"nic\"", &device);
+        let policy = s.optional(r, "policy", |r, i| value::choice(r, i, &POLICIES));
+        s.finish(r);
+        Some(Placement { region, device: device?, policy: policy.map_or(usual, |p| p.value) })
     });
     Some(Regions::ByHand(read.collect()))
 }

@@ -40,7 +40,7 @@ mod value;
 pub mod workload;
 
 pub use address::{Mac, Network};
-pub use app::{App, Cuts, Placement, Regions};
+pub use app::{App, Cuts, Placement, Policy, Regions};
 pub use device::{Device, DeviceClass};
 pub use fault::{Fault, FaultKind};
 pub use host::Host;

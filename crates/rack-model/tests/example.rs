@@ -2,7 +2,7 @@
 
 use base_time::Rng;
 use expect_test::expect;
-use rack_model::{App, NodeId, Placement, Rack, Regions, read_rack};
+use rack_model::{App, NodeId, Placement, Policy, Rack, Regions, read_rack};
 use std::fmt::Write;
 
 const SLICE: &str = include_str!("../../../examples/slice/RACK.toml");
@@ -98,6 +98,21 @@ fn places_lead_back_to_the_text() {
     assert_eq!(text(app.entries.as_ref().unwrap().span), "\"entries.stf\"");
     assert_eq!(text(rack.devices[1].externs[0].span), "\"beacon\"");
     assert_eq!(text(rack.links[0].ends[1].span), "\"tor:1\"");
+}
+
+/// A region's own policy stands before the app's.
+#[test]
+fn regions_have_policies() {
+    let policies = |text: &str| -> Vec<Policy> {
+        let (rack, diagnostics) = read_rack(text, 1);
+        assert_eq!(diagnostics, []);
+        by_hand(&rack.unwrap().apps[0]).iter().map(|p| p.policy).collect()
+    };
+    let (direct, call) = (Policy::Direct, Policy::Call);
+    let acl = SLICE.replace("Acl = \"nic\"", "Acl = { device = \"nic\", policy = \"call\" }");
+    assert_eq!(policies(&acl), [direct, call, direct, direct]);
+    let others = acl.replace("\"call\"", "\"direct\"").replace("map = {", "policy = \"call\"\nmap = {");
+    assert_eq!(policies(&others), [call, direct, call, call]);
 }
 
 #[test]

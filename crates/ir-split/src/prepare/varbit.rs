@@ -11,6 +11,7 @@ use super::{add_metadata, role_type};
 use crate::check::unsupported;
 use crate::generate::build;
 use crate::layout::varbit_bits;
+use crate::originals::root;
 use crate::place::constant;
 use base_diag::{Diagnostic, Span};
 use ir::{
@@ -203,16 +204,6 @@ impl<'a> Pass<'a> {
         let mut path = self.path(base)?;
         path.push(step);
         Some(path)
-    }
-}
-
-fn root(place: &Expr) -> Option<VarId> {
-    match &place.kind {
-        ExprKind::Var(var) => Some(*var),
-        ExprKind::Field(base, _) | ExprKind::Index(base, _) | ExprKind::Next(base) | ExprKind::Last(base) => {
-            root(base)
-        }
-        _ => None,
     }
 }
 

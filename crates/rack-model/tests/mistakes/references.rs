@@ -356,6 +356,55 @@ fn workloads() {
 }
 
 #[test]
+fn policies() {
+    let app = "[[app]]\nprogram = \"a.p4\"\norigin = \"tor\"\n";
+    check_with(
+        &format!(
+            "{app}policy = \"col\"\nmap = {{ A = {{ device = \"tor\", policy = \"shard\" }}, B = {{ policy = \"call\" }}, C = 3 }}\n"
+        ),
+        expect![[r#"
+            error[P4R0606]: unknown word `col`
+              --> RACK.toml:19:10
+               |
+            19 | policy = "col"
+               |          ^^^^^ not known here
+               |
+               = note: known are `direct` and `call`
+
+            error[P4R0611]: `shard` is not supported yet
+              --> RACK.toml:20:40
+               |
+            20 | map = { A = { device = "tor", policy = "shard" }, B = { policy = "call" }, C = 3 }
+               |                                        ^^^^^^^ not supported yet
+
+            error[P4R0604]: `device` is missing
+              --> RACK.toml:20:51
+               |
+            20 | map = { A = { device = "tor", policy = "shard" }, B = { policy = "call" }, C = 3 }
+               |                                                   ^ region `B` has no `device`
+               |
+               = help: for example: `device = "nic"`
+
+            error[P4R0603]: expected a string, found an integer
+              --> RACK.toml:20:80
+               |
+            20 | map = { A = { device = "tor", policy = "shard" }, B = { policy = "call" }, C = 3 }
+               |                                                                                ^ this is an integer
+        "#]],
+    );
+    check_with(
+        &format!("{app}policy = \"call\"\nmap = \"plan\"\n"),
+        expect![[r#"
+        error[P4R0605]: what is planned is not called
+          --> RACK.toml:19:10
+           |
+        19 | policy = "call"
+           |          ^^^^^^ plans know the policy `direct` only
+    "#]],
+    );
+}
+
+#[test]
 fn not_supported_yet() {
     let app = "[[app]]\nprogram = \"x/a.p4\"\norigin = \"tor\"\n";
     check_with(
@@ -373,11 +422,11 @@ fn not_supported_yet() {
             20 | [[app]]
                | ^^^^^^^ not supported yet
 
-            error[P4R0611]: `policy` is not supported yet
-              --> RACK.toml:23:1
+            error[P4R0611]: `shard` is not supported yet
+              --> RACK.toml:23:10
                |
             23 | policy = "shard"
-               | ^^^^^^ not supported yet
+               |          ^^^^^^^ not supported yet
         "#]],
     );
     check_with(
