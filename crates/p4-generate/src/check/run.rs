@@ -25,8 +25,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// True if a packet took more steps than it may: then the number of steps shows, which is nobody's promise.
-    pub fn ran_out(&self) -> bool {
+    /// True if a packet took more steps than it may.
+    fn ran_out(&self) -> bool {
         let limits = [DropReason::StepLimit, DropReason::PassLimit, DropReason::ParserLimit];
         limits.iter().any(|l| self.counters.dropped.contains_key(l))
     }
@@ -36,8 +36,18 @@ impl Outcome {
         self.counters.dropped.contains_key(&DropReason::Internal)
     }
 
-    /// The first difference in words; none if they are equal.
+    /// The first difference from this [reference](reference()) in words; none if they are equal. Where the reference runs out of steps,
+    /// their number shows, which is nobody's promise; where only the other does, it takes far too many.
     pub fn difference(&self, other: &Outcome) -> Option<String> {
+        if self.ran_out() {
+            return None;
+        }
+        if other.ran_out() {
+            return Some(format!(
+                "a packet takes more than {SPARE} times the steps: {:?}",
+                other.counters.dropped
+            ));
+        }
         if self.refused != other.refused {
             return Some(format!("control plane: {:?} against {:?}", self.refused, other.refused));
         }
@@ -64,9 +74,22 @@ fn describe((outputs, digests, logs): &(Vec<Output>, Vec<Value>, Vec<String>)) -
     format!("frames [{}], digests {digests:?}, log {logs:?}", frames.join(", "))
 }
 
+/// How many times the steps of the reference another form of its program may take.
+const SPARE: u64 = 16;
+
+/// Runs the program with which others are compared.
+pub fn reference(program: &Arc<Program>, inputs: &Inputs) -> Result<Outcome, String> {
+    let most = Options::default().step_limit;
+    run_with(program, inputs, Options { step_limit: most / SPARE, ..Options::default() })
+}
+
 /// Runs the program; an error is why the interpreter refuses it.
 pub fn run(program: &Arc<Program>, inputs: &Inputs) -> Result<Outcome, String> {
-    let made = Switch::new(Arc::clone(program), Options::default());
+    run_with(program, inputs, Options::default())
+}
+
+fn run_with(program: &Arc<Program>, inputs: &Inputs, options: Options) -> Result<Outcome, String> {
+    let made = Switch::new(Arc::clone(program), options);
     let switch = made.map_err(|problems| {
         let text = |d: &base_diag::Diagnostic| {
             let labels: Vec<&str> = d.labels.iter().map(|l| l.text.as_str()).collect();
