@@ -72,7 +72,7 @@ fn object(
     make: MakeObject,
 ) -> Result<Object, Diagnostic> {
     let declared = program.extern_object(instance.object);
-    if let Some(mark) = declared.annotations.iter().find(|a| a.name == "frame_extern") {
+    if let Some(mark) = declared.frame_extern() {
         return frame_extern(instance, mark.as_str().unwrap_or_default(), registry);
     }
     let made = if declared.user {

@@ -270,7 +270,7 @@ fn is_effect(program: &Program, control: usize, stmt: &Stmt) -> bool {
         StmtKind::Call(call) => match call.callee {
             Callee::Method(instance, _) => {
                 let object = program.extern_object(program.instance(instance).object);
-                !object.annotations.iter().any(|a| a.name == "frame_extern")
+                object.frame_extern().is_none()
             }
             _ => false,
         },

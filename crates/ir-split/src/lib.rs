@@ -113,6 +113,13 @@ pub struct SectionInfo {
     pub live: Option<Vec<LiveValue>>,
 }
 
+impl SectionInfo {
+    /// The end of a half to which no cut leads: it is where the half is.
+    pub fn is_plain_end(&self) -> bool {
+        self.kind == SectionKind::End && self.live.is_none()
+    }
+}
+
 /// A value that travels, as users see it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LiveValue {

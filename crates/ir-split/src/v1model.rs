@@ -119,7 +119,7 @@ pub fn adds_up(object: &ExternObject) -> bool {
 
 /// The name in `@frame_extern("name")`.
 pub fn frame_extern(object: &ExternObject) -> Option<&str> {
-    object.annotations.iter().find(|a| a.name == "frame_extern").and_then(|a| a.as_str())
+    object.frame_extern()?.as_str()
 }
 
 /// The object counts or meters bytes: it sees the length of the packet.

@@ -1,8 +1,8 @@
 //! The whole program.
 
 use crate::{
-    Annotations, Const, Control, ControlId, Direction, ExternId, Function, FunctionId, InstanceId, Name,
-    Parser, ParserId, Type, TypeDecl, TypeId,
+    Annotation, Annotations, Const, Control, ControlId, Direction, ExternId, Function, FunctionId,
+    InstanceId, Name, Parser, ParserId, Type, TypeDecl, TypeId,
 };
 use base_diag::Span;
 
@@ -173,6 +173,13 @@ pub struct ExternObject {
     pub annotations: Annotations,
     /// The declaration.
     pub span: Span,
+}
+
+impl ExternObject {
+    /// The annotation `@frame_extern("name")`, if it has one.
+    pub fn frame_extern(&self) -> Option<&Annotation> {
+        self.annotations.iter().find(|a| a.name == "frame_extern")
+    }
 }
 
 /// A method of an extern object.

@@ -36,6 +36,5 @@ pub fn used(program: &Program) -> Vec<String> {
 
 /// The frame extern that an instance is one of, if it is.
 pub fn name<'p>(program: &'p Program, instance: &Instance) -> Option<&'p str> {
-    let object = program.extern_object(instance.object);
-    object.annotations.iter().find(|a| a.name == "frame_extern")?.as_str()
+    program.extern_object(instance.object).frame_extern()?.as_str()
 }

@@ -90,7 +90,7 @@ pub fn summary(racked: &Racked) -> String {
     let mut out = String::new();
     let split = &racked.split;
     for (index, section) in split.sections.iter().enumerate() {
-        if section.kind == SectionKind::End && section.live.is_none() {
+        if section.is_plain_end() {
             continue;
         }
         let device = racked.placement.name(section.device);

@@ -90,5 +90,5 @@ fn frame_extern(program: &Program, call: &Call) -> Option<InstanceId> {
     let Callee::Method(id, _) = call.callee else { return None };
     let instance = program.instances.get(id.index())?;
     let object = program.externs.get(instance.object.index())?;
-    object.annotations.iter().any(|a| a.name == "frame_extern").then_some(id)
+    object.frame_extern().map(|_| id)
 }

@@ -27,7 +27,7 @@ pub(crate) fn check_call(_: &Program, _: Unit, call: &Call, name: &str) -> Optio
 pub(crate) fn check_instances(program: &Program) -> Result<(), Vec<Diagnostic>> {
     let is_frame = |i: &&ir::Instance| {
         let object = program.externs.get(i.object.index());
-        object.is_some_and(|o| o.annotations.iter().any(|a| a.name == "frame_extern"))
+        object.is_some_and(|o| o.frame_extern().is_some())
     };
     let problem = |instance: &ir::Instance| {
         Diagnostic::error(codes::FRAME_EXTERN, "frame externs do not run on PSA yet")

@@ -4,7 +4,6 @@ use super::topology::{self, topology};
 use crate::chart::{self, Axis, Chart, Line, colour};
 use crate::markup::{self, escape};
 use crate::rack::Racked;
-use ir_split::SectionKind;
 use rack_emulator::{Emulator, RunReport, Table, Timeline, time_words};
 use std::fmt::Write;
 
@@ -59,7 +58,7 @@ pub fn page(racked: &Racked, emulator: &Emulator, report: &RunReport, timeline: 
 fn runs(racked: &Racked) -> Vec<Vec<String>> {
     let mut runs = vec![vec![]; racked.rack.devices.len()];
     for section in &racked.split.sections {
-        if section.kind == SectionKind::End && section.live.is_none() {
+        if section.is_plain_end() {
             continue;
         }
         // What the origin runs its twins run too.
