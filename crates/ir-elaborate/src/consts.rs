@@ -55,11 +55,7 @@ impl Elaborator<'_> {
                     .zip(&types)
                     .map(|(part, ty)| self.constant(part, ty, span))
                     .collect::<Option<Vec<_>>>()?;
-                let ty = match ty {
-                    Type::List(_) => ir::Type::Tuple(exprs.iter().map(|e| e.ty.clone()).collect()),
-                    _ => self.ty(ty),
-                };
-                Some(Expr { kind: ExprKind::Aggregate(exprs), ty, span })
+                Some(Expr { kind: ExprKind::Aggregate(exprs), ty: self.ty(ty), span })
             }
             _ => None,
         }

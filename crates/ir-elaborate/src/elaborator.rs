@@ -177,9 +177,7 @@ impl<'p> Elaborator<'p> {
         match self.control_plane.get(&(kind, name.clone())) {
             None => {}
             Some(_) if annotations.has("hidden") => {
-                let free = (2u32..).map(|n| SmolStr::from(format!("{name}_{n}")));
-                let taken = |name: &SmolStr| self.control_plane.contains_key(&(kind, name.clone()));
-                let name = free.into_iter().find(|n| !taken(n)).unwrap_or(name);
+                let name = self.free_control_plane_name(kind, name);
                 self.control_plane.insert((kind, name.clone()), span);
                 return name;
             }
@@ -190,6 +188,13 @@ impl<'p> Elaborator<'p> {
         }
         self.control_plane.insert((kind, name.clone()), span);
         name
+    }
+
+    /// `name`, with a number behind it if another thing of its kind has it.
+    pub(crate) fn free_control_plane_name(&self, kind: &'static str, name: SmolStr) -> SmolStr {
+        let numbered = (2u32..).map(|n| SmolStr::from(format!("{name}_{n}")));
+        let mut names = std::iter::once(name.clone()).chain(numbered);
+        names.find(|name| !self.control_plane.contains_key(&(kind, name.clone()))).unwrap_or(name)
     }
 
     /// The instances of extern objects at the top level, in order: each is state that a control plane can see.

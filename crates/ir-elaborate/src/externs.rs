@@ -30,6 +30,7 @@ impl Elaborator<'_> {
         if let Some(known) = self.extern_ids.get(&id) {
             return *known;
         }
+        self.mentioned_externs(id);
         let decl = &self.typed.externs[id];
         let made = ExternId::from(self.out.externs.len());
         self.extern_ids.insert(id, made);
@@ -50,6 +51,28 @@ impl Elaborator<'_> {
         object.constructors = constructors;
         object.methods = methods;
         made
+    }
+
+    /// Makes what the signatures of `id` mention: each stands behind those that it needs, as in the source.
+    fn mentioned_externs(&mut self, id: Id<typed::Extern>) {
+        let typed = self.typed;
+        let decl = &typed.externs[id];
+        let mut mentioned = vec![];
+        for function in decl.constructors.iter().chain(&decl.methods).map(|f| &typed.functions[*f]) {
+            let params = function.params.iter().map(|param| &typed.vars[*param].ty);
+            for ty in params.chain([&function.returns]) {
+                ty.any(&mut |ty| {
+                    mentioned.extend(match ty {
+                        typed::Type::Extern(other, _) if *other != id => Some(*other),
+                        _ => None,
+                    });
+                    false
+                });
+            }
+        }
+        for other in mentioned {
+            self.extern_object(other);
+        }
     }
 
     /// The extern function.

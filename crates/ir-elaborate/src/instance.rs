@@ -149,8 +149,9 @@ impl Elaborator<'_> {
         let ExprKind::New(call) = &expr.kind else { return self.known(env, expr, "a constructor argument") };
         let none = typed::Annotations::default();
         let name = self.typed.vars[param].name.text.clone();
+        let control_plane_name = qualify(&env.prefix, &name);
         let site = Site {
-            control_plane_name: qualify(&env.prefix, &name),
+            control_plane_name: self.free_control_plane_name("extern instance", control_plane_name),
             name,
             is_global: package.is_some(),
             package: package.cloned().unwrap_or_default(),
@@ -176,7 +177,7 @@ impl Elaborator<'_> {
         let given = call.args.iter().rposition(|a| a.expr().is_some()).map_or(0, |last| last + 1);
         for (param, arg) in params.iter().zip(&call.args).take(given) {
             let ty = subst.apply(&self.typed.vars[*param].ty);
-            args.push(self.extern_arg(env, arg, &ty, call.span)?);
+            args.push(self.extern_arg(env, arg, *param, &ty, call.span)?);
         }
         let made = InstanceId::from(self.out.instances.len());
         let type_args = type_args.iter().map(|t| self.ty(t)).collect();
@@ -202,26 +203,27 @@ impl Elaborator<'_> {
         Some(made)
     }
 
-    fn extern_arg(&mut self, env: &Env, arg: &Arg, ty: &Type, span: Span) -> Option<(ir::Type, ir::Const)> {
+    fn extern_arg(
+        &mut self,
+        env: &mut Env,
+        arg: &Arg,
+        param: Id<Var>,
+        ty: &Type,
+        span: Span,
+    ) -> Option<ir::Expr> {
         let Some(expr) = arg.expr() else {
             self.refuse("an optional constructor argument left out before others", span);
             return None;
         };
-        if matches!(expr.kind, ExprKind::New(_)) {
-            self.refuse("an instance made as an argument of an extern object", expr.span);
+        let value = self.constructor_arg(env, expr, param, None)?;
+        if value == Value::Object(Object::Broken) {
             return None;
         }
-        let value = self.known(env, expr, "a constructor argument")?;
-        if let Value::Object(Object::Extern(given)) = value {
-            return Some((self.instance_value(given).1, ir::Const::Instance(given)));
+        let constant = self.constant(&value, ty, expr.span);
+        if constant.is_none() {
+            self.refuse("a constructor argument of this type for an extern object", expr.span);
         }
-        match self.scalar(&value, ty) {
-            Some(scalar) => Some((self.ty(ty), scalar)),
-            None => {
-                self.refuse("a constructor argument of this type for an extern object", expr.span);
-                None
-            }
-        }
+        constant
     }
 
     /// Implementations of abstract methods, and the instances declared beside them.

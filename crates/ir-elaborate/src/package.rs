@@ -215,11 +215,7 @@ impl Elaborator<'_> {
                 Value::Object(Object::Package(inner)) => {
                     Some(PackageArg::Package(self.package(inner, names, span)))
                 }
-                value => {
-                    let scalar = self.scalar(value, ty);
-                    let ty = self.ty(ty);
-                    scalar.map(|scalar| PackageArg::Value(ty, scalar))
-                }
+                value => self.constant(value, ty, span).map(PackageArg::Value),
             };
             match arg {
                 Some(arg) => args.push((param.clone(), arg)),

@@ -180,7 +180,14 @@ impl<'e, 'p> Body<'e, 'p> {
     fn for_range(&mut self, over: &typed::Expr) -> ForRange {
         match &over.kind {
             typed::ExprKind::Range(lo, hi) => ForRange::Range(self.expr(lo), self.expr(hi)),
-            _ => ForRange::Values(self.expr(over)),
+            _ => {
+                let mut values = self.expr(over);
+                // The values of a `list` are known here: a tuple of them.
+                if let (ir::Type::List(_), ExprKind::Aggregate(parts)) = (&values.ty, &values.kind) {
+                    values.ty = ir::Type::Tuple(parts.iter().map(|part| part.ty.clone()).collect());
+                }
+                ForRange::Values(values)
+            }
         }
     }
 

@@ -44,7 +44,8 @@ impl Elaborator<'_> {
             Type::Struct(id, args) => ir::Type::Named(self.struct_type(*id, args)),
             Type::Array(element, size) => ir::Type::Stack(Box::new(self.ty(element)), *size),
             Type::Tuple(members) => ir::Type::Tuple(members.iter().map(|t| self.ty(t)).collect()),
-            Type::List(element) | Type::Set(element) => self.ty(element),
+            Type::List(element) => ir::Type::List(Box::new(self.ty(element))),
+            Type::Set(element) => self.ty(element),
             Type::Extern(id, args) => {
                 let object = self.extern_object(*id);
                 ir::Type::Extern(object, args.iter().map(|t| self.ty(t)).collect())
@@ -108,6 +109,9 @@ impl Elaborator<'_> {
             return *known;
         }
         let decl = &self.typed.structs[id];
+        if args.iter().any(|arg| arg.any(&mut |ty| matches!(ty, Type::Var(_)))) {
+            self.refuse("a generic type with a type parameter of an extern as its argument", decl.span);
+        }
         let subst = Substitution::new(&decl.type_params, args);
         let fields = decl
             .fields
@@ -160,6 +164,7 @@ impl Elaborator<'_> {
             ir::Type::Named(id) => self.out.type_decl(*id).name.clone(),
             ir::Type::Stack(element, size) => format!("{}_{size}", self.mangled(element)).into(),
             ir::Type::Tuple(members) => list("tuple", members).into(),
+            ir::Type::List(element) => format!("list_{}", self.mangled(element)).into(),
             ir::Type::Extern(id, args) => list(&self.out.extern_object(*id).name, args).into(),
             ir::Type::Param(name) => name.clone(),
         }

@@ -259,6 +259,37 @@ fn an_array_of_objects_is_its_objects() {
 }
 
 #[test]
+fn objects_are_made_of_lists_structs_and_objects() {
+    let declarations = "struct Pair { bit<8> a; bit<4> b; }
+        extern Poly { Poly(bit<16> c); }
+        extern E { E(list<Pair> ps, tuple<bit<2>, bool> t, Poly poly); void run(); }";
+    let source = ingress(
+        declarations,
+        "E((list<Pair>){ { 1, 2 }, { 3, 4 } }, { 1, true }, Poly(7)) e; E((list<Pair>){}, { 1, true }, Poly(8)) f;",
+        "e.run(); f.run();",
+    );
+    expect![[r#"
+        bit<32> instance_type;
+        instance poly: Poly(16w0x7) "In.poly" in control In;
+        instance e: E(({({8w0x1, 4w0x2} : Pair), ({8w0x3, 4w0x4} : Pair)} : list<Pair>), {2w0x1, true}, ($instance(poly#0) : extern Poly)) "In.e" in control In;
+        instance poly: Poly(16w0x8) "In.poly_2" in control In;
+        instance f: E(({} : list<Pair>), {2w0x1, true}, ($instance(poly#2) : extern Poly)) "In.f" in control In;
+        instances poly#0, e, poly#2, f;
+    "#]]
+    .assert_eq(&lines(&source, &["instance"]));
+}
+
+#[test]
+fn a_signature_has_no_generic_struct_of_its_own_parameters() {
+    let declarations = "struct Pair<T> { T a; } extern E<T> { E(Pair<T> p); void run(); }";
+    expect![[r#"
+        P4R0301: a generic type with a type parameter of an extern as its argument: not supported yet
+          `struct Pair<T> { T a; }`: used here
+    "#]]
+    .assert_eq(&refusal(&ingress(declarations, "E<bit<8>>({ 1 }) e;", "e.run();")));
+}
+
+#[test]
 fn a_constructor_argument_must_be_known() {
     let source = ingress("", "register<bit<8>>(1 << 4) cells; register<bit<8>>((bit<32>)hdr.h.a) more;", "");
     expect![[r#"

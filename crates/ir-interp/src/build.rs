@@ -8,7 +8,7 @@ use crate::value_set::{ValueSet, ValueSets};
 use base_bits::Bits;
 use base_diag::Diagnostic;
 use dataplane_api::Registry;
-use ir::{Const, Instance, MatchKind, Name, Program, Type, TypeKind};
+use ir::{Const, ExprKind, Instance, MatchKind, Name, Program, Type, TypeKind};
 
 type Built = (Tables, ValueSets, Vec<Object>);
 
@@ -73,7 +73,7 @@ fn object(
 ) -> Result<Object, Diagnostic> {
     let declared = program.extern_object(instance.object);
     if let Some(mark) = declared.frame_extern() {
-        return frame_extern(instance, mark.as_str().unwrap_or_default(), registry);
+        return frame_extern(program, instance, mark.as_str().unwrap_or_default(), registry);
     }
     let made = if declared.user {
         Err("only the architecture's externs and frame externs can be run".to_string())
@@ -87,7 +87,12 @@ fn object(
     })
 }
 
-fn frame_extern(instance: &Instance, name: &str, registry: &Registry) -> Result<Object, Diagnostic> {
+fn frame_extern(
+    program: &Program,
+    instance: &Instance,
+    name: &str,
+    registry: &Registry,
+) -> Result<Object, Diagnostic> {
     let Some(factory) = registry.get(name) else {
         let problem =
             Diagnostic::error(codes::FRAME_EXTERN, format!("no frame extern `{name}` on this device"))
@@ -97,7 +102,8 @@ fn frame_extern(instance: &Instance, name: &str, registry: &Registry) -> Result<
             d.note(format!("the device offers: {}", known.join(", ")))
         }));
     };
-    let args: Vec<Bits> = instance.args.iter().filter_map(|(_, value)| Value::from(value).to_key()).collect();
+    let value = |arg| Value::constant(program, arg).and_then(|value| value.to_key());
+    let args: Vec<Bits> = instance.args.iter().filter_map(value).collect();
     factory(&args).map(Object::Frame).map_err(|error| {
         Diagnostic::error(codes::FRAME_EXTERN, format!("frame extern `{name}` refuses its arguments"))
             .at(instance.span, error.0)
@@ -106,17 +112,18 @@ fn frame_extern(instance: &Instance, name: &str, registry: &Registry) -> Result<
 
 /// A constructor argument that is a number; 0 if it is none.
 pub(crate) fn number(instance: &Instance, position: usize) -> u64 {
-    match instance.args.get(position) {
-        Some((_, Const::Bits(bits))) => bits.to_u64().unwrap_or(u64::MAX),
-        Some((_, Const::Int(n))) => u64::try_from(n).unwrap_or(0),
+    match instance.args.get(position).map(|arg| &arg.kind) {
+        Some(ExprKind::Const(Const::Bits(bits))) => bits.to_u64().unwrap_or(u64::MAX),
+        Some(ExprKind::Const(Const::Int(n))) => u64::try_from(n).unwrap_or(0),
         _ => 0,
     }
 }
 
 /// A constructor argument that is a member of an enum, by its name.
 pub(crate) fn member(program: &Program, instance: &Instance, position: usize) -> Option<Name> {
-    match instance.args.get(position)? {
-        (Type::Named(id), Const::Enum(at)) => match &program.type_decl(*id).kind {
+    let arg = instance.args.get(position)?;
+    match (&arg.ty, &arg.kind) {
+        (Type::Named(id), ExprKind::Const(Const::Enum(at))) => match &program.type_decl(*id).kind {
             TypeKind::Enum(members) => members.get(*at as usize).cloned(),
             _ => None,
         },

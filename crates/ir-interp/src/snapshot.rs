@@ -7,7 +7,7 @@ use crate::table::{EntryKey, Table};
 use crate::value::Value;
 use crate::wire::encode;
 use base_bits::BitWriter;
-use ir::{Const, Instance, Program};
+use ir::{Const, ExprKind, Instance, Program};
 use std::collections::BTreeMap;
 
 /// By control-plane name: registers, counters and meters as index and content of every cell that is not as at
@@ -88,7 +88,7 @@ fn count_bytes(count: &Count, only_packets: bool) -> Vec<u8> {
 
 /// A counter of `CounterType.packets`, the enum's first member: what its bytes are nobody can ask for.
 fn only_packets(instance: &Instance) -> bool {
-    instance.args.last().is_some_and(|(_, kind)| *kind == Const::Enum(0))
+    instance.args.last().is_some_and(|arg| arg.kind == ExprKind::Const(Const::Enum(0)))
 }
 
 fn direct_meters(table: &Table) -> Vec<u8> {

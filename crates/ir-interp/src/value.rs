@@ -4,9 +4,10 @@
 //! open is fixed here as BMv2 has it: uninitialised values are zero, headers and unions invalid, and an invalid
 //! header keeps the fields that were last stored in it.
 
+use crate::operate;
 use base_bits::Bits;
 use base_bits::num_bigint::BigInt;
-use ir::{Const, ErrorId, InstanceId, Program, Type, TypeKind};
+use ir::{Const, ErrorId, Expr, ExprKind, InstanceId, Program, Type, TypeKind};
 
 /// A value.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -73,8 +74,21 @@ impl Value {
                 Value::Stack(Stack { elems: vec![elem; *size as usize], next: 0 })
             }
             Type::Named(id) => Value::zero_named(program, &program.type_decl(*id).kind),
+            Type::List(_) => Value::Struct(vec![]),
             Type::Void | Type::MatchKind | Type::Extern(..) | Type::Param(_) => Value::Void,
         }
+    }
+
+    /// The value of a constant, or of an aggregate of constants; `None` for other expressions.
+    pub fn constant(program: &Program, expr: &Expr) -> Option<Value> {
+        let parts = match &expr.kind {
+            ExprKind::Const(value) => return Some(Value::from(value)),
+            ExprKind::Aggregate(parts) => parts,
+            ExprKind::InvalidHeader => return Some(Value::zero(program, &expr.ty)),
+            _ => return None,
+        };
+        let parts = parts.iter().map(|part| Value::constant(program, part)).collect::<Option<Vec<_>>>()?;
+        Some(operate::aggregate(program, program.representation(&expr.ty), parts))
     }
 
     fn zero_named(program: &Program, kind: &TypeKind) -> Value {

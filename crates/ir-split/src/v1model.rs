@@ -1,6 +1,6 @@
 //! What the splitter asks of the architecture's facts.
 
-use ir::{Const, ExternFunction, ExternObject, InstanceId, Program};
+use ir::{Const, ExprKind, ExternFunction, ExternObject, InstanceId, Program};
 use p4_arch::FieldMoment;
 use p4_arch::v1model::ARCHITECTURE;
 
@@ -130,5 +130,5 @@ pub fn counts_bytes(program: &Program, instance: InstanceId) -> bool {
         "counter" | "direct_counter" | "meter" | "direct_meter"
     );
     // `packets` is the first member of `CounterType` and of `MeterType`.
-    counted && !object.args.iter().any(|(_, value)| *value == Const::Enum(0))
+    counted && !object.args.iter().any(|arg| arg.kind == ExprKind::Const(Const::Enum(0)))
 }

@@ -9,6 +9,7 @@
 
 mod annotation;
 mod block;
+mod construct;
 mod expr;
 mod id;
 mod program;

@@ -1,8 +1,8 @@
 //! The whole program.
 
 use crate::{
-    Annotation, Annotations, Const, Control, ControlId, Direction, ExternId, Function, FunctionId,
-    InstanceId, Name, Parser, ParserId, Type, TypeDecl, TypeId,
+    Annotation, Annotations, Control, ControlId, Direction, Expr, ExternId, Function, FunctionId, InstanceId,
+    Name, Parser, ParserId, Type, TypeDecl, TypeId,
 };
 use base_diag::Span;
 
@@ -152,8 +152,8 @@ pub enum PackageArg {
     Stage(Name),
     /// An inner package.
     Package(Package),
-    /// A value, extern instances included.
-    Value(Type, Const),
+    /// A value, extern instances included: a constant, or an aggregate of constants.
+    Value(Expr),
 }
 
 /// An extern object type.
@@ -245,8 +245,8 @@ pub struct Instance {
     pub object: ExternId,
     /// Resolved.
     pub type_args: Vec<Type>,
-    /// Constructor arguments with their types.
-    pub args: Vec<(Type, Const)>,
+    /// Constructor arguments: constants, and aggregates of constants.
+    pub args: Vec<Expr>,
     /// Where it is declared.
     pub owner: Owner,
     /// Implementations of abstract methods: the method's index and the function.

@@ -30,6 +30,8 @@ pub enum Type {
     Stack(Box<Type>, u32),
     /// `tuple<...>`, and the type of a list expression.
     Tuple(Vec<Type>),
+    /// `list<T>`: compile-time only.
+    List(Box<Type>),
     /// An extern object (`packet_in`) with its type arguments.
     Extern(ExternId, Vec<Type>),
     /// A type parameter, or `_` for any type; only in a [`Signature`](crate::Signature).

@@ -5,7 +5,7 @@ use crate::describe::{Describer, UsedAction};
 use crate::symbol::Kind;
 use crate::table::enumerator;
 use crate::used;
-use ir::{Call, Callee, Const, Instance, InstanceId, Name, Type};
+use ir::{Call, Callee, Const, Expr, ExprKind, Instance, InstanceId, Name, Type};
 use p4runtime_proto::p4::config::v1::action_profile::{SelectorSizeSemantics, SumOfMembers, SumOfWeights};
 use p4runtime_proto::p4::config::v1::{
     self, CounterSpec, MeterSpec, P4NamedType, Preamble, counter_spec, meter_spec,
@@ -152,17 +152,14 @@ impl Describer<'_> {
     }
 
     /// The constructor argument of one of these names.
-    fn argument<'i>(&self, instance: &'i Instance, names: &[&str]) -> Option<&'i (Type, Const)> {
-        let object = self.program.extern_object(instance.object);
-        let enough = |params: &&Vec<ir::SignatureParam>| params.len() >= instance.args.len();
-        let position =
-            |params: &Vec<ir::SignatureParam>| params.iter().position(|p| names.contains(&p.name.as_str()));
-        instance.args.get(object.constructors.iter().filter(enough).find_map(position)?)
+    fn argument<'i>(&self, instance: &'i Instance, names: &[&str]) -> Option<&'i Expr> {
+        let params = self.program.constructor(instance)?;
+        instance.args.get(params.iter().position(|p| names.contains(&p.name.as_str()))?)
     }
 
     fn size(&self, instance: &Instance) -> i64 {
-        match self.argument(instance, &["size", "n_counters", "n_meters"]) {
-            Some((_, Const::Bits(bits))) => {
+        match self.argument(instance, &["size", "n_counters", "n_meters"]).map(|arg| &arg.kind) {
+            Some(ExprKind::Const(Const::Bits(bits))) => {
                 bits.to_u64().and_then(|n| i64::try_from(n).ok()).unwrap_or(i64::MAX)
             }
             _ => 0,
@@ -171,7 +168,9 @@ impl Describer<'_> {
 
     fn unit(&self, instance: &Instance) -> &str {
         match self.argument(instance, &["type"]) {
-            Some((ty, Const::Enum(index))) => enumerator(self.program, ty, *index).unwrap_or(""),
+            Some(Expr { ty, kind: ExprKind::Const(Const::Enum(index)), .. }) => {
+                enumerator(self.program, ty, *index).unwrap_or("")
+            }
             _ => "",
         }
     }

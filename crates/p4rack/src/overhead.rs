@@ -93,8 +93,8 @@ impl Ours<'_> {
             .iter()
             .filter(move |i| self.name(&i.name) && program.extern_object(i.object).name == kind);
         found.map(move |i| {
-            let size = i.args.iter().find_map(|(_, value)| match value {
-                ir::Const::Bits(bits) => bits.to_u64(),
+            let size = i.args.iter().find_map(|arg| match &arg.kind {
+                ir::ExprKind::Const(ir::Const::Bits(bits)) => bits.to_u64(),
                 _ => None,
             });
             let bits = i.type_args.first().and_then(|ty| program.bits(ty)).unwrap_or(0);

@@ -105,6 +105,7 @@ impl<'p> Printer<'p> {
             Type::Tuple(types) => {
                 format!("tuple<{}>", types.iter().map(|t| self.ty(t)).collect::<Vec<_>>().join(", "))
             }
+            Type::List(elem) => format!("list<{}>", self.ty(elem)),
             Type::Extern(id, args) => {
                 let name = self.globals.externs.get(id.index()).map_or("?", String::as_str);
                 format!("{name}{}", self.type_args(args))

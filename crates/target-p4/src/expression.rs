@@ -65,8 +65,9 @@ impl Printer<'_> {
             }
             ExprKind::Aggregate(parts) => {
                 let is_tuple = matches!(expr.ty, Type::Tuple(_));
+                let is_list = matches!(expr.ty, Type::List(_));
                 let text = self.aggregate(parts, &expr.ty, known || !is_tuple);
-                return self.of_type(text, &expr.ty, known || is_tuple);
+                return self.of_type(text, &expr.ty, known && !is_list || is_tuple);
             }
             ExprKind::InvalidHeader => return self.of_type("{#}".to_string(), &expr.ty, known),
             ExprKind::IsValid(header) => format!("{}.isValid()", self.atom(header)),
@@ -122,7 +123,7 @@ impl Printer<'_> {
         let part_type = |index: usize| -> Option<&Type> {
             match ty {
                 Type::Tuple(types) => types.get(index),
-                Type::Stack(elem, _) => Some(elem),
+                Type::Stack(elem, _) | Type::List(elem) => Some(elem),
                 ty => self.fields_of(ty).get(index).map(|f| &f.ty),
             }
         };
@@ -263,7 +264,7 @@ fn needs_type_args(printer: &Printer, signature: &Signature, call: &Call) -> boo
 fn mentions(ty: &Type, name: &Name) -> bool {
     match ty {
         Type::Param(param) => param == name,
-        Type::Stack(elem, _) => mentions(elem, name),
+        Type::Stack(elem, _) | Type::List(elem) => mentions(elem, name),
         Type::Tuple(types) => types.iter().any(|ty| mentions(ty, name)),
         _ => false,
     }

@@ -2,7 +2,9 @@
 
 use crate::annotation::{annotation, inline, named};
 use crate::print::Printer;
-use ir::{Direction, ExternMethod, ExternObject, Instance, InstanceId, Name, Signature, SignatureParam};
+use ir::{
+    Direction, Expr, ExternMethod, ExternObject, Instance, InstanceId, Name, Signature, SignatureParam,
+};
 
 impl<'p> Printer<'p> {
     pub(crate) fn extern_declarations(&mut self) {
@@ -89,11 +91,18 @@ impl<'p> Printer<'p> {
         });
     }
 
-    /// `register<bit<32>>(1024)`
+    /// `register<bit<32>>(1024)`; with the names of the parameters where only they tell constructors apart.
     pub(crate) fn construction(&self, instance: &Instance) -> String {
         let name = self.globals.externs.get(instance.object.index()).map_or("?", String::as_str);
-        let args: Vec<String> =
-            instance.args.iter().map(|(ty, value)| self.constant(value, ty, true)).collect();
+        let count = instance.args.len();
+        let constructors = self.program.externs.get(instance.object.index()).map(|o| &o.constructors[..]);
+        let like = constructors.unwrap_or_default().iter().filter(|params| params.len() == count);
+        let params = if like.count() > 1 { self.program.constructor(instance) } else { None };
+        let arg = |(at, arg): (usize, &Expr)| {
+            let value = self.expr(arg, Some(&arg.ty), 0);
+            params.map_or(value.clone(), |params| format!("{} = {value}", params[at].name))
+        };
+        let args: Vec<String> = instance.args.iter().enumerate().map(arg).collect();
         format!("{name}{}({})", self.type_args(&instance.type_args), args.join(", "))
     }
 }

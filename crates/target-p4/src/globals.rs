@@ -207,8 +207,8 @@ fn shared_instances(program: &Program) -> BTreeSet<InstanceId> {
     // What a global one is made with is global too.
     for (at, instance) in program.instances.iter().enumerate().rev() {
         let is_global = instance.owner == Owner::Program || shared.contains(&InstanceId::from(at));
-        for (_, arg) in instance.args.iter().filter(|_| is_global) {
-            if let Const::Instance(id) = arg {
+        for arg in instance.args.iter().filter(|_| is_global) {
+            if let ExprKind::Const(Const::Instance(id)) = &arg.kind {
                 shared.insert(*id);
             }
         }

@@ -20,7 +20,7 @@ impl Printer<'_> {
         let mut params = vec![];
         for (param, arg) in &package.args {
             let ty = match arg {
-                PackageArg::Value(ty, _) => self.ty(ty),
+                PackageArg::Value(value) => self.ty(&value.ty),
                 PackageArg::Package(inner) => self.package_declaration(inner, taken),
                 PackageArg::Stage(stage) => self.block_type(stage, taken),
             };
@@ -89,7 +89,7 @@ impl Printer<'_> {
     fn package_arg(&self, arg: &PackageArg, declared: &mut impl Iterator<Item = String>) -> String {
         match arg {
             PackageArg::Package(inner) => self.package(inner, declared),
-            PackageArg::Value(ty, value) => self.constant(value, ty, true),
+            PackageArg::Value(value) => self.expr(value, Some(&value.ty), 0),
             PackageArg::Stage(stage) => {
                 let name = self.program.stage(stage).and_then(|stage| match stage.kind {
                     StageKind::Parse(id) => self.globals.parsers.get(id.index()),

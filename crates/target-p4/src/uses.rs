@@ -173,7 +173,8 @@ impl Uses<'_> {
     fn construction(&mut self, id: InstanceId) {
         let Some(instance) = self.program.instances.get(id.index()) else { return };
         self.found.extend(self.globals.externs.get(instance.object.index()).cloned());
-        instance.type_args.iter().chain(instance.args.iter().map(|(ty, _)| ty)).for_each(|ty| self.ty(ty));
+        instance.type_args.iter().for_each(|ty| self.ty(ty));
+        instance.args.iter().for_each(|arg| self.expr(arg));
         for (_, function) in &instance.methods {
             if let Some(function) = self.program.functions.get(function.index()) {
                 let mut inside =
@@ -194,7 +195,7 @@ impl Uses<'_> {
                 self.found.extend(self.globals.externs.get(id.index()).cloned());
                 args.iter().for_each(|ty| self.ty(ty));
             }
-            Type::Stack(elem, _) => self.ty(elem),
+            Type::Stack(elem, _) | Type::List(elem) => self.ty(elem),
             Type::Tuple(types) => types.iter().for_each(|ty| self.ty(ty)),
             _ => {}
         }

@@ -42,6 +42,11 @@ fn code() {
 }
 
 #[test]
+fn objects() {
+    expect_file!["programs/objects.printed.p4"].assert_eq(&printed(include_str!("programs/objects.p4")));
+}
+
+#[test]
 fn names() {
     expect_file!["programs/names.printed.p4"].assert_eq(&printed(include_str!("programs/names.p4")));
 }

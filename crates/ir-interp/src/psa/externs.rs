@@ -292,8 +292,8 @@ impl Psa<'_> {
     /// Uniform between the constructor's two numbers.
     fn read_random(&mut self, id: InstanceId) -> Result<Value, Stop> {
         let args = self.program.instances.get(id.index()).map_or(&[][..], |i| &i.args);
-        let bound = |at: usize| match args.get(at) {
-            Some((_, ir::Const::Bits(bits))) => bits.low_u128(),
+        let bound = |at: usize| match args.get(at).map(|arg| &arg.kind) {
+            Some(ir::ExprKind::Const(ir::Const::Bits(bits))) => bits.low_u128(),
             _ => 0,
         };
         let (lo, hi) = (bound(0), bound(1));

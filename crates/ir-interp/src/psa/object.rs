@@ -22,7 +22,7 @@ pub(crate) fn object(program: &Program, instance: &Instance, name: &str) -> Opti
         },
         "Register" => match instance.type_args.first() {
             Some(ty) => {
-                let initial = instance.args.get(1).map(|(_, value)| Value::from(value));
+                let initial = instance.args.get(1).and_then(|arg| Value::constant(program, arg));
                 let initial = initial.unwrap_or_else(|| Value::zero(program, ty));
                 Object::Register(Register::new(number(instance, 0), initial))
             }

@@ -101,8 +101,10 @@ pub fn shift_stmt_types(stmt: &mut Stmt, at: TypeId, count: u32) {
 fn shift(ty: &mut Type, at: TypeId, count: u32) {
     match ty {
         Type::Named(id) if *id >= at => id.0 += count,
-        Type::Stack(elem, _) => shift(elem, at, count),
-        Type::Tuple(parts) => parts.iter_mut().for_each(|part| shift(part, at, count)),
+        Type::Stack(elem, _) | Type::List(elem) => shift(elem, at, count),
+        Type::Tuple(parts) | Type::Extern(_, parts) => {
+            parts.iter_mut().for_each(|part| shift(part, at, count))
+        }
         _ => {}
     }
 }
@@ -126,7 +128,7 @@ fn types(program: &mut Program, f: &mut dyn FnMut(&mut Type)) {
     program.extern_functions.iter_mut().for_each(|function| signature_types(&mut function.signature, f));
     for instance in &mut program.instances {
         instance.type_args.iter_mut().for_each(&mut *f);
-        instance.args.iter_mut().for_each(|(ty, _)| f(ty));
+        instance.args.iter_mut().for_each(|arg| expr_types(arg, f));
     }
     for function in &mut program.functions {
         f(&mut function.returns);

@@ -3,8 +3,8 @@
 use super::{Generator, build};
 use base_diag::Span;
 use ir::{
-    Callee, Const, Direction, ExternFunctionId, ExternId, InstanceId, Owner, Role, Signature, SignatureParam,
-    Stmt, Type, VarId,
+    Callee, Const, Direction, Expr, ExprKind, ExternFunctionId, ExternId, InstanceId, Owner, Role, Signature,
+    SignatureParam, Stmt, Type, VarId,
 };
 
 /// Cells of the counter `p4rack_drops`.
@@ -56,9 +56,9 @@ impl Generator<'_> {
             object,
             type_args: index,
             args: vec![
-                (Type::Bit(32), Const::Bits(base_bits::Bits::new(32, u128::from(DROP_CELLS)))),
+                build::bits(32, DROP_CELLS),
                 // CounterType.packets
-                (kind, Const::Enum(0)),
+                Expr { kind: ExprKind::Const(Const::Enum(0)), ty: kind, span: Span::NONE },
             ],
             owner: Owner::Control(owner),
             methods: vec![],

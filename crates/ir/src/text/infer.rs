@@ -130,6 +130,7 @@ pub(crate) fn substitute<'a>(ty: &Type, bound: &dyn Fn(&Name) -> Option<&'a Type
     match ty {
         Type::Param(name) => bound(name).unwrap_or(ty).clone(),
         Type::Stack(elem, size) => Type::Stack(Box::new(substitute(elem, bound)), *size),
+        Type::List(elem) => Type::List(Box::new(substitute(elem, bound))),
         Type::Tuple(types) => Type::Tuple(types.iter().map(|t| substitute(t, bound)).collect()),
         Type::Extern(id, args) => Type::Extern(*id, args.iter().map(|t| substitute(t, bound)).collect()),
         _ => ty.clone(),

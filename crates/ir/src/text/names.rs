@@ -7,7 +7,7 @@ use crate::Name;
 use std::collections::BTreeMap;
 
 /// Words that begin a statement, an expression, a type or a target, and so cannot stand for a name there.
-const KEYWORDS: [&str; 46] = [
+const KEYWORDS: [&str; 47] = [
     "accept",
     "action",
     "apply",
@@ -31,6 +31,7 @@ const KEYWORDS: [&str; 46] = [
     "if",
     "in",
     "int",
+    "list",
     "match_kind",
     "method",
     "new",

@@ -1,6 +1,6 @@
 //! Forgetting where things stand in the source.
 
-use crate::{Block, Expr, Keyset, Program, Stmt, StmtKind, Transition, Var, visit};
+use crate::{Block, Expr, Keyset, Package, PackageArg, Program, Stmt, StmtKind, Transition, Var, visit};
 use base_diag::Span;
 
 /// Sets every span in `program` to [`Span::NONE`]: what is left is what the text form holds.
@@ -8,7 +8,11 @@ pub fn erase_spans(program: &mut Program) {
     program.types.iter_mut().for_each(|t| t.span = Span::NONE);
     program.externs.iter_mut().for_each(|e| e.span = Span::NONE);
     program.extern_functions.iter_mut().for_each(|f| f.span = Span::NONE);
-    program.instances.iter_mut().for_each(|i| i.span = Span::NONE);
+    for instance in &mut program.instances {
+        instance.span = Span::NONE;
+        instance.args.iter_mut().for_each(erase_expr);
+    }
+    erase_package(&mut program.main);
     for function in &mut program.functions {
         function.span = Span::NONE;
         erase_vars(&mut function.vars);
@@ -16,6 +20,16 @@ pub fn erase_spans(program: &mut Program) {
     }
     program.parsers.iter_mut().for_each(erase_parser);
     program.controls.iter_mut().for_each(erase_control);
+}
+
+fn erase_package(package: &mut Package) {
+    for (_, arg) in &mut package.args {
+        match arg {
+            PackageArg::Value(value) => erase_expr(value),
+            PackageArg::Package(inner) => erase_package(inner),
+            PackageArg::Stage(_) => {}
+        }
+    }
 }
 
 fn erase_parser(parser: &mut crate::Parser) {

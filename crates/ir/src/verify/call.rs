@@ -126,7 +126,7 @@ fn declared(params: &[VarId], vars: &[Var]) -> Option<Vec<Param>> {
 fn mentions_param(ty: &Type) -> bool {
     match ty {
         Type::Param(_) => true,
-        Type::Stack(elem, _) => mentions_param(elem),
+        Type::Stack(elem, _) | Type::List(elem) => mentions_param(elem),
         Type::Tuple(types) | Type::Extern(_, types) => types.iter().any(mentions_param),
         _ => false,
     }

@@ -107,12 +107,26 @@ impl Verifier<'_> {
         }
     }
 
+    /// True for a constant of its type, and for an aggregate of such.
+    pub(super) fn is_constant(&self, expr: &Expr) -> bool {
+        self.exists(&expr.ty)
+            && match &expr.kind {
+                ExprKind::Const(value) => self.is_const_of(value, &expr.ty),
+                ExprKind::Aggregate(parts) => {
+                    self.is_aggregate(parts, &expr.ty) && parts.iter().all(|part| self.is_constant(part))
+                }
+                ExprKind::InvalidHeader => self.is_header_or_union(&expr.ty),
+                _ => false,
+            }
+    }
+
     fn is_aggregate(&self, parts: &[Expr], ty: &Type) -> bool {
         match ty {
             Type::Tuple(types) => parts.iter().map(|part| &part.ty).eq(types),
             Type::Stack(elem, size) => {
                 parts.len() == *size as usize && parts.iter().all(|part| part.ty == **elem)
             }
+            Type::List(elem) => parts.iter().all(|part| part.ty == **elem),
             Type::Named(id) => match &self.program.type_decl(*id).kind {
                 TypeKind::Header(fields) | TypeKind::Struct(fields) => {
                     parts.iter().map(|part| &part.ty).eq(fields.iter().map(|field| &field.ty))

@@ -67,7 +67,7 @@ impl Verifier<'_> {
         let Some(object) = self.program.externs.get(instance.object.index()) else {
             return self.error(span, "its extern does not exist");
         };
-        let all_exist = instance.type_args.iter().chain(instance.args.iter().map(|(ty, _)| ty));
+        let all_exist = instance.type_args.iter().chain(instance.args.iter().map(|arg| &arg.ty));
         let good = all_exist.clone().all(|ty| self.exists(ty) && self.is_value(ty));
         self.require(good, span, |_| "a type in it does not exist".to_string());
         let arity = (object.type_params.len(), instance.type_args.len());
@@ -77,11 +77,11 @@ impl Verifier<'_> {
         if !good || arity.0 != arity.1 {
             return;
         }
-        for (ty, value) in &instance.args {
-            let of_type = self.is_const_of(value, ty);
-            self.require(of_type, span, |v| format!("an argument is not of its type `{}`", v.show(ty)));
+        for arg in &instance.args {
+            let good = self.is_constant(arg);
+            self.require(good, span, |v| format!("an argument is no constant of type `{}`", v.show(&arg.ty)));
         }
-        let constructed = object.constructors.iter().any(|params| constructs(object, params, instance))
+        let constructed = self.program.constructor(instance).is_some()
             || object.constructors.is_empty() && instance.args.is_empty();
         self.require(constructed, span, |_| "no constructor takes these arguments".to_string());
         self.methods(object, instance);
@@ -172,32 +172,10 @@ impl Verifier<'_> {
 fn is_bound(ty: &Type, known: &[&[Name]]) -> bool {
     match ty {
         Type::Param(name) => name == "_" || known.iter().any(|names| names.contains(name)),
-        Type::Stack(elem, _) => is_bound(elem, known),
+        Type::Stack(elem, _) | Type::List(elem) => is_bound(elem, known),
         Type::Tuple(types) | Type::Extern(_, types) => types.iter().all(|ty| is_bound(ty, known)),
         _ => true,
     }
-}
-
-fn constructs(object: &ExternObject, params: &[SignatureParam], instance: &Instance) -> bool {
-    let required = params.iter().filter(|param| !param.optional).count();
-    let bound = |name: &Name| argument(object, instance, name);
-    (required..=params.len()).contains(&instance.args.len())
-        && params.iter().zip(&instance.args).all(|(param, (ty, _))| fits(&substitute(&param.ty, &bound), ty))
-}
-
-/// True if `ty` is `wanted`, `_` in which stands for any type.
-fn fits(wanted: &Type, ty: &Type) -> bool {
-    match (wanted, ty) {
-        (Type::Param(name), _) if name == "_" => true,
-        (Type::Extern(a, args), Type::Extern(b, others)) => {
-            a == b && args.len() == others.len() && args.iter().zip(others).all(|(a, b)| fits(a, b))
-        }
-        (wanted, ty) => wanted == ty,
-    }
-}
-
-fn argument<'a>(object: &ExternObject, instance: &'a Instance, name: &Name) -> Option<&'a Type> {
-    instance.type_args.get(object.type_params.iter().position(|param| param == name)?)
 }
 
 fn implements(
@@ -206,7 +184,7 @@ fn implements(
     method: &ExternMethod,
     function: &Function,
 ) -> bool {
-    let bound = |name: &Name| argument(object, instance, name);
+    let bound = |name: &Name| object.argument(instance, name);
     let declared = &method.signature.params;
     declared.len() == function.params.len()
         && substitute(&method.signature.returns, &bound) == function.returns

@@ -33,8 +33,8 @@ impl Verifier<'_> {
                     named.push(name);
                 }
                 PackageArg::Package(inner) => self.package(inner, named),
-                PackageArg::Value(ty, value) => {
-                    let good = self.exists(ty) && self.is_const_of(value, ty);
+                PackageArg::Value(value) => {
+                    let good = self.is_constant(value);
                     self.require(good, Span::NONE, |_| format!("`{param}` is not of its type"));
                 }
             }

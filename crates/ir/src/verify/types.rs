@@ -106,7 +106,7 @@ impl Verifier<'_> {
     pub(super) fn is_value(&self, ty: &Type) -> bool {
         match ty {
             Type::Void | Type::Param(_) | Type::MatchKind => false,
-            Type::Stack(elem, _) => self.is_value(elem),
+            Type::Stack(elem, _) | Type::List(elem) => self.is_value(elem),
             Type::Tuple(types) => types.iter().all(|ty| self.is_value(ty)),
             _ => true,
         }
@@ -161,7 +161,7 @@ impl crate::Program {
             Type::Extern(id, args) => {
                 id.index() < self.externs.len() && args.iter().all(|ty| self.types_before(limit, ty))
             }
-            Type::Stack(elem, _) => self.types_before(limit, elem),
+            Type::Stack(elem, _) | Type::List(elem) => self.types_before(limit, elem),
             Type::Tuple(types) => types.iter().all(|ty| self.types_before(limit, ty)),
             _ => true,
         }

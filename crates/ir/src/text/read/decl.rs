@@ -134,7 +134,7 @@ impl Reader<'_> {
         let object: ExternId = self.extern_ref()?;
         let type_args = self.type_args()?;
         self.expect("(")?;
-        let args = self.list(")", |r| r.typed_constant().map(|(value, ty)| (ty, value)))?;
+        let args = self.list(")", Reader::expr)?;
         let control_plane_name = self.string()?.into();
         let owner = self.owner()?;
         let mut methods = vec![];
@@ -225,8 +225,7 @@ impl Reader<'_> {
                     let arg = if r.eat_word("stage") {
                         PackageArg::Stage(r.name()?)
                     } else {
-                        let (value, ty) = r.typed_constant()?;
-                        PackageArg::Value(ty, value)
+                        PackageArg::Value(r.expr()?)
                     };
                     r.expect(";")?;
                     arg
@@ -302,7 +301,7 @@ impl Reader<'_> {
             "error" => Type::Error,
             "match_kind" => Type::MatchKind,
             "string" => Type::String,
-            "bit" | "int" | "varbit" | "tuple" | "extern" => Type::InfInt,
+            "bit" | "int" | "varbit" | "tuple" | "list" | "extern" => Type::InfInt,
             _ => return self.expected("a type"),
         };
         self.advance();
@@ -317,6 +316,12 @@ impl Reader<'_> {
             "tuple" => {
                 self.expect("<")?;
                 Type::Tuple(self.list(">", Reader::ty)?)
+            }
+            "list" => {
+                self.expect("<")?;
+                let elem = self.ty()?;
+                self.expect(">")?;
+                Type::List(Box::new(elem))
             }
             _ => ty,
         })

@@ -114,22 +114,23 @@ impl Reader<'_> {
         Ok(Outline { keyword, user, name, annotations, content })
     }
 
-    /// Passes over everything up to a `;` outside of braces, or to the brace that closes the first one opened.
+    /// Passes over everything up to a `;` outside of braces and parentheses, or to the brace that closes the first
+    /// one opened outside of parentheses.
     pub(super) fn skip_content(&mut self) -> Result<()> {
         let start = self.here();
         let mut open = 0u32;
         loop {
             match self.peek() {
                 Token::End => return self.error_at(start, "this declaration has no end"),
-                Token::Sign("{") => open += 1,
-                Token::Sign("}") => match open {
-                    0 => return self.error("unexpected `}`"),
-                    1 => {
-                        self.advance();
-                        return Ok(());
-                    }
-                    _ => open -= 1,
-                },
+                Token::Sign("{" | "(") => open += 1,
+                Token::Sign(close @ ("}" | ")")) if open == 0 => {
+                    return self.error(format!("unexpected `{close}`"));
+                }
+                Token::Sign("}") if open == 1 => {
+                    self.advance();
+                    return Ok(());
+                }
+                Token::Sign("}" | ")") => open -= 1,
                 Token::Sign(";") if open == 0 => {
                     self.advance();
                     return Ok(());

@@ -84,7 +84,7 @@ impl Writer<'_> {
 
     pub(super) fn instance(&mut self, instance: &Instance) {
         let notes = annotations(&instance.annotations);
-        let args = instance.args.iter().map(|(ty, value)| self.constant(value, ty)).collect::<Vec<_>>();
+        let args = self.args(&instance.args);
         let owner = match instance.owner {
             Owner::Program => String::new(),
             Owner::Control(id) => format!(" in control {}", self.controls.plain(id.index())),
@@ -95,7 +95,7 @@ impl Writer<'_> {
             plain(&instance.name),
             self.externs.plain(instance.object.index()),
             self.type_args(&instance.type_args),
-            args.join(", "),
+            args,
             quoted(&instance.control_plane_name),
         );
         self.blank();
@@ -140,8 +140,8 @@ impl Writer<'_> {
                 match arg {
                     PackageArg::Stage(stage) => w.line(&format!("{param}: stage {};", plain(stage))),
                     PackageArg::Package(inner) => w.package(&format!("{param}: package "), inner),
-                    PackageArg::Value(ty, value) => {
-                        let value = w.constant(value, ty);
+                    PackageArg::Value(value) => {
+                        let value = w.expr(value, 0);
                         w.line(&format!("{param}: {value};"));
                     }
                 }
@@ -166,6 +166,7 @@ impl Writer<'_> {
                 let types: Vec<String> = types.iter().map(|t| self.ty(t)).collect();
                 format!("tuple<{}>", types.join(", "))
             }
+            Type::List(elem) => format!("list<{}>", self.ty(elem)),
             Type::Extern(id, args) => {
                 format!("extern {}{}", self.externs.plain(id.index()), self.type_args(args))
             }
