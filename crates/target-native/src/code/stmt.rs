@@ -186,7 +186,7 @@ impl<'a> Code<'a, '_> {
                 let home = self.at_home(&to)?;
                 for ((at, part), value) in fields.into_iter().zip(&shape.parts).zip(values) {
                     let Part::Field(_, kind) = part else { return Err(Unable("a struct in a header")) };
-                    self.store_field(home, at, kind.width(), value);
+                    self.store_field(home, at, kind.width(), value, 0);
                 }
                 let yes = self.number(types::I8, 1);
                 self.clear_siblings(siblings, yes);

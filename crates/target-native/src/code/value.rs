@@ -341,8 +341,13 @@ impl<'a> Code<'a, '_> {
     /// Writes a scalar place.
     pub(crate) fn write(&mut self, place: &Place<'a>, value: Value) -> Made<()> {
         if let Some((at, width)) = span(place) {
-            let pointer = self.pointer(header_of(place).ok_or(Unable("no header"))?, Reach::Write)?;
-            self.store_field(pointer, at, width, value);
+            let header = header_of(place).ok_or(Unable("no header"))?;
+            let pointer = self.pointer(header, Reach::Write)?;
+            let known = match header {
+                HeaderAt::Own(index) => self.layout.headers[*index].shape.bytes(),
+                HeaderAt::Element(..) => 0,
+            };
+            self.store_field(pointer, at, width, value, known);
             return Ok(());
         }
         match place {

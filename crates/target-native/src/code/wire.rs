@@ -67,13 +67,19 @@ impl Code<'_, '_> {
         }
     }
 
-    /// Writes the field of `width` bits that begins `at` bits behind `pointer`; `value` has no more bits.
-    pub(crate) fn store_field(&mut self, pointer: Value, at: u32, width: u32, value: Value) {
+    /// Writes the field of `width` bits that begins `at` bits behind `pointer`; `value` has no more bits. `pointer` is that of a header
+    /// of at least `known` bytes.
+    ///
+    /// A single byte is written with its neighbour where it has one: a checksum reads both in one piece soon, and would wait until
+    /// a byte of it has come to the cache.
+    pub(crate) fn store_field(&mut self, pointer: Value, at: u32, width: u32, value: Value, known: usize) {
         if width == 0 || self.ahead {
             return;
         }
-        let first = at / 8;
-        let end = (at + width).div_ceil(8);
+        let (mut first, mut end) = (at / 8, (at + width).div_ceil(8));
+        if end - first == 1 && (first | 1) < known as u32 {
+            (first, end) = (first & !1, (first | 1) + 1);
+        }
         let bytes = end - first;
         let (above, below) = (at - first * 8, end * 8 - at - width);
         if above == 0 && below == 0 {
