@@ -59,7 +59,7 @@ impl Switch {
         timeout: Duration,
         now: Time,
     ) -> Result<(), EntryError> {
-        self.entry_mut(of)?.idle = Some(IdleTimer::new(timeout, now));
+        self.entry_mut(of)?.idle = Some(Box::new(IdleTimer::new(timeout, now)));
         Ok(())
     }
 

@@ -11,7 +11,7 @@
 //!
 //! So nothing has two meanings: what is rare is done here, in the order of the reference, on the same state.
 
-use crate::table::{Change, EntryKey, KeyMatch, Run, Table};
+use crate::table::{Change, Entry, EntryKey, KeyMatch, Run, Table};
 use crate::value::Value;
 use base_bits::Bits;
 use ir::{ControlId, TableId};
@@ -138,7 +138,7 @@ impl Table {
         }
         Some(match self.journal.take() {
             None => {
-                let entries = self.oldest_first().into_iter().map(|(key, _)| self.view(key));
+                let entries = self.oldest_first().into_iter().map(|(key, entry)| self.view(key, Some(entry)));
                 News::All(entries.collect(), self.default_view())
             }
             Some(changes) => News::Changes(changes.iter().map(|change| self.change(change)).collect()),
@@ -147,15 +147,14 @@ impl Table {
 
     fn change(&self, change: &Change) -> TableChange {
         match change {
-            Change::Added(key) => TableChange::Added(self.view(key)),
-            Change::Removed(key) => TableChange::Removed(self.view(key)),
-            Change::Modified(key) => TableChange::Modified(self.view(key)),
+            Change::Added(key) => TableChange::Added(self.view(key, self.entries.get(key))),
+            Change::Removed(key) => TableChange::Removed(self.view(key, None)),
+            Change::Modified(key) => TableChange::Modified(self.view(key, self.entries.get(key))),
             Change::Default => TableChange::Default(self.default_view()),
         }
     }
 
-    fn view(&self, key: &EntryKey) -> EntryView {
-        let entry = self.entries.get(key);
+    fn view(&self, key: &EntryKey, entry: Option<&Entry>) -> EntryView {
         let run = match entry.map(|entry| &entry.run) {
             Some(Run::Action(action, data)) => Some(action_view(*action, data)),
             _ => None,

@@ -40,8 +40,8 @@ pub struct BucketView {
 /// One meter. Unconfigured, everything is green.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Meter {
-    /// Peak, then committed.
-    buckets: Option<[Bucket; 2]>,
+    /// Peak, then committed; in a box, since few of a million entries have any.
+    buckets: Option<Box<[Bucket; 2]>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,18 +75,18 @@ impl Bucket {
 impl Meter {
     /// Sets both rates; the buckets are full.
     pub(crate) fn configure(&mut self, committed: MeterRate, peak: MeterRate) {
-        self.buckets = Some([Bucket::new(peak), Bucket::new(committed)]);
+        self.buckets = Some(Box::new([Bucket::new(peak), Bucket::new(committed)]));
     }
 
     /// Committed and peak rate, if set.
     pub(crate) fn rates(&self) -> Option<(MeterRate, MeterRate)> {
-        self.buckets.as_ref().map(|[peak, committed]| (committed.rate, peak.rate))
+        self.buckets.as_ref().map(|both| (both[1].rate, both[0].rate))
     }
 
     /// The colour of a packet that takes `units`. `before` is the colour it has: green where the meter is
     /// colour-blind. It never becomes better than that.
     pub(crate) fn execute(&mut self, units: u64, before: u8, now_us: u64) -> u8 {
-        let Some([peak, committed]) = &mut self.buckets else { return before };
+        let Some([peak, committed]) = self.buckets.as_deref_mut() else { return before };
         if before == RED || !peak.take(units, now_us) {
             RED
         } else if before == YELLOW || !committed.take(units, now_us) {
@@ -98,12 +98,12 @@ impl Meter {
 
     /// The peak bucket and the committed one, if the rates are set.
     pub(crate) fn buckets(&self) -> Option<[BucketView; 2]> {
-        self.buckets.map(|both| both.map(|b| BucketView { rate: b.rate, tokens: b.tokens }))
+        self.buckets.as_ref().map(|both| both.map(|b| BucketView { rate: b.rate, tokens: b.tokens }))
     }
 
     /// Tokens and their origin, for comparing states; empty if not configured.
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        let buckets = self.buckets.iter().flatten();
+        let buckets = self.buckets.iter().flat_map(|both| both.iter());
         buckets.flat_map(|b| [b.tokens.to_be_bytes(), b.seen.to_be_bytes()]).flatten().collect()
     }
 }

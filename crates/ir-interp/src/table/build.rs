@@ -36,7 +36,7 @@ pub(super) fn build(program: &Program, control: &Control, table: &ir::Table) -> 
         first_default: default.clone(),
         default,
         default_is_const: table.default_action.is_const,
-        entries: IndexMap::new(),
+        entries: IndexMap::default(),
         const_entries: table.const_entries,
         size: table.size.unwrap_or(DEFAULT_SIZE).max(entries_wanted),
         implementation: table.implementation,

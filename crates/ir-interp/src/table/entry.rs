@@ -29,7 +29,7 @@ pub(crate) struct Entry {
     /// Of the table's direct meter.
     pub(crate) meter: Meter,
     /// Where the control plane wants to know when it is idle.
-    pub(crate) idle: Option<IdleTimer>,
+    pub(crate) idle: Option<Box<IdleTimer>>,
 }
 
 /// What an entry runs.

@@ -66,7 +66,7 @@ impl Table {
         match self.entries.values_mut().rfind(|e| e.handle == handle) {
             Some(entry) => {
                 let timeout = timeout.filter(|t| !t.is_zero());
-                entry.idle = timeout.map(|timeout| IdleTimer::new(timeout, now));
+                entry.idle = timeout.map(|timeout| Box::new(IdleTimer::new(timeout, now)));
                 Ok(())
             }
             None => Err(refused(format!("`{name}` has no entry with the handle {handle}"))),

@@ -24,6 +24,7 @@ use crate::value::Value;
 use base_bits::Bits;
 use indexmap::IndexMap;
 use ir::{InstanceId, MatchKind, Name, Program};
+use rustc_hash::FxBuildHasher;
 use std::cmp::Reverse;
 
 /// A table.
@@ -39,7 +40,7 @@ pub(crate) struct Table {
     /// What the source says, for a reset.
     first_default: (u32, Vec<Value>),
     /// In no order: what was first shows in the handles.
-    pub(crate) entries: IndexMap<EntryKey, Entry>,
+    pub(crate) entries: IndexMap<EntryKey, Entry, FxBuildHasher>,
     const_entries: bool,
     size: u64,
     rank: Rank,

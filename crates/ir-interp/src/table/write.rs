@@ -6,6 +6,7 @@ use crate::names::{refused, resolve};
 use crate::value::Value;
 use base_bits::Bits;
 use dataplane_api::EntryError;
+use indexmap::map::Entry as Slot;
 use ir::Program;
 
 impl Table {
@@ -21,10 +22,11 @@ impl Table {
         if self.const_entries {
             return Err(refused(format!("the entries of `{}` are constant", self.control_plane_name)));
         }
-        if self.entries.contains_key(&key) {
+        let is_full = self.entries.len() as u64 >= self.size;
+        let Slot::Vacant(slot) = self.entries.entry(key) else {
             return Err(refused(format!("`{}` has this entry already", self.control_plane_name)));
-        }
-        if self.entries.len() as u64 >= self.size {
+        };
+        if is_full {
             return Err(EntryError {
                 message: format!("`{}` is full: it has {} entries", self.control_plane_name, self.size),
                 help: Some("declare a greater `size` in the program".to_string()),
@@ -40,8 +42,8 @@ impl Table {
             meter: Default::default(),
             idle: None,
         };
-        self.journal.note(|| Change::Added(key.clone()));
-        self.entries.insert(key, entry);
+        self.journal.note(|| Change::Added(slot.key().clone()));
+        slot.insert(entry);
         Ok(handle)
     }
 
