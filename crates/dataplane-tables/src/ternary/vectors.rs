@@ -19,8 +19,12 @@ use crate::table::MISS;
 /// Rules of a block.
 const BLOCK: usize = 256;
 
-/// Places that are looked at between two looks whether any rule is left.
+/// Places that are looked at between two looks whether any rule is left; there is a multiple of it, the first one again for those
+/// that are missing.
 const PLACES_AT_ONCE: usize = 4;
+
+/// Words of a key that places are in; what is behind them only the rules themselves look at.
+const MOST_WORDS: usize = 8;
 
 /// Rules that are asked which places tell them apart best.
 const ASKED: usize = 1024;
@@ -67,7 +71,8 @@ impl Vectors {
         for entry in &entries {
             cared.iter_mut().zip(rules.cares(*entry)).for_each(|(all, bits)| *all |= bits);
         }
-        let places = (0..cared.len() * 16).map(|i| Place { word: i / 16, shift: (i % 16 * 4) as u32 });
+        let places =
+            (0..cared.len().min(MOST_WORDS) * 16).map(|i| Place { word: i / 16, shift: (i % 16 * 4) as u32 });
         let mut places: Vec<Place> = places.filter(|p| cared[p.word] >> p.shift & 15 != 0).collect();
         let asked = entries.len().div_ceil(ASKED).max(1);
         let asked: Vec<u32> = entries.iter().step_by(asked).copied().collect();
@@ -76,6 +81,8 @@ impl Vectors {
             // The rows tell free slots from rules that want anything.
             places.push(Place { word: 0, shift: 0 });
         }
+        let whole = places.len().next_multiple_of(PLACES_AT_ONCE);
+        places.resize(whole, places[0]);
         let mut vectors = Vectors { places, ..Vectors::default() };
         entries.iter().for_each(|entry| vectors.put(rules, *entry));
         vectors.blocks.iter_mut().for_each(|block| block.is_sorted = true);
@@ -86,11 +93,14 @@ impl Vectors {
     /// The best entry that fits, or [`MISS`].
     #[inline(always)]
     pub(crate) fn lookup(&self, rules: &Rules, key: &[u64]) -> u32 {
+        // Of a fixed size, so that no place is outside of it.
+        let mut words = [0; MOST_WORDS];
+        words.iter_mut().zip(key).for_each(|(word, key)| *word = *key);
         let mut best = (0, MISS);
-        let rows = self.rows.chunks_exact(self.places.len().max(1) * 16);
+        let rows = self.rows.chunks_exact(self.places.len() * 16);
         for ((block, rows), entries) in self.blocks.iter().zip(rows).zip(self.entries.chunks_exact(BLOCK)) {
             if block.best > best.0 {
-                let left = self.left(rows, key);
+                let left = self.left(rows, &words);
                 if left.0 != [0; BLOCK / 64] {
                     best = block.best_of(&left, entries, rules, key, best);
                 }
@@ -101,11 +111,13 @@ impl Vectors {
 
     /// The rules of a block that no place rules out.
     #[inline(always)]
-    fn left(&self, rows: &[Row], key: &[u64]) -> Row {
+    fn left(&self, rows: &[Row], key: &[u64; MOST_WORDS]) -> Row {
         let mut left = Row([u64::MAX; BLOCK / 64]);
-        for (places, rows) in self.places.chunks(PLACES_AT_ONCE).zip(rows.chunks(PLACES_AT_ONCE * 16)) {
-            for (place, rows) in places.iter().zip(rows.chunks_exact(16)) {
-                let row = &rows[(key[place.word] >> place.shift & 15) as usize];
+        let (places, _) = self.places.as_chunks::<PLACES_AT_ONCE>();
+        let (rows, _) = rows.as_chunks::<{ 16 * PLACES_AT_ONCE }>();
+        for (places, rows) in places.iter().zip(rows) {
+            for (i, place) in places.iter().enumerate() {
+                let row = &rows[16 * i + (key[place.word % MOST_WORDS] >> place.shift & 15) as usize];
                 left.0.iter_mut().zip(row.0).for_each(|(left, row)| *left &= row);
             }
             if left.0 == [0; BLOCK / 64] {
@@ -120,7 +132,7 @@ impl Vectors {
     pub(crate) fn insert(&mut self, rules: &mut Rules, entry: u32) -> bool {
         let mut cares = rules.cares(entry);
         self.places.iter().for_each(|place| cares[place.word] &= !(15 << place.shift));
-        let suffices = cares.iter().all(|rest| *rest == 0);
+        let suffices = cares.iter().take(MOST_WORDS).all(|rest| *rest == 0);
         if suffices {
             self.put(rules, entry);
         }
