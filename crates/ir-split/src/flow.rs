@@ -339,6 +339,7 @@ impl<'a> Flow<'a> {
             visit::stmts(&block, &mut |stmt| self.read_parser_stmt(stmt, by_var));
             if let Transition::Select(select) = &state.transition {
                 for expr in &select.exprs {
+                    self.parser_calls_of(expr, by_var);
                     self.parser_reads_of(expr, by_var);
                 }
             }
@@ -355,6 +356,10 @@ impl<'a> Flow<'a> {
     }
 
     fn read_parser_stmt(&mut self, stmt: &Stmt, by_var: &BTreeMap<VarId, RoleKey>) {
+        visit::exprs(stmt, &mut |e| self.parser_calls_of(e, by_var));
+        if let StmtKind::Call(call) = &stmt.kind {
+            self.given_to(call, by_var);
+        }
         match &stmt.kind {
             StmtKind::Extract { header, .. } => self.parser_writes_of(header, by_var),
             StmtKind::SetValid(place, _) => self.parser_touches(place, by_var),
@@ -369,17 +374,24 @@ impl<'a> Flow<'a> {
                 self.parser_reads_of(place, by_var);
                 self.parser_reads_of(value, by_var);
             }
-            _ => {
-                // A call may write what it is given.
-                let is_call = matches!(stmt.kind, StmtKind::Call(_));
-                visit::exprs(stmt, &mut |e| {
-                    self.parser_reads_of(e, by_var);
-                    if is_call {
-                        self.parser_touches(e, by_var);
-                        self.parser_writes_of(e, by_var);
-                    }
-                });
+            _ => visit::exprs(stmt, &mut |e| self.parser_reads_of(e, by_var)),
+        }
+    }
+
+    /// The calls in an expression.
+    fn parser_calls_of(&mut self, expr: &Expr, by_var: &BTreeMap<VarId, RoleKey>) {
+        visit::subexprs(expr, &mut |e| {
+            if let ExprKind::Call(call) = &e.kind {
+                self.given_to(call, by_var);
             }
+        });
+    }
+
+    /// A call may write what it is given.
+    fn given_to(&mut self, call: &Call, by_var: &BTreeMap<VarId, RoleKey>) {
+        for place in call.args.iter().flatten() {
+            self.parser_touches(place, by_var);
+            self.parser_writes_of(place, by_var);
         }
     }
 

@@ -633,6 +633,18 @@ fn a_function_with_a_register() {
 }
 
 #[test]
+fn a_function_sets_metadata_in_an_expression_of_the_parser() {
+    let program = || small_program("", "@region(\"R\") { hdr.h.b = meta.x; } hdr.h.a = meta.y;", "");
+    let with = |source: String| {
+        source.replace("parser P(", "bit<8> f(out bit<8> a) { a = 255; return 1; }\nparser P(")
+    };
+    check_source(&with(
+        program().replace("packet.extract(hdr.h);", "packet.extract(hdr.h); meta.y = f(meta.x);"),
+    ));
+    check_source(&with(program().replace("select(hdr.h.a)", "select(f(meta.x))")));
+}
+
+#[test]
 fn the_parser_uses_a_register() {
     let source = small_program("", "@region(\"R\") { meta.y = hdr.h.a; } hdr.h.b = meta.y + meta.x;", "")
         .replace("parser P(", "register<bit<8>, bit<32>>(4) top;\nparser P(")
