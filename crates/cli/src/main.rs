@@ -18,6 +18,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Check(command::check::Args),
+    Compile(command::compile::Args),
     Analyze(command::analyze::Args),
     Run(command::run::Args),
     Ir(command::ir::Args),
@@ -38,6 +39,7 @@ enum Command {
 fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Check(args) => command::check::run(&args),
+        Command::Compile(args) => command::compile::run(&args),
         Command::Ir(args) => command::ir::run(&args),
         Command::P4info(args) => command::p4info::run(&args),
         Command::Analyze(args) => command::analyze::run(&args),

@@ -106,6 +106,47 @@ fn up_writes_a_page() {
 }
 
 #[test]
+fn up_runs_the_stages_of_an_experiment() {
+    let page = directory("stages").join("run.html");
+    let run = |more: &[&str]| p4rack(&[&["up", "examples/crosspod", "--until", "35ms"], more].concat());
+    let (first, again) = (run(&["--html", page.to_str().unwrap()]), run(&[]));
+    assert!(first.status.success(), "{}", stderr(&first));
+    assert_eq!(first.stdout, again.stdout);
+    let stages = ["baseline", "compression", "loss", "correction", "cache"];
+    for (stage, workload) in stages.iter().flat_map(|stage| ["iperf", "get", "set"].map(|w| (stage, w))) {
+        let row = |line: &str| line.split_whitespace().take(2).eq([workload, stage]);
+        assert_eq!(stdout(&first).lines().filter(|line| row(line)).count(), 1, "{}", stdout(&first));
+    }
+    let page = std::fs::read_to_string(&page).expect("the page was written");
+    assert_eq!(support::unbalanced(&page), Vec::<String>::new());
+    // Goodput of TCP; all four measures of reads and writes; a bar for each stage.
+    assert_eq!(page.matches("<svg class=\"bars\"").count(), 1 + 4 + 4);
+    assert_eq!(page.matches("class=\"bar\"").count(), 9 * 5);
+    let json = run(&["--format", "json"]);
+    let told: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let names: Vec<&str> =
+        told["stages"].as_array().unwrap().iter().map(|s| s["stage"].as_str().unwrap()).collect();
+    assert_eq!(names, stages);
+    // One stage alone is what it is among the others.
+    let one = run(&["--stage", "loss", "--format", "json"]);
+    let one: serde_json::Value = serde_json::from_slice(&one.stdout).unwrap();
+    assert_eq!(one["report"], told["stages"][2]["report"]);
+    let full = run(&["--stage", "baseline", "--full-rate"]);
+    let between = |line: &&str| line.starts_with("left:2 -> right:2");
+    assert!(stdout(&full).lines().find(between).unwrap().contains(" 10Gbit/s"), "{}", stdout(&full));
+    for (more, words) in [
+        (["--stage", "lost"], "there is no stage `lost`: did you mean `loss`?"),
+        (["--log", "/nowhere/log"], "name a stage with `--stage`"),
+    ] {
+        let output = run(&more);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(words), "{}", stderr(&output));
+    }
+    let none = p4rack(&["up", "examples/slice", "--stage", "loss"]);
+    assert!(stderr(&none).contains("the rack has no stages"));
+}
+
+#[test]
 fn up_as_json() {
     let output = p4rack(&["up", "examples/slice", "--format", "json"]);
     let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON value");
@@ -326,6 +367,44 @@ fn p4info_mistakes() {
     assert_eq!(output.status.code(), Some(1));
     let output = p4rack(&["p4info", "no-such.p4"]);
     assert_eq!(output.status.code(), Some(1));
+}
+
+/// The device config has the P4Info that is beside it, in every form.
+#[test]
+fn compile_writes_what_controllers_push() {
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/run/l2.p4");
+    let directory = directory("compile").join("made");
+    let to = directory.to_str().unwrap();
+    for (form, extension) in [("text", "txtpb"), ("json", "json"), ("binary", "bin")] {
+        let output = p4rack(&["compile", program, "-o", to, "--p4info-format", form]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let (config, info) = (directory.join("l2.p4"), directory.join(format!("l2.p4.p4info.{extension}")));
+        let told = format!("P4Info         {}\ndevice config  {}\n", info.display(), config.display());
+        assert_eq!(stdout(&output), told);
+        let again = p4rack(&["p4info", config.to_str().unwrap(), "--format", form]);
+        assert_eq!(again.stdout, std::fs::read(&info).unwrap());
+    }
+    let output = p4rack(&["compile", program, "-o", to, "--format", "json"]);
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["p4info"], format!("{to}/l2.p4.p4info.txtpb"));
+    assert_eq!(told["device_config"], format!("{to}/l2.p4"));
+}
+
+#[test]
+fn compile_mistakes() {
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/run/l2.p4");
+    let before = std::fs::read(program).unwrap();
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/run");
+    check_mistake(&["compile", program, "-o", beside], &["l2.p4` is the program itself"]);
+    assert_eq!(std::fs::read(program).unwrap(), before);
+    let directory = directory("compile-mistakes");
+    let empty = directory.join("empty.p4");
+    std::fs::write(&empty, "const bit<8> N = 1;\n").unwrap();
+    let (empty, to) = (empty.to_str().unwrap(), directory.join("made"));
+    check_mistake(&["compile", empty, "-o", to.to_str().unwrap()], &["the program has no `main`"]);
+    check_mistake(&["compile", "no-such.p4", "-o", to.to_str().unwrap()], &["no-such.p4"]);
+    check_mistake(&["compile", program, "-o", &format!("{empty}/made")], &["cannot be made"]);
+    assert!(!to.exists());
 }
 
 #[test]

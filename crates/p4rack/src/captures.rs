@@ -13,7 +13,7 @@ use std::path::Path;
 /// Reads every capture once: frames with their times since the first.
 pub fn read(rack: &Rack, directory: &Path) -> Result<Captures, Vec<Diagnostic>> {
     let mut captures = Captures::new();
-    for workload in &rack.workloads {
+    for workload in rack.all_workloads() {
         let WorkloadKind::Pcap { file, .. } = &workload.kind else { continue };
         if !captures.contains_key(&file.value) {
             let frames = frames(directory, file).map_err(|diagnostic| vec![diagnostic])?;

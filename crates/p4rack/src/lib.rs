@@ -24,6 +24,7 @@ pub mod paths;
 pub mod plan;
 pub mod profile;
 pub mod proof;
+pub mod pushed;
 pub mod rack;
 pub mod region_graph;
 pub mod reparse;

@@ -35,6 +35,15 @@ impl Form {
             _ => return None,
         })
     }
+
+    /// The extension of its files.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Form::Text => "txtpb",
+            Form::Json => "json",
+            Form::Binary => "bin",
+        }
+    }
 }
 
 /// The bytes of a file that says `what` of `program`.

@@ -16,7 +16,7 @@ use ir_split::auto::{self, Policy};
 use ir_split::{DeviceIndex, Order, Placement, Split, split};
 use p4_syntax::Options;
 use rack_emulator::Captures;
-use rack_model::{Cuts, NodeId, Rack, Regions, Spanned};
+use rack_model::{Cuts, DeviceId, NodeId, Rack, Regions, Spanned, Stage};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,6 +39,8 @@ pub struct Racked {
     pub entries: Entries,
     /// What only some devices have, in the order of the rack's devices.
     pub own_entries: Vec<Entries>,
+    /// What each stage adds, by device.
+    pub stage_entries: Vec<Vec<(DeviceId, Entries)>>,
     /// What the captures of its workloads have.
     pub captures: Captures,
     /// Warnings.
@@ -47,7 +49,7 @@ pub struct Racked {
 
 /// Reads a RACK.toml (or the one in a directory) and everything it names.
 pub fn load(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Result<Racked, Vec<Diagnostic>> {
-    let Read { rack, program, rules, entries, own_entries, captures, mut warnings } =
+    let Read { rack, program, rules, entries, own_entries, stage_entries, captures, mut warnings } =
         read(path, extra_defines, map)?;
     let placement = match rack.apps.first().map(|app| &app.map) {
         Some(Regions::Planned) => RackProblem::new(&rack, program.clone(), &rules, &[])?.best()?,
@@ -66,6 +68,7 @@ pub fn load(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Resul
         texts,
         entries,
         own_entries,
+        stage_entries,
         captures,
         warnings,
     })
@@ -91,6 +94,7 @@ struct Read {
     rules: Vec<RuleText>,
     entries: Entries,
     own_entries: Vec<Entries>,
+    stage_entries: Vec<Vec<(DeviceId, Entries)>>,
     captures: Captures,
     warnings: Vec<Diagnostic>,
 }
@@ -123,14 +127,17 @@ fn read(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Result<Re
         let (text, base) = sources::read(&directory.join(&path.value), map).map_err(|found| vec![found])?;
         rules.push(RuleText { text, base, is_table: path.value.ends_with(".csv") });
     }
-    let mut read = |path: &Option<Spanned<String>>| match path {
-        Some(path) => entries::read(&directory.join(&path.value), &program, map),
-        None => Ok(Entries::default()),
+    let mut read = |path: &Spanned<String>| entries::read(&directory.join(&path.value), &program, map);
+    let mut read_if = |path: &Option<_>| path.as_ref().map_or(Ok(Entries::default()), &mut read);
+    let entries = read_if(&app.entries)?;
+    let own_entries = rack.devices.iter().map(|device| read_if(&device.entries)).collect::<Result<_, _>>()?;
+    let mut read_stage = |stage: &Stage| {
+        let more = stage.entries.iter().map(|(device, path)| Ok((*device, read(path)?)));
+        more.collect::<Result<Vec<_>, Vec<Diagnostic>>>()
     };
-    let entries = read(&app.entries)?;
-    let own_entries = rack.devices.iter().map(|device| read(&device.entries)).collect::<Result<_, _>>()?;
+    let stage_entries = rack.stages.iter().map(&mut read_stage).collect::<Result<_, _>>()?;
     let captures = captures::read(&rack, &directory)?;
-    Ok(Read { rack, program, rules, entries, own_entries, captures, warnings: found })
+    Ok(Read { rack, program, rules, entries, own_entries, stage_entries, captures, warnings: found })
 }
 
 /// Compiles a program that has to run, with its `flyto` calls as regions; warnings are added to `warnings`.
@@ -150,12 +157,15 @@ pub fn compile_program(
         None if compiled.diagnostics.iter().any(|d| d.severity == Severity::Error) => {
             Err(compiled.diagnostics)
         }
-        None => Err(vec![
-            Diagnostic::error(codes::NO_MAIN, "the program has no `main`")
-                .note(format!("`{main}` declares no package instance of that name"))
-                .help("end the program with `V1Switch(...) main;`"),
-        ]),
+        None => Err(vec![no_main(main)]),
     }
+}
+
+/// A program that has to run has a `main`.
+pub fn no_main(main: &str) -> Diagnostic {
+    Diagnostic::error(codes::NO_MAIN, "the program has no `main`")
+        .note(format!("`{main}` declares no package instance of that name"))
+        .help("end the program with `V1Switch(...) main;`")
 }
 
 /// The program with regions where the app wants them.

@@ -36,7 +36,7 @@ fn copied(name: &str, changes: &[(&str, &str, &str)]) -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("crosspod-{name}"));
     fs::create_dir_all(&directory).unwrap();
     let files =
-        ["RACK.toml", "split.toml", "crosspod.p4", "functions.p4", "left.stf", "right.stf", "split.stf"];
+        ["marks.toml", "split.toml", "crosspod.p4", "functions.p4", "left.stf", "right.stf", "split.stf"];
     for file in files {
         let mut text = fs::read_to_string(example().join(file)).unwrap();
         for (_, old, new) in changes.iter().filter(|(of, ..)| *of == file) {
@@ -49,12 +49,12 @@ fn copied(name: &str, changes: &[(&str, &str, &str)]) -> PathBuf {
 }
 
 fn changed(name: &str, changes: &[(&str, &str, &str)]) -> Racked {
-    load(&copied(name, changes))
+    load(&copied(name, changes).join("marks.toml"))
 }
 
 /// Without marks, parity from the first frame on.
 const ALWAYS: (&str, &str, &str) = ("left.stf", "protect(k:5, h:0)", "protect(k:5, h:1)");
-const ONLY_STREAM: (&str, &str, &str) = ("RACK.toml", "kind = \"ping\"", "kind = \"ping\"\nstart = \"10s\"");
+const ONLY_STREAM: (&str, &str, &str) = ("marks.toml", "kind = \"ping\"", "kind = \"ping\"\nstart = \"10s\"");
 
 #[test]
 fn residual_loss_is_what_the_code_leaves() {
@@ -63,8 +63,8 @@ fn residual_loss_is_what_the_code_leaves() {
         let changes = [
             ALWAYS,
             ONLY_STREAM,
-            ("RACK.toml", "count = 5000", frames.as_str()),
-            ("RACK.toml", "loss = \"5%\"", share.as_str()),
+            ("marks.toml", "count = 5000", frames.as_str()),
+            ("marks.toml", "loss = \"5%\"", share.as_str()),
         ];
         let report = run(&changed("residual", &changes));
         let stream = &report.workloads[0];
@@ -77,7 +77,7 @@ fn residual_loss_is_what_the_code_leaves() {
 
 #[test]
 fn a_link_that_loses_frames_is_found_and_protected() {
-    let mut racked = load(&example());
+    let mut racked = load(&example().join("marks.toml"));
     let report = run(&racked);
     let [stream, ping] = report.workloads.as_slice() else { panic!("{report:?}") };
     // Until the first mark one in twenty is lost, then one in ninety.
@@ -93,16 +93,16 @@ fn a_link_that_loses_frames_is_found_and_protected() {
 fn short_headers_keep_a_full_link_fast() {
     let latency = |compress: &str| {
         let changes = [
-            ("RACK.toml", "loss = \"5%\"", "queue = 100000"),
+            ("marks.toml", "loss = \"5%\"", "queue = 100000"),
             (
-                "RACK.toml",
+                "marks.toml",
                 "ends = [\"left:2\", \"right:2\"]\nrate = \"10Gbit/s\"",
                 "ends = [\"left:2\", \"right:2\"]\nrate = \"100Mbit/s\"",
             ),
             ONLY_STREAM,
             // 142 bytes and 24 of the wire for 100 of payload: 100.5 % of 100 Mbit/s.
             (
-                "RACK.toml",
+                "marks.toml",
                 "count = 5000\nrate = \"200Mbit/s\"\nsize = 1000",
                 "count = 30000\nrate = \"60542kbit/s\"\nsize = 100",
             ),
@@ -364,6 +364,28 @@ fn reads_of_the_store_are_answered_on_the_way() {
     }
     assert_eq!(sets, 250);
     assert!(gets <= 13, "{gets}");
+}
+
+/// The stages of Flightplan's Figure 10, a part of their time: each function does for the applications what it did on the testbed.
+#[test]
+fn each_stage_does_what_it_did_on_the_testbed() {
+    let mut racked = load(&example());
+    racked.rack.until = Some(Time::ZERO + Duration::from_ms(150));
+    let stages = up::run_stages(&racked, &mut |_, _| Ok(())).unwrap();
+    let goodput = |stage: usize| stages[stage].1.workloads[0].goodput_bits_per_s.unwrap();
+    let read = |stage: usize| &stages[stage].1.workloads[1];
+    let median = |stage: usize| read(stage).latency.unwrap().median_ps;
+    let table = rack_emulator::stage_table(&stages);
+    let [baseline, compression, loss, correction, cache] = [0, 1, 2, 3, 4];
+    assert!(median(compression) * 10 < median(baseline), "{table}");
+    assert!(goodput(compression) >= goodput(baseline), "{table}");
+    assert!(goodput(loss) * 2 < goodput(compression), "{table}");
+    assert!(goodput(correction) > goodput(loss) * 2, "{table}");
+    assert_eq!(read(compression).lost, 0, "{table}");
+    assert!(read(loss).lost > 0 && read(cache).lost < read(correction).lost, "{table}");
+    let least = |stage: usize| read(stage).latency.unwrap().min_ps;
+    assert!(least(cache) * 2 < least(correction), "{table}");
+    assert!(stages.iter().flat_map(|(_, report)| &report.workloads).all(|w| w.corrupted == 0), "{table}");
 }
 
 /// With all functions on an FPGA and a server: nothing is lost on the detours.

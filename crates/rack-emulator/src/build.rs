@@ -12,7 +12,9 @@ use crate::tally::Tally;
 use crate::tcp::{TcpEnd, Transfers};
 use crate::wire::Wire;
 use base_time::{Rng, Time, Zipf};
-use rack_model::workload::{MOST_PACKETS, MOST_PAYLOAD, MOST_TRANSFER, MOST_TRANSFERS, STAMP};
+use rack_model::workload::{
+    MOST_KEYS, MOST_PACKETS, MOST_PAYLOAD, MOST_TRANSFER, MOST_TRANSFERS, MOST_VALUE, STAMP,
+};
 use rack_model::{DeviceId, Flows, HostId, LinkId, NodeId, Rack, Workload, WorkloadKind};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -131,6 +133,7 @@ fn start_flows(emulator: &mut Emulator, rack: &Rack, mut captures: Captures) -> 
             WorkloadKind::Udp { flows: Flows { count: count @ 2.., skew }, .. } => {
                 Some(Rc::new(Zipf::new(count, skew)))
             }
+            WorkloadKind::Memcached { keys, skew, .. } => Some(Rc::new(Zipf::new(keys, skew))),
             _ => None,
         };
         let capture = match &workload.kind {
@@ -158,6 +161,9 @@ fn start_flows(emulator: &mut Emulator, rack: &Rack, mut captures: Captures) -> 
                 flow.of_capture(Rc::clone(capture));
                 emulator.hosts[to.0 as usize].capture.get_or_insert(index);
             }
+            if let WorkloadKind::Memcached { .. } = workload.kind {
+                join_store(emulator, rack, index, (from, to), flow.source_port())?;
+            }
             if let WorkloadKind::Tcp { port, .. } = workload.kind {
                 connect(emulator, rack, index, (from, to, port), workload.size, &chance)?;
             }
@@ -166,6 +172,25 @@ fn start_flows(emulator: &mut Emulator, rack: &Rack, mut captures: Captures) -> 
                 emulator.calendar.schedule(at, Event::Send(index));
             }
             emulator.flows.push(flow);
+        }
+    }
+    Ok(())
+}
+
+/// Both ends of a pair know datagrams of memcached's by the other's address and the client's port.
+fn join_store(
+    emulator: &mut Emulator,
+    rack: &Rack,
+    flow: u32,
+    (from, to): (HostId, HostId),
+    port: u16,
+) -> Result<(), BuildError> {
+    for (here, there) in [(from, to), (to, from)] {
+        let address = rack.hosts.get(there.0 as usize).and_then(|host| host.v4());
+        let address = address.ok_or_else(|| BuildError("a store has no address".to_string()))?;
+        let known = &mut emulator.hosts[here.0 as usize].stores;
+        if known.insert((address, port), flow).is_some() {
+            return Err(BuildError(format!("two clients of one store use UDP port {port}")));
         }
     }
     Ok(())
@@ -203,6 +228,9 @@ fn is_in_bounds(workload: &Workload) -> bool {
     match workload.kind {
         WorkloadKind::Tcp { .. } => workload.count <= MOST_TRANSFERS && workload.size <= MOST_TRANSFER,
         WorkloadKind::Pcap { .. } => workload.count <= MOST_PACKETS,
+        WorkloadKind::Memcached { keys, .. } => {
+            workload.size <= MOST_VALUE && (1..=MOST_KEYS).contains(&keys) && workload.count <= MOST_PACKETS
+        }
         WorkloadKind::Request { answer, .. } => {
             (STAMP..=MOST_PAYLOAD).contains(&answer) && is_in_bounds_of_packets(workload)
         }

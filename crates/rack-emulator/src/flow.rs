@@ -1,12 +1,14 @@
 //! One pair of a workload while it runs: what the sender sends and what comes back or through.
 
+use crate::memcached::{self, Request};
 use crate::packet::{ECHO_REQUEST, Route, Transport, build};
 use crate::source::Source;
 use crate::stamp::Stamp;
 use crate::tally::Tally;
 use base_time::{Rng, Time, Zipf};
-use rack_model::workload::FIRST_FLOW;
+use rack_model::workload::{FIRST_FLOW, Verb};
 use rack_model::{Flows, Workload, WorkloadKind};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// The source port of UDP workloads of one flow is this plus the pair's number, as far as ports go.
@@ -21,10 +23,12 @@ pub(crate) struct Flow {
     pub to: u32,
     route: Route,
     source: Source,
-    /// Who the next packet is of, where there are many flows.
+    /// Who the next packet is of, where there are many flows; which key a request is for.
     many: Option<(Rc<Zipf>, Rng)>,
     /// What a capture has.
     capture: Option<Rc<Capture>>,
+    /// Requests to a store by their ids, and when each was sent.
+    asked: BTreeMap<u16, (Request, Stamp)>,
     /// Packets sent so far.
     pub sent: u64,
     /// One bit for each sequence number.
@@ -45,6 +49,14 @@ pub(crate) enum Claim {
     Corrupted,
 }
 
+/// What a datagram of memcached's is at a host.
+pub(crate) enum Datagram {
+    /// A request; this is the answer's payload.
+    Asked(Vec<u8>),
+    /// The right answer.
+    Answered(Stamp),
+}
+
 impl Flow {
     pub fn new(index: u32, workload: u32, pair: (u32, u32), route: Route, source: Source) -> Flow {
         Flow {
@@ -56,13 +68,14 @@ impl Flow {
             source,
             many: None,
             capture: None,
+            asked: BTreeMap::new(),
             sent: 0,
             seen: vec![],
             highest: None,
         }
     }
 
-    /// Its packets are of many flows.
+    /// Its packets are of many flows, or for many keys.
     pub fn of_many(&mut self, zipf: Rc<Zipf>, chance: Rng) {
         self.many = Some((zipf, chance));
     }
@@ -90,7 +103,9 @@ impl Flow {
     /// The host that counts what arrives: the sender of a ping or a request, the receiver of anything else.
     fn counts_at(&self, workload: &Workload) -> u32 {
         match workload.kind {
-            WorkloadKind::Ping { .. } | WorkloadKind::Request { .. } => self.from,
+            WorkloadKind::Ping { .. } | WorkloadKind::Request { .. } | WorkloadKind::Memcached { .. } => {
+                self.from
+            }
             _ => self.to,
         }
     }
@@ -104,7 +119,9 @@ impl Flow {
             return capture.get(sequence as usize).map(|(_, frame)| frame.clone()).unwrap_or_default();
         }
         self.source.advance(workload);
+        let stamp = Stamp { flow: self.index, sequence, sent: now };
         let transport = match workload.kind {
+            WorkloadKind::Memcached { verb, .. } => return self.request(verb, workload.size, stamp),
             WorkloadKind::Ping { .. } => Transport::Echo {
                 kind: ECHO_REQUEST,
                 identifier: self.index as u16,
@@ -119,11 +136,46 @@ impl Flow {
             }
             WorkloadKind::Tcp { .. } | WorkloadKind::Pcap { .. } => return vec![],
         };
-        let stamp = Stamp { flow: self.index, sequence, sent: now };
         build(self.route, transport, sequence as u16, workload.size as usize, |p| stamp.write(p))
     }
 
-    fn source_port(&self) -> u16 {
+    /// A request to a store.
+    fn request(&mut self, verb: Verb, size: u32, stamp: Stamp) -> Vec<u8> {
+        let key = self.many.as_mut().map_or(0, |(zipf, chance)| zipf.draw(chance)) as u32;
+        let request = Request { id: stamp.sequence as u16, verb, key, size };
+        self.asked.insert(request.id, (request, stamp));
+        let bytes = request.bytes();
+        let transport = Transport::Udp { source: self.source_port(), destination: memcached::PORT };
+        build(self.route, transport, request.id, bytes.len(), |p| p.copy_from_slice(&bytes))
+    }
+
+    /// A datagram of memcached's has arrived at one of the hosts.
+    pub fn receive_datagram(
+        &mut self,
+        (workload, tally): (&Workload, &mut Tally),
+        at_store: bool,
+        payload: &[u8],
+        now: Time,
+    ) -> Option<Datagram> {
+        let WorkloadKind::Memcached { verb, .. } = workload.kind else { return None };
+        let datagram = match at_store {
+            true => Request::read(payload, verb, workload.size).map(|r| Datagram::Asked(r.answer())),
+            false => {
+                let asked = memcached::id(payload).and_then(|id| self.asked.get(&id));
+                let answered = asked.filter(|(request, _)| request.answer() == payload);
+                answered.map(|(_, stamp)| Datagram::Answered(*stamp))
+            }
+        };
+        match datagram {
+            Some(Datagram::Answered(stamp)) => self.count(tally, stamp, payload.len() as u32, now),
+            Some(Datagram::Asked(_)) => {}
+            None => tally.corrupted += 1,
+        }
+        datagram
+    }
+
+    /// The port that its packets come from, unless they are of many flows.
+    pub fn source_port(&self) -> u16 {
         FIRST_SOURCE_PORT.saturating_add(self.index as u16)
     }
 

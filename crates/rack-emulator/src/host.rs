@@ -1,6 +1,7 @@
 //! A host: its queue, and what it does with frames that arrive.
 
-use crate::flow::{Claim, Flow};
+use crate::flow::{Claim, Datagram, Flow};
+use crate::memcached;
 use crate::packet::{ECHO_REPLY, ECHO_REQUEST, Ipv4, Route, Transport, build, enclose, stations};
 use crate::place::Reason;
 use crate::stamp::Stamp;
@@ -30,6 +31,8 @@ pub(crate) struct HostNode {
     pub capture: Option<u32>,
     /// Pairs with a TCP stack here, by the other's address, its port if it is the server's, and ours if we are it.
     pub stacks: BTreeMap<(Ipv4Addr, TcpSide, u16), u32>,
+    /// Pairs of a client and a store that is here or asked from here, by the other's address and the client's port.
+    pub stores: BTreeMap<(Ipv4Addr, u16), u32>,
     /// Frames go here and not to the workloads, if the caller listens.
     pub listener: Option<Vec<Received>>,
     pub counts: HostCounts,
@@ -92,6 +95,7 @@ impl HostNode {
             outlet,
             capture: None,
             stacks: BTreeMap::new(),
+            stores: BTreeMap::new(),
             listener: None,
             counts: HostCounts::default(),
         }
@@ -160,7 +164,7 @@ impl HostNode {
         }
         let packet = Ipv4::parse(frame).ok_or(Reason::NotIpv4)?;
         if !packet.header_is_sound() {
-            traffic.blame(index, &packet);
+            traffic.blame(index, &packet, None);
             return Err(Reason::Corrupted);
         }
         if !self.addresses.contains(&packet.destination) {
@@ -170,7 +174,8 @@ impl HostNode {
             return Err(Reason::Fragment);
         }
         if !packet.transport_is_sound() {
-            traffic.blame(index, &packet);
+            let store = packet.transport().and_then(|(transport, _)| self.store_of(&packet, transport));
+            traffic.blame(index, &packet, store.map(|(flow, _)| flow));
             return Err(Reason::Corrupted);
         }
         if let Some((source, destination)) = packet.tcp_ports() {
@@ -183,17 +188,24 @@ impl HostNode {
             let fill = |answer: &mut [u8]| answer.copy_from_slice(payload);
             return Ok(Outcome::Answered(self.answer(&packet, from, echo, payload.len(), fill)));
         }
+        if let Some((flow, is_request)) = self.store_of(&packet, transport) {
+            let datagram = traffic.datagram(flow, is_request, payload, now).ok_or(Reason::Corrupted)?;
+            return Ok(match datagram {
+                Datagram::Answered(stamp) => Outcome::Delivered(stamp),
+                Datagram::Asked(answer) => {
+                    let back = transport.back();
+                    let fill = |bytes: &mut [u8]| bytes.copy_from_slice(&answer);
+                    Outcome::Answered(self.answer(&packet, from, back, answer.len(), fill))
+                }
+            });
+        }
         let stamp = Stamp::read(payload).ok_or(Reason::NoReceiver)?;
         match traffic.claim(index, (stamp, transport, payload), now).ok_or(Reason::NoReceiver)? {
             Claim::Counted => Ok(Outcome::Delivered(stamp)),
             Claim::Corrupted => Err(Reason::Corrupted),
             Claim::Asked(size) => {
-                let Transport::Udp { source, destination } = transport else {
-                    return Err(Reason::NoReceiver);
-                };
-                let back = Transport::Udp { source: destination, destination: source };
                 let fill = |answer: &mut [u8]| stamp.write(answer);
-                Ok(Outcome::Answered(self.answer(&packet, from, back, size as usize, fill)))
+                Ok(Outcome::Answered(self.answer(&packet, from, transport.back(), size as usize, fill)))
             }
         }
     }
@@ -202,6 +214,15 @@ impl HostNode {
     fn stack_of(&self, source: Ipv4Addr, from: u16, to: u16) -> Option<(u32, TcpSide)> {
         let find = |side, port| self.stacks.get(&(source, side, port)).map(|flow| (*flow, side));
         find(TcpSide::Server, to).or_else(|| find(TcpSide::Client, from))
+    }
+
+    /// The pair whose client's or store's datagram this is, and whether it is a request.
+    fn store_of(&self, packet: &Ipv4<'_>, transport: Transport) -> Option<(u32, bool)> {
+        let Transport::Udp { source, destination } = transport else { return None };
+        let is_request = destination == memcached::PORT;
+        let port = if is_request { source } else { destination };
+        let flow = self.stores.get(&(packet.source, port))?;
+        (is_request || source == memcached::PORT).then_some((*flow, is_request))
     }
 
     /// The answer to a packet. Without a way to the asker it goes back to where the frame came from.
@@ -229,10 +250,19 @@ impl Traffic<'_> {
         flow.receive((workload, tally), host, packet, now)
     }
 
-    /// Counts a corrupted packet for the flow that it seems to be of.
-    fn blame(&mut self, host: u32, packet: &Ipv4<'_>) {
-        let stamp = packet.transport().and_then(|(_, payload)| Stamp::read(payload));
-        let flow = stamp.and_then(|stamp| self.flows.get(stamp.flow as usize));
+    /// Lets the flow look at a datagram of memcached's; none if it is not what it should be.
+    fn datagram(&mut self, flow: u32, at_store: bool, payload: &[u8], now: Time) -> Option<Datagram> {
+        let flow = self.flows.get_mut(flow as usize)?;
+        let workload = self.workloads.get(flow.workload as usize)?;
+        let tally = self.tallies.get_mut(flow.workload as usize)?;
+        flow.receive_datagram((workload, tally), at_store, payload, now)
+    }
+
+    /// Counts a corrupted packet for the flow that it seems to be of: `known`, or what its stamp says.
+    fn blame(&mut self, host: u32, packet: &Ipv4<'_>, known: Option<u32>) {
+        let stamp = || packet.transport().and_then(|(_, payload)| Stamp::read(payload));
+        let flow = known.or_else(|| Some(stamp()?.flow));
+        let flow = flow.and_then(|flow| self.flows.get(flow as usize));
         let tally = flow.filter(|flow| [flow.from, flow.to].contains(&host));
         if let Some(tally) = tally.and_then(|flow| self.tallies.get_mut(flow.workload as usize)) {
             tally.corrupted += 1;

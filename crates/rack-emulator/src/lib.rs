@@ -37,6 +37,7 @@ mod flow;
 mod host;
 mod latency;
 mod log;
+mod memcached;
 mod names;
 mod outlet;
 mod packet;
@@ -45,6 +46,7 @@ mod place;
 mod queue;
 mod report;
 mod source;
+mod stages;
 mod stamp;
 mod table;
 mod tally;
@@ -62,6 +64,7 @@ pub use pcap::Pcap;
 pub use report::{
     DeviceReport, DropReport, FaultReport, LatencyReport, LinkReport, RunReport, WorkloadReport,
 };
-pub use table::{Table, time_words};
+pub use stages::stage_table;
+pub use table::{Table, rate_words, time_words};
 pub use timeline::{Moment, Timeline};
 pub use violation::Violation;

@@ -32,6 +32,18 @@ pub(crate) enum Transport {
     Udp { source: u16, destination: u16 },
 }
 
+impl Transport {
+    /// From the receiver to the sender.
+    pub fn back(self) -> Transport {
+        match self {
+            Transport::Echo { .. } => self,
+            Transport::Udp { source, destination } => {
+                Transport::Udp { source: destination, destination: source }
+            }
+        }
+    }
+}
+
 /// An IPv4 packet in a frame. Checksums are not looked at yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ipv4<'a> {

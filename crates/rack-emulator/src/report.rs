@@ -5,6 +5,7 @@ use crate::fault::FaultState;
 use crate::latency::Latencies;
 use crate::place::{Place, Reason};
 use crate::tally::Tally;
+use crate::tcp::Transfers;
 use base_time::{Rate, Time};
 use rack_model::{DeviceId, Fault, HostId, NodeId, Workload, WorkloadKind};
 use serde::Serialize;
@@ -77,8 +78,8 @@ pub struct WorkloadReport {
     pub reordered: u64,
     /// Packets that came changed.
     pub corrupted: u64,
-    /// Payload received from the first to the last packet, in bits per second; of a capture, whole frames. None of a
-    /// ping, or if there were not two.
+    /// Payload received from the first to the last packet, in bits per second; of a capture, whole frames; of TCP until now,
+    /// if transfers are under way. None of a ping, or if there were not two.
     pub goodput_bits_per_s: Option<u64>,
     /// From sending to receiving, of a ping or a request there and back, of TCP from the first packet to the last byte;
     /// none if nothing came, or of a capture.
@@ -180,7 +181,8 @@ impl Emulator {
                 .workloads
                 .iter()
                 .zip(&self.tallies)
-                .map(|(w, tally)| self.workload_report(w, tally))
+                .zip(0..)
+                .map(|((w, tally), at)| self.workload_report(at, w, tally))
                 .collect(),
             devices: (0..self.devices.len()).map(|device| self.device_report(device)).collect(),
             links: self.link_reports(),
@@ -189,11 +191,15 @@ impl Emulator {
         }
     }
 
-    fn workload_report(&self, workload: &Workload, tally: &Tally) -> WorkloadReport {
+    fn workload_report(&self, at: u32, workload: &Workload, tally: &Tally) -> WorkloadReport {
         let hosts = |hosts: &[HostId]| match hosts {
             [host] => self.rack.node_name(NodeId::Host(*host)).to_string(),
             hosts => format!("{} hosts", hosts.len()),
         };
+        let is_under_way = |flow: &u32, transfers: &Transfers| {
+            self.flows[*flow as usize].workload == at && transfers.is_busy()
+        };
+        let is_busy = self.transfers.iter().any(|(flow, transfers)| is_under_way(flow, transfers));
         let has_goodput = !matches!(workload.kind, WorkloadKind::Ping { .. });
         WorkloadReport {
             name: workload.name.value.clone(),
@@ -208,7 +214,10 @@ impl Emulator {
             duplicated: tally.duplicated,
             reordered: tally.reordered,
             corrupted: tally.corrupted,
-            goodput_bits_per_s: tally.goodput().map(Rate::bits_per_s).filter(|_| has_goodput),
+            goodput_bits_per_s: tally
+                .goodput(is_busy.then_some(self.now))
+                .map(Rate::bits_per_s)
+                .filter(|_| has_goodput),
             latency: latency_report(&tally.latencies),
         }
     }

@@ -35,7 +35,9 @@ impl Source {
         let gap = workload.time_of(1).since(workload.start);
         let mut next = start;
         let gaps = match workload.kind {
-            WorkloadKind::Udp { pace: Pace::Poisson, .. } | WorkloadKind::Request { .. } => {
+            WorkloadKind::Udp { pace: Pace::Poisson, .. }
+            | WorkloadKind::Request { .. }
+            | WorkloadKind::Memcached { .. } => {
                 next += chance.exponential(gap);
                 Gaps::Exponential(gap)
             }

@@ -60,7 +60,10 @@ pub struct Table {
 
 impl Table {
     /// Columns whose title begins with `<` are left-aligned.
-    fn new<const N: usize>(titles: &[&'static str; N], rows: impl Iterator<Item = [String; N]>) -> Table {
+    pub(crate) fn new<const N: usize>(
+        titles: &[&'static str; N],
+        rows: impl Iterator<Item = [String; N]>,
+    ) -> Table {
         let title = |title: &&'static str| (title.trim_start_matches('<'), title.starts_with('<'));
         Table { titles: titles.iter().map(title).collect(), rows: rows.map(Vec::from).collect() }
     }
@@ -170,6 +173,11 @@ fn fault_row(f: &FaultReport) -> [String; 4] {
 /// A time in picoseconds as it stands in tables.
 pub fn time_words(ps: u64) -> String {
     four_digits(ps, &TIME_UNITS)
+}
+
+/// A rate in bits per second as it stands in tables.
+pub fn rate_words(bits_per_s: u64) -> String {
+    four_digits(bits_per_s, &RATE_UNITS)
 }
 
 /// The value in the largest unit that leaves a whole part, rounded to four digits, zeros at the end left out.

@@ -37,10 +37,10 @@ impl Tally {
         self.latencies.add(now.since(sent));
     }
 
-    /// The rate at which payload came behind the first arrival; none without time between the first and the last.
-    pub fn goodput(&self) -> Option<Rate> {
+    /// The rate at which payload came behind the first arrival, until the last or `end`; none without time between.
+    pub fn goodput(&self, end: Option<Time>) -> Option<Rate> {
         let (first, first_bytes, last) = self.arrivals?;
-        let time: Duration = last.since(first);
+        let time: Duration = end.unwrap_or(last).since(first);
         Rate::of(self.bytes - first_bytes, time)
     }
 }

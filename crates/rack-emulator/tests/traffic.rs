@@ -5,6 +5,7 @@ mod common;
 use base_time::{Duration, Rate, Time};
 use common::*;
 use rack_emulator::{Captures, Emulator, RackDevice, RunReport, WorkloadReport};
+use rack_model::workload::Verb;
 use rack_model::{Flows, HostId, Pace, Probability, Rack, WorkloadKind};
 
 fn run(rack: &Rack) -> RunReport {
@@ -106,6 +107,31 @@ fn requests_are_answered_at_an_open_rate() {
     let lossy = run(&rack);
     assert_eq!(lossy.workloads[0].sent, 5000);
     assert_near(lossy.workloads[0].lost, 950, 120);
+}
+
+#[test]
+fn a_store_answers_each_request_and_nothing_else_is_right() {
+    let mut rack = star(2);
+    let ask = |verb| WorkloadKind::Memcached { verb, interval: us(100), keys: 50, skew: 1000 };
+    rack.workloads = vec![
+        workload("get", ask(Verb::Get), 1, 2, 2000, 400),
+        workload("set", ask(Verb::Set), 1, 2, 500, 400),
+    ];
+    let report = run(&rack);
+    for (workload, sent) in report.workloads.iter().zip([2000, 500]) {
+        assert_eq!((workload.sent, workload.received, workload.corrupted), (sent, sent, 0), "{workload:?}");
+        assert_eq!((workload.duplicated, workload.reordered), (0, 0));
+    }
+    // `get KEY` is 30 bytes of payload, its answer 445; both with 42 of headers and 24 on the wire, the first padded.
+    let least = Duration::from_ns((96 + 511) * 8 * 2) + us(10) * 4 + us(1) * 2;
+    assert_eq!(report.workloads[0].latency.unwrap().min_ps, least.as_ps());
+    // What gets lost is missed; what is changed is not taken for an answer.
+    rack.links[0].loss = Probability::parse("10%").unwrap();
+    rack.links[0].corrupt = Probability::parse("1%").unwrap();
+    let lossy = run(&rack);
+    let get = &lossy.workloads[0];
+    assert!(get.corrupted > 0 && get.received + get.lost == 2000, "{get:?}");
+    assert_near(get.lost, 416, 150);
 }
 
 fn transfers(count: u64, size: u32, interval: Duration) -> rack_model::Workload {

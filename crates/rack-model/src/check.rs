@@ -14,12 +14,16 @@ pub(crate) fn check(r: &mut Reader, draft: &Draft) {
     check_hosts_are_linked(r, draft);
     check_addresses(r, draft);
     check_apps(r, draft);
-    for workload in &draft.rack.workloads {
+    let workloads: Vec<&Workload> = draft.rack.all_workloads().collect();
+    for workload in &workloads {
         check_workload(r, draft, workload);
     }
-    let names = draft.rack.workloads.iter().map(|w| (w.name.value.as_str(), w.name.span));
+    let names = workloads.iter().map(|w| (w.name.value.as_str(), w.name.span));
     check_unique(r, names, "workload name");
-    check_tcp_ports(r, &draft.rack.workloads);
+    let stages = draft.rack.stages.iter().map(|s| (s.name.value.as_str(), s.name.span));
+    check_unique(r, stages, "stage name");
+    check_tcp_ports(r, &workloads);
+    check_values(r, &workloads);
 }
 
 /// Each port takes one link, and each host has one port.
@@ -130,7 +134,7 @@ fn check_pair(r: &mut Reader, draft: &Draft, workload: &Workload, sender: HostId
 }
 
 /// Segments are told apart by both hosts and the receiver's port.
-fn check_tcp_ports(r: &mut Reader, workloads: &[Workload]) {
+fn check_tcp_ports(r: &mut Reader, workloads: &[&Workload]) {
     let mut seen: BTreeMap<(HostId, HostId, u16), Span> = BTreeMap::new();
     for workload in workloads {
         let WorkloadKind::Tcp { port, .. } = workload.kind else { continue };
@@ -141,6 +145,24 @@ fn check_tcp_ports(r: &mut Reader, workloads: &[Workload]) {
             r.push(diagnostic.at(workload.span, "used again here").at(first, "first used here"));
         }
         seen.extend(workload.pairs().map(|(from, to)| ((from, to, port), workload.span)));
+    }
+}
+
+/// What one client sets is what another gets.
+fn check_values(r: &mut Reader, workloads: &[&Workload]) {
+    let mut seen: BTreeMap<HostId, &Workload> = BTreeMap::new();
+    let is_of_a_store = |w: &&&Workload| matches!(w.kind, WorkloadKind::Memcached { .. });
+    for workload in workloads.iter().filter(is_of_a_store) {
+        let other = workload.to.value.iter().find_map(|to| seen.get(to).filter(|w| w.size != workload.size));
+        if let Some(other) = other {
+            let diagnostic = Diagnostic::error(rack::WORKLOAD, "the values of one store have two sizes")
+                .at(workload.span, format!("{} bytes here", workload.size))
+                .at(other.span, format!("{} bytes here", other.size));
+            r.push(diagnostic.help("give both workloads the same `size`"));
+        }
+        for to in &workload.to.value {
+            seen.entry(*to).or_insert(workload);
+        }
     }
 }
 

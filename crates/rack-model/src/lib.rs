@@ -36,6 +36,7 @@ mod rack;
 mod read;
 mod section;
 mod spanned;
+pub mod stage;
 mod value;
 pub mod workload;
 
@@ -50,4 +51,5 @@ pub use probability::Probability;
 pub use rack::{DeviceId, HostId, LinkId, NodeId, Rack};
 pub use read::read_rack;
 pub use spanned::Spanned;
+pub use stage::Stage;
 pub use workload::{Flows, Pace, Workload, WorkloadKind};

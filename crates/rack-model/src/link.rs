@@ -4,6 +4,7 @@
 //! [[link]]
 //! ends = ["h1", "tor:1"]    # a host, or a device and its port
 //! rate = "1Gbit/s"
+//! full_rate = "10Gbit/s"    # with `p4rack up --full-rate`; default `rate`
 //! delay = "1us"             # propagation; default 0
 //! jitter = "200ns"          # up to this much more, by the seed; frames keep their order; default 0
 //! loss = "0.1%"             # by the seed, each frame for itself; default 0
@@ -39,6 +40,8 @@ pub struct Link {
     pub ends: [End; 2],
     /// How fast a sender puts frames on it.
     pub rate: Rate,
+    /// The same when a run is to be at full rate.
+    pub full_rate: Rate,
     /// How long a bit travels.
     pub delay: Duration,
     /// At most this much is added to the delay, by the seed. Frames keep their order.
@@ -84,6 +87,7 @@ impl Link {
         Link {
             ends: ends.map(|(node, port)| End { node, port, span: Span::NONE }),
             rate,
+            full_rate: rate,
             delay: Duration::ZERO,
             jitter: Duration::ZERO,
             loss: Probability::ZERO,
@@ -109,6 +113,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<Link
     let mut s = Section::new(r, "this link".to_string(), item.span, item)?;
     let ends = s.required(r, "ends", "[\"h1\", \"tor:1\"]", |r, i| ends(r, i, names));
     let rate = s.required(r, "rate", "\"10Gbit/s\"", value::rate);
+    let full_rate = s.optional(r, "full_rate", value::rate);
     let delay = s.optional(r, "delay", value::duration);
     let jitter = s.optional(r, "jitter", value::duration);
     let loss = s.optional(r, "loss", value::probability);
@@ -125,6 +130,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<Link
     let default = Link::new([(a.node, a.port), (b.node, b.port)], rate?.value);
     Some(Link {
         ends: [a, b],
+        full_rate: full_rate.map_or(default.rate, |v| v.value),
         delay: delay.map_or(default.delay, |v| v.value),
         jitter: jitter.map_or(default.jitter, |v| v.value),
         loss: loss.map_or(default.loss, |v| v.value),

@@ -1,6 +1,6 @@
 //! The whole rack, and what can be asked of it.
 
-use crate::{App, Device, End, Fault, Host, Link, Planning, Spanned, Workload};
+use crate::{App, Device, End, Fault, Host, Link, Planning, Spanned, Stage, Workload};
 use base_time::Time;
 
 /// A device, by its place in [`Rack::devices`].
@@ -45,6 +45,8 @@ pub struct Rack {
     pub workloads: Vec<Workload>,
     /// What goes wrong.
     pub faults: Vec<Fault>,
+    /// The steps of its experiment, if it has one.
+    pub stages: Vec<Stage>,
     /// What is asked of plans.
     pub plan: Planning,
 }
@@ -61,12 +63,20 @@ impl Default for Rack {
             apps: vec![],
             workloads: vec![],
             faults: vec![],
+            stages: vec![],
             plan: Planning::default(),
         }
     }
 }
 
 impl Rack {
+    /// From now on every link has its full rate.
+    pub fn at_full_rate(&mut self) {
+        for link in &mut self.links {
+            link.rate = link.full_rate;
+        }
+    }
+
     /// The device called `name`.
     pub fn device(&self, name: &str) -> Option<DeviceId> {
         let at = self.devices.iter().position(|d| d.name.value == name)?;

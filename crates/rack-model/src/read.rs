@@ -5,7 +5,7 @@ use crate::names::Names;
 use crate::section::{Entry, Item, Reader, Section};
 use crate::{
     Device, DeviceId, Host, HostId, NodeId, Planning, Rack, Spanned, app, device, fault, host, link, plan,
-    value, workload,
+    stage, value, workload,
 };
 use base_diag::codes::rack;
 use base_diag::{Diagnostic, Span};
@@ -65,6 +65,7 @@ fn read_file(r: &mut Reader, table: &DeTable<'_>) -> Draft {
     let apps = listed(r, file.entry("app"), "app");
     let workloads = listed(r, file.entry("workload"), "workload");
     let faults = listed(r, file.entry("fault"), "fault");
+    let stages = listed(r, file.entry("stage"), "stage");
     let plan = file.entry("plan");
     file.later(r, "generate");
     file.finish(r);
@@ -92,6 +93,10 @@ fn read_file(r: &mut Reader, table: &DeTable<'_>) -> Draft {
     for item in faults {
         let fault = fault::read(r, item, &names, &rack);
         rack.faults.extend(fault);
+    }
+    for item in stages {
+        let stage = stage::read(r, item, &names, &rack);
+        rack.stages.extend(stage);
     }
     let name = |entry: &Entry<'_>| Spanned::new(entry.key.to_string(), entry.key_span);
     let devices = devices.iter().map(|e| device::read(r, name(e), e.item)).collect();
@@ -130,7 +135,7 @@ fn named<'t>(r: &mut Reader, entry: Option<Entry<'t>>, kind: &str) -> Vec<Entry<
 }
 
 /// The items of all `[[kind]]`.
-fn listed<'t>(r: &mut Reader, entry: Option<Entry<'t>>, kind: &str) -> Vec<Item<'t>> {
+pub(crate) fn listed<'t>(r: &mut Reader, entry: Option<Entry<'t>>, kind: &str) -> Vec<Item<'t>> {
     let Some(entry) = entry else { return vec![] };
     match entry.item.value {
         DeValue::Array(array) => {

@@ -36,6 +36,14 @@
 //! answer = 1000             # bytes of an answer; default 1000
 //!
 //! [[workload]]
+//! kind = "memcached"        # requests of memcached over UDP, in text, with gaps by chance; the receiver is a store that has every key
+//! verb = "get"              # or "set"
+//! keys = 1000               # how many
+//! skew = 0.99               # how popular the popular ones are; default 1
+//! interval = "100us"        # the mean gap; default 1ms
+//! size = 1000               # bytes of a value, at most 1400: of longer ones memcached makes several datagrams; default 1000
+//!
+//! [[workload]]
 //! kind = "tcp"              # transfers from `from` to `to`
 //! count = 10                # how many
 //! size = 1000000            # bytes of each; default 1000000
@@ -81,6 +89,12 @@ const FIRST_TCP_PORT: u16 = 5001;
 /// What most a TCP transfer can carry, in bytes.
 pub const MOST_TRANSFER: u32 = 1 << 30;
 
+/// The longest value of memcached's that one datagram carries.
+pub const MOST_VALUE: u32 = 1400;
+
+/// What most keys a workload of memcached's can use.
+pub const MOST_KEYS: u32 = 1_000_000;
+
 /// What most flows a workload of many can have: each is a source port from [`FIRST_FLOW`] on.
 pub const MOST_FLOWS: u32 = 60_000;
 
@@ -104,7 +118,7 @@ pub struct Workload {
     pub stagger: Duration,
     /// How many packets each pair sends, or transfers it does; of a capture at most.
     pub count: u64,
-    /// Bytes of payload in each.
+    /// Bytes of payload in each; of memcached's, of a value.
     pub size: u32,
     /// Where it is described.
     pub span: Span,
@@ -138,6 +152,17 @@ pub enum WorkloadKind {
         /// The receiver's port.
         port: u16,
     },
+    /// Requests to a store, sent whatever becomes of the answers.
+    Memcached {
+        /// What is asked for.
+        verb: Verb,
+        /// The mean gap.
+        interval: Duration,
+        /// How many keys there are.
+        keys: u32,
+        /// The exponent of Zipf's law in thousandths, by which they are drawn.
+        skew: u32,
+    },
     /// TCP transfers.
     Tcp {
         /// From the start of one to that of the next.
@@ -152,6 +177,15 @@ pub enum WorkloadKind {
         /// How many times as fast as it was captured.
         speed: u32,
     },
+}
+
+/// What a client asks of a store.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Verb {
+    /// A value.
+    Get,
+    /// To keep a value.
+    Set,
 }
 
 /// When packets are sent.
@@ -194,6 +228,7 @@ impl WorkloadKind {
             WorkloadKind::Udp { pace: Pace::Poisson, .. } => "poisson",
             WorkloadKind::Udp { pace: Pace::OnOff { .. }, .. } => "onoff",
             WorkloadKind::Request { .. } => "request",
+            WorkloadKind::Memcached { .. } => "memcached",
             WorkloadKind::Tcp { .. } => "tcp",
             WorkloadKind::Pcap { .. } => "pcap",
         }
@@ -212,6 +247,7 @@ impl Workload {
         let since_start = match self.kind {
             WorkloadKind::Ping { interval }
             | WorkloadKind::Request { interval, .. }
+            | WorkloadKind::Memcached { interval, .. }
             | WorkloadKind::Tcp { interval, .. } => interval * n,
             WorkloadKind::Udp { rate, pace, .. } => {
                 let busy = rate.time_for_bits(u128::from(n) * u128::from(self.size) * 8);
@@ -232,6 +268,8 @@ impl Workload {
             WorkloadKind::Ping { .. } | WorkloadKind::Udp { .. } | WorkloadKind::Request { .. } => {
                 Some(self.size.saturating_add(14 + 20 + 8))
             }
+            // Beside the value: memcached's header, and at most as much text as that of an answer with it.
+            WorkloadKind::Memcached { .. } => Some(self.size.saturating_add(14 + 20 + 8 + 8 + 38)),
             WorkloadKind::Tcp { .. } | WorkloadKind::Pcap { .. } => None,
         }
     }
@@ -245,11 +283,14 @@ enum Kind {
     OnOff,
     Zipf,
     Request,
+    Memcached,
     Tcp,
     Pcap,
 }
 
-const KINDS: [(&str, Option<Kind>); 8] = [
+const VERBS: [(&str, Option<Verb>); 2] = [("get", Some(Verb::Get)), ("set", Some(Verb::Set))];
+
+const KINDS: [(&str, Option<Kind>); 9] = [
     ("ping", Some(Kind::Ping)),
     ("udp", Some(Kind::Udp)),
     ("pcap", Some(Kind::Pcap)),
@@ -257,6 +298,7 @@ const KINDS: [(&str, Option<Kind>); 8] = [
     ("onoff", Some(Kind::OnOff)),
     ("zipf", Some(Kind::Zipf)),
     ("request", Some(Kind::Request)),
+    ("memcached", Some(Kind::Memcached)),
     ("tcp", Some(Kind::Tcp)),
 ];
 
@@ -281,6 +323,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, index: usize) 
     let (sizes, default_size) = match kind {
         Kind::Ping => (STAMP..=MOST_PAYLOAD, 56),
         Kind::Request => (STAMP..=MOST_PAYLOAD, 64),
+        Kind::Memcached => (1..=MOST_VALUE, 1000),
         Kind::Tcp => (1..=MOST_TRANSFER, 1_000_000),
         _ => (STAMP..=MOST_PAYLOAD, 1000),
     };
@@ -342,6 +385,13 @@ fn read_kind(r: &mut Reader, s: &mut Section<'_>, kind: Kind, index: usize) -> O
             let answer = s.optional(r, "answer", |r, i| value::small(r, i, STAMP..=MOST_PAYLOAD));
             let port = read_port(r, s, 9000);
             Some(WorkloadKind::Request { interval, answer: answer.map_or(1000, |a| a.value), port })
+        }
+        Kind::Memcached => {
+            let verb = s.required(r, "verb", "\"get\"", |r, i| value::choice(r, i, &VERBS));
+            let keys = s.required(r, "keys", "1000", |r, i| value::small(r, i, 1..=MOST_KEYS));
+            let skew = s.optional(r, "skew", value::thousandths).map_or(1000, |skew| skew.value);
+            let interval = read_time(r, s, "interval", Duration::from_ms(1));
+            Some(WorkloadKind::Memcached { verb: verb?.value, interval, keys: keys?.value, skew })
         }
         Kind::Tcp => {
             let interval = read_time(r, s, "interval", Duration::from_ms(1));

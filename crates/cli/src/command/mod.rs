@@ -3,6 +3,7 @@
 pub mod analyze;
 pub mod bench;
 pub mod check;
+pub mod compile;
 pub mod ctl;
 pub mod explain;
 pub mod generate_rack;

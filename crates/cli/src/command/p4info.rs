@@ -28,7 +28,7 @@ pub struct Args {
 
 /// The form of a protobuf message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-enum Format {
+pub enum Format {
     /// Protobuf's text format
     Text,
     /// JSON
@@ -69,11 +69,19 @@ pub fn run(args: &Args) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+impl From<Format> for Form {
+    fn from(format: Format) -> Form {
+        match format {
+            Format::Text => Form::Text,
+            Format::Json => Form::Json,
+            Format::Binary => Form::Binary,
+        }
+    }
+}
+
 fn form(asked: Option<Format>, path: &Path) -> Option<Form> {
     match asked {
-        Some(Format::Text) => Some(Form::Text),
-        Some(Format::Json) => Some(Form::Json),
-        Some(Format::Binary) => Some(Form::Binary),
+        Some(format) => Some(format.into()),
         None if path == Path::new("-") => Some(Form::Text),
         None => Form::of_path(path),
     }

@@ -1,5 +1,7 @@
 //! `p4rack up`
 
+mod staged;
+
 use crate::output::{self, Format};
 use base_diag::SourceMap;
 use base_time::Time;
@@ -20,6 +22,12 @@ pub struct Args {
     /// Define a macro of the program
     #[arg(short = 'D', value_name = "NAME[=VALUE]")]
     define: Vec<String>,
+    /// Of a rack with stages: only this one, with what those before it add
+    #[arg(long, value_name = "NAME")]
+    stage: Option<String>,
+    /// Links that have a `full_rate` have that rate
+    #[arg(long)]
+    full_rate: bool,
     /// Instead of the rack's seed
     #[arg(long)]
     seed: Option<u64>,
@@ -62,11 +70,29 @@ pub fn run(args: &Args) -> ExitCode {
         racked.rack.seed = seed;
     }
     racked.rack.until = until.or(racked.rack.until);
+    if args.full_rate {
+        racked.rack.at_full_rate();
+    }
+    let stages = match args.stage.as_deref().map(|name| staged::count(&racked, name)).transpose() {
+        Ok(stages) => stages,
+        Err(why) => {
+            eprintln!("p4rack: {why}");
+            return ExitCode::from(2);
+        }
+    };
+    let is_staged = stages.is_none() && !racked.rack.stages.is_empty();
+    if is_staged && (args.log.is_some() || args.record.is_some() || args.step) {
+        eprintln!("p4rack: `--log`, `--record` and `--step` are of one run: name a stage with `--stage`");
+        return ExitCode::from(2);
+    }
     if args.format == Format::Text {
         output::diagnostics_text(&racked.warnings, &map);
         output::print(&super::split::summary(&racked));
     }
-    let mut emulator = match up::bring_up(&racked) {
+    if is_staged {
+        return staged::run(args, &racked, &map);
+    }
+    let mut emulator = match up::bring_up_with(&racked, stages.unwrap_or(0)) {
         Ok(emulator) => emulator,
         Err(found) => return output::failed(&found, &map, args.format),
     };

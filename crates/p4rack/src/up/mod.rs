@@ -1,9 +1,11 @@
 //! Bring a rack up in virtual time and run its workloads.
 
 mod page;
+mod stages;
 mod topology;
 
 pub use page::page;
+pub use stages::{run_stages, stages_page};
 
 use crate::functions;
 use crate::idle::Idle;
@@ -15,9 +17,15 @@ use rack_emulator::{Emulator, RackDevice, RunReport};
 use std::sync::Arc;
 use target_native::Engine;
 
-/// The rack with every device programmed, at time 0.
+/// The rack with every device programmed, at time 0; without its stages.
 pub fn bring_up(racked: &Racked) -> Result<Emulator, Vec<Diagnostic>> {
-    let seeds = Rng::new(racked.rack.seed).split("devices");
+    bring_up_with(racked, 0)
+}
+
+/// The same with what its first `stages` stages add.
+pub fn bring_up_with(racked: &Racked, stages: usize) -> Result<Emulator, Vec<Diagnostic>> {
+    let rack = racked.rack.with_stages(stages);
+    let seeds = Rng::new(rack.seed).split("devices");
     let mut devices = vec![];
     for (index, (device, part)) in racked.rack.devices.iter().zip(&racked.parts).enumerate() {
         let name = device.name.value.clone();
@@ -42,10 +50,14 @@ pub fn bring_up(racked: &Racked) -> Result<Emulator, Vec<Diagnostic>> {
         if let Some(own) = racked.own_entries.get(index) {
             own.write(&mut switch, true)?;
         }
+        let added = racked.stage_entries.iter().take(stages).flatten();
+        for (_, more) in added.filter(|(device, _)| device.0 as usize == index) {
+            more.write(&mut switch, true)?;
+        }
         devices.push(RackDevice { name, engine: engine.to_string(), device: Box::new(switch) });
     }
     let captures = racked.captures.clone();
-    Emulator::with_captures(&racked.rack, devices, captures).map_err(|error| refused(&error.0))
+    Emulator::with_captures(&rack, devices, captures).map_err(|error| refused(&error.0))
 }
 
 /// Runs until nothing is left to happen or time is up.

@@ -14,12 +14,12 @@ const LINKS: usize = 24;
 /// Room for a link's name.
 const NAMES: f64 = 180.0;
 
-const STYLE: &str = "body { font: 14px sans-serif; margin: 24px; color: #222; } table { border-collapse: collapse; margin: 8px 0 20px; } \
+pub(super) const STYLE: &str = "body { font: 14px sans-serif; margin: 24px; color: #222; } table { border-collapse: collapse; margin: 8px 0 20px; } \
 th, td { padding: 2px 10px; text-align: right; } .left { text-align: left; } tr[data-name] { cursor: pointer; } \
 tr.chosen { background: #dcebfa; } text { font: 12px sans-serif; } .name { font-weight: bold; } .scroll { overflow-x: auto; } \
-.line.chosen { stroke-width: 5; } .key { display: inline-block; width: 12px; height: 12px; margin: 0 4px 0 14px; } ";
+.line.chosen { stroke-width: 5; } .chosen .bar { fill: #d1641d; } .key { display: inline-block; width: 12px; height: 12px; margin: 0 4px 0 14px; } ";
 
-const SCRIPT: &str = "const named = [...document.querySelectorAll('[data-name]')]; \
+pub(super) const SCRIPT: &str = "const named = [...document.querySelectorAll('[data-name]')]; \
 named.forEach(e => e.addEventListener('click', () => named.forEach(o => \
 o.classList.toggle('chosen', o.dataset.name == e.dataset.name && !o.classList.contains('chosen'))))); \
 document.body.dataset.named = named.length;";
@@ -216,7 +216,7 @@ fn key(report: &RunReport) -> String {
     format!("<p>{}</p>\n", names.enumerate().map(entry).collect::<String>())
 }
 
-fn show(out: &mut String, table: &Table) {
+pub(super) fn show(out: &mut String, table: &Table) {
     let cell = |tag: &str, text: &str, left: bool| {
         let class = if left { " class=\"left\"" } else { "" };
         format!("<{tag}{class}>{}</{tag}>", escape(text))

@@ -1,6 +1,6 @@
 //! Mistakes in one place: syntax, keys, types, values.
 
-use crate::{check, check_changed, check_with};
+use crate::{GOOD, check, check_changed, check_with};
 use expect_test::expect;
 
 #[test]
@@ -409,5 +409,104 @@ fn what_is_asked_of_plans() {
                |
                = help: did you mean `tables`?
         "#]],
+    );
+}
+
+#[test]
+fn stages_and_stores() {
+    check_with(
+        "[[workload]]\nkind = \"memcached\"\nverb = \"got\"\nfrom = \"h1\"\nto = \"h2\"\nkeys = 0\ncount = 1\nsize = 1401\n",
+        expect![[r#"
+            error[P4R0606]: unknown word `got`
+              --> RACK.toml:18:8
+               |
+            18 | verb = "got"
+               |        ^^^^^ not known here
+               |
+               = help: did you mean `get`?
+
+            error[P4R0605]: number out of range
+              --> RACK.toml:21:8
+               |
+            21 | keys = 0
+               |        ^ allowed are 1 to 1000000
+
+            error[P4R0605]: number out of range
+              --> RACK.toml:23:8
+               |
+            23 | size = 1401
+               |        ^^^^ allowed are 1 to 1400
+        "#]],
+    );
+    check_with(
+        "[[stage]]\nentries = { nic = \"a.stf\" }\n[[stage.fault]]\nkind = \"device-down\"\ndevice = \"toor\"\nat = \"1ms\"\n[[stage]]\nname = \"one\"\nfaults = []\n[[stage]]\nname = \"one\"\nworkload = 3\n",
+        expect![[r#"
+            error[P4R0604]: `name` is missing
+              --> RACK.toml:16:1
+               |
+            16 | [[stage]]
+               | ^^^^^^^^^ this stage has no `name`
+               |
+               = help: for example: `name = "drop"`
+
+            error[P4R0606]: unknown device `nic`
+              --> RACK.toml:17:13
+               |
+            17 | entries = { nic = "a.stf" }
+               |             ^^^ not known
+               |
+               = note: known are `tor`
+
+            error[P4R0606]: unknown device `toor`
+              --> RACK.toml:20:10
+               |
+            20 | device = "toor"
+               |          ^^^^^^ not known
+               |
+               = help: did you mean `tor`?
+
+            error[P4R0602]: unknown key `faults`
+              --> RACK.toml:24:1
+               |
+            24 | faults = []
+               | ^^^^^^ this stage has no such key
+               |
+               = help: did you mean `fault`?
+
+            error[P4R0607]: stage name `one` is used twice
+              --> RACK.toml:26:8
+               |
+            23 | name = "one"
+               |        ----- first used here
+            ...
+            26 | name = "one"
+               |        ^^^^^ used again here
+
+            error[P4R0603]: wrong kind of section for `workload`
+              --> RACK.toml:27:1
+               |
+            27 | workload = 3
+               | ^^^^^^^^ written otherwise
+               |
+               = help: write `[[stage.workload]]`
+        "#]],
+    );
+    let get = "[[workload]]\nkind = \"memcached\"\nverb = \"get\"\nfrom = \"h1\"\nto = \"h2\"\nkeys = 9\ncount = 1\n";
+    let set = "[[stage]]\nname = \"writes\"\n[[stage.workload]]\nkind = \"memcached\"\nverb = \"set\"\nfrom = \"h1\"\nto = \"h2\"\nkeys = 9\ncount = 1\nsize = 10\n";
+    let near = GOOD.replace("10.0.2.1", "10.0.1.2");
+    check(
+        &format!("{near}{get}{set}"),
+        expect![[r#"
+        error[P4R0610]: the values of one store have two sizes
+          --> RACK.toml:25:1
+           |
+        16 | [[workload]]
+           | ------------ 1000 bytes here
+        ...
+        25 | [[stage.workload]]
+           | ^^^^^^^^^^^^^^^^^^ 10 bytes here
+           |
+           = help: give both workloads the same `size`
+    "#]],
     );
 }

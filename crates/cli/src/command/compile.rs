@@ -1,0 +1,88 @@
+//! `p4rack compile`
+
+use super::Preprocessor;
+use crate::output::{self, Format};
+use base_diag::{Severity, SourceMap};
+use p4rack::p4info::Form;
+use p4rack::pushed::pushed;
+use p4rack::{Disk, Until, compile};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Write the two files that a controller pushes to `p4rack switch`: P4Info and the device config
+#[derive(clap::Args)]
+pub struct Args {
+    /// A P4-16 program
+    program: String,
+    #[command(flatten)]
+    preprocessor: Preprocessor,
+    /// Where to write; it is made if it is not there
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// In which form to write P4Info: NAME.p4.p4info.txtpb, NAME.p4.p4info.json or NAME.p4.p4info.bin
+    #[arg(long, value_enum, default_value = "text")]
+    p4info_format: super::p4info::Format,
+    /// How to print what was written
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+/// Exit status 1 if the program has an error or a file cannot be written.
+pub fn run(args: &Args) -> ExitCode {
+    let mut map = SourceMap::new();
+    let compiled = compile(&args.program, &Disk, &args.preprocessor.options(), Until::Elaborated, &mut map);
+    let Some(program) = compiled.program else {
+        let mut found = compiled.diagnostics;
+        if found.iter().all(|d| d.severity != Severity::Error) {
+            found.push(p4rack::rack::no_main(&args.program));
+        }
+        return output::failed(&found, &map, args.format);
+    };
+    let form = Form::from(args.p4info_format);
+    let pushed = match pushed(&program, form) {
+        Ok(pushed) => pushed,
+        Err(found) => return output::failed(&found, &map, args.format),
+    };
+    let source = Path::new(&args.program);
+    let stem = source.file_stem().unwrap_or_default().to_string_lossy();
+    let info = args.output.join(format!("{stem}.p4.p4info.{}", form.extension()));
+    let config = args.output.join(format!("{stem}.p4"));
+    if is_same(source, &config) {
+        eprintln!("p4rack: `{}` is the program itself: write to another directory", config.display());
+        return ExitCode::FAILURE;
+    }
+    let written = std::fs::create_dir_all(&args.output)
+        .map_err(|error| format!("`{}` cannot be made: {error}", args.output.display()))
+        .and_then(|()| write(&info, &pushed.p4info))
+        .and_then(|()| write(&config, pushed.device_config.as_bytes()));
+    if let Err(why) = written {
+        eprintln!("p4rack: {why}");
+        return ExitCode::FAILURE;
+    }
+    match args.format {
+        Format::Text => {
+            output::diagnostics_text(&compiled.diagnostics, &map);
+            output::print(&format!(
+                "P4Info         {}\ndevice config  {}\n",
+                info.display(),
+                config.display()
+            ));
+        }
+        Format::Json => output::json(&json!({
+            "ok": true,
+            "p4info": info,
+            "device_config": config,
+            "diagnostics": output::diagnostics_json(&compiled.diagnostics, &map),
+        })),
+    }
+    ExitCode::SUCCESS
+}
+
+fn is_same(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    std::fs::write(path, bytes).map_err(|error| format!("`{}` cannot be written: {error}", path.display()))
+}

@@ -1,0 +1,76 @@
+//! `p4rack up` of a rack with stages: a run for each.
+
+use super::{Args, Output};
+use crate::output::{self, Format};
+use base_diag::{SourceMap, did_you_mean};
+use p4rack::{Racked, up};
+use rack_emulator::stage_table;
+use serde_json::{Value, json};
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+/// Events from one word of progress to the next.
+const TELL_EVERY: u64 = 50_000;
+
+/// How many stages the one called `name` and those before it are.
+pub fn count(racked: &Racked, name: &str) -> Result<usize, String> {
+    let names = || racked.rack.stages.iter().map(|stage| stage.name.value.as_str());
+    let found = names().position(|known| known == name);
+    found.map(|at| at + 1).ok_or_else(|| match did_you_mean(name, names()) {
+        Some(near) => format!("there is no stage `{name}`: did you mean `{near}`?"),
+        None if racked.rack.stages.is_empty() => "the rack has no stages".to_string(),
+        None => format!("there is no stage `{name}`: there are {}", names().collect::<Vec<_>>().join(", ")),
+    })
+}
+
+/// All stages, and the table of them.
+pub fn run(args: &Args, racked: &Racked, map: &SourceMap) -> ExitCode {
+    let page = match args.html.clone().map(Output::new).transpose() {
+        Ok(page) => page,
+        Err(why) => return failed(&why),
+    };
+    let tells = args.format == Format::Text && std::io::stderr().is_terminal();
+    let mut events = 0u64;
+    let result = up::run_stages(racked, &mut |stage, emulator| {
+        events += 1;
+        if tells && events.is_multiple_of(TELL_EVERY) {
+            eprint!("\r{}: {}, {events} events in all \x1b[K", stage.name.value, emulator.now());
+        }
+        Ok(())
+    });
+    if tells {
+        eprint!("\r\x1b[K");
+    }
+    let stages = match result {
+        Ok(stages) => stages,
+        Err(found) => return output::failed(&found, map, args.format),
+    };
+    if let Some(mut page) = page
+        && let Err(why) = page.write(up::stages_page(racked, &stages).as_bytes())
+    {
+        return failed(&why);
+    }
+    match args.format {
+        Format::Text => {
+            for stage in &racked.rack.stages {
+                let note = stage.note.as_ref().map_or(String::new(), |note| format!(": {note}"));
+                output::print(&format!("stage {}{note}\n", stage.name.value));
+            }
+            output::print(&format!("\n{}", stage_table(&stages)));
+        }
+        Format::Json => {
+            let told = stages.iter().map(|(name, report)| json!({ "stage": name, "report": report }));
+            output::json(&json!({
+                "ok": true,
+                "placement": crate::command::split::placement_json(racked),
+                "stages": told.collect::<Vec<Value>>(),
+            }));
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn failed(why: &str) -> ExitCode {
+    eprintln!("p4rack: {why}");
+    ExitCode::FAILURE
+}

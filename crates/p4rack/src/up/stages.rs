@@ -1,0 +1,104 @@
+//! An experiment: a run for each stage of a rack.
+
+use super::{bring_up_with, page, run_watched};
+use crate::markup::{self, escape};
+use crate::rack::Racked;
+use base_diag::Diagnostic;
+use rack_emulator::{Emulator, RunReport, WorkloadReport, rate_words, stage_table, time_words};
+use rack_model::Stage;
+use std::fmt::Write;
+
+/// What is called when something has happened in a stage.
+pub type Watch<'a> = dyn FnMut(&Stage, &mut Emulator) -> Result<(), String> + 'a;
+
+/// Runs all stages one after the other; each begins anew at time 0. Gives their names with what they have shown.
+pub fn run_stages(
+    racked: &Racked,
+    watch: &mut Watch<'_>,
+) -> Result<Vec<(String, RunReport)>, Vec<Diagnostic>> {
+    let mut runs = vec![];
+    for (stage, count) in racked.rack.stages.iter().zip(1..) {
+        let mut emulator = bring_up_with(racked, count)?;
+        let report = run_watched(&mut emulator, &mut |emulator| watch(stage, emulator))?;
+        runs.push((stage.name.value.clone(), report));
+    }
+    Ok(runs)
+}
+
+/// A measure of a workload: its title, how much it is, and how that is written.
+type Measure = (&'static str, fn(&WorkloadReport) -> Option<u64>, fn(u64) -> String);
+
+/// What is drawn of each workload.
+const MEASURES: [Measure; 4] = [
+    ("goodput", |w| w.goodput_bits_per_s, rate_words),
+    ("received of a hundred sent", received, |permille| format!("{}.{}", permille / 10, permille % 10)),
+    ("latency, median", |w| Some(w.latency.as_ref()?.median_ps), time_words),
+    ("latency, 99 of 100", |w| Some(w.latency.as_ref()?.p99_ps), time_words),
+];
+
+/// In thousandths; none of transfers, which the end of a run may cut short.
+fn received(workload: &WorkloadReport) -> Option<u64> {
+    if workload.kind == "tcp" {
+        return None;
+    }
+    (workload.received * 1000).checked_div(workload.sent)
+}
+
+/// Height of a bar, and of the room around it.
+const ROW: usize = 18;
+const NAMES: usize = 140;
+const LONGEST: f64 = 300.0;
+
+/// The page of an experiment: figures first, then all numbers.
+pub fn stages_page(racked: &Racked, stages: &[(String, RunReport)]) -> String {
+    let title = format!("Rack {}", racked.rack.name.value);
+    let mut body = format!("<h1>{}</h1>\n<ol>\n", escape(&title));
+    for stage in &racked.rack.stages {
+        let note = stage.note.as_ref().map_or(String::new(), |note| format!(": {}", escape(note)));
+        let _ = writeln!(body, "<li><b>{}</b>{note}</li>", escape(&stage.name.value));
+    }
+    body.push_str("</ol>\n");
+    let mut names: Vec<&String> = vec![];
+    for workload in stages.iter().flat_map(|(_, report)| &report.workloads) {
+        if !names.contains(&&workload.name) {
+            names.push(&workload.name);
+        }
+    }
+    for name in names {
+        let _ = writeln!(body, "<h2>{}</h2>", escape(name));
+        for measure in &MEASURES {
+            bars(&mut body, stages, name, measure);
+        }
+    }
+    body.push_str("<h2>Figures</h2>\n");
+    page::show(&mut body, &stage_table(stages));
+    markup::page(&title, page::STYLE, &body, page::SCRIPT)
+}
+
+/// A bar for each stage that has the workload; nothing where there is nothing to measure.
+fn bars(out: &mut String, stages: &[(String, RunReport)], name: &str, (title, of, words): &Measure) {
+    let found = stages.iter().filter_map(|(stage, report)| {
+        let workload = report.workloads.iter().find(|workload| workload.name == *name)?;
+        Some((stage, of(workload)?))
+    });
+    let found: Vec<(&String, u64)> = found.collect();
+    let Some(most) = found.iter().map(|(_, value)| *value).max() else { return };
+    let (width, height) = (NAMES as f64 + LONGEST + 120.0, (found.len() + 1) * ROW + 6);
+    let _ = writeln!(out, "<svg class=\"bars\" width=\"{width}\" height=\"{height}\">");
+    let _ = writeln!(out, "<text class=\"name\" x=\"0\" y=\"14\">{}</text>", escape(title));
+    for (row, (stage, value)) in (1..).zip(found) {
+        let (stage, y) = (escape(stage), row * ROW);
+        let long = LONGEST * value as f64 / most.max(1) as f64;
+        let _ = writeln!(
+            out,
+            "<g data-name=\"{stage}\"><text x=\"12\" y=\"{}\">{stage}</text><rect class=\"bar\" x=\"{NAMES}\" y=\"{}\" width=\"{long:.1}\" height=\"{}\" fill=\"#1f6fb2\"/><text x=\"{:.1}\" y=\"{}\">{}</text></g>",
+            y + 14,
+            y + 3,
+            ROW - 4,
+            NAMES as f64 + long + 6.0,
+            y + 14,
+            words(value)
+        );
+    }
+    out.push_str("</svg>\n");
+}

@@ -1,0 +1,47 @@
+//! The stages of an experiment beside each other.
+
+use crate::report::{LatencyReport, RunReport, WorkloadReport};
+use crate::table::{Table, rate_words, time_words};
+
+const STAGES: [&str; 9] =
+    ["<workload", "<stage", "sent", "received", "lost", "goodput", "median", "p99", "max"];
+
+/// Of each workload a row for each stage, by the stages' names and reports.
+pub fn stage_table(stages: &[(String, RunReport)]) -> Table {
+    let mut names: Vec<&str> = vec![];
+    for workload in stages.iter().flat_map(|(_, report)| &report.workloads) {
+        if !names.contains(&workload.name.as_str()) {
+            names.push(&workload.name);
+        }
+    }
+    let rows = names.iter().flat_map(|name| {
+        stages.iter().filter_map(move |(stage, report)| {
+            let workload = report.workloads.iter().find(|workload| workload.name == *name)?;
+            Some(row(stage, workload))
+        })
+    });
+    Table::new(&STAGES, rows)
+}
+
+fn row(stage: &str, w: &WorkloadReport) -> [String; 9] {
+    let latency = |pick: fn(&LatencyReport) -> u64| {
+        w.latency.as_ref().map_or("-".to_string(), |latency| time_words(pick(latency)))
+    };
+    let permille = (w.lost * 1000 + w.sent / 2) / w.sent.max(1);
+    // A transfer that the end of the run has cut short is not lost.
+    let lost = match w.kind.as_str() {
+        "tcp" => "-".to_string(),
+        _ => format!("{}.{}%", permille / 10, permille % 10),
+    };
+    [
+        w.name.clone(),
+        stage.to_string(),
+        w.sent.to_string(),
+        w.received.to_string(),
+        lost,
+        w.goodput_bits_per_s.map_or("-".to_string(), rate_words),
+        latency(|l| l.median_ps),
+        latency(|l| l.p99_ps),
+        latency(|l| l.max_ps),
+    ]
+}
