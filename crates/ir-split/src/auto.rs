@@ -30,6 +30,13 @@ pub struct Border {
     index: usize,
 }
 
+impl Border {
+    /// True if `other` is a border of the same block that stands before this one.
+    pub fn is_behind(&self, other: &Border) -> bool {
+        self.half == other.half && self.path == other.path && other.index < self.index
+    }
+}
+
 /// What to mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Policy {
@@ -97,9 +104,26 @@ pub fn mark_from(program: &mut Program, border: &Border, name: &str) {
 /// Makes the code between two borders of one block a region; nothing if they are of different blocks or in the wrong
 /// order.
 pub fn mark_between(program: &mut Program, from: &Border, to: &Border, name: &str) {
-    if from.half == to.half && from.path == to.path && from.index < to.index {
+    if to.is_behind(from) {
         mark_some(program, from, Some(to.index - from.index), name);
     }
+}
+
+/// Makes all the code behind a border regions: to the end of its block, and behind each block around it to the end of that.
+/// Gives their names, which begin with `name`.
+pub fn mark_onward(program: &mut Program, border: &Border, name: &str) -> Vec<Name> {
+    let mut names = vec![];
+    // From the outermost block inwards: what is marked moves nothing that stands before it.
+    for (depth, (stmt, _)) in border.path.iter().enumerate() {
+        let from = Border { path: border.path[..depth].to_vec(), index: stmt + 1, ..border.clone() };
+        let name = format!("{name}_behind{depth}");
+        if mark_some(program, &from, None, &name) {
+            names.push(name.into());
+        }
+    }
+    mark_from(program, border, name);
+    names.push(name.into());
+    names
 }
 
 /// The regions that a policy finds, in source order.
@@ -262,14 +286,17 @@ fn number(cuts: &mut [Cut], all: bool) {
     }
 }
 
-fn mark_some(program: &mut Program, from: &Border, len: Option<usize>, name: &str) {
+/// True if there was anything to mark.
+fn mark_some(program: &mut Program, from: &Border, len: Option<usize>, name: &str) -> bool {
     let stage = if from.half == Half::Ingress { "ingress" } else { "egress" };
-    let Some(id) = program.stage_control(stage) else { return };
+    let Some(id) = program.stage_control(stage) else { return false };
+    let mut marked = false;
     within(&mut program.controls[id.index()].body, &from.path, &mut |block| {
         let end = len.map_or(block.stmts.len(), |len| (from.index + len).min(block.stmts.len()));
         if from.index >= end {
             return;
         }
+        marked = true;
         let behind = block.stmts.split_off(end);
         let mut inside = block.stmts.split_off(from.index);
         if !behind.is_empty() {
@@ -278,6 +305,7 @@ fn mark_some(program: &mut Program, from: &Border, len: Option<usize>, name: &st
         block.stmts.push(region(name, from.span, inside));
         block.stmts.extend(behind);
     });
+    marked
 }
 
 /// Statements as a region.

@@ -242,9 +242,13 @@ impl Flow<'_> {
             Callee::Method(instance, _) => self.count(*instance, &mut live.live),
             _ => {}
         }
+        let gives = v1model::surely_gives(self.program, call);
         for (arg, direction) in call.args.iter().zip(&directions) {
             if let (Some(arg), Direction::Out) = (arg, direction) {
-                live = self.write(control, arg, facts, live);
+                live = match gives {
+                    true => self.write(control, arg, facts, live),
+                    false => self.indices(control, arg, facts, live),
+                };
             }
         }
         // Results are copied back behind the body: what they overwrite is dead only there.

@@ -1,6 +1,7 @@
 //! What the splitter asks of the architecture's facts.
 
-use ir::{Const, ExprKind, ExternFunction, ExternObject, InstanceId, Program};
+use crate::place::constant;
+use ir::{Call, Callee, Const, ExprKind, ExternFunction, ExternObject, InstanceId, Program, Type};
 use p4_arch::FieldMoment;
 use p4_arch::v1model::ARCHITECTURE;
 
@@ -104,6 +105,31 @@ pub fn object_effect(object: &ExternObject) -> Effect {
         }
         _ => Effect::Unsupported,
     }
+}
+
+/// The method surely gives a result: an index outside of the object leaves it alone, and so does a table that missed.
+pub fn surely_gives(program: &Program, call: &Call) -> bool {
+    let Callee::Method(id, method) = call.callee else { return true };
+    let instance = program.instance(id);
+    let object = program.extern_object(instance.object);
+    let (Some(facts), Some(declared)) =
+        (ARCHITECTURE.object(&object.name).filter(|_| !object.user), object.methods.get(method as usize))
+    else {
+        return true;
+    };
+    let named = facts.method(&declared.name).and_then(|facts| facts.index);
+    let position = declared.signature.params.iter().position(|param| Some(param.name.as_str()) == named);
+    let index = position.and_then(|at| call.args.get(at)?.as_ref());
+    let size = instance.args.first().and_then(|size| match &size.kind {
+        ExprKind::Const(Const::Bits(bits)) => bits.to_u64(),
+        _ => None,
+    });
+    let (Some(index), Some(size)) = (index, size) else { return false };
+    let most = match program.representation(&index.ty) {
+        Type::Bit(width) if *width < 64 => (1u64 << width) - 1,
+        _ => u64::MAX,
+    };
+    constant(index).map_or(most, u64::from) < size
 }
 
 /// The order in which packets use the object shows: all that the data plane reads. Counts add up in any order, and only the

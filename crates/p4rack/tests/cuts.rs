@@ -645,6 +645,16 @@ fn a_function_sets_metadata_in_an_expression_of_the_parser() {
 }
 
 #[test]
+fn an_object_leaves_a_result_alone() {
+    let declarations = "register<bit<8>, bit<32>>(4) cells; meter<bit<32>>(4, MeterType.packets) rate; bit<8> l = 32; bit<8> k = 33;";
+    check(
+        declarations,
+        "@region(\"R\") { cells.read(l, (bit<32>)hdr.h.a); rate.execute_meter((bit<32>)hdr.h.b, k); } hdr.h.a = l; hdr.h.b = k;",
+        "",
+    );
+}
+
+#[test]
 fn the_parser_uses_a_register() {
     let source = small_program("", "@region(\"R\") { meta.y = hdr.h.a; } hdr.h.b = meta.y + meta.x;", "")
         .replace("parser P(", "register<bit<8>, bit<32>>(4) top;\nparser P(")
