@@ -32,6 +32,7 @@ enum Command {
     GenerateRack(command::generate_rack::Args),
     Bench(command::bench::Args),
     Profile(command::profile::Args),
+    Reproduce(command::reproduce::Args),
     Explain(command::explain::Args),
 }
 
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         Command::GenerateRack(args) => command::generate_rack::run(&args),
         Command::Bench(args) => command::bench::run(&args),
         Command::Profile(args) => command::profile::run(&args),
+        Command::Reproduce(args) => command::reproduce::run(args),
         Command::Explain(args) => command::explain::run(&args),
     }
 }

@@ -12,6 +12,7 @@ pub mod p4info;
 pub mod plan;
 pub mod profile;
 pub mod prove_split;
+pub mod reproduce;
 pub mod run;
 pub mod split;
 pub mod switch;
