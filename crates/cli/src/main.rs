@@ -33,6 +33,7 @@ enum Command {
     Bench(command::bench::Args),
     Profile(command::profile::Args),
     Reproduce(command::reproduce::Args),
+    Doctor(command::doctor::Args),
     Explain(command::explain::Args),
 }
 
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => command::bench::run(&args),
         Command::Profile(args) => command::profile::run(&args),
         Command::Reproduce(args) => command::reproduce::run(args),
+        Command::Doctor(args) => command::doctor::run(&args),
         Command::Explain(args) => command::explain::run(&args),
     }
 }

@@ -163,6 +163,17 @@ fn figures_of_flightplan_are_repeated() {
 }
 
 #[test]
+fn the_doctor_says_what_can_be_done() {
+    let output = p4rack(&["doctor"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stdout(&output).contains("yes  machine code"), "{}", stdout(&output));
+    assert!(stdout(&output).lines().all(|line| line.starts_with("yes ") || line.starts_with("no ")));
+    let told: serde_json::Value =
+        serde_json::from_slice(&p4rack(&["doctor", "--format", "json"]).stdout).unwrap();
+    assert_eq!(told["findings"].as_array().unwrap().len(), stdout(&output).lines().count());
+}
+
+#[test]
 fn up_as_json() {
     let output = p4rack(&["up", "examples/slice", "--format", "json"]);
     let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON value");

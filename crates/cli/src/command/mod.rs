@@ -5,6 +5,7 @@ pub mod bench;
 pub mod check;
 pub mod compile;
 pub mod ctl;
+pub mod doctor;
 pub mod explain;
 pub mod generate_rack;
 pub mod ir;
