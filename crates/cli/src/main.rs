@@ -32,6 +32,8 @@ enum Command {
     GenerateRack(command::generate_rack::Args),
     Bench(command::bench::Args),
     Profile(command::profile::Args),
+    Reproduce(command::reproduce::Args),
+    Doctor(command::doctor::Args),
     Explain(command::explain::Args),
 }
 
@@ -53,6 +55,8 @@ fn main() -> ExitCode {
         Command::GenerateRack(args) => command::generate_rack::run(&args),
         Command::Bench(args) => command::bench::run(&args),
         Command::Profile(args) => command::profile::run(&args),
+        Command::Reproduce(args) => command::reproduce::run(args),
+        Command::Doctor(args) => command::doctor::run(&args),
         Command::Explain(args) => command::explain::run(&args),
     }
 }

@@ -11,6 +11,7 @@ mod chart;
 pub mod compile;
 pub mod control;
 pub mod ctl;
+pub mod doctor;
 pub mod entries;
 pub mod files;
 pub mod footprint;

@@ -375,7 +375,7 @@ fn each_stage_does_what_it_did_on_the_testbed() {
     let goodput = |stage: usize| stages[stage].1.workloads[0].goodput_bits_per_s.unwrap();
     let read = |stage: usize| &stages[stage].1.workloads[1];
     let median = |stage: usize| read(stage).latency.unwrap().median_ps;
-    let table = rack_emulator::stage_table(&stages);
+    let table = rack_emulator::stage_table(&racked.rack.stages, &stages);
     let [baseline, compression, loss, correction, cache] = [0, 1, 2, 3, 4];
     assert!(median(compression) * 10 < median(baseline), "{table}");
     assert!(goodput(compression) >= goodput(baseline), "{table}");

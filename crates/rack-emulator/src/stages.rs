@@ -2,12 +2,13 @@
 
 use crate::report::{LatencyReport, RunReport, WorkloadReport};
 use crate::table::{Table, rate_words, time_words};
+use rack_model::Stage;
 
-const STAGES: [&str; 9] =
-    ["<workload", "<stage", "sent", "received", "lost", "goodput", "median", "p99", "max"];
+const STAGES: [&str; 10] =
+    ["<workload", "<stage", "sent", "received", "lost", "goodput", "median", "p99", "max", "<paper"];
 
-/// Of each workload a row for each stage, by the stages' names and reports.
-pub fn stage_table(stages: &[(String, RunReport)]) -> Table {
+/// Of each workload a row for each stage, by the stages' names and reports; what was to be repeated stands beside it.
+pub fn stage_table(model: &[Stage], stages: &[(String, RunReport)]) -> Table {
     let mut names: Vec<&str> = vec![];
     for workload in stages.iter().flat_map(|(_, report)| &report.workloads) {
         if !names.contains(&workload.name.as_str()) {
@@ -17,13 +18,20 @@ pub fn stage_table(stages: &[(String, RunReport)]) -> Table {
     let rows = names.iter().flat_map(|name| {
         stages.iter().filter_map(move |(stage, report)| {
             let workload = report.workloads.iter().find(|workload| workload.name == *name)?;
-            Some(row(stage, workload))
+            let model = model.iter().find(|model| model.name.value == *stage);
+            let paper = model.and_then(|model| model.paper.iter().find(|(known, _)| known.value == *name));
+            Some(row(stage, workload, paper.map_or("", |(_, text)| &text.value)))
         })
     });
-    Table::new(&STAGES, rows)
+    let mut table = Table::new(&STAGES, rows);
+    if table.rows.iter().all(|row| row.last().is_some_and(String::is_empty)) {
+        table.titles.pop();
+        table.rows.iter_mut().for_each(|row| drop(row.pop()));
+    }
+    table
 }
 
-fn row(stage: &str, w: &WorkloadReport) -> [String; 9] {
+fn row(stage: &str, w: &WorkloadReport, paper: &str) -> [String; 10] {
     let latency = |pick: fn(&LatencyReport) -> u64| {
         w.latency.as_ref().map_or("-".to_string(), |latency| time_words(pick(latency)))
     };
@@ -43,5 +51,6 @@ fn row(stage: &str, w: &WorkloadReport) -> [String; 9] {
         latency(|l| l.median_ps),
         latency(|l| l.p99_ps),
         latency(|l| l.max_ps),
+        paper.to_string(),
     ]
 }

@@ -1,8 +1,8 @@
 //! What must agree between the parts of the file.
 
 use crate::read::Draft;
-use crate::section::Reader;
-use crate::{End, Host, HostId, NodeId, Workload, WorkloadKind};
+use crate::section::{Reader, unknown_name};
+use crate::{End, Host, HostId, NodeId, Spanned, Workload, WorkloadKind};
 use base_diag::codes::rack;
 use base_diag::{Diagnostic, Span};
 use base_time::Time;
@@ -22,6 +22,13 @@ pub(crate) fn check(r: &mut Reader, draft: &Draft) {
     check_unique(r, names, "workload name");
     let stages = draft.rack.stages.iter().map(|s| (s.name.value.as_str(), s.name.span));
     check_unique(r, stages, "stage name");
+    for (name, _) in draft.rack.stages.iter().flat_map(|stage| &stage.paper) {
+        let known = || workloads.iter().map(|w| w.name.value.as_str());
+        if !known().any(|known| known == name.value) {
+            let title = format!("unknown workload `{}`", name.value.escape_debug());
+            r.push(unknown_name(title, Spanned::new(&name.value, name.span), known()));
+        }
+    }
     check_tcp_ports(r, &workloads);
     check_values(r, &workloads);
 }

@@ -22,7 +22,7 @@ pub struct Args {
     /// Define a macro of the program
     #[arg(short = 'D', value_name = "NAME[=VALUE]")]
     define: Vec<String>,
-    /// Of a rack with stages: only this one, with what those before it add
+    /// Of a rack with stages: only this one, with what those that it follows add
     #[arg(long, value_name = "NAME")]
     stage: Option<String>,
     /// Links that have a `full_rate` have that rate
@@ -51,6 +51,25 @@ pub struct Args {
     format: Format,
 }
 
+impl Args {
+    /// All stages of a rack, as text.
+    pub fn of_stages(rack: PathBuf, full_rate: bool, until: Option<String>, html: Option<PathBuf>) -> Args {
+        Args {
+            rack,
+            define: vec![],
+            stage: None,
+            full_rate,
+            seed: None,
+            until,
+            log: None,
+            record: None,
+            html,
+            step: false,
+            format: Format::Text,
+        }
+    }
+}
+
 /// Exit status 1 if the rack, its program or its entries are wrong.
 pub fn run(args: &Args) -> ExitCode {
     let mut map = SourceMap::new();
@@ -73,14 +92,14 @@ pub fn run(args: &Args) -> ExitCode {
     if args.full_rate {
         racked.rack.at_full_rate();
     }
-    let stages = match args.stage.as_deref().map(|name| staged::count(&racked, name)).transpose() {
-        Ok(stages) => stages,
+    let stage = match args.stage.as_deref().map(|name| staged::find(&racked, name)).transpose() {
+        Ok(stage) => stage,
         Err(why) => {
             eprintln!("p4rack: {why}");
             return ExitCode::from(2);
         }
     };
-    let is_staged = stages.is_none() && !racked.rack.stages.is_empty();
+    let is_staged = stage.is_none() && !racked.rack.stages.is_empty();
     if is_staged && (args.log.is_some() || args.record.is_some() || args.step) {
         eprintln!("p4rack: `--log`, `--record` and `--step` are of one run: name a stage with `--stage`");
         return ExitCode::from(2);
@@ -92,7 +111,7 @@ pub fn run(args: &Args) -> ExitCode {
     if is_staged {
         return staged::run(args, &racked, &map);
     }
-    let mut emulator = match up::bring_up_with(&racked, stages.unwrap_or(0)) {
+    let mut emulator = match up::bring_up_in(&racked, stage) {
         Ok(emulator) => emulator,
         Err(found) => return output::failed(&found, &map, args.format),
     };

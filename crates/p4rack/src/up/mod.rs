@@ -19,12 +19,13 @@ use target_native::Engine;
 
 /// The rack with every device programmed, at time 0; without its stages.
 pub fn bring_up(racked: &Racked) -> Result<Emulator, Vec<Diagnostic>> {
-    bring_up_with(racked, 0)
+    bring_up_in(racked, None)
 }
 
-/// The same with what its first `stages` stages add.
-pub fn bring_up_with(racked: &Racked, stages: usize) -> Result<Emulator, Vec<Diagnostic>> {
-    let rack = racked.rack.with_stages(stages);
+/// The same in one of its stages.
+pub fn bring_up_in(racked: &Racked, stage: Option<usize>) -> Result<Emulator, Vec<Diagnostic>> {
+    let rack = racked.rack.in_stage(stage);
+    let stages = rack.stages_up_to(stage);
     let seeds = Rng::new(rack.seed).split("devices");
     let mut devices = vec![];
     for (index, (device, part)) in racked.rack.devices.iter().zip(&racked.parts).enumerate() {
@@ -50,8 +51,8 @@ pub fn bring_up_with(racked: &Racked, stages: usize) -> Result<Emulator, Vec<Dia
         if let Some(own) = racked.own_entries.get(index) {
             own.write(&mut switch, true)?;
         }
-        let added = racked.stage_entries.iter().take(stages).flatten();
-        for (_, more) in added.filter(|(device, _)| device.0 as usize == index) {
+        let added = stages.iter().filter_map(|stage| racked.stage_entries.get(*stage));
+        for (_, more) in added.flatten().filter(|(device, _)| device.0 as usize == index) {
             more.write(&mut switch, true)?;
         }
         devices.push(RackDevice { name, engine: engine.to_string(), device: Box::new(switch) });

@@ -1,6 +1,6 @@
 //! An experiment: a run for each stage of a rack.
 
-use super::{bring_up_with, page, run_watched};
+use super::{bring_up_in, page, run_watched};
 use crate::markup::{self, escape};
 use crate::rack::Racked;
 use base_diag::Diagnostic;
@@ -17,8 +17,8 @@ pub fn run_stages(
     watch: &mut Watch<'_>,
 ) -> Result<Vec<(String, RunReport)>, Vec<Diagnostic>> {
     let mut runs = vec![];
-    for (stage, count) in racked.rack.stages.iter().zip(1..) {
-        let mut emulator = bring_up_with(racked, count)?;
+    for (at, stage) in racked.rack.stages.iter().enumerate() {
+        let mut emulator = bring_up_in(racked, Some(at))?;
         let report = run_watched(&mut emulator, &mut |emulator| watch(stage, emulator))?;
         runs.push((stage.name.value.clone(), report));
     }
@@ -71,7 +71,7 @@ pub fn stages_page(racked: &Racked, stages: &[(String, RunReport)]) -> String {
         }
     }
     body.push_str("<h2>Figures</h2>\n");
-    page::show(&mut body, &stage_table(stages));
+    page::show(&mut body, &stage_table(&racked.rack.stages, stages));
     markup::page(&title, page::STYLE, &body, page::SCRIPT)
 }
 

@@ -439,7 +439,7 @@ fn stages_and_stores() {
         "#]],
     );
     check_with(
-        "[[stage]]\nentries = { nic = \"a.stf\" }\n[[stage.fault]]\nkind = \"device-down\"\ndevice = \"toor\"\nat = \"1ms\"\n[[stage]]\nname = \"one\"\nfaults = []\n[[stage]]\nname = \"one\"\nworkload = 3\n",
+        "[[stage]]\nentries = { nic = \"a.stf\" }\n[[stage.fault]]\nkind = \"device-down\"\ndevice = \"toor\"\nat = \"1ms\"\n[[stage]]\nname = \"one\"\nfaults = []\n[[stage]]\nname = \"one\"\nworkload = 3\nafter = \"ones\"\npaper = { pong = \"1ms\" }\n",
         expect![[r#"
             error[P4R0604]: `name` is missing
               --> RACK.toml:16:1
@@ -489,6 +489,20 @@ fn stages_and_stores() {
                | ^^^^^^^^ written otherwise
                |
                = help: write `[[stage.workload]]`
+
+            error[P4R0606]: there is no stage `ones` before this one
+              --> RACK.toml:28:9
+               |
+            28 | after = "ones"
+               |         ^^^^^^ not known
+               |
+               = help: did you mean `one`?
+
+            error[P4R0606]: unknown workload `pong`
+              --> RACK.toml:29:11
+               |
+            29 | paper = { pong = "1ms" }
+               |           ^^^^ not known
         "#]],
     );
     let get = "[[workload]]\nkind = \"memcached\"\nverb = \"get\"\nfrom = \"h1\"\nto = \"h2\"\nkeys = 9\ncount = 1\n";

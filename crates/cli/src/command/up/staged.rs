@@ -12,11 +12,11 @@ use std::process::ExitCode;
 /// Events from one word of progress to the next.
 const TELL_EVERY: u64 = 50_000;
 
-/// How many stages the one called `name` and those before it are.
-pub fn count(racked: &Racked, name: &str) -> Result<usize, String> {
+/// The place of the stage called `name`.
+pub fn find(racked: &Racked, name: &str) -> Result<usize, String> {
     let names = || racked.rack.stages.iter().map(|stage| stage.name.value.as_str());
     let found = names().position(|known| known == name);
-    found.map(|at| at + 1).ok_or_else(|| match did_you_mean(name, names()) {
+    found.ok_or_else(|| match did_you_mean(name, names()) {
         Some(near) => format!("there is no stage `{name}`: did you mean `{near}`?"),
         None if racked.rack.stages.is_empty() => "the rack has no stages".to_string(),
         None => format!("there is no stage `{name}`: there are {}", names().collect::<Vec<_>>().join(", ")),
@@ -56,7 +56,7 @@ pub fn run(args: &Args, racked: &Racked, map: &SourceMap) -> ExitCode {
                 let note = stage.note.as_ref().map_or(String::new(), |note| format!(": {note}"));
                 output::print(&format!("stage {}{note}\n", stage.name.value));
             }
-            output::print(&format!("\n{}", stage_table(&stages)));
+            output::print(&format!("\n{}", stage_table(&racked.rack.stages, &stages)));
         }
         Format::Json => {
             let told = stages.iter().map(|(name, report)| json!({ "stage": name, "report": report }));
