@@ -51,7 +51,7 @@ impl<A: Arch> Machine<'_, A> {
 }
 
 /// The action that runs and its data.
-fn choose(
+pub(crate) fn choose(
     table: &Table,
     found: Option<usize>,
     chosen_by: &[Bits],

@@ -423,7 +423,7 @@ impl Switch {
     }
 
     /// The program that runs.
-    pub fn program(&self) -> &Program {
+    pub fn program(&self) -> &std::sync::Arc<Program> {
         &self.core.program
     }
 }

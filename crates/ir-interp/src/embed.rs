@@ -11,7 +11,7 @@
 //!
 //! So nothing has two meanings: what is rare is done here, in the order of the reference, on the same state.
 
-use crate::table::{Change, Entry, EntryKey, KeyMatch, Run, Table};
+use crate::table::{Change, Entry, Run, Table};
 use crate::value::Value;
 use base_bits::Bits;
 use ir::{ControlId, TableId};
@@ -20,7 +20,8 @@ use std::sync::atomic::AtomicU64;
 
 pub use crate::hash::{Algorithm, ByByte, by_byte};
 pub use crate::life::Life;
-pub use crate::v1model::{BlockName, Halt, Host, Left, PacketParts, Side, Stay};
+pub use crate::table::EntryKey;
+pub use crate::v1model::{BlockName, Halt, Host, Left, PacketParts, Side, Stay, digest_name};
 
 /// Runs packets in the interpreter's place: see [`Switch::accelerate`](crate::Switch::accelerate).
 pub trait Accelerator: Send {
@@ -65,10 +66,8 @@ pub type SharedCells = Arc<[AtomicU64]>;
 /// An entry of a table as compiled code sees it.
 #[derive(Clone, Debug)]
 pub struct EntryView {
-    /// One for each key that is matched, in normal form.
-    pub keys: Vec<KeyMatch>,
-    /// The greater wins; 0 in tables without priorities.
-    pub priority: i64,
+    /// What names it.
+    pub key: EntryKey,
     /// Its direct counter, packets and bytes, if the table has one and the entry is there.
     pub count: Option<SharedCells>,
     /// What it runs; `None` if it names a member or group of a profile.
@@ -112,7 +111,7 @@ pub struct TableFacts {
     pub keys: Vec<crate::KeySpec>,
     /// How many entries it takes.
     pub size: u64,
-    /// Entries name members of a profile or groups of a selector.
+    /// Entries name members of a profile or groups of a selector: [`Host::chosen`] says what runs.
     pub has_profile: bool,
     /// Hits are to be counted: see [`EntryView::count`].
     pub counts: bool,
@@ -160,7 +159,7 @@ impl Table {
             _ => None,
         };
         let count = self.counters.and(entry).map(|entry| entry.count.share());
-        EntryView { keys: key.keys.clone(), priority: key.priority, count, run }
+        EntryView { key: key.clone(), count, run }
     }
 
     fn default_view(&self) -> ActionView {
@@ -168,7 +167,7 @@ impl Table {
     }
 }
 
-fn action_view(action: u32, data: &[Value]) -> ActionView {
+pub(crate) fn action_view(action: u32, data: &[Value]) -> ActionView {
     ActionView { action, data: data.iter().map(|v| v.to_key().unwrap_or_else(|| Bits::zero(0))).collect() }
 }
 

@@ -5,6 +5,7 @@ use crate::environment::Source;
 use crate::machine::{Arch, Machine, Stop};
 use crate::objects::Object;
 use crate::place::is_place;
+use crate::state::State;
 use crate::table::Entry;
 use crate::trace::EventKind;
 use crate::value::Value;
@@ -24,6 +25,20 @@ pub(crate) fn number_of(ty: &Type, number: u128) -> Result<Value, Stop> {
         Type::Bit(n) | Type::Int(n) => Ok(Value::Bits(Bits::new(*n, number))),
         Type::Bool => Ok(Value::Bool(number != 0)),
         _ => Err(Stop::Broken("a number for what is none")),
+    }
+}
+
+impl State {
+    /// A number that is uniform in `lo..=hi`, which is not empty.
+    pub(crate) fn draw(&mut self, lo: u128, hi: u128) -> u128 {
+        let span = hi.saturating_sub(lo);
+        let offset = match u64::try_from(span) {
+            Ok(span) => u128::from(self.rng.between(0, span)),
+            Err(_) if span == u128::MAX => self.rng.next_u128(),
+            Err(_) => self.rng.next_u128() % (span + 1),
+        };
+        self.accesses.add(&Name::from("random"), AccessKind::Update);
+        self.environment.read(&Source::Random, lo + offset)
     }
 }
 
@@ -80,18 +95,6 @@ impl<A: Arch> Machine<'_, A> {
             return Ok(!self.at(&place)?.is_some_and(Value::is_valid));
         }
         self.in_invalid_header(base)
-    }
-
-    /// A number that is uniform in `lo..=hi`, which is not empty.
-    pub(crate) fn draw(&mut self, lo: u128, hi: u128) -> u128 {
-        let span = hi.saturating_sub(lo);
-        let offset = match u64::try_from(span) {
-            Ok(span) => u128::from(self.state.rng.between(0, span)),
-            Err(_) if span == u128::MAX => self.state.rng.next_u128(),
-            Err(_) => self.state.rng.next_u128() % (span + 1),
-        };
-        self.state.accesses.add(&Name::from("random"), AccessKind::Update);
-        self.state.environment.read(&Source::Random, lo + offset)
     }
 
     /// A cell of a register; `None` out of range.

@@ -147,7 +147,7 @@ impl Fallbacks {
 
     fn show(&self) {
         println!(
-            "programs for v1model with tests: {}, without machine code: {}, with statements for the interpreter: {}",
+            "programs with tests: {}, without machine code: {}, with statements for the interpreter: {}",
             self.programs, self.without_code, self.with_statements
         );
         for (kind, (count, programs)) in &self.statements {
@@ -164,9 +164,7 @@ fn interpreter(program: &Arc<Program>) -> Result<Switch, String> {
 fn native(path: &Path, program: &Program, fallbacks: &mut Fallbacks) -> Result<Switch, String> {
     let engine = target_native::Engine::compile(program, Options::default());
     let engine = engine.map_err(|d| first(&d, &SourceMap::new()))?;
-    if matches!(program.arch, Arch::V1Model(_)) {
-        fallbacks.add(path, &engine.report());
-    }
+    fallbacks.add(path, &engine.report());
     Ok(engine.into_switch())
 }
 

@@ -1,10 +1,10 @@
 //! The engine: a program compiled, and a switch that runs it.
 
-use crate::facts::{Facts, Fallback};
-use crate::layout::Layout;
+use crate::compiled::{Build, Compiled};
 use crate::machine::{Machine, Part};
 use crate::memory::Memory;
 use crate::mutant::Mutant;
+use crate::notes::Fallback;
 use crate::packet::{DROPPED, Fate, Packet};
 use crate::parked::Parked;
 use crate::runtime::{Context, Job, REASONS};
@@ -15,7 +15,6 @@ use dataplane_api::{EgressResult, Output, Port, QueueRecord, Queued, QueuedPacke
 use ir::Program;
 use ir_interp::embed::{Accelerator, BlockName, Host, PacketParts, Stay};
 use ir_interp::{Options, Switch, Value};
-use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// A program as machine code, with its state.
@@ -45,33 +44,16 @@ pub struct Report {
 
 /// The code of a program with what it works on.
 pub(crate) struct Native {
-    whole: Coded,
-    /// Ingress and egress on their own: made when somebody wants them first.
-    halves: OnceCell<Option<[Coded; 2]>>,
-    facts: Facts,
-    layout: Arc<Layout>,
+    build: Arc<Build>,
+    /// Stands for the frame of this engine.
+    frame: Arc<()>,
     memory: Memory,
     values: Vec<Value>,
-    zeros: Vec<Value>,
     mirrors: Mirrors,
     /// Room for packets that are yet to come; in boxes, as queues take them.
     #[allow(clippy::vec_box)]
     free: Vec<Box<Parked>>,
     interpreted: u64,
-}
-
-/// Code, and the statements that it leaves to the interpreter.
-struct Coded {
-    machine: Machine,
-    fallbacks: Vec<Fallback>,
-}
-
-impl Coded {
-    fn new(program: &Program, layout: &Layout, facts: &Facts, part: Part) -> Option<Coded> {
-        let mut fallbacks = vec![];
-        let machine = Machine::compile(program, layout, facts, part, &mut fallbacks)?;
-        Some(Coded { machine, fallbacks })
-    }
 }
 
 impl Engine {
@@ -94,8 +76,29 @@ impl Engine {
             }
         };
         let mut switch = Switch::new(lowered, options)?;
-        let native = switch.host().and_then(|mut host| Native::compile(&mut host, mutant)).map(Box::new);
+        let built = switch.host().and_then(|mut host| Build::new(&mut host, mutant));
+        let native = built.map(|(build, mirrors)| Box::new(Native::new(Arc::new(build), mirrors)));
         Ok(Engine { switch, native })
+    }
+
+    /// An engine with a state of its own for a program that is compiled already.
+    pub fn of(compiled: &Compiled, options: Options) -> Result<Engine, Vec<Diagnostic>> {
+        let mut switch = Switch::new(Arc::clone(&compiled.program), options)?;
+        let native = compiled.build.as_ref().zip(switch.host()).and_then(|(build, mut host)| {
+            let same = build.mirrors(&mut host).map(|mirrors| (Arc::clone(build), mirrors));
+            // Made with other options, it is to be compiled for these.
+            same.or_else(|| Build::new(&mut host, None).map(|(build, mirrors)| (Arc::new(build), mirrors)))
+        });
+        let native = native.map(|(build, mirrors)| Box::new(Native::new(build, mirrors)));
+        Ok(Engine { switch, native })
+    }
+
+    /// The code, for more engines of the same program.
+    pub fn compiled(&self) -> Compiled {
+        Compiled {
+            program: Arc::clone(self.switch.program()),
+            build: self.native.as_ref().map(|native| Arc::clone(&native.build)),
+        }
     }
 
     /// The switch, to be filled, asked and driven. Its tables, objects and counters are the engine's.
@@ -120,8 +123,8 @@ impl Engine {
         let of = |fallback: &Fallback| (fallback.block, format!("{:?}", kind_of(&fallback.stmt)));
         Report {
             compiled: true,
-            fallbacks: native.whole.fallbacks.iter().map(of).collect(),
-            frame_bytes: native.layout.bytes,
+            fallbacks: native.build.whole.notes.fallbacks.iter().map(of).collect(),
+            frame_bytes: native.build.layout.bytes,
         }
     }
 
@@ -169,31 +172,11 @@ fn kind_of(stmt: &ir::Stmt) -> &'static str {
 }
 
 impl Native {
-    /// `None` if the program is for the interpreter alone.
-    fn compile(host: &mut Host, mutant: Option<Mutant>) -> Option<Native> {
-        if host.is_interpreted() {
-            return None;
-        }
-        let layout = Arc::new(Layout::new(host)?);
-        let mut mirrors = Mirrors::default();
-        let mut facts = Facts::new(host, &layout, &mut mirrors);
-        facts.mutant = mutant;
-        let program = Arc::clone(host.program());
-        let whole = Coded::new(&program, &layout, &facts, Part::Whole)?;
-        let memory = Memory::new(layout.bytes);
-        let zeros: Vec<Value> = layout.values.iter().map(|ty| Value::zero(&program, ty)).collect();
-        Some(Native {
-            whole,
-            halves: OnceCell::new(),
-            facts,
-            layout,
-            memory,
-            values: zeros.clone(),
-            zeros,
-            mirrors,
-            free: vec![],
-            interpreted: 0,
-        })
+    fn new(build: Arc<Build>, mirrors: Mirrors) -> Native {
+        let memory = Memory::new(build.layout.bytes);
+        let values = build.zeros.clone();
+        let frame = Arc::default();
+        Native { build, frame, memory, values, mirrors, free: vec![], interpreted: 0 }
     }
 
     fn batch(&mut self, host: &mut Host, packets: &mut [Packet], now: Time) -> Vec<Output> {
@@ -255,23 +238,21 @@ impl Native {
         part: Part,
         now: Time,
     ) -> (&'j Machine, Job<'j, 'h>) {
-        let coded = match (part, self.halves.get()) {
-            (Part::Ingress, Some(Some([ingress, _]))) => ingress,
-            (Part::Egress, Some(Some([_, egress]))) => egress,
-            _ => &self.whole,
-        };
+        let build = &*self.build;
+        let coded = build.coded(part);
         let job = Job {
             host,
-            layout: &self.layout,
+            layout: &build.layout,
             memory: &mut self.memory,
             values: &mut self.values,
-            zeros: &self.zeros,
-            fallbacks: &coded.fallbacks,
+            zeros: &build.zeros,
+            notes: &coded.notes,
             mirrors: &self.mirrors,
             now,
             outputs: vec![],
             interpreted: 0,
             colours: (None, vec![]),
+            chosen: vec![],
             parted: part != Part::Whole,
             left: None,
             life: None,
@@ -281,26 +262,17 @@ impl Native {
 
     /// Room for a packet.
     fn room(&mut self) -> Box<Parked> {
-        self.free.pop().unwrap_or_else(|| Box::new(Parked::new(&self.layout, &self.zeros)))
+        self.free.pop().unwrap_or_else(|| Box::new(Parked::new(&self.frame, &self.build)))
     }
 
     /// A packet that waits goes back into the frame; if it is none of ours, it is given back.
     fn fetch(&mut self, packet: QueuedPacket) -> Result<Box<Parked>, QueuedPacket> {
         let parked = packet.downcast::<Parked>()?;
-        if !parked.is_of(&self.layout) {
+        if !parked.is_of(&self.frame) {
             return Err(parked);
         }
-        parked.give_back(&mut self.memory, &mut self.values, &self.zeros);
+        parked.give_back(&mut self.memory, &mut self.values);
         Ok(parked)
-    }
-
-    /// False if there is no code for the halves.
-    fn has_halves(&self, host: &Host) -> bool {
-        let make = || {
-            let coded = |part| Coded::new(host.program(), &self.layout, &self.facts, part);
-            Some([coded(Part::Ingress)?, coded(Part::Egress)?])
-        };
-        self.halves.get_or_init(make).is_some()
     }
 }
 
@@ -333,7 +305,7 @@ impl Accelerator for Native {
 
     fn ingress(&mut self, mut host: Host<'_>, port: Port, frame: &[u8], now: Time) -> Vec<Queued> {
         let mut room = self.room();
-        if !self.has_halves(&host) || !room.packet.receive(port, frame) {
+        if !self.build.has_halves(host.program()) || !room.packet.receive(port, frame) {
             self.free.push(room);
             return host.interpret_ingress(port, frame, now);
         }
@@ -358,7 +330,7 @@ impl Accelerator for Native {
                 let mut room = self.room();
                 let fits = parts.frame.ends_with(&parts.payload)
                     && room.packet.receive(parts.ingress_port, &parts.frame);
-                if !fits || !self.has_halves(&host) {
+                if !fits || !self.build.has_halves(host.program()) {
                     self.free.push(room);
                     return host.interpret_egress(parts, stay, now);
                 }

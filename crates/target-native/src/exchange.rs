@@ -29,6 +29,11 @@ impl Exchange<'_> {
         self.memory.set_number(scalar.home, bytes, value);
     }
 
+    /// A pair of words in the place of keys.
+    pub(crate) fn pair(&self, at: usize) -> u128 {
+        self.memory.number(self.layout.homes.keys + 16 * at as i32, 16)
+    }
+
     /// The value at `node`.
     pub(crate) fn read(&self, node: &Node) -> Value {
         match node {
@@ -103,7 +108,7 @@ fn slot_bytes(kind: Kind) -> usize {
     if kind == Kind::Bool { 1 } else { kind.slot() }
 }
 
-fn value_of(kind: Kind, number: u128) -> Value {
+pub(crate) fn value_of(kind: Kind, number: u128) -> Value {
     match kind {
         Kind::Bits(width) => Value::Bits(Bits::new(width, number)),
         Kind::Bool => Value::Bool(number != 0),

@@ -5,10 +5,10 @@ use crate::mutant::Mutant;
 use crate::tables::Mirrors;
 use dataplane_tables::KeyLayout;
 use ir::{
-    Callee, Control, ControlId, Expr, ExprKind, InstanceId, Name, ParserId, Program, Stmt, StmtKind,
-    SwitchOn, TableId, Transition, Type, ValueSetId, VarId, visit,
+    Callee, Control, ControlId, Expr, ExprKind, InstanceId, MatchKind, Name, ParserId, Program, Stmt,
+    StmtKind, SwitchOn, TableId, Transition, Type, ValueSetId, VarId, visit,
 };
-use ir_interp::embed::{BlockName, Host};
+use ir_interp::embed::{BlockName, Host, TableFacts};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Cells of an object that are shared with code at most; larger objects are left to the interpreter.
@@ -39,6 +39,8 @@ pub(crate) struct Facts {
     pub(crate) truncates: bool,
     /// A checksum is verified.
     pub(crate) verifies: bool,
+    /// Direct meters answer, packet by packet.
+    pub(crate) meters: bool,
     value_set_widths: Vec<usize>,
     /// A mistake to make.
     pub(crate) mutant: Option<Mutant>,
@@ -56,6 +58,8 @@ pub(crate) struct TableCode {
     /// The word of a record with the address of the entry's counter.
     pub(crate) count: Option<usize>,
     pub(crate) notes_hits: bool,
+    /// A profile says what an entry runs.
+    pub(crate) has_profile: bool,
 }
 
 /// An object whose cells code shares.
@@ -68,15 +72,6 @@ pub(crate) struct CellsCode {
     pub(crate) bytes: u32,
     /// What a cell holds; of counters nothing that code asks for.
     pub(crate) kind: Kind,
-}
-
-/// A statement that is left to the interpreter.
-#[derive(Clone, Debug)]
-pub(crate) struct Fallback {
-    pub(crate) block: BlockName,
-    pub(crate) stmt: Stmt,
-    /// What it mentions, with the tables that it applies.
-    pub(crate) vars: BTreeSet<VarId>,
 }
 
 impl Facts {
@@ -101,6 +96,7 @@ impl Facts {
             recirculates: false,
             truncates: false,
             verifies: false,
+            meters: false,
             value_set_widths: vec![],
             mutant: None,
             controls,
@@ -108,6 +104,7 @@ impl Facts {
         facts.find_tables(host, &program, mirrors);
         facts.find_cells(host, &program, mirrors);
         facts.find_calls(&program);
+        facts.meters = facts.tables.values().any(|table| table.notes_hits);
         facts.look_at_parser(&program);
         // Exact marks would have to follow every place; what is only ever extracted is rare among what is small.
         facts.written.fill(true);
@@ -236,9 +233,6 @@ fn table_code(
     mirrors: &mut Mirrors,
 ) -> Option<TableCode> {
     let facts = host.table(at)?;
-    if facts.has_profile {
-        return None;
-    }
     let layout = crate::tables::key_layout(&facts.keys)?;
     let table = control.tables.get(at.1.index())?;
     let count = facts.counts.then_some(1);
@@ -260,8 +254,12 @@ fn table_code(
         most = most.max(word - 1);
         data.push(params);
     }
-    let (index, is_direct) = mirrors.add(at, &facts, &layout, most, data.clone());
-    Some(TableCode { index, is_direct, layout, data, count, notes_hits: facts.notes_hits })
+    let selects = table.keys.iter().filter(|key| key.match_kind == MatchKind::Selector);
+    let chosen_by =
+        selects.map(|key| Some(kind_of(program, &key.expr.ty)?.width())).collect::<Option<_>>()?;
+    let (index, is_direct) = mirrors.add(at, &facts, &layout, most, data.clone(), chosen_by);
+    let TableFacts { notes_hits, has_profile, .. } = facts;
+    Some(TableCode { index, is_direct, layout, data, count, notes_hits, has_profile })
 }
 
 /// The variables that a statement mentions, with the tables that it applies and their actions.

@@ -217,6 +217,8 @@ pub(crate) struct Layout {
     /// What all blocks see.
     pub(crate) shared: Shared,
     pub(crate) registers: Registers,
+    /// The scalar that says in ingress and egress what is counted, if not the packet's length.
+    pub(crate) counted: Option<usize>,
     pub(crate) homes: Homes,
     pub(crate) bytes: usize,
     /// Bytes of the scratch.
@@ -280,6 +282,10 @@ impl Layout {
         };
         let registers = builder.registers();
         let roles = host.types().map(|ty| builder.node(ty));
+        let counted = match host.counted_length() {
+            None => None,
+            Some(field) => Some(builder.word_of(&roles[1], field)?),
+        };
         let shared = Shared { bytes: builder.bytes, arrays: builder.arrays, values: builder.values.len() };
         let mut blocks = vec![];
         for block in BlockName::ALL {
@@ -326,6 +332,7 @@ impl Layout {
             arrays: (first, first + arrays as i32),
             shared,
             registers,
+            counted,
             homes,
             bytes,
             scratch_bytes,
@@ -388,6 +395,17 @@ impl Builder<'_> {
         let home = self.place(kind.slot(), kind.slot());
         self.scalars.push(Scalar { kind, home });
         self.scalars.len() - 1
+    }
+
+    /// A field of a struct, if it is a scalar of up to 64 bits.
+    fn word_of(&self, node: &Node, field: usize) -> Option<usize> {
+        match node {
+            Node::Struct(nodes) => match nodes.get(field)? {
+                Node::Scalar(index) if self.scalars[*index].kind.width() <= 64 => Some(*index),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     fn place(&mut self, size: usize, align: usize) -> i32 {

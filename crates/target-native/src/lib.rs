@@ -16,7 +16,9 @@
 //!
 //! **Invariant**: a packet takes a bounded number of steps, and none is allocated for while nothing rare happens.
 
+mod calls;
 mod code;
+mod compiled;
 mod engine;
 mod exchange;
 mod facts;
@@ -24,11 +26,13 @@ mod layout;
 mod machine;
 mod memory;
 mod mutant;
+mod notes;
 mod packet;
 mod parked;
 mod runtime;
 mod tables;
 
+pub use compiled::Compiled;
 pub use engine::{Engine, Report};
 pub use mutant::Mutant;
 pub use packet::{Fate, HEADROOM, MOST_BYTES, Packet};

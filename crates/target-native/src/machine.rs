@@ -3,11 +3,13 @@
 //! One of the files that may use `unsafe`: it calls what was generated.
 #![allow(unsafe_code)]
 
+use crate::calls::{Arg, Calls};
 use crate::code::{Code, Made, Unable};
-use crate::facts::{Facts, Fallback};
+use crate::facts::Facts;
 use crate::layout::Layout;
+use crate::notes::Notes;
 use crate::packet::Packet;
-use crate::runtime::{Arg, Calls, Context, Job};
+use crate::runtime::{Context, Job};
 use cranelift_codegen::ir::{AbiParam, FuncRef, Type, types};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -38,6 +40,8 @@ pub(crate) struct Machine {
 
 // SAFETY: the module's memory is read-only by now, and belongs to it alone.
 unsafe impl Send for Machine {}
+// SAFETY: as above; what the code works on comes as arguments.
+unsafe impl Sync for Machine {}
 
 impl Machine {
     /// The code; `None` if the machine has no code generator, or the generator fails, which is a mistake of ours: the
@@ -47,9 +51,9 @@ impl Machine {
         layout: &Layout,
         facts: &Facts,
         part: Part,
-        fallbacks: &mut Vec<Fallback>,
+        notes: &mut Notes,
     ) -> Option<Machine> {
-        let made = Machine::make(program, layout, facts, part, fallbacks);
+        let made = Machine::make(program, layout, facts, part, notes);
         if let (Err(Unable(what)), true) = (&made, cfg!(debug_assertions)) {
             panic!("the code generator said it could do what it could not: {what}");
         }
@@ -61,7 +65,7 @@ impl Machine {
         layout: &Layout,
         facts: &Facts,
         part: Part,
-        fallbacks: &mut Vec<Fallback>,
+        notes: &mut Notes,
     ) -> Made<Machine> {
         let mut flags = settings::builder();
         let verify = if cfg!(debug_assertions) { "true" } else { "false" };
@@ -103,7 +107,7 @@ impl Machine {
         }
         let mut frontend = FunctionBuilderContext::new();
         let b = FunctionBuilder::new(&mut context.func, &mut frontend);
-        Code::generate(b, program, layout, facts, part, calls, fallbacks, module.target_config())?;
+        Code::generate(b, program, layout, facts, part, calls, notes, module.target_config())?;
         let id = module
             .declare_function("batch", Linkage::Local, &context.func.signature)
             .map_err(|_| Unable("the function"))?;

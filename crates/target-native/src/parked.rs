@@ -8,7 +8,7 @@
 //! **Invariant**: it goes back into the frame that it was taken from, and into no other: the addresses in it are of that frame
 //! and of its own packet's buffer, both of which stay where they are.
 
-use crate::layout::Layout;
+use crate::compiled::Build;
 use crate::memory::Memory;
 use crate::packet::Packet;
 use ir_interp::Value;
@@ -17,43 +17,47 @@ use std::sync::Arc;
 /// See the module.
 pub(crate) struct Parked {
     pub(crate) packet: Packet,
-    /// Whose frame it was in: each engine has a layout of its own.
-    layout: Arc<Layout>,
+    /// Stands for the frame that it was in: each engine has one.
+    frame: Arc<()>,
+    build: Arc<Build>,
     /// The frame's first bytes, and behind them its arrays': see [`Shared`](crate::layout::Shared).
     bytes: Vec<u8>,
     values: Vec<Value>,
 }
 
 impl Parked {
-    /// Room for a packet of the engine with this layout.
-    pub(crate) fn new(layout: &Arc<Layout>, zeros: &[Value]) -> Parked {
-        let shared = layout.shared;
+    /// Room for a packet of the engine with this frame and code.
+    pub(crate) fn new(frame: &Arc<()>, build: &Arc<Build>) -> Parked {
+        let shared = build.layout.shared;
         Parked {
             packet: Packet::default(),
-            layout: Arc::clone(layout),
+            frame: Arc::clone(frame),
+            build: Arc::clone(build),
             bytes: vec![0; shared.bytes + shared.arrays],
-            values: zeros[..shared.values].to_vec(),
+            values: build.zeros[..shared.values].to_vec(),
         }
     }
 
-    /// True if it was in a frame of this layout, which is that of one engine.
-    pub(crate) fn is_of(&self, layout: &Arc<Layout>) -> bool {
-        Arc::ptr_eq(&self.layout, layout)
+    /// True if it was in this frame.
+    pub(crate) fn is_of(&self, frame: &Arc<()>) -> bool {
+        Arc::ptr_eq(&self.frame, frame)
     }
 
     /// Takes what lies in the frame.
     pub(crate) fn keep(&mut self, memory: &Memory, values: &[Value]) {
-        let shared = self.layout.shared;
+        let layout = &self.build.layout;
+        let shared = layout.shared;
         let (first, arrays) = self.bytes.split_at_mut(shared.bytes);
         first.copy_from_slice(memory.bytes(0, shared.bytes));
-        arrays.copy_from_slice(memory.bytes(self.layout.arrays.0, shared.arrays));
+        arrays.copy_from_slice(memory.bytes(layout.arrays.0, shared.arrays));
         self.values.clone_from_slice(&values[..shared.values]);
     }
 
     /// Puts it back; what belongs to one block is zero.
-    pub(crate) fn give_back(&self, memory: &mut Memory, values: &mut [Value], zeros: &[Value]) {
-        let shared = self.layout.shared;
-        let (from, to) = self.layout.arrays;
+    pub(crate) fn give_back(&self, memory: &mut Memory, values: &mut [Value]) {
+        let Build { layout, zeros, .. } = &*self.build;
+        let shared = layout.shared;
+        let (from, to) = layout.arrays;
         let (first, arrays) = self.bytes.split_at(shared.bytes);
         memory.bytes_mut(0, shared.bytes).copy_from_slice(first);
         let (of_all, of_blocks) = memory.bytes_mut(from, (to - from) as usize).split_at_mut(shared.arrays);

@@ -6,9 +6,9 @@
 use crate::code::frame::{ELSEWHERE, FINE, GONE, REJECTED};
 use crate::code::pipeline::FUEL;
 use crate::exchange::Exchange;
-use crate::facts::Fallback;
-use crate::layout::{Layout, Node};
+use crate::layout::{Layout, NONE, Node};
 use crate::memory::Memory;
+use crate::notes::{Message, Notes};
 use crate::packet::{self, Packet};
 use crate::tables::Mirrors;
 use base_bits::{BitWriter, Bits};
@@ -106,91 +106,6 @@ impl Asked {
     }
 }
 
-/// The functions that compiled code calls.
-#[derive(Clone, Copy)]
-pub(crate) struct Calls<F> {
-    pub(crate) lookup: F,
-    pub(crate) lookup_1: F,
-    pub(crate) lookup_2: F,
-    pub(crate) ask: F,
-    pub(crate) asked: F,
-    pub(crate) prefetch: F,
-    pub(crate) looked_up: F,
-    pub(crate) statement: F,
-    pub(crate) stage: F,
-    pub(crate) finish: F,
-    pub(crate) reset: F,
-    pub(crate) value_set: F,
-    pub(crate) hash: F,
-    pub(crate) hash_list: F,
-    pub(crate) copy: F,
-    pub(crate) clear: F,
-}
-
-/// A type in the signature of a function.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Arg {
-    /// 32 bits.
-    Int,
-    /// 64 bits, addresses too.
-    Word,
-}
-
-/// A function: its name, its address, its parameters and result.
-pub(crate) type Function = (&'static str, *const u8, &'static [Arg], Option<Arg>);
-
-impl Calls<Function> {
-    pub(crate) fn all() -> Calls<Function> {
-        use Arg::{Int, Word};
-        Calls {
-            lookup: ("lookup", lookup as *const u8, &[Word, Word, Word], Some(Word)),
-            lookup_1: ("lookup_1", lookup_1 as *const u8, &[Word, Word], Some(Word)),
-            lookup_2: ("lookup_2", lookup_2 as *const u8, &[Word, Word, Word], Some(Word)),
-            ask: ("ask", ask as *const u8, &[Word, Word, Word, Word], None),
-            asked: ("asked", asked as *const u8, &[Word], None),
-            prefetch: ("prefetch", prefetch as *const u8, &[Word], None),
-            looked_up: ("looked_up", looked_up as *const u8, &[Word, Int, Int, Word], None),
-            statement: ("statement", statement as *const u8, &[Word, Int], Some(Int)),
-            stage: ("stage", stage as *const u8, &[Word, Int, Word], Some(Int)),
-            finish: ("finish", finish as *const u8, &[Word, Word, Int], None),
-            reset: ("reset", reset as *const u8, &[Word], None),
-            value_set: ("value_set", value_set as *const u8, &[Word, Int, Int], Some(Int)),
-            hash: ("hash", hash as *const u8, &[Word, Int, Word, Word, Word, Word], Some(Word)),
-            hash_list: (
-                "hash_list",
-                hash_list as *const u8,
-                &[Word, Int, Word, Word, Word, Word],
-                Some(Word),
-            ),
-            copy: ("copy", copy as *const u8, &[Word, Word, Word], None),
-            clear: ("clear", clear as *const u8, &[Word, Word], None),
-        }
-    }
-}
-
-impl<F> Calls<F> {
-    pub(crate) fn map<G>(self, mut f: impl FnMut(F) -> G) -> Calls<G> {
-        Calls {
-            lookup: f(self.lookup),
-            lookup_1: f(self.lookup_1),
-            lookup_2: f(self.lookup_2),
-            ask: f(self.ask),
-            asked: f(self.asked),
-            prefetch: f(self.prefetch),
-            looked_up: f(self.looked_up),
-            statement: f(self.statement),
-            stage: f(self.stage),
-            finish: f(self.finish),
-            reset: f(self.reset),
-            value_set: f(self.value_set),
-            hash: f(self.hash),
-            hash_list: f(self.hash_list),
-            copy: f(self.copy),
-            clear: f(self.clear),
-        }
-    }
-}
-
 /// A batch that is being processed.
 pub(crate) struct Job<'j, 'h> {
     pub(crate) host: &'j mut Host<'h>,
@@ -199,7 +114,7 @@ pub(crate) struct Job<'j, 'h> {
     /// What only the interpreter touches.
     pub(crate) values: &'j mut [Value],
     pub(crate) zeros: &'j [Value],
-    pub(crate) fallbacks: &'j [Fallback],
+    pub(crate) notes: &'j Notes,
     pub(crate) mirrors: &'j Mirrors,
     pub(crate) now: Time,
     pub(crate) outputs: Vec<Output>,
@@ -207,6 +122,8 @@ pub(crate) struct Job<'j, 'h> {
     pub(crate) interpreted: u64,
     /// What direct meters answered, and in which block.
     pub(crate) colours: (Option<BlockName>, Vec<(ir::InstanceId, u8)>),
+    /// The record of what a profile said last.
+    pub(crate) chosen: Vec<u64>,
     /// Packets that leave compiled code are kept for the caller.
     pub(crate) parted: bool,
     pub(crate) left: Option<Box<PacketParts>>,
@@ -221,30 +138,30 @@ unsafe fn job<'a>(context: *mut Context) -> &'a mut Job<'a, 'a> {
     unsafe { &mut *(*context).job.cast::<Job>() }
 }
 
-extern "C" fn lookup(table: *const Table, key: *const u64, words: u64) -> u64 {
+pub(crate) extern "C" fn lookup(table: *const Table, key: *const u64, words: u64) -> u64 {
     // SAFETY: the table is one of the batch's copies, and the key has been written to the frame, so many words.
     let (table, key) = unsafe { (&*table, std::slice::from_raw_parts(key, words as usize)) };
     u64::from(table.lookup(key))
 }
 
-extern "C" fn lookup_1(table: *const Table, key: u64) -> u64 {
+pub(crate) extern "C" fn lookup_1(table: *const Table, key: u64) -> u64 {
     // SAFETY: the table is one of the batch's copies.
     u64::from(unsafe { &*table }.lookup(&[key]))
 }
 
-extern "C" fn lookup_2(table: *const Table, low: u64, high: u64) -> u64 {
+pub(crate) extern "C" fn lookup_2(table: *const Table, low: u64, high: u64) -> u64 {
     // SAFETY: as above.
     u64::from(unsafe { &*table }.lookup(&[low, high]))
 }
 
-extern "C" fn ask(context: *mut Context, table: *const Table, key: *const u64, words: u64) {
+pub(crate) extern "C" fn ask(context: *mut Context, table: *const Table, key: *const u64, words: u64) {
     // SAFETY: the context and one of the tables of the running batch, and a key in its frame, so many words.
     let (asked, table, key) =
         unsafe { (&mut *(*context).asked, &*table, std::slice::from_raw_parts(key, words as usize)) };
     asked.push(table, key);
 }
 
-extern "C" fn asked(context: *mut Context) {
+pub(crate) extern "C" fn asked(context: *mut Context) {
     // SAFETY: the context of the running batch.
     let asked = unsafe { &mut *(*context).asked };
     for _ in 0..asked.lookups.len() {
@@ -253,7 +170,7 @@ extern "C" fn asked(context: *mut Context) {
     }
 }
 
-extern "C" fn prefetch(address: *const u8) {
+pub(crate) extern "C" fn prefetch(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a hint that reads nothing the program can see, and never faults.
     unsafe {
@@ -263,28 +180,28 @@ extern "C" fn prefetch(address: *const u8) {
     let _ = address;
 }
 
-extern "C" fn copy(to: *mut u8, from: *const u8, bytes: u64) {
+pub(crate) extern "C" fn copy(to: *mut u8, from: *const u8, bytes: u64) {
     // SAFETY: compiled code copies headers between the packet and the frame, which do not overlap.
     unsafe { std::ptr::copy(from, to, bytes as usize) }
 }
 
-extern "C" fn clear(to: *mut u8, bytes: u64) {
+pub(crate) extern "C" fn clear(to: *mut u8, bytes: u64) {
     // SAFETY: compiled code clears what is its own in the frame.
     unsafe { std::ptr::write_bytes(to, 0, bytes as usize) }
 }
 
-extern "C" fn reset(context: *mut Context) {
+pub(crate) extern "C" fn reset(context: *mut Context) {
     // SAFETY: called by the code of the batch.
     let job = unsafe { job(context) };
     job.values.clone_from_slice(job.zeros);
+    job.colours = (None, vec![]);
 }
 
-extern "C" fn value_set(context: *mut Context, set: u32, count: u32) -> u32 {
+pub(crate) extern "C" fn value_set(context: *mut Context, set: u32, count: u32) -> u32 {
     // SAFETY: called by the code of the batch.
     let job = unsafe { job(context) };
-    let at = job.layout.homes.keys;
-    let values: Vec<Bits> =
-        (0..count as i32).map(|i| Bits::new(128, job.memory.number(at + 16 * i, 16))).collect();
+    let exchange = job.exchange();
+    let values: Vec<Bits> = (0..count as usize).map(|at| Bits::new(128, exchange.pair(at))).collect();
     u32::from(job.host.value_set_has(ir::ValueSetId(set), &values))
 }
 
@@ -296,7 +213,7 @@ fn algorithm(number: u32) -> Algorithm {
     all.get(number as usize).copied().unwrap_or(Csum16)
 }
 
-extern "C" fn hash(
+pub(crate) extern "C" fn hash(
     context: *mut Context,
     which: u32,
     data: *const u8,
@@ -318,7 +235,7 @@ extern "C" fn hash(
     job.host.hash(algorithm(which), &[data, payload].concat())
 }
 
-extern "C" fn hash_list(
+pub(crate) extern "C" fn hash_list(
     context: *mut Context,
     which: u32,
     list: *const [u64; 3],
@@ -343,34 +260,89 @@ extern "C" fn hash_list(
     job.host.hash(algorithm(which), &data)
 }
 
-extern "C" fn looked_up(context: *mut Context, block: u32, table: u32, entry: u64) {
+pub(crate) extern "C" fn looked_up(context: *mut Context, block: u32, table: u32, entry: u64, bytes: u64) {
     // SAFETY: called by the code of the batch.
     let job = unsafe { job(context) };
     let block = BlockName::ALL[block as usize];
     if let Some((at, entry)) = job.mirrors.original(table as usize, entry as u32) {
-        let registers = job.layout.registers;
-        let exchange = job.exchange();
-        let length = exchange.scalar(registers.end).wrapping_sub(exchange.scalar(registers.start));
-        let mut side = Side { ingress_length: length as u64, ..Side::default() };
+        let mut side = Side { ingress_length: bytes, ..Side::default() };
         side.colours = job.colours_in(block);
         job.host.looked_up(block, at, entry, &mut side, job.now);
         job.colours.1 = side.colours;
     }
 }
 
-extern "C" fn statement(context: *mut Context, id: u32) -> u32 {
+/// The address of a record: of what the profile of an entry says.
+pub(crate) extern "C" fn choose(context: *mut Context, table: u32, entry: u64) -> u64 {
+    // SAFETY: called by the code of the batch.
+    let job = unsafe { job(context) };
+    job.choose(table as usize, entry as u32);
+    job.chosen.as_ptr().expose_provenance() as u64
+}
+
+/// The bounds are the first pairs in the place of keys, and the number takes the place of the first; 0 if there is none.
+pub(crate) extern "C" fn random(context: *mut Context) -> u32 {
+    // SAFETY: called by the code of the batch.
+    let job = unsafe { job(context) };
+    let exchange = job.exchange();
+    let (lo, hi) = (exchange.pair(0), exchange.pair(1));
+    if lo > hi {
+        return 0;
+    }
+    let drawn = job.host.draw(lo, hi);
+    job.memory.set_number(job.layout.homes.keys, 16, drawn);
+    1
+}
+
+/// The colour that the cell of a meter gives; [`NONE`] out of range.
+pub(crate) extern "C" fn meter(context: *mut Context, instance: u32, index: u64, bytes: u64) -> u64 {
+    // SAFETY: called by the code of the batch.
+    let job = unsafe { job(context) };
+    let colour = job.host.meter(ir::InstanceId(instance), index, bytes, job.now);
+    colour.map_or(NONE as u64, u64::from)
+}
+
+/// What a direct meter answered in this block; [`NONE`] if nothing.
+pub(crate) extern "C" fn colour(context: *mut Context, block: u32, instance: u32) -> u64 {
+    // SAFETY: called by the code of the batch.
+    let job = unsafe { job(context) };
+    let (of, colours) = &job.colours;
+    let here = colours.iter().filter(|_| *of == Some(BlockName::ALL[block as usize]));
+    let mut colours = here.filter(|(meter, _)| meter.0 == instance).map(|(_, colour)| u64::from(*colour));
+    colours.next().unwrap_or(NONE as u64)
+}
+
+pub(crate) extern "C" fn tell(context: *mut Context, id: u32) {
+    // SAFETY: called by the code of the batch.
+    let job = unsafe { job(context) };
+    let notes = job.notes;
+    let Some(message) = notes.messages.get(id as usize) else { return };
+    let exchange = job.exchange();
+    match message {
+        Message::Digest(name, data) => {
+            let data = data.value(&exchange);
+            job.host.digest(name, data);
+        }
+        Message::Log(line, data) => {
+            let data = data.as_ref().map(|data| data.value(&exchange));
+            job.host.log(line, data);
+        }
+    }
+}
+
+pub(crate) extern "C" fn statement(context: *mut Context, id: u32) -> u32 {
     // SAFETY: called by the code of the batch.
     let job = unsafe { job(context) };
     job.statement(id as usize)
 }
 
-extern "C" fn stage(context: *mut Context, block: u32, packet: *mut Packet) -> u32 {
+pub(crate) extern "C" fn stage(context: *mut Context, block: u32, packet: *mut Packet) -> u32 {
     // SAFETY: called by the code of the batch with one of its packets.
     let (job, packet) = unsafe { (job(context), &mut *packet) };
     job.stage(BlockName::ALL[block as usize], packet)
 }
 
-extern "C" fn finish(context: *mut Context, packet: *mut Packet, left: u32) {
+pub(crate) extern "C" fn finish(context: *mut Context, packet: *mut Packet, left: u32) {
     // SAFETY: called by the code of the batch with one of its packets.
     let (job, packet) = unsafe { (job(context), &mut *packet) };
     job.finish(packet, if left == Left::Ingress as u32 { Left::Ingress } else { Left::Egress });
@@ -387,6 +359,24 @@ impl Job<'_, '_> {
             self.colours = (Some(block), vec![]);
         }
         std::mem::take(&mut self.colours.1)
+    }
+
+    /// What the program says that is counted in a block.
+    fn counted(&mut self, block: BlockName) -> Option<u64> {
+        let index =
+            self.layout.counted.filter(|_| matches!(block, BlockName::Ingress | BlockName::Egress))?;
+        Some(self.exchange().scalar(index) as u64)
+    }
+
+    /// Puts the record of what runs together; the keys for the selector are in the place of keys.
+    fn choose(&mut self, table: usize, entry: u32) {
+        let mirrors = self.mirrors;
+        let exchange = self.exchange();
+        let by = mirrors.selector_widths(table).iter().enumerate();
+        let by: Vec<Bits> = by.map(|(at, width)| Bits::new(*width, exchange.pair(at))).collect();
+        let original = mirrors.original(table, entry);
+        let action = original.and_then(|(at, key)| self.host.chosen(at, key, &by));
+        self.chosen = action.map_or(vec![], |action| mirrors.record(table, &action));
     }
 
     /// The bytes between two addresses that registers hold.
@@ -435,7 +425,7 @@ impl Job<'_, '_> {
 
     fn statement(&mut self, id: usize) -> u32 {
         self.interpreted += 1;
-        let Some(fallback) = self.fallbacks.get(id) else { return GONE as u32 };
+        let Some(fallback) = self.notes.fallbacks.get(id) else { return GONE as u32 };
         let block = fallback.block;
         let registers = self.layout.registers;
         let layout = self.layout;
@@ -456,6 +446,7 @@ impl Job<'_, '_> {
         let mut payload =
             if in_parser { vec![] } else { self.bytes_between(registers.cursor, registers.end) };
         let mut side = self.side(block);
+        side.ingress_length = self.counted(block).unwrap_or(side.ingress_length);
         let now = self.now;
         let result = self.host.statement(
             block,

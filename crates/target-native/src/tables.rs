@@ -4,9 +4,11 @@ use crate::layout::Kind;
 use crate::runtime::{Asked, MOST_ASKED, TableRef};
 use base_bits::Bits;
 use dataplane_tables::{
-    Control, EntryKey, Field, FieldMatch, KeyLayout, MatchKind, Run, TableSpec, Tables, WriteError,
+    Control, EntryKey as CopyKey, Field, FieldMatch, KeyLayout, MatchKind, Run, TableSpec, Tables, WriteError,
 };
-use ir_interp::embed::{ActionView, EntryView, Host, News, SharedCells, TableAt, TableChange, TableFacts};
+use ir_interp::embed::{
+    ActionView, EntryKey, EntryView, Host, News, SharedCells, TableAt, TableChange, TableFacts,
+};
 use ir_interp::{KeyMatch, KeySpec};
 use std::sync::atomic::AtomicU64;
 
@@ -40,14 +42,15 @@ struct Mirror {
     keys: Vec<KeySpec>,
     layout: KeyLayout,
     data: Vec<Vec<(usize, Kind)>>,
-    /// Where hits are noted: the entries by their numbers in the copy.
-    numbers: Option<Vec<Option<EntryId>>>,
+    /// Where hits are noted, or a profile says what runs: the entries by their numbers in the copy.
+    numbers: Option<Vec<Option<EntryKey>>>,
     /// Where hits are counted: the cells that records point to, by the entries' numbers in the copy; those of misses first.
     counts: Option<Vec<SharedCells>>,
+    /// A profile says what runs: records of entries have their counters alone.
+    has_profile: bool,
+    /// Bits of the keys for its selector.
+    chosen_by: Vec<u32>,
 }
-
-/// What names an entry in the original.
-pub(crate) type EntryId = (Vec<KeyMatch>, i64);
 
 /// The layout of a key; `None` if the copy has no structure for it.
 pub(crate) fn key_layout(keys: &[KeySpec]) -> Option<KeyLayout> {
@@ -74,6 +77,7 @@ impl Mirrors {
         layout: &KeyLayout,
         data_words: usize,
         data: Vec<Vec<(usize, Kind)>>,
+        chosen_by: Vec<u32>,
     ) -> (usize, bool) {
         self.specs.push(TableSpec {
             layout: layout.clone(),
@@ -82,10 +86,11 @@ impl Mirrors {
             profile: None,
             const_entries: false,
         });
-        let numbers = facts.notes_hits.then(Vec::new);
+        let numbers = (facts.notes_hits || facts.has_profile).then(Vec::new);
         let counts = facts.counts.then(|| vec![[const { AtomicU64::new(0) }; 2].into()]);
         let (keys, layout) = (facts.keys.clone(), layout.clone());
-        self.mirrors.push(Mirror { at, keys, layout, data, numbers, counts });
+        let has_profile = facts.has_profile;
+        self.mirrors.push(Mirror { at, keys, layout, data, numbers, counts, has_profile, chosen_by });
         let is_direct = self.specs.last().is_some_and(TableSpec::is_direct);
         (self.mirrors.len() - 1, is_direct)
     }
@@ -160,11 +165,23 @@ impl Mirrors {
         self.addresses.as_ptr()
     }
 
-    /// The original of an entry of a table in which hits are noted.
-    pub(crate) fn original(&self, table: usize, entry: u32) -> Option<(TableAt, EntryId)> {
+    /// The original of an entry of a table in which hits are noted, or that has a profile.
+    pub(crate) fn original(&self, table: usize, entry: u32) -> Option<(TableAt, EntryKey)> {
         let mirror = self.mirrors.get(table)?;
         let entry = mirror.numbers.as_ref()?.get(entry as usize)?.clone()?;
         Some((mirror.at, entry))
+    }
+
+    /// Bits of a table's keys for its selector.
+    pub(crate) fn selector_widths(&self, table: usize) -> &[u32] {
+        self.mirrors.get(table).map_or(&[], |mirror| &mirror.chosen_by)
+    }
+
+    /// An action of a table as the words of a record, from the action on.
+    pub(crate) fn record(&self, table: usize, action: &ActionView) -> Vec<u64> {
+        let Some(mirror) = self.mirrors.get(table) else { return vec![] };
+        let count = mirror.counts.as_ref().map(|counts| &counts[0]);
+        std::iter::once(u64::from(action.action)).chain(mirror.words(action, count)).collect()
     }
 }
 
@@ -178,8 +195,8 @@ impl Mirror {
                 }
             }
             TableChange::Modified(entry) => {
-                if let (Some(key), Some(run)) = (self.key(&entry), &entry.run) {
-                    control.modify(id, &key, &self.run(run, entry.count.as_ref())).ok();
+                if let (Some(key), Some(run)) = (self.key(&entry), self.run_of(&entry)) {
+                    control.modify(id, &key, &run).ok();
                 }
             }
             TableChange::Default(action) => self.set_default(control, id, &action),
@@ -188,12 +205,11 @@ impl Mirror {
 
     /// An entry that is gone again has nothing to run; whoever told of it will tell of its end.
     fn insert(&mut self, control: &mut Control, id: usize, entry: EntryView) {
-        let (Some(key), Some(run)) = (self.key(&entry), &entry.run) else { return };
-        let inserted: Result<u32, WriteError> =
-            control.insert(id, &key, &self.run(run, entry.count.as_ref()));
+        let (Some(key), Some(run)) = (self.key(&entry), self.run_of(&entry)) else { return };
+        let inserted: Result<u32, WriteError> = control.insert(id, &key, &run);
         let Ok(number) = inserted else { return };
         if let Some(numbers) = &mut self.numbers {
-            put(numbers, number, Some((entry.keys, entry.priority)), None);
+            put(numbers, number, Some(entry.key), None);
         }
         if let (Some(counts), Some(count)) = (&mut self.counts, entry.count) {
             let none = SharedCells::clone(&counts[0]);
@@ -206,7 +222,7 @@ impl Mirror {
         control.set_default(id, &self.run(action, uncounted)).ok();
     }
 
-    fn key(&self, entry: &EntryView) -> Option<EntryKey> {
+    fn key(&self, entry: &EntryView) -> Option<CopyKey> {
         let of = |(spec, wanted): (&KeySpec, &KeyMatch)| match wanted {
             KeyMatch::Exact(value) => FieldMatch::Exact(value.clone()),
             KeyMatch::Ternary { value, mask } => {
@@ -221,15 +237,26 @@ impl Mirror {
             }
             KeyMatch::Any => FieldMatch::Any,
         };
-        let matches: Vec<_> = self.keys.iter().zip(&entry.keys).map(of).collect();
-        self.layout.entry_key(&matches, entry.priority).ok()
+        let matches: Vec<_> = self.keys.iter().zip(&entry.key.keys).map(of).collect();
+        self.layout.entry_key(&matches, entry.key.priority).ok()
     }
 
-    /// The action as the words of a record, behind the address of its counter if there is one.
+    /// What the record of an entry says; `None` if it is gone again.
+    fn run_of(&self, entry: &EntryView) -> Option<Run> {
+        if self.has_profile {
+            return Some(Run::Action(0, address_of(entry.count.as_ref()).collect()));
+        }
+        Some(self.run(entry.run.as_ref()?, entry.count.as_ref()))
+    }
+
     fn run(&self, action: &ActionView, count: Option<&SharedCells>) -> Run {
+        Run::Action(action.action, self.words(action, count))
+    }
+
+    /// The data of an action as the words of a record, behind the address of its counter if there is one.
+    fn words(&self, action: &ActionView, count: Option<&SharedCells>) -> Vec<u64> {
         let params = self.data.get(action.action as usize);
-        let mut words: Vec<u64> =
-            count.into_iter().map(|cells| cells.as_ptr().expose_provenance() as u64).collect();
+        let mut words: Vec<u64> = address_of(count).collect();
         for ((_, kind), bits) in params.into_iter().flatten().zip(&action.data) {
             let number = bits.low_u128();
             words.push(number as u64);
@@ -237,8 +264,13 @@ impl Mirror {
                 words.push((number >> 64) as u64);
             }
         }
-        Run::Action(action.action, words)
+        words
     }
+}
+
+/// The address of a counter.
+fn address_of(count: Option<&SharedCells>) -> impl Iterator<Item = u64> {
+    count.into_iter().map(|cells| cells.as_ptr().expose_provenance() as u64)
 }
 
 /// True if a core does not keep an array of so many words near: it is more than half of its second cache.

@@ -297,7 +297,7 @@ impl Psa<'_> {
             _ => 0,
         };
         let (lo, hi) = (bound(0), bound(1));
-        let drawn = if lo > hi { lo } else { self.draw(lo, hi) };
+        let drawn = if lo > hi { lo } else { self.state.draw(lo, hi) };
         number_of(self.type_arg(id, 0)?, drawn)
     }
 

@@ -9,11 +9,11 @@ use ir::{Name, Type};
 
 /// What makes two entries the same.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct EntryKey {
+pub struct EntryKey {
     /// In normal form, one for each key that is matched.
-    pub(crate) keys: Vec<KeyMatch>,
+    pub keys: Vec<KeyMatch>,
     /// The greater wins; 0 in tables without priorities.
-    pub(crate) priority: i64,
+    pub priority: i64,
 }
 
 /// An entry.

@@ -12,7 +12,8 @@ mod key;
 mod write;
 
 pub(crate) use build::key_spec;
-pub(crate) use entry::{ActionSpec, Entry, EntryKey, Run};
+pub use entry::EntryKey;
+pub(crate) use entry::{ActionSpec, Entry, Run};
 pub use idle::IdleEntry;
 pub(crate) use idle::IdleTimer;
 pub(crate) use journal::{Change, Journal};

@@ -11,7 +11,7 @@ use crate::state::Digest;
 use crate::trace::{EventKind, shown, value_text};
 use crate::value::Value;
 use base_bits::Bits;
-use ir::{Expr, InstanceId, Type, TypeKind};
+use ir::{Expr, InstanceId, Name, Program, Type, TypeKind};
 
 /// BMv2 keeps one bit of a session's 16 for itself.
 const SESSION_MASK: u64 = 0x7fff;
@@ -31,7 +31,7 @@ impl Machine<'_, V1<'_>> {
         if lo > hi {
             return Ok(());
         }
-        let drawn = self.draw(lo, hi);
+        let drawn = self.state.draw(lo, hi);
         self.give(result, drawn)
     }
 
@@ -111,11 +111,8 @@ impl Machine<'_, V1<'_>> {
 
     pub(super) fn digest(&mut self, receiver: &Expr, data: &Expr) -> Result<(), Stop> {
         self.eval(receiver)?;
-        let name = match &data.ty {
-            Type::Named(id) => self.program.type_decl(*id).name.clone(),
-            _ => "digest".into(),
-        };
         let ty = &data.ty;
+        let name = digest_name(self.program, ty);
         let data = self.eval(data)?;
         let program = self.program;
         self.state.trace.add(|| EventKind::Digest { name: name.clone(), data: shown(program, ty, &data) });
@@ -123,25 +120,13 @@ impl Machine<'_, V1<'_>> {
         Ok(())
     }
 
-    /// Each `{}` stands for the next value; those that are missing stay as they are.
+    /// See [`log_line`].
     pub(super) fn log_msg(&mut self, message: &Expr, data: Option<&Expr>) -> Result<(), Stop> {
         let Value::Str(message) = self.eval(message)? else {
             return Err(Stop::Broken("a message that is no string"));
         };
-        let values = match data {
-            Some(data) => match self.eval(data)? {
-                Value::Struct(values) => values,
-                value => vec![value],
-            },
-            None => vec![],
-        };
-        let mut values = values.iter().map(log_text);
-        let mut parts = message.split("{}");
-        let mut line = parts.next().unwrap_or_default().to_string();
-        for part in parts {
-            line.push_str(&values.next().unwrap_or_else(|| "{}".to_string()));
-            line.push_str(part);
-        }
+        let data = data.map(|data| self.eval(data)).transpose()?;
+        let line = log_line(&message, data);
         self.spend(line.len() as u64)?;
         self.state.trace.add(|| EventKind::Log { line: line.clone() });
         self.state.log(line);
@@ -205,6 +190,30 @@ impl Machine<'_, V1<'_>> {
             Some(FrameCall { instance, method: method.to_string(), args: bits, vars: vec![] });
         Ok(Stop::FrameCall(instance))
     }
+}
+
+/// The name of a digest of this type.
+pub fn digest_name(program: &Program, ty: &Type) -> Name {
+    match ty {
+        Type::Named(id) => program.type_decl(*id).name.clone(),
+        _ => "digest".into(),
+    }
+}
+
+/// Each `{}` of the message stands for the next value; those that are missing stay as they are.
+pub(super) fn log_line(message: &str, data: Option<Value>) -> String {
+    let values = match data {
+        Some(Value::Struct(values)) => values,
+        data => data.into_iter().collect(),
+    };
+    let mut values = values.iter().map(log_text);
+    let mut parts = message.split("{}");
+    let mut line = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        line.push_str(&values.next().unwrap_or_else(|| "{}".to_string()));
+        line.push_str(part);
+    }
+    line
 }
 
 /// A value in the log: plain decimal numbers.

@@ -5,20 +5,19 @@ use super::externs::V1;
 use super::layout::StageName;
 use super::packet::{CloneOrder, Orders, Packet as Inner, Stay, Waiting};
 use super::stages::{Ended, Start};
-use crate::embed::{Algorithm, News, SharedCells, TableAt, TableFacts};
+use crate::embed::{News, SharedCells, TableAt, TableFacts};
 use crate::environment::Source;
 use crate::life::Life;
 use crate::machine::{Frame, Machine, Scope, Stop};
 use crate::objects::Object;
 use crate::packet_in::Input;
 use crate::switch::Core;
-use crate::table::KeyMatch;
 use crate::trace::PacketId;
 use crate::value::Value;
-use base_bits::{BitWriter, Bits};
+use base_bits::BitWriter;
 use base_time::Time;
 use dataplane_api::{DropReason, EgressResult, Output, Port, QueueRecord, Queued, QueuedPacket};
-use ir::{ControlId, ErrorId, InstanceId, ParserId, Program, Role, Stmt, Type, ValueSetId};
+use ir::{ControlId, ErrorId, InstanceId, ParserId, Program, Role, Stmt, Type};
 use std::collections::VecDeque;
 
 /// A switch while compiled code works on it.
@@ -173,10 +172,14 @@ impl Host<'_> {
         !self.core.state.trace.on() && !self.core.state.accesses.on
     }
 
-    /// True if the program is for the interpreter alone: it calls functions on whole frames, or says what counters count.
+    /// True if the program is for the interpreter alone: it calls functions on whole frames.
     pub fn is_interpreted(&self) -> bool {
-        let frames = self.core.state.objects.iter().any(|object| matches!(object, Object::Frame(_)));
-        frames || self.model.layout.counted_length.is_some()
+        self.core.state.objects.iter().any(|object| matches!(object, Object::Frame(_)))
+    }
+
+    /// The field of the metadata that says in ingress and egress what is counted: that with `@counted_length`.
+    pub fn counted_length(&self) -> Option<usize> {
+        self.model.layout.counted_length.map(|field| field as usize)
     }
 
     /// What is to be known of a table.
@@ -212,16 +215,6 @@ impl Host<'_> {
         }
     }
 
-    /// The hash of `data`.
-    pub fn hash(&self, algorithm: Algorithm, data: &[u8]) -> u64 {
-        self.core.state.hash(algorithm, data)
-    }
-
-    /// True if the value set has a member that fits.
-    pub fn value_set_has(&self, set: ValueSetId, values: &[Bits]) -> bool {
-        self.core.state.value_sets.get(self.model.layout.parser, set).is_some_and(|set| set.has(values))
-    }
-
     /// Frames were received.
     pub fn received(&mut self, frames: u64) {
         self.core.counters.received += frames;
@@ -237,25 +230,6 @@ impl Host<'_> {
         if packets > 0 {
             *self.core.counters.dropped.entry(reason).or_default() += packets;
         }
-    }
-
-    /// A packet hit an entry, which is the one with these matches and this priority. Whoever calls has counted it.
-    pub fn looked_up(
-        &mut self,
-        block: BlockName,
-        table: TableAt,
-        entry: (Vec<KeyMatch>, i64),
-        side: &mut Side,
-        now: Time,
-    ) {
-        let key = crate::table::EntryKey { keys: entry.0, priority: entry.1 };
-        let found = self.core.state.tables.get(table.0, table.1).and_then(|t| t.entries.get_index_of(&key));
-        let vars = vec![];
-        self.with_machine(block, vars, &mut vec![], 0, &mut vec![], side, now, |machine| {
-            machine.noted(table.0, table.1, found);
-            Ok(())
-        })
-        .ok();
     }
 
     /// Runs a statement of a block on the values of the block's variables. `frame` is what a parser reads, `position` the number
@@ -283,7 +257,7 @@ impl Host<'_> {
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn with_machine(
+    pub(super) fn with_machine(
         &mut self,
         block: BlockName,
         mut vars: Vec<Value>,

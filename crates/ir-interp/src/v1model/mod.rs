@@ -4,6 +4,7 @@ mod calls;
 mod check;
 mod egress;
 mod embed;
+mod embed_externs;
 mod externs;
 mod frames;
 mod ingress;
@@ -13,6 +14,7 @@ mod packet;
 mod stages;
 mod traffic;
 
+pub use calls::digest_name;
 pub(crate) use check::check_call;
 pub use embed::{BlockName, Halt, Host, Left, Packet as PacketParts, Side};
 pub(crate) use object::object;

@@ -14,6 +14,7 @@ use base_diag::{Diagnostic, codes::emulate as codes};
 use base_time::Rng;
 use ir_interp::{Options, Switch};
 use rack_emulator::{Emulator, RackDevice, RunReport};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use target_native::Engine;
 
@@ -28,6 +29,7 @@ pub fn bring_up_in(racked: &Racked, stage: Option<usize>) -> Result<Emulator, Ve
     let stages = rack.stages_up_to(stage);
     let seeds = Rng::new(rack.seed).split("devices");
     let mut devices = vec![];
+    let mut compiled = BTreeMap::new();
     for (index, (device, part)) in racked.rack.devices.iter().zip(&racked.parts).enumerate() {
         let name = device.name.value.clone();
         let Some(part) = part else {
@@ -41,7 +43,14 @@ pub fn bring_up_in(racked: &Racked, stage: Option<usize>) -> Result<Emulator, Ve
         };
         // Frame externs are the interpreter's.
         let (engine, mut switch) = if device.externs.is_empty() {
-            ("native", Engine::compile(&part.program, options)?.into_switch())
+            // Devices with the same source share its code.
+            let text = racked.texts.get(index).and_then(Option::as_ref);
+            let engine = match text.and_then(|text| compiled.get(text)) {
+                Some(compiled) => Engine::of(compiled, options)?,
+                None => Engine::compile(&part.program, options)?,
+            };
+            compiled.extend(text.map(|text| (text, engine.compiled())));
+            ("native", engine.into_switch())
         } else {
             ("interp", Switch::new(Arc::clone(&part.program), options)?)
         };

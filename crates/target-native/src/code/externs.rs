@@ -9,6 +9,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use dataplane_api::DropReason;
 use ir::{Call, Callee, Const, Expr, ExprKind, InstanceId};
+use ir_interp::embed::BlockName;
 use std::mem::offset_of;
 
 /// BMv2 keeps one bit of a session's 16 for itself.
@@ -60,6 +61,10 @@ impl<'a> Code<'a, '_> {
             ("clone_preserving_field_list", [_, session, list]) => self.clone_packet(session, Some(list)),
             ("resubmit_preserving_field_list", [list]) => self.order(registers.resubmit, list),
             ("recirculate_preserving_field_list", [list]) => self.order(registers.recirculate, list),
+            ("random", [result, lo, hi]) => self.random(result, lo, hi),
+            ("digest", [_, data]) => self.digest(data),
+            ("log_msg", [message]) => self.log(message, None),
+            ("log_msg", [message, data]) => self.log(message, Some(data)),
             ("hash", [result, algorithm, base, data, max]) => self.hash(result, algorithm, base, data, max),
             ("verify_checksum", [cond, data, checksum, algorithm]) => {
                 self.verify_checksum(cond, data, checksum, algorithm, false)
@@ -83,6 +88,8 @@ impl<'a> Code<'a, '_> {
             ("register", "write", [index, value]) => self.register_write(instance, index, value),
             ("counter", "count", [index]) => self.count(instance, index),
             ("direct_counter", "count", []) => Ok(true),
+            ("meter", "execute_meter", [index, result]) => self.execute_meter(instance, index, result),
+            ("direct_meter", "read", [result]) => self.read_meter(instance, result),
             _ => Ok(false),
         }
     }
@@ -327,14 +334,25 @@ impl<'a> Code<'a, '_> {
         Ok(true)
     }
 
+    /// What counters and meters of bytes see: in ingress and egress what the program says, else the length of the packet as it
+    /// came in.
+    pub(crate) fn counted(&mut self) -> Value {
+        let is_said = matches!(self.block, BlockName::Ingress | BlockName::Egress);
+        if let Some(index) = self.layout.counted.filter(|_| is_said) {
+            let bytes = self.scalar(index);
+            return self.resize(bytes, types::I64);
+        }
+        let registers = self.layout.registers;
+        let (start, end) = (self.scalar(registers.start), self.scalar(registers.end));
+        self.b.ins().isub(end, start)
+    }
+
     /// One packet more, and its bytes, at the address of a counter.
     pub(crate) fn count_packet(&mut self, counter: Value) {
         if self.ahead {
             return self.prefetch(counter);
         }
-        let registers = self.layout.registers;
-        let (start, end) = (self.scalar(registers.start), self.scalar(registers.end));
-        let bytes = self.b.ins().isub(end, start);
+        let bytes = self.counted();
         let one = self.number(types::I64, 1);
         for (at, more) in [(0, one), (8, bytes)] {
             let old = self.b.ins().load(types::I64, PLAIN, counter, at);

@@ -2,8 +2,9 @@
 
 use super::place::HeaderAt;
 use super::{Code, PLAIN, type_of};
-use crate::facts::{Fallback, mentioned};
+use crate::facts::mentioned;
 use crate::layout::{Kind, Node};
+use crate::notes::Fallback;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, types};
 use ir::Stmt;
@@ -25,9 +26,10 @@ impl<'a> Code<'a, '_> {
         let vars = mentioned(control, stmt);
         let nodes: Vec<&'a Node> = vars.iter().filter_map(|var| self.nodes.get(var.index())).collect();
         self.spill_registers();
+        self.layout.counted.into_iter().for_each(|index| self.spill_scalar(index));
         nodes.iter().for_each(|node| self.spill(node));
-        let id = self.fallbacks.len() as u64;
-        self.fallbacks.push(Fallback { block: self.block, stmt: stmt.clone(), vars });
+        let id = self.notes.fallbacks.len() as u64;
+        self.notes.fallbacks.push(Fallback { block: self.block, stmt: stmt.clone(), vars });
         let id = self.number(types::I32, id);
         let call = self.b.ins().call(self.calls.statement, &[self.context, id]);
         let code = self.b.inst_results(call)[0];
@@ -109,7 +111,7 @@ impl<'a> Code<'a, '_> {
         self.set_scalar(index, value);
     }
 
-    fn spill(&mut self, node: &Node) {
+    pub(crate) fn spill(&mut self, node: &Node) {
         match node {
             Node::Scalar(index) => self.spill_scalar(*index),
             Node::Header(index) => {

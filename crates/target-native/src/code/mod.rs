@@ -12,7 +12,7 @@
 //! - [`place`] finds out where things are, [`can`] what code can do with them. What it cannot is a call of the interpreter for one
 //!   statement, or for a stage.
 //! - [`wire`] reads and writes header fields, [`value`] makes values, [`stmt`], [`parser`], [`table`], [`externs`], [`pack`] and
-//!   [`deparser`] the rest; [`varbit`] is about headers of variable length.
+//!   [`deparser`] the rest; [`given`] is about externs that the runtime does, [`varbit`] about headers of variable length.
 //! - [`frame`] brings variables to their homes and back, where somebody else is to see them.
 
 mod ahead;
@@ -20,6 +20,7 @@ pub(crate) mod can;
 mod deparser;
 mod externs;
 pub(crate) mod frame;
+mod given;
 mod pack;
 mod parser;
 pub(crate) mod pipeline;
@@ -30,11 +31,13 @@ mod value;
 mod varbit;
 mod wire;
 
-use crate::facts::{Facts, Fallback};
+use crate::calls::Calls;
+use crate::facts::Facts;
 use crate::layout::{Layout, Node};
 use crate::machine::Part;
 use crate::mutant::Mutant;
-use crate::runtime::{Calls, Context};
+use crate::notes::Notes;
+use crate::runtime::Context;
 use cranelift_codegen::ir::{Block, FuncRef, InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_frontend::{FunctionBuilder, Variable};
@@ -52,7 +55,7 @@ pub(crate) struct Code<'a, 'b> {
     pub(crate) layout: &'a Layout,
     pub(crate) facts: &'a Facts,
     pub(crate) calls: Calls<FuncRef>,
-    pub(crate) fallbacks: &'a mut Vec<Fallback>,
+    pub(crate) notes: &'a mut Notes,
     /// Of [`Layout::scalars`].
     pub(crate) scalars: Vec<Variable>,
     /// Of [`Layout::headers`].
@@ -95,7 +98,7 @@ impl<'a, 'b> Code<'a, 'b> {
         facts: &'a Facts,
         part: Part,
         calls: Calls<FuncRef>,
-        fallbacks: &'a mut Vec<Fallback>,
+        notes: &'a mut Notes,
         config: TargetFrontendConfig,
     ) -> Made<()> {
         let entry = b.create_block();
@@ -114,7 +117,7 @@ impl<'a, 'b> Code<'a, 'b> {
             layout,
             facts,
             calls,
-            fallbacks,
+            notes,
             scalars,
             pointers,
             valids,

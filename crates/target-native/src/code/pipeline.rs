@@ -216,7 +216,7 @@ impl<'a> Code<'a, '_> {
         let (from, to) = self.layout.arrays;
         let arrays = self.at(from);
         self.clear(arrays, (to - from) as usize);
-        if !self.layout.values.is_empty() && !self.ahead {
+        if (!self.layout.values.is_empty() || self.facts.meters) && !self.ahead {
             self.b.ins().call(self.calls.reset, &[self.context]);
         }
         let roles = &self.layout.roles;

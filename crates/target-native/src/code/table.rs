@@ -25,17 +25,12 @@ impl<'a> Code<'a, '_> {
         let Some(facts) = self.facts.tables.get(&(*control, id)) else { return Ok(None) };
         let control = self.program.control(*control);
         let table = &control.tables[id.index()];
-        let keys: Vec<_> = table
-            .keys
-            .iter()
-            .filter(|key| key.match_kind != MatchKind::Selector)
-            .map(|key| &key.expr)
-            .collect();
-        if !keys.iter().all(|key| self.places().can(key)) {
+        if !table.keys.iter().all(|key| self.places().can(&key.expr)) {
             return Ok(None);
         }
+        let keys = table.keys.iter().filter(|key| key.match_kind != MatchKind::Selector).map(|key| &key.expr);
         let mut words: Vec<Option<Value>> = vec![None; facts.layout.words()];
-        for (key, (_, place)) in keys.into_iter().zip(facts.layout.fields()) {
+        for (key, (_, place)) in keys.zip(facts.layout.fields()) {
             let value = self.value(key)?;
             if self.b.func.dfg.value_type(value) == types::I128 {
                 let (low, high) = self.b.ins().isplit(value);
@@ -63,7 +58,9 @@ impl<'a> Code<'a, '_> {
             })
             .collect();
         let applied = match words.as_slice() {
-            _ if self.ahead && facts.layout.order() == Order::Priority => self.nothing_applied(),
+            _ if self.ahead && (facts.has_profile || facts.layout.order() == Order::Priority) => {
+                self.nothing_applied()
+            }
             words if self.ahead && !facts.is_direct && !words.is_empty() => {
                 self.apply_ahead(facts.index, words, |code| code.apply_key(table, facts, words))?
             }
@@ -79,6 +76,7 @@ impl<'a> Code<'a, '_> {
         let field =
             |code: &mut Self, offset: usize| code.b.ins().load(types::I64, PLAIN, tables, at + offset as i32);
         let mut record = field(self, offset_of!(TableRef, actions));
+        let mut entered = None;
         let hit = if key.is_empty() {
             self.number(types::I8, 0)
         } else {
@@ -100,12 +98,16 @@ impl<'a> Code<'a, '_> {
             if facts.notes_hits && !self.ahead {
                 self.note_hit(facts.index, entry)?;
             }
+            entered = Some(entry);
             let order = if self.is(Mutant::HitTurned) { IntCC::Equal } else { IntCC::NotEqual };
             self.b.ins().icmp_imm_u(order, entry, 0)
         };
         if let Some(word) = facts.count {
             let counter = self.b.ins().load(types::I64, PLAIN, record, 8 * word as i32);
             self.count_packet(counter);
+        }
+        if let Some(entry) = entered.filter(|_| facts.has_profile) {
+            record = self.choose(table, facts, entry, record)?;
         }
         let action = self.b.ins().load(types::I32, PLAIN, record, 0);
         self.run_action(table, facts, action, record)?;
@@ -140,19 +142,44 @@ impl<'a> Code<'a, '_> {
         self.branch(
             hit,
             |code| {
-                // The interpreter wants to know the packet's length.
-                for index in [code.layout.registers.start, code.layout.registers.end] {
-                    let value = code.scalar(index);
-                    let home = code.layout.scalars[index].home;
-                    code.b.ins().store(PLAIN, value, code.frame, home);
-                }
+                let bytes = code.counted();
                 let table = code.number(types::I32, table as u64);
                 let block = code.number(types::I32, code.block as u64);
-                code.b.ins().call(code.calls.looked_up, &[code.context, block, table, entry]);
+                code.b.ins().call(code.calls.looked_up, &[code.context, block, table, entry, bytes]);
                 Ok(())
             },
             |_| Ok(()),
         )
+    }
+
+    /// The record of what an entry's profile says.
+    fn choose(
+        &mut self,
+        table: &'a ir::Table,
+        facts: &TableCode,
+        entry: Value,
+        default: Value,
+    ) -> Made<Value> {
+        let chosen = self.b.declare_var(types::I64);
+        self.b.def_var(chosen, default);
+        let hit = self.b.ins().icmp_imm_u(IntCC::NotEqual, entry, 0);
+        self.branch(
+            hit,
+            |code| {
+                let by = table.keys.iter().filter(|key| key.match_kind == MatchKind::Selector);
+                for (at, key) in by.enumerate() {
+                    let value = code.value(&key.expr)?;
+                    code.store_key_pair(at, value);
+                }
+                let table = code.number(types::I32, facts.index as u64);
+                let call = code.b.ins().call(code.calls.choose, &[code.context, table, entry]);
+                let record = code.b.inst_results(call)[0];
+                code.b.def_var(chosen, record);
+                Ok(())
+            },
+            |_| Ok(()),
+        )?;
+        Ok(self.b.use_var(chosen))
     }
 
     fn run_action(

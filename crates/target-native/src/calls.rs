@@ -1,0 +1,106 @@
+//! The functions of the runtime that compiled code calls, with their signatures.
+
+use crate::runtime::{
+    ask, asked, choose, clear, colour, copy, finish, hash, hash_list, looked_up, lookup, lookup_1, lookup_2,
+    meter, prefetch, random, reset, stage, statement, tell, value_set,
+};
+
+/// The functions that compiled code calls.
+#[derive(Clone, Copy)]
+pub(crate) struct Calls<F> {
+    pub(crate) lookup: F,
+    pub(crate) lookup_1: F,
+    pub(crate) lookup_2: F,
+    pub(crate) ask: F,
+    pub(crate) asked: F,
+    pub(crate) prefetch: F,
+    pub(crate) looked_up: F,
+    pub(crate) choose: F,
+    pub(crate) random: F,
+    pub(crate) meter: F,
+    pub(crate) colour: F,
+    pub(crate) tell: F,
+    pub(crate) statement: F,
+    pub(crate) stage: F,
+    pub(crate) finish: F,
+    pub(crate) reset: F,
+    pub(crate) value_set: F,
+    pub(crate) hash: F,
+    pub(crate) hash_list: F,
+    pub(crate) copy: F,
+    pub(crate) clear: F,
+}
+
+/// A type in the signature of a function.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arg {
+    /// 32 bits.
+    Int,
+    /// 64 bits, addresses too.
+    Word,
+}
+
+/// A function: its name, its address, its parameters and result.
+pub(crate) type Function = (&'static str, *const u8, &'static [Arg], Option<Arg>);
+
+impl Calls<Function> {
+    pub(crate) fn all() -> Calls<Function> {
+        use Arg::{Int, Word};
+        Calls {
+            lookup: ("lookup", lookup as *const u8, &[Word, Word, Word], Some(Word)),
+            lookup_1: ("lookup_1", lookup_1 as *const u8, &[Word, Word], Some(Word)),
+            lookup_2: ("lookup_2", lookup_2 as *const u8, &[Word, Word, Word], Some(Word)),
+            ask: ("ask", ask as *const u8, &[Word, Word, Word, Word], None),
+            asked: ("asked", asked as *const u8, &[Word], None),
+            prefetch: ("prefetch", prefetch as *const u8, &[Word], None),
+            looked_up: ("looked_up", looked_up as *const u8, &[Word, Int, Int, Word, Word], None),
+            choose: ("choose", choose as *const u8, &[Word, Int, Word], Some(Word)),
+            random: ("random", random as *const u8, &[Word], Some(Int)),
+            meter: ("meter", meter as *const u8, &[Word, Int, Word, Word], Some(Word)),
+            colour: ("colour", colour as *const u8, &[Word, Int, Int], Some(Word)),
+            tell: ("tell", tell as *const u8, &[Word, Int], None),
+            statement: ("statement", statement as *const u8, &[Word, Int], Some(Int)),
+            stage: ("stage", stage as *const u8, &[Word, Int, Word], Some(Int)),
+            finish: ("finish", finish as *const u8, &[Word, Word, Int], None),
+            reset: ("reset", reset as *const u8, &[Word], None),
+            value_set: ("value_set", value_set as *const u8, &[Word, Int, Int], Some(Int)),
+            hash: ("hash", hash as *const u8, &[Word, Int, Word, Word, Word, Word], Some(Word)),
+            hash_list: (
+                "hash_list",
+                hash_list as *const u8,
+                &[Word, Int, Word, Word, Word, Word],
+                Some(Word),
+            ),
+            copy: ("copy", copy as *const u8, &[Word, Word, Word], None),
+            clear: ("clear", clear as *const u8, &[Word, Word], None),
+        }
+    }
+}
+
+impl<F> Calls<F> {
+    pub(crate) fn map<G>(self, mut f: impl FnMut(F) -> G) -> Calls<G> {
+        Calls {
+            lookup: f(self.lookup),
+            lookup_1: f(self.lookup_1),
+            lookup_2: f(self.lookup_2),
+            ask: f(self.ask),
+            asked: f(self.asked),
+            prefetch: f(self.prefetch),
+            looked_up: f(self.looked_up),
+            choose: f(self.choose),
+            random: f(self.random),
+            meter: f(self.meter),
+            colour: f(self.colour),
+            tell: f(self.tell),
+            statement: f(self.statement),
+            stage: f(self.stage),
+            finish: f(self.finish),
+            reset: f(self.reset),
+            value_set: f(self.value_set),
+            hash: f(self.hash),
+            hash_list: f(self.hash_list),
+            copy: f(self.copy),
+            clear: f(self.clear),
+        }
+    }
+}

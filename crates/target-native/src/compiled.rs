@@ -1,0 +1,88 @@
+//! A program as machine code, without any state: what engines of the same program share.
+
+use crate::facts::Facts;
+use crate::layout::Layout;
+use crate::machine::{Machine, Part};
+use crate::mutant::Mutant;
+use crate::notes::Notes;
+use crate::tables::Mirrors;
+use ir::Program;
+use ir_interp::Value;
+use ir_interp::embed::Host;
+use std::sync::{Arc, OnceLock};
+
+/// See the module. A clone is the same code. [`Engine::of`](crate::Engine::of) makes engines of it.
+#[derive(Clone)]
+pub struct Compiled {
+    /// Lowered; as it stands if that makes it too large.
+    pub(crate) program: Arc<Program>,
+    /// None if the interpreter runs the program.
+    pub(crate) build: Option<Arc<Build>>,
+}
+
+/// The code of a program with what is known of it.
+pub(crate) struct Build {
+    pub(crate) whole: Coded,
+    /// Ingress and egress on their own: made when somebody wants them first.
+    halves: OnceLock<Option<[Coded; 2]>>,
+    pub(crate) facts: Facts,
+    pub(crate) layout: Layout,
+    pub(crate) zeros: Vec<Value>,
+}
+
+/// Code, and what it speaks of by number.
+pub(crate) struct Coded {
+    pub(crate) machine: Machine,
+    pub(crate) notes: Notes,
+}
+
+impl Coded {
+    fn new(program: &Program, layout: &Layout, facts: &Facts, part: Part) -> Option<Coded> {
+        let mut notes = Notes::default();
+        let machine = Machine::compile(program, layout, facts, part, &mut notes)?;
+        Some(Coded { machine, notes })
+    }
+}
+
+impl Build {
+    /// The code for a device, with its tables and cells; `None` if the program is for the interpreter alone.
+    pub(crate) fn new(host: &mut Host, mutant: Option<Mutant>) -> Option<(Build, Mirrors)> {
+        if host.is_interpreted() {
+            return None;
+        }
+        let layout = Layout::new(host)?;
+        let mut mirrors = Mirrors::default();
+        let mut facts = Facts::new(host, &layout, &mut mirrors);
+        facts.mutant = mutant;
+        let program = Arc::clone(host.program());
+        let whole = Coded::new(&program, &layout, &facts, Part::Whole)?;
+        let zeros = layout.values.iter().map(|ty| Value::zero(&program, ty)).collect();
+        Some((Build { whole, halves: OnceLock::new(), facts, layout, zeros }, mirrors))
+    }
+
+    /// The tables and cells of another device with the same program, in the order that the code knows; `None` if the code is
+    /// not for this device.
+    pub(crate) fn mirrors(&self, host: &mut Host) -> Option<Mirrors> {
+        let mut mirrors = Mirrors::default();
+        let facts = Facts::new(host, &self.layout, &mut mirrors);
+        (!host.is_interpreted() && facts.drop_port == self.facts.drop_port).then_some(mirrors)
+    }
+
+    /// The code for a part.
+    pub(crate) fn coded(&self, part: Part) -> &Coded {
+        match (part, self.halves.get()) {
+            (Part::Ingress, Some(Some([ingress, _]))) => ingress,
+            (Part::Egress, Some(Some([_, egress]))) => egress,
+            _ => &self.whole,
+        }
+    }
+
+    /// False if there is no code for the halves.
+    pub(crate) fn has_halves(&self, program: &Program) -> bool {
+        let make = || {
+            let coded = |part| Coded::new(program, &self.layout, &self.facts, part);
+            Some([coded(Part::Ingress)?, coded(Part::Egress)?])
+        };
+        self.halves.get_or_init(make).is_some()
+    }
+}
