@@ -6,7 +6,7 @@
 //! ```text
 //! a statement   Host::statement     variables as values in, values out
 //! a stage       Host::stage         a packet as values in, values out
-//! a packet      Host::finish        that was cloned, replicated, recirculated, ...: from the end of ingress or egress on
+//! a packet      Host::manage, ...   that is cloned, replicated, resubmitted, recirculated: the copies
 //! ```
 //!
 //! So nothing has two meanings: what is rare is done here, in the order of the reference, on the same state.
@@ -51,6 +51,14 @@ pub trait Accelerator: Send {
         queue: dataplane_api::QueueRecord,
         now: base_time::Time,
     ) -> dataplane_api::EgressResult;
+
+    /// See [`Device::resume`](dataplane_api::Device::resume).
+    fn resume(
+        &mut self,
+        host: Host<'_>,
+        packet: dataplane_api::QueuedPacket,
+        now: base_time::Time,
+    ) -> Vec<dataplane_api::Queued>;
 
     /// A packet that waits for egress as the interpreter lets it wait, in whose hands it is from now on.
     fn hand_back(

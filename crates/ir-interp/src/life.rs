@@ -24,12 +24,12 @@ impl Life {
     }
 
     /// How many steps are left.
-    pub(crate) fn steps(&self) -> u64 {
+    pub fn steps(&self) -> u64 {
         self.0.steps.load(Ordering::Relaxed)
     }
 
     /// Says how many steps are left after some were made.
-    pub(crate) fn set_steps(&self, left: u64) {
+    pub fn set_steps(&self, left: u64) {
         self.0.steps.store(left, Ordering::Relaxed);
     }
 }

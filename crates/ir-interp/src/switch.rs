@@ -185,6 +185,12 @@ impl Device for Switch {
     }
 
     fn resume(&mut self, packet: QueuedPacket, now: Time) -> Vec<Queued> {
+        if let (Some(model), Some(accelerator)) = (self.pipeline.v1model(), &mut self.accelerator) {
+            let host = Host { core: &mut self.core, model };
+            if host.is_untold() {
+                return accelerator.resume(host, packet, now);
+            }
+        }
         self.pipeline.resume(&mut self.core, packet, now)
     }
 

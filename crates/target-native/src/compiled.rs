@@ -23,8 +23,11 @@ pub struct Compiled {
 /// The code of a program with what is known of it.
 pub(crate) struct Build {
     pub(crate) whole: Coded,
-    /// Ingress and egress on their own: made when somebody wants them first.
-    halves: OnceLock<Option<[Coded; 2]>>,
+    /// The parts: made when somebody wants them first.
+    ingress: OnceLock<Option<Coded>>,
+    egress: OnceLock<Option<Coded>>,
+    again: OnceLock<Option<Coded>>,
+    out: OnceLock<Option<Coded>>,
     pub(crate) facts: Facts,
     pub(crate) layout: Layout,
     pub(crate) zeros: Vec<Value>,
@@ -57,7 +60,8 @@ impl Build {
         let program = Arc::clone(host.program());
         let whole = Coded::new(&program, &layout, &facts, Part::Whole)?;
         let zeros = layout.values.iter().map(|ty| Value::zero(&program, ty)).collect();
-        Some((Build { whole, halves: OnceLock::new(), facts, layout, zeros }, mirrors))
+        let [ingress, egress, again, out] = [const { OnceLock::new() }; 4];
+        Some((Build { whole, ingress, egress, again, out, facts, layout, zeros }, mirrors))
     }
 
     /// The tables and cells of another device with the same program, in the order that the code knows; `None` if the code is
@@ -68,21 +72,26 @@ impl Build {
         (!host.is_interpreted() && facts.drop_port == self.facts.drop_port).then_some(mirrors)
     }
 
-    /// The code for a part.
+    /// The code for a part that there [`is`](Build::has_all).
     pub(crate) fn coded(&self, part: Part) -> &Coded {
-        match (part, self.halves.get()) {
-            (Part::Ingress, Some(Some([ingress, _]))) => ingress,
-            (Part::Egress, Some(Some([_, egress]))) => egress,
-            _ => &self.whole,
-        }
+        self.place(part).and_then(|made| made.get()?.as_ref()).unwrap_or(&self.whole)
     }
 
-    /// False if there is no code for the halves.
-    pub(crate) fn has_halves(&self, program: &Program) -> bool {
-        let make = || {
-            let coded = |part| Coded::new(program, &self.layout, &self.facts, part);
-            Some([coded(Part::Ingress)?, coded(Part::Egress)?])
-        };
-        self.halves.get_or_init(make).is_some()
+    /// True if there is code for the parts: it is made when somebody wants it first.
+    pub(crate) fn has_all<const N: usize>(&self, parts: [Part; N], program: &Program) -> bool {
+        parts.into_iter().all(|part| {
+            let make = || Coded::new(program, &self.layout, &self.facts, part);
+            self.place(part).is_none_or(|made| made.get_or_init(make).is_some())
+        })
+    }
+
+    fn place(&self, part: Part) -> Option<&OnceLock<Option<Coded>>> {
+        match part {
+            Part::Whole => None,
+            Part::Ingress => Some(&self.ingress),
+            Part::Egress => Some(&self.egress),
+            Part::Again => Some(&self.again),
+            Part::Out => Some(&self.out),
+        }
     }
 }

@@ -5,15 +5,15 @@ use crate::machine::{Machine, Part};
 use crate::memory::Memory;
 use crate::mutant::Mutant;
 use crate::notes::Fallback;
-use crate::packet::{DROPPED, Fate, Packet};
+use crate::packet::{Fate, Packet};
 use crate::parked::Parked;
-use crate::runtime::{Context, Job, REASONS};
+use crate::runtime::{Context, Job, Leaving, REASONS};
 use crate::tables::Mirrors;
 use base_diag::Diagnostic;
 use base_time::Time;
 use dataplane_api::{EgressResult, Output, Port, QueueRecord, Queued, QueuedPacket};
 use ir::Program;
-use ir_interp::embed::{Accelerator, BlockName, Host, PacketParts, Stay};
+use ir_interp::embed::{Accelerator, BlockName, Host, Life, PacketParts, Stay};
 use ir_interp::{Options, Switch, Value};
 use std::sync::Arc;
 
@@ -44,15 +44,15 @@ pub struct Report {
 
 /// The code of a program with what it works on.
 pub(crate) struct Native {
-    build: Arc<Build>,
+    pub(crate) build: Arc<Build>,
     /// Stands for the frame of this engine.
     frame: Arc<()>,
-    memory: Memory,
-    values: Vec<Value>,
+    pub(crate) memory: Memory,
+    pub(crate) values: Vec<Value>,
     mirrors: Mirrors,
     /// Room for packets that are yet to come; in boxes, as queues take them.
     #[allow(clippy::vec_box)]
-    free: Vec<Box<Parked>>,
+    pub(crate) free: Vec<Box<Parked>>,
     interpreted: u64,
 }
 
@@ -179,20 +179,31 @@ impl Native {
         Native { build, frame, memory, values, mirrors, free: vec![], interpreted: 0 }
     }
 
-    fn batch(&mut self, host: &mut Host, packets: &mut [Packet], now: Time) -> Vec<Output> {
+    /// Packets and all that comes of them, one after the other.
+    fn batch(&mut self, host: &mut Host, mut packets: &mut [Packet], now: Time) -> Vec<Output> {
         host.received(packets.len() as u64);
-        self.run(host, Part::Whole, packets, Start::Fresh, now).0
+        let mut outputs = vec![];
+        while !packets.is_empty() {
+            let ran = self.run(host, Part::Whole, packets, Start::Fresh, now);
+            host.sent(ran.sent);
+            outputs.extend(ran.outputs);
+            let Some(Leaving { parts, at, packet }) = ran.left else { break };
+            let behind = 1 + (packet - packets.as_ptr().addr()) / size_of::<Packet>();
+            self.finish(host, parts, at, now, &mut outputs);
+            packets = &mut packets[behind..];
+        }
+        outputs
     }
 
-    /// Runs packets; of the halves one only. What the code left to others is given, and what it left to the caller.
-    fn run(
+    /// Runs packets by the code of a part, up to one that leaves it.
+    pub(crate) fn run(
         &mut self,
         host: &mut Host,
         part: Part,
         packets: &mut [Packet],
         start: Start,
         now: Time,
-    ) -> (Vec<Output>, Option<Box<PacketParts>>) {
+    ) -> Ran {
         self.mirrors.follow(host);
         let seen = if part == Part::Ingress { host.ingress_time(now) } else { now.as_us() };
         let mut context = Context {
@@ -210,7 +221,10 @@ impl Native {
         let (machine, mut job) = self.job(host, part, now);
         match start {
             Start::Fresh => {}
-            Start::Frame(stay) => context.stay = stay,
+            Start::Frame(stay, life) => {
+                context.stay = stay;
+                job.life = life;
+            }
             Start::Values(parts, stay) => {
                 context.stay = stay;
                 if let Some(packet) = packets.first() {
@@ -219,20 +233,20 @@ impl Native {
             }
         }
         machine.run(&mut context, &mut job, packets);
-        let (outputs, left, interpreted) =
-            (std::mem::take(&mut job.outputs), job.left.take(), job.interpreted);
-        // A half ends with a packet that is left; that is no call of the interpreter.
-        self.interpreted += interpreted - u64::from(left.is_some());
-        host.sent(context.sent);
+        job.spend();
+        let outputs = std::mem::take(&mut job.outputs);
+        let ran = Ran { sent: context.sent + outputs.len() as u64, outputs, left: job.left.take() };
+        let interpreted = job.interpreted;
+        self.interpreted += interpreted;
         for (reason, packets) in REASONS.into_iter().zip(context.dropped).filter(|(_, packets)| *packets > 0)
         {
             host.dropped(reason, packets);
         }
-        (outputs, left)
+        ran
     }
 
     /// What code works on beside its context, and the code.
-    fn job<'j, 'h>(
+    pub(crate) fn job<'j, 'h>(
         &'j mut self,
         host: &'j mut Host<'h>,
         part: Part,
@@ -253,7 +267,6 @@ impl Native {
             interpreted: 0,
             colours: (None, vec![]),
             chosen: vec![],
-            parted: part != Part::Whole,
             left: None,
             life: None,
         };
@@ -261,12 +274,12 @@ impl Native {
     }
 
     /// Room for a packet.
-    fn room(&mut self) -> Box<Parked> {
+    pub(crate) fn room(&mut self) -> Box<Parked> {
         self.free.pop().unwrap_or_else(|| Box::new(Parked::new(&self.frame, &self.build)))
     }
 
     /// A packet that waits goes back into the frame; if it is none of ours, it is given back.
-    fn fetch(&mut self, packet: QueuedPacket) -> Result<Box<Parked>, QueuedPacket> {
+    pub(crate) fn fetch(&mut self, packet: QueuedPacket) -> Result<Box<Parked>, QueuedPacket> {
         let parked = packet.downcast::<Parked>()?;
         if !parked.is_of(&self.frame) {
             return Err(parked);
@@ -276,13 +289,22 @@ impl Native {
     }
 }
 
+/// What a run gave.
+pub(crate) struct Ran {
+    /// Frames that were too long for their packets' buffers.
+    pub(crate) outputs: Vec<Output>,
+    /// Frames that went out, with these.
+    pub(crate) sent: u64,
+    pub(crate) left: Option<Leaving>,
+}
+
 /// With what a packet begins.
-enum Start {
+pub(crate) enum Start {
     /// It came in.
     Fresh,
     /// It is in the frame, and has left its queue.
-    Frame(Stay),
-    /// It is values, and has left its queue.
+    Frame(Stay, Option<Life>),
+    /// It is values, and has left its queue if it was in one.
     Values(Box<PacketParts>, Stay),
 }
 
@@ -305,58 +327,35 @@ impl Accelerator for Native {
 
     fn ingress(&mut self, mut host: Host<'_>, port: Port, frame: &[u8], now: Time) -> Vec<Queued> {
         let mut room = self.room();
-        if !self.build.has_halves(host.program()) || !room.packet.receive(port, frame) {
+        if !self.build.has_all([Part::Ingress, Part::Egress], host.program())
+            || !room.packet.receive(port, frame)
+        {
             self.free.push(room);
             return host.interpret_ingress(port, frame, now);
         }
         let only = std::slice::from_mut(&mut room.packet);
-        let (_, left) = self.run(&mut host, Part::Ingress, only, Start::Fresh, now);
-        if let Some(replica) = room.packet.waits() {
-            room.keep(&self.memory, &self.values);
-            let length = self.job(&mut host, Part::Ingress, now).1.length();
-            let bytes = u32::try_from(length.max(0)).unwrap_or(u32::MAX);
-            return vec![Queued { replica, bytes, packet: room }];
+        let left = self.run(&mut host, Part::Ingress, only, Start::Fresh, now).left;
+        match (self.wait(&mut host, room), left) {
+            (Some(queued), _) => vec![queued],
+            (None, Some(left)) => self.manage(&mut host, left.parts, now),
+            (None, None) => vec![],
         }
-        self.free.push(room);
-        left.map_or(vec![], |left| host.enqueue(*left, now))
     }
 
     fn egress(&mut self, mut host: Host<'_>, queued: Queued, queue: QueueRecord, now: Time) -> EgressResult {
-        let stay = host.stay(queue, now);
-        let (mut room, start) = match self.fetch(queued.packet) {
-            Ok(parked) => (parked, Start::Frame(stay)),
-            Err(packet) => {
-                let Some(parts) = host.dequeue(packet) else { return EgressResult::default() };
-                let mut room = self.room();
-                let fits = parts.frame.ends_with(&parts.payload)
-                    && room.packet.receive(parts.ingress_port, &parts.frame);
-                if !fits || !self.build.has_halves(host.program()) {
-                    self.free.push(room);
-                    return host.interpret_egress(parts, stay, now);
-                }
-                (room, Start::Values(Box::new(parts), stay))
-            }
-        };
-        room.packet.fate = DROPPED;
-        let only = std::slice::from_mut(&mut room.packet);
-        let (mut outputs, left) = self.run(&mut host, Part::Egress, only, start, now);
-        let result = match (left, room.packet.fate()) {
-            (Some(left), _) => host.end_egress(*left, now),
-            (None, Fate::Sent(port)) => {
-                let output = Some(Output { port, frame: room.packet.frame().to_vec() });
-                EgressResult { output, ..EgressResult::default() }
-            }
-            (None, _) => EgressResult { output: outputs.pop(), ..EgressResult::default() },
-        };
-        self.free.push(room);
-        result
+        self.leave_queue(&mut host, queued, queue, now)
+    }
+
+    fn resume(&mut self, mut host: Host<'_>, packet: QueuedPacket, now: Time) -> Vec<Queued> {
+        self.start_again(&mut host, packet, now)
     }
 
     fn hand_back(&mut self, mut host: Host<'_>, packet: QueuedPacket) -> QueuedPacket {
         match self.fetch(packet) {
             Err(packet) => packet,
-            Ok(parked) => {
-                let (_, mut job) = self.job(&mut host, Part::Ingress, Time::ZERO);
+            Ok(mut parked) => {
+                let (_, mut job) = self.job(&mut host, Part::Whole, Time::ZERO);
+                job.life = parked.life.take();
                 let parts = job.parts(BlockName::Ingress);
                 self.free.push(parked);
                 host.waiting(parts)

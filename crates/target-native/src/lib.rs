@@ -11,11 +11,12 @@
 //! registers and counters, and keeps copies of tables in fast structures.
 //!
 //! **Invariant**: no program is refused and none means something else. What code cannot do is done by the interpreter, on the same
-//! packet and state: one statement, one stage, or all that is left to do with a packet. [`Report`] and [`Engine::interpreted`]
-//! say how often.
+//! packet and state: one statement, or one stage. [`Report`] and [`Engine::interpreted`] say how often. Copies are made by the
+//! interpreter's traffic manager, and run as machine code like any packet.
 //!
 //! **Invariant**: a packet takes a bounded number of steps, and none is allocated for while nothing rare happens.
 
+mod around;
 mod calls;
 mod code;
 mod compiled;

@@ -29,6 +29,10 @@ pub(crate) enum Part {
     Ingress,
     /// From the start of egress on, with variables as they lie in the frame.
     Egress,
+    /// From the parser to the end of ingress, with metadata as they lie in the frame: what starts again.
+    Again,
+    /// Behind egress, with variables as they lie in the frame: drop, checksums, deparser.
+    Out,
 }
 
 /// The code of a program.

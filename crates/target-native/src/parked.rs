@@ -12,6 +12,7 @@ use crate::compiled::Build;
 use crate::memory::Memory;
 use crate::packet::Packet;
 use ir_interp::Value;
+use ir_interp::embed::{Life, PacketParts};
 use std::sync::Arc;
 
 /// See the module.
@@ -23,6 +24,8 @@ pub(crate) struct Parked {
     /// The frame's first bytes, and behind them its arrays': see [`Shared`](crate::layout::Shared).
     bytes: Vec<u8>,
     values: Vec<Value>,
+    /// What it may still take, if that is no longer all.
+    pub(crate) life: Option<Life>,
 }
 
 impl Parked {
@@ -35,12 +38,18 @@ impl Parked {
             build: Arc::clone(build),
             bytes: vec![0; shared.bytes + shared.arrays],
             values: build.zeros[..shared.values].to_vec(),
+            life: None,
         }
     }
 
     /// True if it was in this frame.
     pub(crate) fn is_of(&self, frame: &Arc<()>) -> bool {
         Arc::ptr_eq(&self.frame, frame)
+    }
+
+    /// Takes the bytes of a packet; false if they do not fit.
+    pub(crate) fn receive(&mut self, parts: &PacketParts) -> bool {
+        parts.frame.ends_with(&parts.payload) && self.packet.receive(parts.ingress_port, &parts.frame)
     }
 
     /// Takes what lies in the frame.

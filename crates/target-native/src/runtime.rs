@@ -124,11 +124,18 @@ pub(crate) struct Job<'j, 'h> {
     pub(crate) colours: (Option<BlockName>, Vec<(ir::InstanceId, u8)>),
     /// The record of what a profile said last.
     pub(crate) chosen: Vec<u64>,
-    /// Packets that leave compiled code are kept for the caller.
-    pub(crate) parted: bool,
-    pub(crate) left: Option<Box<PacketParts>>,
+    /// The packet with which the batch ended.
+    pub(crate) left: Option<Leaving>,
     /// Of the packet, if it has one already.
     pub(crate) life: Option<Life>,
+}
+
+/// A packet that asked for more than to be sent.
+pub(crate) struct Leaving {
+    pub(crate) parts: PacketParts,
+    pub(crate) at: Left,
+    /// Its address.
+    pub(crate) packet: usize,
 }
 
 /// # Safety
@@ -477,6 +484,14 @@ impl Job<'_, '_> {
         self.exchange().scalar(length) as i64
     }
 
+    /// Says what is left of the life of a packet that was run.
+    pub(crate) fn spend(&mut self) {
+        let fuel = self.layout.registers.fuel;
+        if let Some(life) = self.life.clone() {
+            life.set_steps(self.exchange().scalar(fuel) as u64);
+        }
+    }
+
     /// The packet in the frame as values.
     pub(crate) fn parts(&mut self, block: BlockName) -> PacketParts {
         let registers = self.layout.registers;
@@ -516,7 +531,7 @@ impl Job<'_, '_> {
             (registers.start, first),
             (registers.cursor, end - parts.payload.len() as u64),
             (registers.end, end),
-            (registers.fuel, FUEL),
+            (registers.fuel, parts.life.as_ref().map_or(FUEL, Life::steps).min(FUEL)),
             (registers.ingress_port, u64::from(parts.ingress_port)),
             (registers.egress_port, u64::from(parts.egress_port)),
         ] {
@@ -558,24 +573,16 @@ impl Job<'_, '_> {
         }
         let mut frame = frame;
         frame.truncate(truncate.map_or(usize::MAX, |length| length as usize));
-        self.host.sent(1);
         self.outputs.push(Output { port, frame });
         packet.fate = packet::ELSEWHERE;
         ELSEWHERE as u32
     }
 
-    fn finish(&mut self, packet: &mut Packet, left: Left) {
-        self.interpreted += 1;
-        let block = if left == Left::Ingress { BlockName::Ingress } else { BlockName::Egress };
-        let parts = self.parts(block);
+    fn finish(&mut self, packet: &mut Packet, at: Left) {
+        let block = if at == Left::Ingress { BlockName::Ingress } else { BlockName::Egress };
         packet.fate = packet::ELSEWHERE;
-        if self.parted {
-            self.left = Some(Box::new(parts));
-            return;
-        }
-        let now = self.now;
-        let outputs = self.host.finish(parts, left, now);
-        self.outputs.extend(outputs);
+        let packet = std::ptr::from_mut(packet).addr();
+        self.left = Some(Leaving { parts: self.parts(block), at, packet });
     }
 }
 

@@ -86,7 +86,7 @@ impl V1Switch<'_> {
     }
 
     /// The packet as it is at the end of egress; of the metadata only the field list.
-    fn clone_egress(&mut self, packet: &Packet, order: CloneOrder) -> Vec<Queued> {
+    pub(super) fn clone_egress(&mut self, packet: &Packet, order: CloneOrder) -> Vec<Queued> {
         let Some(session) = self.core.replication.sessions.get(&order.session).copied() else {
             return vec![];
         };
@@ -103,7 +103,13 @@ impl V1Switch<'_> {
         self.send_clone(copy, session)
     }
 
-    fn recirculate(&mut self, packet: Packet, frame: Vec<u8>, list: u32, result: &mut EgressResult) {
+    pub(super) fn recirculate(
+        &mut self,
+        packet: Packet,
+        frame: Vec<u8>,
+        list: u32,
+        result: &mut EgressResult,
+    ) {
         self.core.effect("recirculate", list);
         let from = packet.trace;
         if !packet.life.take() {

@@ -2,6 +2,7 @@
 
 use super::V1Model;
 use super::externs::V1;
+use super::ingress::Work;
 use super::layout::StageName;
 use super::packet::{CloneOrder, Orders, Packet as Inner, Stay, Waiting};
 use super::stages::{Ended, Start};
@@ -215,6 +216,11 @@ impl Host<'_> {
         }
     }
 
+    /// What a frame that comes in may take.
+    pub fn new_life(&self) -> Life {
+        self.core.new_life()
+    }
+
     /// Frames were received.
     pub fn received(&mut self, frames: u64) {
         self.core.counters.received += frames;
@@ -338,40 +344,39 @@ impl Host<'_> {
         }
     }
 
-    /// Does what is left to do with a packet at the end of ingress or egress, queues empty.
-    pub fn finish(&mut self, packet: Packet, left: Left, now: Time) -> Vec<Output> {
-        let mut queued = vec![];
-        let mut outputs = vec![];
-        match left {
-            Left::Ingress => queued = self.enqueue(packet, now),
-            Left::Egress => {
-                let result = self.end_egress(packet, now);
-                outputs.extend(result.output);
-                queued.extend(result.requeued);
-                for again in result.again {
-                    queued.extend(crate::switch::Pipeline::resume(self.model, self.core, again, now));
-                }
-            }
-        }
-        self.drain(queued, &mut outputs, now);
-        outputs
-    }
-
-    /// The traffic manager's work on a packet at the end of ingress.
-    pub fn enqueue(&mut self, packet: Packet, now: Time) -> Vec<Queued> {
+    /// The traffic manager's work on a packet at the end of ingress: what waits for egress, and what is resubmitted.
+    pub fn manage(&mut self, packet: Packet, now: Time) -> (Vec<Queued>, Option<Packet>) {
         let packet = self.inner(packet);
         let mut queued = vec![];
-        let mut switch = self.model.on(self.core);
-        let again = switch.manage(packet, now, &mut queued);
-        queued.extend(switch.run_ingress(again, now));
-        queued
+        let mut again = self.model.on(self.core).manage(packet, now, &mut queued);
+        let again = again.pop().map(|work| work.into_packet());
+        (queued, again.map(Packet::with_life))
+    }
+
+    /// The clone that a packet at the end of egress asks for; it no longer does then.
+    pub fn clone_egress(&mut self, packet: &mut Packet) -> Vec<Queued> {
+        let Some((session, field_list)) = packet.side.clone.take() else { return vec![] };
+        let inner = self.inner(packet.clone());
+        self.model.on(self.core).clone_egress(&inner, CloneOrder { session, field_list })
+    }
+
+    /// A packet that was deparsed, to `frame`, starts again with what the field list keeps; nothing if its life is used up.
+    pub fn recirculate(&mut self, packet: Packet, frame: Vec<u8>, list: u32) -> Option<QueuedPacket> {
+        let packet = self.inner(packet);
+        let mut result = EgressResult::default();
+        self.model.on(self.core).recirculate(packet, frame, list, &mut result);
+        result.again.pop()
+    }
+
+    /// The interpreter alone, from the parser to the queues, for what starts again.
+    pub fn interpret_again(&mut self, packet: Packet, now: Time) -> Vec<Queued> {
+        let packet = self.inner(packet);
+        self.model.on(self.core).run_ingress(vec![Work::Start(packet)], now)
     }
 
     /// A packet that waits, as what compiled code starts from; `None` if it is none of v1model's.
     pub fn dequeue(&mut self, packet: QueuedPacket) -> Option<Packet> {
-        let packet = packet.downcast::<Waiting>().ok()?.packet;
-        let life = packet.life.clone();
-        Some(Packet { life: Some(life), ..Packet::of(packet) })
+        Some(Packet::with_life(packet.downcast::<Waiting>().ok()?.packet))
     }
 
     /// The opposite of [`dequeue`](Host::dequeue): a packet as the interpreter lets it wait for egress.
@@ -407,7 +412,7 @@ impl Host<'_> {
         self.core.state.read_environment(&Source::IngressTimestamp, now.as_us())
     }
 
-    /// See [`Device::drain`](dataplane_api::Device::drain).
+    /// The interpreter alone, from the queues on: see [`Device::drain`](dataplane_api::Device::drain).
     fn drain(&mut self, queued: Vec<Queued>, outputs: &mut Vec<Output>, now: Time) {
         use crate::switch::Pipeline;
         let mut waiting = VecDeque::from(queued);
@@ -475,6 +480,10 @@ impl Default for Packet {
 }
 
 impl Packet {
+    fn with_life(inner: Inner) -> Packet {
+        Packet { life: Some(inner.life.clone()), ..Packet::of(inner) }
+    }
+
     fn of(inner: Inner) -> Packet {
         let Orders { clone, resubmit, recirculate } = inner.orders;
         Packet {

@@ -127,6 +127,13 @@ pub(super) enum Work {
 }
 
 impl Work {
+    pub(super) fn into_packet(self) -> Packet {
+        match self {
+            Work::Start(packet) | Work::Fresh(packet, _) => packet,
+            Work::Carried(carried) => carried.packet,
+        }
+    }
+
     fn packet(&self) -> &Packet {
         match self {
             Work::Start(packet) | Work::Fresh(packet, _) => packet,

@@ -69,12 +69,12 @@ impl<'a> Code<'a, '_> {
         self.next
     }
 
-    /// Leaves the packet to the interpreter for good.
+    /// Leaves the packet, and those behind it for later.
     pub(crate) fn finish(&mut self, left: Left) {
         self.spill_packet();
         let left = self.number(types::I32, left as u64);
         self.b.ins().call(self.calls.finish, &[self.context, self.packet, left]);
-        self.b.ins().jump(self.next, &[]);
+        self.b.ins().return_(&[]);
     }
 
     /// All of the packet is in the frame from now on.
@@ -99,7 +99,7 @@ impl<'a> Code<'a, '_> {
         (0..self.facts.registers).for_each(|index| self.fill_scalar(index));
     }
 
-    fn spill_scalar(&mut self, index: usize) {
+    pub(crate) fn spill_scalar(&mut self, index: usize) {
         let value = self.scalar(index);
         let home = self.layout.scalars[index].home;
         self.b.ins().store(PLAIN, value, self.frame, home);

@@ -6,7 +6,7 @@
 //! for each packet   parser -> verify -> ingress -> traffic manager -> egress -> compute -> deparser
 //!                                                  │ unicast: on      │
 //!                                                  │ drop: counted, next packet
-//!                                                  └ clone, group, resubmit, ... : Host::finish, next packet
+//!                                                  └ clone, group, resubmit, ...: the batch ends, and goes on behind the packet
 //! ```
 //!
 //! - [`place`] finds out where things are, [`can`] what code can do with them. What it cannot is a call of the interpreter for one

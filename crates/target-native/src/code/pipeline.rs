@@ -38,7 +38,9 @@ impl<'a> Code<'a, '_> {
                 let port = code.traffic_manager();
                 code.enqueue(port);
                 code.leave_queue_at_once();
-                code.egress()
+                code.control(BlockName::Egress)?;
+                code.clone_or_recirculate();
+                code.out(false)
             }
             Part::Ingress => {
                 code.ingress()?;
@@ -50,7 +52,23 @@ impl<'a> Code<'a, '_> {
             Part::Egress => {
                 code.fill_packet();
                 code.leave_queue();
-                code.egress()
+                code.control(BlockName::Egress)?;
+                code.clone_or_recirculate();
+                code.out(false)
+            }
+            Part::Again => {
+                code.fill_packet();
+                let start = code.scalar(code.layout.registers.start);
+                code.set_scalar(code.layout.registers.cursor, start);
+                code.parse_and_ingress()?;
+                let port = code.traffic_manager();
+                code.enqueue(port);
+                code.wait(port);
+                Ok(())
+            }
+            Part::Out => {
+                code.fill_packet();
+                code.out(code.facts.recirculates)
             }
         })?;
         self.b.ins().return_(&[]);
@@ -113,6 +131,10 @@ impl<'a> Code<'a, '_> {
     /// From a packet that came in to the end of ingress.
     fn ingress(&mut self) -> Made<()> {
         self.begin();
+        self.parse_and_ingress()
+    }
+
+    fn parse_and_ingress(&mut self) -> Made<()> {
         self.enter(BlockName::Parser);
         if self.ahead && !self.can_parse() {
             self.end_ahead();
@@ -133,11 +155,18 @@ impl<'a> Code<'a, '_> {
         self.control(BlockName::Ingress)
     }
 
-    /// Egress, and all that follows.
-    fn egress(&mut self) -> Made<()> {
-        self.control(BlockName::Egress)?;
-        self.end_egress()?;
+    /// All that follows egress; `keeps` says that somebody looks at the packet's metadata afterwards.
+    fn out(&mut self, keeps: bool) -> Made<()> {
+        let port = self.get_field("egress_spec");
+        let dropped = self.b.ins().icmp_imm_u(IntCC::Equal, port, i64::from(self.facts.drop_port));
+        if !self.is(Mutant::DropForgotten) {
+            let block = self.drop_for(DropReason::Egress);
+            self.leave_if(dropped, block, &[]);
+        }
         self.control(BlockName::Compute)?;
+        if keeps {
+            self.spill_packet();
+        }
         self.enter(BlockName::Deparser);
         self.locals(BlockName::Deparser);
         let control = self.program.control(self.facts.controls[&BlockName::Deparser]);
@@ -268,7 +297,7 @@ impl<'a> Code<'a, '_> {
         }
     }
 
-    /// Drops end, and whatever else was asked for but unicast is left to the interpreter. Gives the port.
+    /// Drops end, and whatever else was asked for but unicast is left. Gives the port.
     fn traffic_manager(&mut self) -> Value {
         let registers = self.layout.registers;
         let group = self.get_field("mcast_grp");
@@ -282,7 +311,7 @@ impl<'a> Code<'a, '_> {
                 rare = self.b.ins().bor(rare, asked);
             }
         }
-        self.leave_to_interpreter(rare, Left::Ingress);
+        self.leave(rare, Left::Ingress);
         let port = self.get_field("egress_spec");
         let dropped = self.b.ins().icmp_imm_u(IntCC::Equal, port, i64::from(self.facts.drop_port));
         let block = self.drop_for(DropReason::Ingress);
@@ -352,7 +381,8 @@ impl<'a> Code<'a, '_> {
         self.set_field_to("egress_spec", u64::from(self.facts.drop_port) + 1);
     }
 
-    fn end_egress(&mut self) -> Made<()> {
+    /// What asked for a clone or to be recirculated is left.
+    fn clone_or_recirculate(&mut self) {
         let registers = self.layout.registers;
         let mut rare: Option<Value> = None;
         for (used, register) in
@@ -368,18 +398,11 @@ impl<'a> Code<'a, '_> {
             }
         }
         if let Some(rare) = rare {
-            self.leave_to_interpreter(rare, Left::Egress);
+            self.leave(rare, Left::Egress);
         }
-        let port = self.get_field("egress_spec");
-        let dropped = self.b.ins().icmp_imm_u(IntCC::Equal, port, i64::from(self.facts.drop_port));
-        if !self.is(Mutant::DropForgotten) {
-            let block = self.drop_for(DropReason::Egress);
-            self.leave_if(dropped, block, &[]);
-        }
-        Ok(())
     }
 
-    fn leave_to_interpreter(&mut self, cond: Value, left: Left) {
+    fn leave(&mut self, cond: Value, left: Left) {
         let [rare, on] = [(); 2].map(|()| self.b.create_block());
         self.b.set_cold_block(rare);
         self.b.ins().brif(cond, rare, &[], on, &[]);

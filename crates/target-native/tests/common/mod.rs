@@ -4,7 +4,7 @@
 #![allow(dead_code)]
 
 use base_bits::Bits;
-use base_diag::SourceMap;
+use base_diag::{Severity, SourceMap};
 use base_time::Rng;
 use ir::Program;
 use ir_interp::{KeyMatch, Switch};
@@ -33,6 +33,7 @@ pub fn program_at(path: &str) -> Program {
     let mut map = SourceMap::new();
     let parsed = p4_syntax::parse(path, &Disk, &Options::default(), &mut map);
     let (typed, problems) = p4_check::check(&parsed.program);
+    assert!(problems.iter().all(|problem| problem.severity != Severity::Error), "{path}: {problems:?}");
     let (program, more) = ir_elaborate::elaborate(&typed);
     program.unwrap_or_else(|| panic!("{path} is refused: {problems:?} {more:?}"))
 }

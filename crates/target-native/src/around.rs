@@ -1,0 +1,195 @@
+//! What comes of packets that wait, are copied or start again.
+//!
+//! ```text
+//! ingress ─┬─ waits ──────────────────────────────────────────> queue ──> egress ──> out, sent
+//!          └─ leaves: manage ─┬─ clones, members of a group ──>  │          │ leaves: end_egress
+//!    again ^                  └─ resubmitted ──> again           └<─ clone ─┴─ out, recirculated ──> again
+//! ```
+//!
+//! Copies are made by the interpreter's traffic manager, of packets as values; the program runs on them as machine code. Each
+//! function has the interpreter's way beside its own, for packets that are too long for a buffer.
+
+use crate::engine::{Native, Ran, Start};
+use crate::machine::Part;
+use crate::packet::{DROPPED, Fate};
+use crate::parked::Parked;
+use base_time::Time;
+use dataplane_api::{EgressResult, Output, QueueRecord, Queued, QueuedPacket};
+use ir_interp::embed::{BlockName, Host, Left, PacketParts, Stay};
+use std::collections::VecDeque;
+
+impl Native {
+    /// All that comes of a packet that left the code, queues empty.
+    pub(crate) fn finish(
+        &mut self,
+        host: &mut Host,
+        parts: PacketParts,
+        at: Left,
+        now: Time,
+        outputs: &mut Vec<Output>,
+    ) {
+        let mut waiting = VecDeque::new();
+        match at {
+            Left::Ingress => waiting.extend(self.manage(host, parts, now)),
+            Left::Egress => {
+                let result = self.end_egress(host, parts, now);
+                self.gather(host, result, &mut waiting, outputs, now);
+            }
+        }
+        while let Some(queued) = waiting.pop_front() {
+            let queue = QueueRecord { enqueued: now, ..QueueRecord::default() };
+            let result = self.leave_queue(host, queued, queue, now);
+            self.gather(host, result, &mut waiting, outputs, now);
+        }
+    }
+
+    fn gather(
+        &mut self,
+        host: &mut Host,
+        result: EgressResult,
+        waiting: &mut VecDeque<Queued>,
+        outputs: &mut Vec<Output>,
+        now: Time,
+    ) {
+        outputs.extend(result.output);
+        waiting.extend(result.requeued);
+        for packet in result.again {
+            waiting.extend(self.start_again(host, packet, now));
+        }
+    }
+
+    /// The traffic manager, and what is resubmitted: what waits for egress then.
+    pub(crate) fn manage(&mut self, host: &mut Host, parts: PacketParts, now: Time) -> Vec<Queued> {
+        let (mut queued, again) = host.manage(parts, now);
+        queued.extend(self.again(host, again, now));
+        queued
+    }
+
+    /// A packet that was recirculated: what waits for egress then.
+    pub(crate) fn start_again(&mut self, host: &mut Host, packet: QueuedPacket, now: Time) -> Vec<Queued> {
+        let parts = host.dequeue(packet);
+        self.again(host, parts, now)
+    }
+
+    fn again(&mut self, host: &mut Host, mut next: Option<PacketParts>, now: Time) -> Vec<Queued> {
+        let mut queued = vec![];
+        while let Some(parts) = next.take() {
+            let mut room = self.room();
+            if !self.build.has_all([Part::Again, Part::Egress], host.program()) || !room.receive(&parts) {
+                self.free.push(room);
+                queued.extend(host.interpret_again(parts, now));
+                break;
+            }
+            room.life = parts.life.clone();
+            let left = self.run_values(host, Part::Again, &mut room, parts, Stay::default(), now).left;
+            queued.extend(self.wait(host, room));
+            if let Some(left) = left {
+                let (more, again) = host.manage(left.parts, now);
+                queued.extend(more);
+                next = again;
+            }
+        }
+        queued
+    }
+
+    /// The packet in the frame, if it is to wait for egress.
+    pub(crate) fn wait(&mut self, host: &mut Host, mut room: Box<Parked>) -> Option<Queued> {
+        let Some(replica) = room.packet.waits() else {
+            self.free.push(room);
+            return None;
+        };
+        room.keep(&self.memory, &self.values);
+        let length = self.job(host, Part::Whole, Time::ZERO).1.length();
+        let bytes = u32::try_from(length.max(0)).unwrap_or(u32::MAX);
+        Some(Queued { replica, bytes, packet: room })
+    }
+
+    /// Egress, and all that follows.
+    pub(crate) fn leave_queue(
+        &mut self,
+        host: &mut Host,
+        queued: Queued,
+        queue: QueueRecord,
+        now: Time,
+    ) -> EgressResult {
+        let stay = host.stay(queue, now);
+        let (room, ran) = match self.fetch(queued.packet) {
+            Ok(mut room) => {
+                room.packet.fate = DROPPED;
+                let start = Start::Frame(stay, room.life.take());
+                let ran = self.run(host, Part::Egress, std::slice::from_mut(&mut room.packet), start, now);
+                (room, ran)
+            }
+            Err(packet) => {
+                let Some(parts) = host.dequeue(packet) else { return EgressResult::default() };
+                let mut room = self.room();
+                if !self.build.has_all([Part::Egress], host.program()) || !room.receive(&parts) {
+                    self.free.push(room);
+                    return host.interpret_egress(parts, stay, now);
+                }
+                let ran = self.run_values(host, Part::Egress, &mut room, parts, stay, now);
+                (room, ran)
+            }
+        };
+        let Ran { outputs, sent, left } = ran;
+        host.sent(sent);
+        let result = match left {
+            Some(left) => self.end_egress(host, left.parts, now),
+            None => EgressResult { output: output(&room, outputs), ..EgressResult::default() },
+        };
+        self.free.push(room);
+        result
+    }
+
+    /// What follows egress for a packet that asked for a clone or to be recirculated.
+    fn end_egress(&mut self, host: &mut Host, mut parts: PacketParts, now: Time) -> EgressResult {
+        let mut room = self.room();
+        if !self.build.has_all([Part::Out], host.program()) || !room.receive(&parts) {
+            self.free.push(room);
+            return host.end_egress(parts, now);
+        }
+        let life = parts.life.get_or_insert_with(|| host.new_life()).clone();
+        let mut result = EgressResult { requeued: host.clone_egress(&mut parts), ..EgressResult::default() };
+        let list = parts.side.recirculate.take();
+        if list.is_some() {
+            parts.side.truncate = None;
+        }
+        let Ran { outputs, sent, .. } =
+            self.run_values(host, Part::Out, &mut room, parts, Stay::default(), now);
+        match (output(&room, outputs), list) {
+            (Some(output), Some(list)) => {
+                let parts = self.job(host, Part::Whole, now).1.parts(BlockName::Compute);
+                let parts = PacketParts { life: Some(life), ..parts };
+                result.again.extend(host.recirculate(parts, output.frame, list));
+            }
+            (output, _) => {
+                host.sent(sent);
+                result.output = output;
+            }
+        }
+        self.free.push(room);
+        result
+    }
+
+    /// Runs a packet that is values, and whose bytes are in `room`.
+    fn run_values(
+        &mut self,
+        host: &mut Host,
+        part: Part,
+        room: &mut Parked,
+        parts: PacketParts,
+        stay: Stay,
+        now: Time,
+    ) -> Ran {
+        let start = Start::Values(Box::new(parts), stay);
+        self.run(host, part, std::slice::from_mut(&mut room.packet), start, now)
+    }
+}
+
+/// What a packet came to: its frame, or one that was too long for its buffer.
+fn output(room: &Parked, mut longer: Vec<Output>) -> Option<Output> {
+    match room.packet.fate() {
+        Fate::Sent(port) => Some(Output { port, frame: room.packet.frame().to_vec() }),
+        _ => longer.pop(),
+    }
+}
