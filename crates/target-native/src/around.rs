@@ -9,20 +9,21 @@
 //! Copies are made by the interpreter's traffic manager, of packets as values; the program runs on them as machine code. Each
 //! function has the interpreter's way beside its own, for packets that are too long for a buffer.
 
+use crate::access::Access;
 use crate::engine::{Native, Ran, Start};
 use crate::machine::Part;
 use crate::packet::{DROPPED, Fate};
 use crate::parked::Parked;
 use base_time::Time;
 use dataplane_api::{EgressResult, Output, QueueRecord, Queued, QueuedPacket};
-use ir_interp::embed::{BlockName, Host, Left, PacketParts, Stay};
+use ir_interp::embed::{BlockName, Left, PacketParts, Stay};
 use std::collections::VecDeque;
 
 impl Native {
     /// All that comes of a packet that left the code, queues empty.
     pub(crate) fn finish(
         &mut self,
-        host: &mut Host,
+        host: &mut Access,
         parts: PacketParts,
         at: Left,
         now: Time,
@@ -45,7 +46,7 @@ impl Native {
 
     fn gather(
         &mut self,
-        host: &mut Host,
+        host: &mut Access,
         result: EgressResult,
         waiting: &mut VecDeque<Queued>,
         outputs: &mut Vec<Output>,
@@ -59,32 +60,34 @@ impl Native {
     }
 
     /// The traffic manager, and what is resubmitted: what waits for egress then.
-    pub(crate) fn manage(&mut self, host: &mut Host, parts: PacketParts, now: Time) -> Vec<Queued> {
-        let (mut queued, again) = host.manage(parts, now);
+    pub(crate) fn manage(&mut self, host: &mut Access, parts: PacketParts, now: Time) -> Vec<Queued> {
+        let (mut queued, again) = host.host().manage(parts, now);
         queued.extend(self.again(host, again, now));
         queued
     }
 
     /// A packet that was recirculated: what waits for egress then.
-    pub(crate) fn start_again(&mut self, host: &mut Host, packet: QueuedPacket, now: Time) -> Vec<Queued> {
-        let parts = host.dequeue(packet);
+    pub(crate) fn start_again(&mut self, host: &mut Access, packet: QueuedPacket, now: Time) -> Vec<Queued> {
+        let parts = host.host().dequeue(packet);
         self.again(host, parts, now)
     }
 
-    fn again(&mut self, host: &mut Host, mut next: Option<PacketParts>, now: Time) -> Vec<Queued> {
+    fn again(&mut self, host: &mut Access, mut next: Option<PacketParts>, now: Time) -> Vec<Queued> {
         let mut queued = vec![];
         while let Some(parts) = next.take() {
             let mut room = self.room();
-            if !self.build.has_all([Part::Again, Part::Egress], host.program()) || !room.receive(&parts) {
+            if !self.build.has_all([Part::Again, Part::Egress], host.host().program())
+                || !room.receive(&parts)
+            {
                 self.free.push(room);
-                queued.extend(host.interpret_again(parts, now));
+                queued.extend(host.host().interpret_again(parts, now));
                 break;
             }
             room.life = parts.life.clone();
             let left = self.run_values(host, Part::Again, &mut room, parts, Stay::default(), now).left;
             queued.extend(self.wait(host, room));
             if let Some(left) = left {
-                let (more, again) = host.manage(left.parts, now);
+                let (more, again) = host.host().manage(left.parts, now);
                 queued.extend(more);
                 next = again;
             }
@@ -93,7 +96,7 @@ impl Native {
     }
 
     /// The packet in the frame, if it is to wait for egress.
-    pub(crate) fn wait(&mut self, host: &mut Host, mut room: Box<Parked>) -> Option<Queued> {
+    pub(crate) fn wait(&mut self, host: &mut Access, mut room: Box<Parked>) -> Option<Queued> {
         let Some(replica) = room.packet.waits() else {
             self.free.push(room);
             return None;
@@ -107,12 +110,12 @@ impl Native {
     /// Egress, and all that follows.
     pub(crate) fn leave_queue(
         &mut self,
-        host: &mut Host,
+        host: &mut Access,
         queued: Queued,
         queue: QueueRecord,
         now: Time,
     ) -> EgressResult {
-        let stay = host.stay(queue, now);
+        let stay = host.host().stay(queue, now);
         let (room, ran) = match self.fetch(queued.packet) {
             Ok(mut room) => {
                 room.packet.fate = DROPPED;
@@ -121,18 +124,18 @@ impl Native {
                 (room, ran)
             }
             Err(packet) => {
-                let Some(parts) = host.dequeue(packet) else { return EgressResult::default() };
+                let Some(parts) = host.host().dequeue(packet) else { return EgressResult::default() };
                 let mut room = self.room();
-                if !self.build.has_all([Part::Egress], host.program()) || !room.receive(&parts) {
+                if !self.build.has_all([Part::Egress], host.host().program()) || !room.receive(&parts) {
                     self.free.push(room);
-                    return host.interpret_egress(parts, stay, now);
+                    return host.host().interpret_egress(parts, stay, now);
                 }
                 let ran = self.run_values(host, Part::Egress, &mut room, parts, stay, now);
                 (room, ran)
             }
         };
         let Ran { outputs, sent, left } = ran;
-        host.sent(sent);
+        host.host().sent(sent);
         let result = match left {
             Some(left) => self.end_egress(host, left.parts, now),
             None => EgressResult { output: output(&room, outputs), ..EgressResult::default() },
@@ -142,14 +145,15 @@ impl Native {
     }
 
     /// What follows egress for a packet that asked for a clone or to be recirculated.
-    fn end_egress(&mut self, host: &mut Host, mut parts: PacketParts, now: Time) -> EgressResult {
+    fn end_egress(&mut self, host: &mut Access, mut parts: PacketParts, now: Time) -> EgressResult {
         let mut room = self.room();
-        if !self.build.has_all([Part::Out], host.program()) || !room.receive(&parts) {
+        if !self.build.has_all([Part::Out], host.host().program()) || !room.receive(&parts) {
             self.free.push(room);
-            return host.end_egress(parts, now);
+            return host.host().end_egress(parts, now);
         }
-        let life = parts.life.get_or_insert_with(|| host.new_life()).clone();
-        let mut result = EgressResult { requeued: host.clone_egress(&mut parts), ..EgressResult::default() };
+        let life = parts.life.get_or_insert_with(|| host.host().new_life()).clone();
+        let mut result =
+            EgressResult { requeued: host.host().clone_egress(&mut parts), ..EgressResult::default() };
         let list = parts.side.recirculate.take();
         if list.is_some() {
             parts.side.truncate = None;
@@ -160,10 +164,10 @@ impl Native {
             (Some(output), Some(list)) => {
                 let parts = self.job(host, Part::Whole, now).1.parts(BlockName::Compute);
                 let parts = PacketParts { life: Some(life), ..parts };
-                result.again.extend(host.recirculate(parts, output.frame, list));
+                result.again.extend(host.host().recirculate(parts, output.frame, list));
             }
             (output, _) => {
-                host.sent(sent);
+                host.host().sent(sent);
                 result.output = output;
             }
         }
@@ -174,7 +178,7 @@ impl Native {
     /// Runs a packet that is values, and whose bytes are in `room`.
     fn run_values(
         &mut self,
-        host: &mut Host,
+        host: &mut Access,
         part: Part,
         room: &mut Parked,
         parts: PacketParts,

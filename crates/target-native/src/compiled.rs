@@ -48,15 +48,16 @@ impl Coded {
 }
 
 impl Build {
-    /// The code for a device, with its tables and cells; `None` if the program is for the interpreter alone.
-    pub(crate) fn new(host: &mut Host, mutant: Option<Mutant>) -> Option<(Build, Mirrors)> {
+    /// The code for a device, with its tables and cells; `None` if the program is for the interpreter alone. `shares` says that
+    /// several threads are to run it at once.
+    pub(crate) fn new(host: &mut Host, mutant: Option<Mutant>, shares: bool) -> Option<(Build, Mirrors)> {
         if host.is_interpreted() {
             return None;
         }
         let layout = Layout::new(host)?;
         let mut mirrors = Mirrors::default();
         let mut facts = Facts::new(host, &layout, &mut mirrors);
-        facts.mutant = mutant;
+        (facts.mutant, facts.shares) = (mutant, shares);
         let program = Arc::clone(host.program());
         let whole = Coded::new(&program, &layout, &facts, Part::Whole)?;
         let zeros = layout.values.iter().map(|ty| Value::zero(&program, ty)).collect();

@@ -1,5 +1,6 @@
 //! The engine: a program compiled, and a switch that runs it.
 
+use crate::access::Access;
 use crate::compiled::{Build, Compiled};
 use crate::machine::{Machine, Part};
 use crate::memory::Memory;
@@ -49,11 +50,11 @@ pub(crate) struct Native {
     frame: Arc<()>,
     pub(crate) memory: Memory,
     pub(crate) values: Vec<Value>,
-    mirrors: Mirrors,
+    pub(crate) mirrors: Mirrors,
     /// Room for packets that are yet to come; in boxes, as queues take them.
     #[allow(clippy::vec_box)]
     pub(crate) free: Vec<Box<Parked>>,
-    interpreted: u64,
+    pub(crate) interpreted: u64,
 }
 
 impl Engine {
@@ -76,7 +77,7 @@ impl Engine {
             }
         };
         let mut switch = Switch::new(lowered, options)?;
-        let built = switch.host().and_then(|mut host| Build::new(&mut host, mutant));
+        let built = switch.host().and_then(|mut host| Build::new(&mut host, mutant, false));
         let native = built.map(|(build, mirrors)| Box::new(Native::new(Arc::new(build), mirrors)));
         Ok(Engine { switch, native })
     }
@@ -87,7 +88,9 @@ impl Engine {
         let native = compiled.build.as_ref().zip(switch.host()).and_then(|(build, mut host)| {
             let same = build.mirrors(&mut host).map(|mirrors| (Arc::clone(build), mirrors));
             // Made with other options, it is to be compiled for these.
-            same.or_else(|| Build::new(&mut host, None).map(|(build, mirrors)| (Arc::new(build), mirrors)))
+            same.or_else(|| {
+                Build::new(&mut host, None, false).map(|(build, mirrors)| (Arc::new(build), mirrors))
+            })
         });
         let native = native.map(|(build, mirrors)| Box::new(Native::new(build, mirrors)));
         Ok(Engine { switch, native })
@@ -137,7 +140,9 @@ impl Engine {
     /// frames of packets that were copied, sent around or became too long for their buffers are returned, in order.
     pub fn process(&mut self, packets: &mut [Packet], now: Time) -> Vec<Output> {
         match (&mut self.native, self.switch.host()) {
-            (Some(native), Some(mut host)) if host.is_unwatched() => native.batch(&mut host, packets, now),
+            (Some(native), Some(host)) if host.is_unwatched() => {
+                native.batch(&mut Access::Own(host), packets, now)
+            }
             _ => {
                 let mut outputs = vec![];
                 for packet in packets {
@@ -150,7 +155,7 @@ impl Engine {
     }
 }
 
-fn kind_of(stmt: &ir::Stmt) -> &'static str {
+pub(crate) fn kind_of(stmt: &ir::Stmt) -> &'static str {
     use ir::StmtKind;
     match &stmt.kind {
         StmtKind::Declare(..) => "declaration",
@@ -172,7 +177,7 @@ fn kind_of(stmt: &ir::Stmt) -> &'static str {
 }
 
 impl Native {
-    fn new(build: Arc<Build>, mirrors: Mirrors) -> Native {
+    pub(crate) fn new(build: Arc<Build>, mirrors: Mirrors) -> Native {
         let memory = Memory::new(build.layout.bytes);
         let values = build.zeros.clone();
         let frame = Arc::default();
@@ -180,32 +185,35 @@ impl Native {
     }
 
     /// Packets and all that comes of them, one after the other.
-    fn batch(&mut self, host: &mut Host, mut packets: &mut [Packet], now: Time) -> Vec<Output> {
-        host.received(packets.len() as u64);
-        let mut outputs = vec![];
+    pub(crate) fn batch(&mut self, host: &mut Access, mut packets: &mut [Packet], now: Time) -> Vec<Output> {
+        let (mut outputs, received, mut sent) = (vec![], packets.len() as u64, 0);
         while !packets.is_empty() {
             let ran = self.run(host, Part::Whole, packets, Start::Fresh, now);
-            host.sent(ran.sent);
+            sent += ran.sent;
             outputs.extend(ran.outputs);
             let Some(Leaving { parts, at, packet }) = ran.left else { break };
             let behind = 1 + (packet - packets.as_ptr().addr()) / size_of::<Packet>();
             self.finish(host, parts, at, now, &mut outputs);
             packets = &mut packets[behind..];
         }
+        // Last: threads that share the switch lock it here.
+        let mut host = host.host();
+        host.received(received);
+        host.sent(sent);
         outputs
     }
 
     /// Runs packets by the code of a part, up to one that leaves it.
     pub(crate) fn run(
         &mut self,
-        host: &mut Host,
+        host: &mut Access,
         part: Part,
         packets: &mut [Packet],
         start: Start,
         now: Time,
     ) -> Ran {
         self.mirrors.follow(host);
-        let seen = if part == Part::Ingress { host.ingress_time(now) } else { now.as_us() };
+        let seen = if part == Part::Ingress { host.host().ingress_time(now) } else { now.as_us() };
         let mut context = Context {
             frame: self.memory.address(),
             tables: self.mirrors.refs(),
@@ -240,7 +248,7 @@ impl Native {
         self.interpreted += interpreted;
         for (reason, packets) in REASONS.into_iter().zip(context.dropped).filter(|(_, packets)| *packets > 0)
         {
-            host.dropped(reason, packets);
+            host.host().dropped(reason, packets);
         }
         ran
     }
@@ -248,7 +256,7 @@ impl Native {
     /// What code works on beside its context, and the code.
     pub(crate) fn job<'j, 'h>(
         &'j mut self,
-        host: &'j mut Host<'h>,
+        host: &'j mut Access<'h>,
         part: Part,
         now: Time,
     ) -> (&'j Machine, Job<'j, 'h>) {
@@ -309,7 +317,8 @@ pub(crate) enum Start {
 }
 
 impl Accelerator for Native {
-    fn process(&mut self, mut host: Host<'_>, port: Port, frame: &[u8], now: Time) -> Vec<Output> {
+    fn process(&mut self, host: Host<'_>, port: Port, frame: &[u8], now: Time) -> Vec<Output> {
+        let mut host = Access::Own(host);
         let mut room = self.room();
         let packet = &mut room.packet;
         let mut outputs = vec![];
@@ -319,19 +328,20 @@ impl Accelerator for Native {
                 outputs.push(Output { port, frame: packet.frame().to_vec() });
             }
         } else {
-            outputs.extend(host.interpret(port, frame, now));
+            outputs.extend(host.host().interpret(port, frame, now));
         }
         self.free.push(room);
         outputs
     }
 
-    fn ingress(&mut self, mut host: Host<'_>, port: Port, frame: &[u8], now: Time) -> Vec<Queued> {
+    fn ingress(&mut self, host: Host<'_>, port: Port, frame: &[u8], now: Time) -> Vec<Queued> {
+        let mut host = Access::Own(host);
         let mut room = self.room();
-        if !self.build.has_all([Part::Ingress, Part::Egress], host.program())
+        if !self.build.has_all([Part::Ingress, Part::Egress], host.host().program())
             || !room.packet.receive(port, frame)
         {
             self.free.push(room);
-            return host.interpret_ingress(port, frame, now);
+            return host.host().interpret_ingress(port, frame, now);
         }
         let only = std::slice::from_mut(&mut room.packet);
         let left = self.run(&mut host, Part::Ingress, only, Start::Fresh, now).left;
@@ -342,15 +352,18 @@ impl Accelerator for Native {
         }
     }
 
-    fn egress(&mut self, mut host: Host<'_>, queued: Queued, queue: QueueRecord, now: Time) -> EgressResult {
+    fn egress(&mut self, host: Host<'_>, queued: Queued, queue: QueueRecord, now: Time) -> EgressResult {
+        let mut host = Access::Own(host);
         self.leave_queue(&mut host, queued, queue, now)
     }
 
-    fn resume(&mut self, mut host: Host<'_>, packet: QueuedPacket, now: Time) -> Vec<Queued> {
+    fn resume(&mut self, host: Host<'_>, packet: QueuedPacket, now: Time) -> Vec<Queued> {
+        let mut host = Access::Own(host);
         self.start_again(&mut host, packet, now)
     }
 
-    fn hand_back(&mut self, mut host: Host<'_>, packet: QueuedPacket) -> QueuedPacket {
+    fn hand_back(&mut self, host: Host<'_>, packet: QueuedPacket) -> QueuedPacket {
+        let mut host = Access::Own(host);
         match self.fetch(packet) {
             Err(packet) => packet,
             Ok(mut parked) => {
@@ -358,7 +371,7 @@ impl Accelerator for Native {
                 job.life = parked.life.take();
                 let parts = job.parts(BlockName::Ingress);
                 self.free.push(parked);
-                host.waiting(parts)
+                host.host().waiting(parts)
             }
         }
     }

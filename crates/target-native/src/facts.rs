@@ -42,6 +42,8 @@ pub(crate) struct Facts {
     /// Direct meters answer, packet by packet.
     pub(crate) meters: bool,
     value_set_widths: Vec<usize>,
+    /// Several threads count in the same cells.
+    pub(crate) shares: bool,
     /// A mistake to make.
     pub(crate) mutant: Option<Mutant>,
 }
@@ -98,6 +100,7 @@ impl Facts {
             verifies: false,
             meters: false,
             value_set_widths: vec![],
+            shares: false,
             mutant: None,
             controls,
         };

@@ -8,7 +8,7 @@
 //!
 //! [`Engine`] runs batches of packets; as a [`Switch`](ir_interp::Switch), from [`Engine::into_switch`], it does what the
 //! interpreter does, only faster. Entries, objects, groups and counters are the interpreter's; compiled code shares the cells of
-//! registers and counters, and keeps copies of tables in fast structures.
+//! registers and counters, and keeps copies of tables in fast structures. [`Shared`] does the same in several threads.
 //!
 //! **Invariant**: no program is refused and none means something else. What code cannot do is done by the interpreter, on the same
 //! packet and state: one statement, or one stage. [`Report`] and [`Engine::interpreted`] say how often. Copies are made by the
@@ -16,6 +16,7 @@
 //!
 //! **Invariant**: a packet takes a bounded number of steps, and none is allocated for while nothing rare happens.
 
+mod access;
 mod around;
 mod calls;
 mod code;
@@ -32,8 +33,10 @@ mod packet;
 mod parked;
 mod runtime;
 mod tables;
+mod workers;
 
 pub use compiled::Compiled;
 pub use engine::{Engine, Report};
 pub use mutant::Mutant;
 pub use packet::{Fate, HEADROOM, MOST_BYTES, Packet};
+pub use workers::{Shared, Worker};

@@ -3,6 +3,7 @@
 //! One of the files that may use `unsafe`: these functions get addresses from compiled code.
 #![allow(unsafe_code)]
 
+use crate::access::Access;
 use crate::code::frame::{ELSEWHERE, FINE, GONE, REJECTED};
 use crate::code::pipeline::FUEL;
 use crate::exchange::Exchange;
@@ -16,7 +17,7 @@ use base_time::Time;
 use dataplane_api::{DropReason, Output};
 use dataplane_tables::Table;
 use ir_interp::Value;
-use ir_interp::embed::{Algorithm, BlockName, Halt, Host, Left, Life, PacketParts, Side, Stay};
+use ir_interp::embed::{Algorithm, BlockName, Halt, Left, Life, PacketParts, Side, Stay};
 use std::ffi::c_void;
 use std::sync::atomic::AtomicU64;
 
@@ -108,7 +109,7 @@ impl Asked {
 
 /// A batch that is being processed.
 pub(crate) struct Job<'j, 'h> {
-    pub(crate) host: &'j mut Host<'h>,
+    pub(crate) host: &'j mut Access<'h>,
     pub(crate) layout: &'j Layout,
     pub(crate) memory: &'j mut Memory,
     /// What only the interpreter touches.
@@ -209,7 +210,7 @@ pub(crate) extern "C" fn value_set(context: *mut Context, set: u32, count: u32) 
     let job = unsafe { job(context) };
     let exchange = job.exchange();
     let values: Vec<Bits> = (0..count as usize).map(|at| Bits::new(128, exchange.pair(at))).collect();
-    u32::from(job.host.value_set_has(ir::ValueSetId(set), &values))
+    u32::from(job.host.host().value_set_has(ir::ValueSetId(set), &values))
 }
 
 /// By the number that code gives.
@@ -237,9 +238,9 @@ pub(crate) extern "C" fn hash(
         )
     };
     if payload.is_empty() {
-        return job.host.hash(algorithm(which), data);
+        return job.host.host().hash(algorithm(which), data);
     }
-    job.host.hash(algorithm(which), &[data, payload].concat())
+    job.host.host().hash(algorithm(which), &[data, payload].concat())
 }
 
 pub(crate) extern "C" fn hash_list(
@@ -264,7 +265,7 @@ pub(crate) extern "C" fn hash_list(
     }
     let mut data = data.finish();
     data.extend(payload);
-    job.host.hash(algorithm(which), &data)
+    job.host.host().hash(algorithm(which), &data)
 }
 
 pub(crate) extern "C" fn looked_up(context: *mut Context, block: u32, table: u32, entry: u64, bytes: u64) {
@@ -274,7 +275,7 @@ pub(crate) extern "C" fn looked_up(context: *mut Context, block: u32, table: u32
     if let Some((at, entry)) = job.mirrors.original(table as usize, entry as u32) {
         let mut side = Side { ingress_length: bytes, ..Side::default() };
         side.colours = job.colours_in(block);
-        job.host.looked_up(block, at, entry, &mut side, job.now);
+        job.host.host().looked_up(block, at, entry, &mut side, job.now);
         job.colours.1 = side.colours;
     }
 }
@@ -296,7 +297,7 @@ pub(crate) extern "C" fn random(context: *mut Context) -> u32 {
     if lo > hi {
         return 0;
     }
-    let drawn = job.host.draw(lo, hi);
+    let drawn = job.host.host().draw(lo, hi);
     job.memory.set_number(job.layout.homes.keys, 16, drawn);
     1
 }
@@ -305,7 +306,7 @@ pub(crate) extern "C" fn random(context: *mut Context) -> u32 {
 pub(crate) extern "C" fn meter(context: *mut Context, instance: u32, index: u64, bytes: u64) -> u64 {
     // SAFETY: called by the code of the batch.
     let job = unsafe { job(context) };
-    let colour = job.host.meter(ir::InstanceId(instance), index, bytes, job.now);
+    let colour = job.host.host().meter(ir::InstanceId(instance), index, bytes, job.now);
     colour.map_or(NONE as u64, u64::from)
 }
 
@@ -328,11 +329,11 @@ pub(crate) extern "C" fn tell(context: *mut Context, id: u32) {
     match message {
         Message::Digest(name, data) => {
             let data = data.value(&exchange);
-            job.host.digest(name, data);
+            job.host.host().digest(name, data);
         }
         Message::Log(line, data) => {
             let data = data.as_ref().map(|data| data.value(&exchange));
-            job.host.log(line, data);
+            job.host.host().log(line, data);
         }
     }
 }
@@ -382,7 +383,7 @@ impl Job<'_, '_> {
         let by = mirrors.selector_widths(table).iter().enumerate();
         let by: Vec<Bits> = by.map(|(at, width)| Bits::new(*width, exchange.pair(at))).collect();
         let original = mirrors.original(table, entry);
-        let action = original.and_then(|(at, key)| self.host.chosen(at, key, &by));
+        let action = original.and_then(|(at, key)| self.host.host().chosen(at, key, &by));
         self.chosen = action.map_or(vec![], |action| mirrors.record(table, &action));
     }
 
@@ -455,7 +456,7 @@ impl Job<'_, '_> {
         let mut side = self.side(block);
         side.ingress_length = self.counted(block).unwrap_or(side.ingress_length);
         let now = self.now;
-        let result = self.host.statement(
+        let result = self.host.host().statement(
             block,
             &fallback.stmt,
             &mut vars,
@@ -547,7 +548,7 @@ impl Job<'_, '_> {
         let mut parts = self.parts(block);
         let (truncate, port) = (parts.side.truncate, parts.egress_port);
         let now = self.now;
-        let result = self.host.stage(block, &mut parts, now);
+        let result = self.host.host().stage(block, &mut parts, now);
         let layout = self.layout;
         let mut exchange = self.exchange();
         for (node, value) in layout.roles.iter().zip([&parts.headers, &parts.metadata, &parts.standard]) {

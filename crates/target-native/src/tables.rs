@@ -1,5 +1,6 @@
 //! Copies of the interpreter's tables in fast structures, and the cells of objects that code shares.
 
+use crate::access::{Access, lock};
 use crate::layout::Kind;
 use crate::runtime::{Asked, MOST_ASKED, TableRef};
 use base_bits::Bits;
@@ -11,6 +12,7 @@ use ir_interp::embed::{
 };
 use ir_interp::{KeyMatch, KeySpec};
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 
 /// Hashes of tables are seeded with this: packets come from whom the operator lets in.
 const SEED: u64 = 0x7034_7261_636b;
@@ -21,29 +23,34 @@ pub(crate) struct Mirrors {
     mirrors: Vec<Mirror>,
     specs: Vec<TableSpec>,
     copies: Option<(Control, Tables)>,
+    /// Somebody else follows the originals, and gives the copies.
+    is_reader: bool,
     cells: Vec<SharedCells>,
     /// What compiled code reads.
     refs: Vec<TableRef>,
     addresses: Vec<*const AtomicU64>,
+    /// Cells that entries no longer have; code may count in them until it sees the new tables.
+    retired: Vec<SharedCells>,
     /// Empty between batches.
     asked: Box<Asked>,
     /// How often the originals had been written to when they were last looked at.
     writes: Option<u64>,
 }
 
-// The addresses are those of the cells and tables that it owns.
+// The addresses are those of cells and tables that it owns, or of tables that are pinned while code runs.
 #[allow(unsafe_code)]
 // SAFETY: see above; nothing is shared with another thread but by whoever shares the whole.
 unsafe impl Send for Mirrors {}
 
 /// One table's copy.
+#[derive(Clone)]
 struct Mirror {
     at: TableAt,
     keys: Vec<KeySpec>,
     layout: KeyLayout,
     data: Vec<Vec<(usize, Kind)>>,
     /// Where hits are noted, or a profile says what runs: the entries by their numbers in the copy.
-    numbers: Option<Vec<Option<EntryKey>>>,
+    numbers: Option<Numbers>,
     /// Where hits are counted: the cells that records point to, by the entries' numbers in the copy; those of misses first.
     counts: Option<Vec<SharedCells>>,
     /// A profile says what runs: records of entries have their counters alone.
@@ -68,6 +75,9 @@ pub(crate) fn key_layout(keys: &[KeySpec]) -> Option<KeyLayout> {
     Some(KeyLayout::new(&keys.iter().map(field).collect::<Option<Vec<_>>>()?))
 }
 
+/// Entries by their numbers; readers look at what the one who follows writes.
+type Numbers = Arc<Mutex<Vec<Option<EntryKey>>>>;
+
 impl Mirrors {
     /// Adds a table, and gives its position, and whether it has an array of entry numbers.
     pub(crate) fn add(
@@ -86,7 +96,7 @@ impl Mirrors {
             profile: None,
             const_entries: false,
         });
-        let numbers = (facts.notes_hits || facts.has_profile).then(Vec::new);
+        let numbers = (facts.notes_hits || facts.has_profile).then(Numbers::default);
         let counts = facts.counts.then(|| vec![[const { AtomicU64::new(0) }; 2].into()]);
         let (keys, layout) = (facts.keys.clone(), layout.clone());
         let has_profile = facts.has_profile;
@@ -103,34 +113,64 @@ impl Mirrors {
     }
 
     /// Brings what was written to the originals to the copies. To be called before each batch.
-    pub(crate) fn follow(&mut self, host: &mut Host) {
-        let writes = host.table_writes();
-        if self.writes == Some(writes) {
+    pub(crate) fn follow(&mut self, access: &mut Access) {
+        if self.is_reader {
             return;
         }
-        self.writes = Some(writes);
-        let specs = &mut self.specs;
-        let (control, tables) = self.copies.get_or_insert_with(|| {
-            let control = Control::new(std::mem::take(specs), &[], SEED);
+        let mut host = access.host();
+        if self.writes == Some(host.table_writes()) {
+            return;
+        }
+        let news = self.news(&mut host);
+        let (mut control, mut tables) = self.copies.take().unwrap_or_else(|| {
+            let control = self.control();
             let tables = Tables::new(&control);
             (control, tables)
         });
-        for (id, mirror) in self.mirrors.iter_mut().enumerate() {
-            match host.table_news(mirror.at) {
-                None => {}
-                Some(News::All(entries, default)) => {
+        self.write(&mut control, news);
+        tables.publish(&mut control);
+        self.read(&tables);
+        self.retired.clear();
+        self.copies = Some((control, tables));
+    }
+
+    /// The control plane of copies that hold nothing yet. To be called once.
+    pub(crate) fn control(&mut self) -> Control {
+        Control::new(std::mem::take(&mut self.specs), &[], SEED)
+    }
+
+    /// What was written to the originals since the last time.
+    pub(crate) fn news(&mut self, host: &mut Host) -> Vec<(usize, News)> {
+        self.writes = Some(host.table_writes());
+        let of = |(id, mirror): (usize, &Mirror)| Some((id, host.table_news(mirror.at)?));
+        self.mirrors.iter().enumerate().filter_map(of).collect()
+    }
+
+    /// Writes news to the copies; it is to be published then.
+    pub(crate) fn write(&mut self, control: &mut Control, news: Vec<(usize, News)>) {
+        for (id, news) in news {
+            let (mirror, retired) = (&mut self.mirrors[id], &mut self.retired);
+            match news {
+                News::All(entries, default) => {
                     control.clear(id);
-                    tables.publish(control);
                     control.reserve(id, entries.len());
-                    entries.into_iter().for_each(|entry| mirror.insert(control, id, entry));
+                    entries.into_iter().for_each(|entry| mirror.insert(control, id, entry, retired));
                     mirror.set_default(control, id, &default);
                 }
-                Some(News::Changes(changes)) => {
-                    changes.into_iter().for_each(|change| mirror.change(control, id, change));
+                News::Changes(changes) => {
+                    changes.into_iter().for_each(|change| mirror.change(control, id, change, retired));
                 }
             }
         }
-        tables.publish(control);
+    }
+
+    /// What was written is published: nobody counts in what entries had before.
+    pub(crate) fn published(&mut self) {
+        self.retired.clear();
+    }
+
+    /// Code is to read these tables from now on.
+    pub(crate) fn read(&mut self, tables: &Tables) {
         let of = |id| {
             let table = tables.table(id);
             let records = table.records();
@@ -142,7 +182,19 @@ impl Mirrors {
                 far: u64::from(table.is_far() && table.key_words() <= MOST_ASKED),
             }
         };
-        self.refs = (0..self.mirrors.len()).map(of).collect();
+        self.refs.clear();
+        self.refs.extend((0..self.mirrors.len()).map(of));
+    }
+
+    /// For a thread that reads what this one follows.
+    pub(crate) fn reader(&self) -> Mirrors {
+        Mirrors {
+            mirrors: self.mirrors.clone(),
+            cells: self.cells.clone(),
+            addresses: self.addresses.clone(),
+            is_reader: true,
+            ..Mirrors::default()
+        }
     }
 
     /// For compiled code; valid until [`follow`](Mirrors::follow) is called again.
@@ -168,7 +220,7 @@ impl Mirrors {
     /// The original of an entry of a table in which hits are noted, or that has a profile.
     pub(crate) fn original(&self, table: usize, entry: u32) -> Option<(TableAt, EntryKey)> {
         let mirror = self.mirrors.get(table)?;
-        let entry = mirror.numbers.as_ref()?.get(entry as usize)?.clone()?;
+        let entry = lock(mirror.numbers.as_ref()?).get(entry as usize)?.clone()?;
         Some((mirror.at, entry))
     }
 
@@ -186,9 +238,15 @@ impl Mirrors {
 }
 
 impl Mirror {
-    fn change(&mut self, control: &mut Control, id: usize, change: TableChange) {
+    fn change(
+        &mut self,
+        control: &mut Control,
+        id: usize,
+        change: TableChange,
+        retired: &mut Vec<SharedCells>,
+    ) {
         match change {
-            TableChange::Added(entry) => self.insert(control, id, entry),
+            TableChange::Added(entry) => self.insert(control, id, entry, retired),
             TableChange::Removed(entry) => {
                 if let Some(key) = self.key(&entry) {
                     control.delete(id, &key).ok();
@@ -204,16 +262,16 @@ impl Mirror {
     }
 
     /// An entry that is gone again has nothing to run; whoever told of it will tell of its end.
-    fn insert(&mut self, control: &mut Control, id: usize, entry: EntryView) {
+    fn insert(&mut self, control: &mut Control, id: usize, entry: EntryView, retired: &mut Vec<SharedCells>) {
         let (Some(key), Some(run)) = (self.key(&entry), self.run_of(&entry)) else { return };
         let inserted: Result<u32, WriteError> = control.insert(id, &key, &run);
         let Ok(number) = inserted else { return };
         if let Some(numbers) = &mut self.numbers {
-            put(numbers, number, Some(entry.key), None);
+            put(&mut lock(numbers), number, Some(entry.key), None);
         }
         if let (Some(counts), Some(count)) = (&mut self.counts, entry.count) {
             let none = SharedCells::clone(&counts[0]);
-            put(counts, number, count, none);
+            retired.extend(put(counts, number, count, none));
         }
     }
 
@@ -278,11 +336,11 @@ pub(crate) fn is_far(words: usize) -> bool {
     words > 1 << 16
 }
 
-/// Puts a value into a list, which grows with `none`.
-fn put<T: Clone>(list: &mut Vec<T>, at: u32, value: T, none: T) {
+/// Puts a value into a list, which grows with `none`; gives the one before.
+fn put<T: Clone>(list: &mut Vec<T>, at: u32, value: T, none: T) -> Option<T> {
     let at = at as usize;
     if list.len() <= at {
         list.resize(at + 1, none);
     }
-    list[at] = value;
+    list.get_mut(at).map(|slot| std::mem::replace(slot, value))
 }

@@ -125,6 +125,11 @@ impl BlockName {
 }
 
 impl Host<'_> {
+    /// Itself, for a while.
+    pub fn again(&mut self) -> Host<'_> {
+        Host { core: self.core, model: self.model }
+    }
+
     /// What it runs.
     pub fn program(&self) -> &std::sync::Arc<Program> {
         &self.core.program

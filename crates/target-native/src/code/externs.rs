@@ -6,7 +6,7 @@ use crate::layout::{Kind, Node, kind_of};
 use crate::mutant::Mutant;
 use crate::runtime::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, MemFlagsData, Value, types};
 use dataplane_api::DropReason;
 use ir::{Call, Callee, Const, Expr, ExprKind, InstanceId};
 use ir_interp::embed::BlockName;
@@ -355,6 +355,11 @@ impl<'a> Code<'a, '_> {
         let bytes = self.counted();
         let one = self.number(types::I64, 1);
         for (at, more) in [(0, one), (8, bytes)] {
+            if self.facts.shares {
+                let cell = self.b.ins().iadd_imm_s(counter, i64::from(at));
+                self.b.ins().atomic_rmw(types::I64, MemFlagsData::trusted(), AtomicRmwOp::Add, cell, more);
+                continue;
+            }
             let old = self.b.ins().load(types::I64, PLAIN, counter, at);
             let new = self.b.ins().iadd(old, more);
             self.b.ins().store(PLAIN, new, counter, at);

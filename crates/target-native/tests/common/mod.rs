@@ -30,8 +30,15 @@ pub fn program(name: &str) -> Program {
 
 /// The program in a file.
 pub fn program_at(path: &str) -> Program {
+    program_with(path, &[])
+}
+
+/// The same with macros.
+pub fn program_with(path: &str, macros: &[&str]) -> Program {
     let mut map = SourceMap::new();
-    let parsed = p4_syntax::parse(path, &Disk, &Options::default(), &mut map);
+    let options =
+        Options { defines: macros.iter().map(|name| name.to_string()).collect(), ..Options::default() };
+    let parsed = p4_syntax::parse(path, &Disk, &options, &mut map);
     let (typed, problems) = p4_check::check(&parsed.program);
     assert!(problems.iter().all(|problem| problem.severity != Severity::Error), "{path}: {problems:?}");
     let (program, more) = ir_elaborate::elaborate(&typed);
