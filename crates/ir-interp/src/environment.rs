@@ -17,8 +17,13 @@ pub enum Source {
     FrameNow(String),
     /// The clock as the named meter sees it, in microseconds.
     MeterNow(String),
-    /// A random number, already in its range.
-    Random,
+    /// A random number in a range.
+    Random {
+        /// The least that it may be.
+        lo: u128,
+        /// The greatest.
+        hi: u128,
+    },
     /// When the packet was enqueued, in microseconds.
     EnqueueTimestamp,
     /// Packets in the queue when it was enqueued.

@@ -38,7 +38,7 @@ impl State {
             Err(_) => self.rng.next_u128() % (span + 1),
         };
         self.accesses.add(&Name::from("random"), AccessKind::Update);
-        self.environment.read(&Source::Random, lo + offset)
+        self.environment.read(&Source::Random { lo, hi }, lo + offset)
     }
 }
 

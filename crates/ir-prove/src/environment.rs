@@ -2,8 +2,9 @@
 //!
 //! Reads are answered in the order in which they were recorded. Copies of one packet pass through egress in another order
 //! where one of them is handed over: a frame that is copied finds *steady* queues and clocks in egress, which depend on the
-//! port that a copy is queued for and on nothing else.
+//! port that a copy is queued for and on nothing else, and steady chance, which depends on the range alone: a helper knows no port.
 
+use base_time::Rng;
 use dataplane_api::Port;
 use ir_interp::{Environment, Observation, Recorder, Replayer, Source};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,15 +28,26 @@ impl Steady {
 
     fn answer(&self, source: &Source) -> Option<u128> {
         let (number, port) = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = number?.wrapping_add(u64::from(port) * PORT_STEP);
+        let seed = number?;
+        let number = seed.wrapping_add(u64::from(port) * PORT_STEP);
         let value = match source {
             Source::EgressTimestamp | Source::EnqueueTimestamp => number,
             Source::EnqueueDepth => number % 61,
             Source::DequeueDepth => number % 53,
             Source::DequeueTimedelta => number % 47,
+            Source::Random { lo, hi } => return Some(chance(seed, *lo, *hi)),
             _ => return None,
         };
         Some(u128::from(value))
+    }
+}
+
+/// A number in `lo..=hi` that looks drawn, the same for one seed.
+fn chance(seed: u64, lo: u128, hi: u128) -> u128 {
+    let drawn = Rng::new(seed).split_index(hi as u64).next_u128();
+    match hi.saturating_sub(lo).checked_add(1) {
+        Some(span) => lo + drawn % span,
+        None => drawn,
     }
 }
 

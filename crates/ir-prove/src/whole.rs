@@ -1,14 +1,18 @@
 //! The whole program, run beside its split.
 //!
 //! Ports that join devices are not the program's: the split drops and counts what it sends there, without its egress. A
-//! packet that does so says nothing, and what comes behind it may see another state.
+//! packet that does so says nothing, and what comes behind it may see another state. Neither does one that comes back, or
+//! makes copies, without end or nearly so: a device stops such packets, at a number of passes that a split does not keep.
 
 use crate::environment::Answers;
 use base_time::Time;
-use dataplane_api::{Device, Output, Port, QueueRecord, Queued};
+use dataplane_api::{Device, DropReason, Output, Port, QueueRecord, Queued};
 use ir::Name;
 use ir_interp::{Cause, EventKind, Switch};
 use std::collections::{BTreeSet, VecDeque};
+
+/// Of one frame come no more packets than this.
+const MOST_PASSES: usize = 2000;
 
 /// The whole program on one device.
 pub struct Whole {
@@ -46,7 +50,7 @@ impl Whole {
         self.switch.set_access_log(true);
     }
 
-    /// Takes in a frame; gives what leaves, or nothing if a packet is sent to a port that joins devices.
+    /// Takes in a frame; gives what leaves, or nothing if a packet is sent to a port that joins devices, or too many come of it.
     pub fn frame(&mut self, port: Port, frame: &[u8], now: Time) -> Option<Vec<Output>> {
         let queued = self.switch.ingress(port, frame, now);
         self.drain(queued, now)
@@ -64,7 +68,13 @@ impl Whole {
         let mut waiting = VecDeque::from(queued);
         let (mut outputs, mut is_ours) = (vec![], true);
         self.has_copied = false;
+        let before = self.stopped();
+        let mut passes = 0;
         while let Some(packet) = waiting.pop_front() {
+            passes += 1;
+            if passes > MOST_PASSES {
+                return None;
+            }
             self.has_copied |= !waiting.is_empty();
             is_ours &= !self.reserved.contains(&packet.replica.port);
             let record = QueueRecord { enqueued: now, ..QueueRecord::default() };
@@ -80,10 +90,19 @@ impl Whole {
                 self.note(&mut moments);
             }
         }
+        if self.stopped() > before {
+            return None;
+        }
         // The split may send it through a queue that the whole program's packet does not see.
         self.has_copied |= moments.resubmitted;
         self.has_come_back = moments.passes > 1 && moments.uses > 1;
         is_ours.then_some(outputs)
+    }
+
+    /// Packets that have used up their passes or steps.
+    fn stopped(&self) -> u64 {
+        let dropped = &self.switch.counters().dropped;
+        [DropReason::PassLimit, DropReason::StepLimit].iter().filter_map(|reason| dropped.get(reason)).sum()
     }
 
     /// Notes what one call of the device has done.

@@ -519,6 +519,24 @@ fn random_numbers_are_those_that_were_drawn() {
     );
 }
 
+/// Those of a helper are drawn behind those of the origin, whichever copy comes first.
+#[test]
+fn copies_draw_random_numbers_on_two_devices() {
+    check_kept(
+        "std.mcast_grp = 1;",
+        "if (std.egress_rid[0:0] == 1) { @region(\"R\") { random(hdr.h.b, 0, 255); } } else { random(hdr.h.b, 0, 255); }",
+    );
+}
+
+/// The whole program's device stops it by its passes, which parts do not count together.
+#[test]
+fn a_packet_that_comes_back_for_ever_says_nothing() {
+    check_kept(
+        "@region(\"R\") { hdr.h.b = hdr.h.b + 1; } std.egress_spec = 3;",
+        "if (hdr.h.a == 77) { recirculate_preserving_field_list(1); }",
+    );
+}
+
 // Several switches.
 
 /// Each switch has its own register; what the helper counts adds up.

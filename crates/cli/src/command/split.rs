@@ -2,7 +2,7 @@
 
 use crate::output::{self, Format};
 use base_diag::SourceMap;
-use ir_split::SectionKind;
+use ir_split::{CallEnd, SectionKind};
 use p4rack::{Racked, overhead, rack};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -99,9 +99,14 @@ pub fn summary(racked: &Racked) -> String {
             Some(live) => {
                 let bits: u32 = live.iter().map(|v| v.bits).sum();
                 let names: Vec<String> = live.iter().map(|v| format!("{}:{}", v.name, v.bits)).collect();
+                let by = match section.call {
+                    None => "hand-over",
+                    Some(CallEnd::Handler) => "call",
+                    Some(CallEnd::Return) => "return",
+                };
                 let _ = writeln!(
                     out,
-                    " entered by hand-over: {} + {bits} bits ({})",
+                    " entered by {by}: {} + {bits} bits ({})",
                     split.common_bits,
                     names.join(", ")
                 );
@@ -132,6 +137,10 @@ pub fn placement_json(racked: &Racked) -> Value {
                 "half": if section.half == ir_split::Half::Ingress { "ingress" } else { "egress" },
                 "end": section.kind == SectionKind::End,
                 "device": racked.placement.name(section.device),
+                "call": section.call.map(|call| match call {
+                    CallEnd::Handler => "handler",
+                    CallEnd::Return => "return",
+                }),
                 "tables": section.tables,
                 "state": section.state,
                 "live": section.live.as_ref().map(|live| live.iter().map(|v| {

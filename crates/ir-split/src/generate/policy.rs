@@ -1,8 +1,9 @@
 //! Edge policies: which port a hand-over leaves by.
 //!
 //! `direct` maps the region to the port of the one device that runs it; `return` maps the origin's number to the port
-//! that leads back. `call` needs no table of its own: control is led to a section of the caller first, by one of the two. Each is a table that the control plane fills with the linkage, so that a device keeps its program
-//! when its cables change. A miss is a counted drop.
+//! that leads back. Each is a table that the control plane fills with the linkage, so that a device keeps its program
+//! when its cables change. A miss is a counted drop. `call` needs no table of its own: control is led to a section of
+//! the caller first, by one of the two.
 
 use super::runtime::Drop;
 use super::{Generator, LinkEntry, build};

@@ -1,6 +1,7 @@
 //! Random regions of a program and random places for them.
 //!
-//! A region is named after the device that it runs on, `Cut3_at2`: a program with its marks tells its placement.
+//! A region is named after the device that it runs on, `Cut3_at2`, or `Cut3_call_at2` where it is called: a program
+//! with its marks tells its placement.
 
 use base_time::Rng;
 use ir::Program;
@@ -34,7 +35,8 @@ pub fn marked(open: &Program, most: u64, rng: &mut Rng) -> Program {
             // The origin too: a region may come back from inside another one.
             let device = if n == 0 { rng.between(1, devices - 1) } else { rng.between(0, devices - 1) };
             let len = rng.chance(2, 3).then(|| rng.between(1, 4) as usize);
-            Cut { name: format!("Cut{n}_at{device}").into(), from: borders[at].clone(), len }
+            let policy = if rng.chance(1, 4) { "_call" } else { "" };
+            Cut { name: format!("Cut{n}{policy}_at{device}").into(), from: borders[at].clone(), len }
         })
         .collect();
     borders.clear();
@@ -58,6 +60,7 @@ pub fn placement(marks: &[Mark]) -> Placement {
     Placement {
         devices: (0..MOST_DEVICES).map(|n| format!("d{n}").into()).collect(),
         regions: marks.iter().map(|mark| (mark.name.clone(), device(mark))).collect(),
+        calls: marks.iter().map(|mark| mark.name.clone()).filter(|name| name.contains("_call_")).collect(),
         ports,
         ..Placement::whole("d0")
     }
