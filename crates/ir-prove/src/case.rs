@@ -69,7 +69,8 @@ impl Case {
         }
         prepare(&mut switch, &self.whole, setup)?;
         replicate(&mut switch, setup);
-        Ok(Whole::new(switch, answers.clone(), &self.reserved_ports(), self.unordered()))
+        let uses = ir_split::uses_in_order(&self.whole);
+        Ok(Whole::new(switch, answers.clone(), &self.reserved_ports(), uses))
     }
 
     /// Takes out what the whole program does not take: it may have an entry or a member from its source.

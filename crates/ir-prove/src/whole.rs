@@ -7,9 +7,9 @@
 use crate::environment::Answers;
 use base_time::Time;
 use dataplane_api::{Device, DropReason, Output, Port, QueueRecord, Queued};
-use ir::Name;
 use ir_interp::{Cause, EventKind, Switch};
-use std::collections::{BTreeSet, VecDeque};
+use ir_split::Half;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Of one frame come no more packets than this.
 const MOST_PASSES: usize = 2000;
@@ -21,33 +21,33 @@ pub struct Whole {
     answers: Answers,
     /// The ports that join devices in the split.
     reserved: Vec<Port>,
-    /// Objects whose order of use does not show.
-    unordered: BTreeSet<Name>,
+    /// Whether a pass may use something whose order of use shows.
+    uses: BTreeMap<Half, bool>,
     /// More than one packet came of the last frame or timer or, of what is watched, it was resubmitted.
     pub has_copied: bool,
-    /// What came of it passed more than once, and used state at several moments. Known only of what is watched.
+    /// What came of it passed more than once, and may use state at several moments. Known only of what is watched.
     pub has_come_back: bool,
 }
 
-/// When the last frame, or what came of it, used state.
+/// How often the last frame, or what came of it, passed.
 #[derive(Clone, Copy, Default)]
-struct Moments {
-    uses: usize,
-    passes: usize,
+struct Passes {
+    all: usize,
+    ingress: usize,
+    egress: usize,
     resubmitted: bool,
 }
 
 impl Whole {
     /// The program on this device, which reads these answers, in a split where these ports join devices.
-    pub fn new(switch: Switch, answers: Answers, reserved: &[u64], unordered: BTreeSet<Name>) -> Whole {
+    pub fn new(switch: Switch, answers: Answers, reserved: &[u64], uses: BTreeMap<Half, bool>) -> Whole {
         let reserved = reserved.iter().filter_map(|&port| Port::try_from(port).ok()).collect();
-        Whole { switch, answers, reserved, unordered, has_copied: false, has_come_back: false }
+        Whole { switch, answers, reserved, uses, has_copied: false, has_come_back: false }
     }
 
     /// From here on it is noted what comes back.
     pub fn watch_passes(&mut self) {
         self.switch.set_trace(true);
-        self.switch.set_access_log(true);
     }
 
     /// Takes in a frame; gives what leaves, or nothing if a packet is sent to a port that joins devices, or too many come of it.
@@ -63,16 +63,15 @@ impl Whole {
     }
 
     fn drain(&mut self, queued: Vec<Queued>, now: Time) -> Option<Vec<Output>> {
-        let mut moments = Moments::default();
-        self.note(&mut moments);
+        let mut passes = Passes::default();
+        self.note(&mut passes);
         let mut waiting = VecDeque::from(queued);
         let (mut outputs, mut is_ours) = (vec![], true);
         self.has_copied = false;
         let before = self.stopped();
-        let mut passes = 0;
         while let Some(packet) = waiting.pop_front() {
-            passes += 1;
-            if passes > MOST_PASSES {
+            passes.egress += 1;
+            if passes.egress > MOST_PASSES {
                 return None;
             }
             self.has_copied |= !waiting.is_empty();
@@ -80,22 +79,24 @@ impl Whole {
             let record = QueueRecord { enqueued: now, ..QueueRecord::default() };
             self.answers.queued_for(packet.replica.port);
             let result = self.switch.egress(packet, record, now);
-            self.note(&mut moments);
+            self.note(&mut passes);
             let came = result.output.iter().count() + result.requeued.len() + result.again.len();
             self.has_copied |= came > 1;
             outputs.extend(result.output);
             waiting.extend(result.requeued);
             for again in result.again {
                 waiting.extend(self.switch.resume(again, now));
-                self.note(&mut moments);
+                self.note(&mut passes);
             }
         }
         if self.stopped() > before {
             return None;
         }
         // The split may send it through a queue that the whole program's packet does not see.
-        self.has_copied |= moments.resubmitted;
-        self.has_come_back = moments.passes > 1 && moments.uses > 1;
+        self.has_copied |= passes.resubmitted;
+        let moments = |half, passes| if self.uses.get(&half) == Some(&true) { passes } else { 0 };
+        let moments = moments(Half::Ingress, passes.ingress) + moments(Half::Egress, passes.egress);
+        self.has_come_back = passes.all > 1 && moments > 1;
         is_ours.then_some(outputs)
     }
 
@@ -106,16 +107,13 @@ impl Whole {
     }
 
     /// Notes what one call of the device has done.
-    fn note(&mut self, moments: &mut Moments) {
-        let used = self.switch.take_accesses().into_iter().any(|a| !self.unordered.contains(&a.object));
-        let (mut begun, mut again) = (0, 0);
+    fn note(&mut self, passes: &mut Passes) {
         for event in self.switch.take_trace() {
             let EventKind::Begin { cause, .. } = event.kind else { continue };
-            begun += usize::from(!matches!(cause, Cause::FrameExtern));
-            again += usize::from(matches!(cause, Cause::Resubmitted));
+            passes.all += usize::from(!matches!(cause, Cause::FrameExtern));
+            passes.ingress +=
+                usize::from(matches!(cause, Cause::Received | Cause::Resubmitted | Cause::Recirculated));
+            passes.resubmitted |= matches!(cause, Cause::Resubmitted);
         }
-        moments.resubmitted |= again > 0;
-        moments.passes += begun;
-        moments.uses += if used { 1 + again } else { 0 };
     }
 }

@@ -3,9 +3,10 @@
 use crate::check::unsupported;
 use crate::flow::parser_of;
 use crate::originals::root;
-use crate::place::{Places, RoleKey, Root};
+use crate::place::{HeaderIndex, Places, RoleKey, Root};
 use base_diag::Diagnostic;
-use ir::{Block, Callee, Expr, ExprKind, Program, StageKind, Stmt, StmtKind, Type, TypeKind, visit};
+use ir::{Block, Callee, Expr, ExprKind, Program, StageKind, Stmt, StmtKind, Type, TypeId, TypeKind, visit};
+use std::collections::BTreeSet;
 
 /// Standard metadata that tells the runtime where a packet came from and how long it was: the parser may not write it.
 const RUNTIME_READS: [&str; 2] = ["ingress_port", "packet_length"];
@@ -33,6 +34,40 @@ pub fn check_shape(program: &Program) -> Vec<Diagnostic> {
     found
 }
 
+/// Headers of the packet that are not whole bytes: a hand-over would start inside of one.
+pub fn check_headers(program: &Program, places: &Places) -> Vec<Diagnostic> {
+    let types: BTreeSet<TypeId> = places.of_packet().filter_map(|(_, h)| declared(&h.ty)).collect();
+    let odd = |id: TypeId| {
+        let bits = program.bits(&Type::Named(id)).filter(|bits| !bits.is_multiple_of(8))?;
+        let decl = program.type_decl(id);
+        Some(unsupported(decl.span, &format!("`{}` has {bits} bits: these are not whole bytes", decl.name)))
+    };
+    types.into_iter().filter_map(odd).collect()
+}
+
+/// Of what is kept of the packet as it came in, headers whose length is not known before it runs, where egress reads
+/// `packet_length`: making their copies valid would count other bytes than making them invalid.
+pub fn check_kept_length(program: &Program, places: &Places, kept: &[HeaderIndex]) -> Vec<Diagnostic> {
+    let types: BTreeSet<TypeId> = kept.iter().filter_map(|&h| declared(&places.header(h).ty)).collect();
+    let refuse = |id: TypeId| {
+        let decl = program.type_decl(id);
+        let varies = program.fields(&Type::Named(id)).iter().any(|f| matches!(f.ty, Type::Varbit(_)));
+        let what = format!(
+            "`{}` varies in length and is kept for clones or resubmissions of ingress, and egress reads `packet_length`",
+            decl.name
+        );
+        varies.then(|| unsupported(decl.span, &what))
+    };
+    types.into_iter().filter_map(refuse).collect()
+}
+
+fn declared(ty: &Type) -> Option<TypeId> {
+    match ty {
+        Type::Named(id) => Some(*id),
+        _ => None,
+    }
+}
+
 /// What makes the length that a device tracks differ from the packet's: `packet_length` in egress would tell.
 pub fn check_length(program: &Program, places: &Places, stages: &[&str]) -> Vec<Diagnostic> {
     let mut found = vec![];
@@ -48,6 +83,12 @@ pub fn check_length(program: &Program, places: &Places, stages: &[&str]) -> Vec<
         };
         for block in blocks {
             visit::stmts(block, &mut |stmt| match &stmt.kind {
+                StmtKind::SetValid(place, true) if in_union(program, place) => {
+                    refuse(
+                        stmt.span,
+                        "a member of a header union is made valid, which may make another invalid",
+                    );
+                }
                 StmtKind::SetValid(place, _) if !in_packet(place) => {
                     refuse(stmt.span, "a header outside of the packet is made valid or invalid");
                 }
@@ -66,6 +107,12 @@ pub fn check_length(program: &Program, places: &Places, stages: &[&str]) -> Vec<
         }
     }
     found
+}
+
+/// Whether a place is a member of a header union.
+fn in_union(program: &Program, place: &Expr) -> bool {
+    let ExprKind::Field(base, _) = &place.kind else { return false };
+    declared(&base.ty).is_some_and(|id| matches!(program.type_decl(id).kind, TypeKind::Union(_)))
 }
 
 fn holds_header(program: &Program, ty: &Type) -> bool {

@@ -7,7 +7,7 @@ use crate::backward::Live;
 use crate::facts::Facts;
 use crate::field_lists::kept_by;
 use crate::leaf_set::LeafSet;
-use crate::place::{Covered, HeaderIndex, Leaf, Places, RoleKey, Root};
+use crate::place::{Covered, HeaderIndex, Leaf, Places, RoleKey, Root, constant};
 use crate::prepare::role_type;
 use crate::section::{Half, SectionId, SectionKind, Sections};
 use crate::v1model;
@@ -453,20 +453,28 @@ fn shared_of(parser: &Parser, stage: &Stage) -> BTreeMap<VarId, RoleKey> {
     keys.collect()
 }
 
-/// The shared object and field path of a place; for a slice or an element, of what it is part of.
+/// The shared object and path of a place, as in [`Places`]; for what the path cannot tell, like a slice or an element
+/// with a computed index, of what it is part of.
 fn path_of(place: &Expr, by_var: &BTreeMap<VarId, RoleKey>) -> Option<(RoleKey, Vec<u32>)> {
+    steps_to(place, by_var).map(|(key, path, _)| (key, path))
+}
+
+/// The same, and whether the path leads to the place itself.
+fn steps_to(place: &Expr, by_var: &BTreeMap<VarId, RoleKey>) -> Option<(RoleKey, Vec<u32>, bool)> {
+    let step = |base: &Expr, step: Option<u32>| {
+        let (key, mut path, mut there) = steps_to(base, by_var)?;
+        there &= step.is_some();
+        path.extend(step.filter(|_| there));
+        Some((key, path, there))
+    };
     match &place.kind {
-        ExprKind::Var(var) => Some((*by_var.get(var)?, vec![])),
-        ExprKind::Field(base, index) => {
-            let (key, mut path) = path_of(base, by_var)?;
-            path.push(*index);
-            Some((key, path))
-        }
+        ExprKind::Var(var) => Some((*by_var.get(var)?, vec![], true)),
+        ExprKind::Field(base, index) => step(base, Some(*index)),
+        ExprKind::Index(base, index) => step(base, constant(index)),
         ExprKind::Slice { base, .. }
         | ExprKind::SlicePlus { base, .. }
-        | ExprKind::Index(base, _)
         | ExprKind::Next(base)
-        | ExprKind::Last(base) => path_of(base, by_var),
+        | ExprKind::Last(base) => step(base, None),
         _ => None,
     }
 }

@@ -54,6 +54,7 @@ pub use layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, Form, Layout, LayoutField, Li
 pub use mark::{Mark, marks};
 pub use placement::{DeviceIndex, Order, Placement};
 pub use section::{CallEnd, Half, SectionId, SectionKind};
+pub use state::uses_in_order;
 pub use v1model::PORT_BITS;
 
 use base_diag::{Diagnostic, Span};
@@ -232,6 +233,12 @@ fn split_noting(
             Ok(found) => kept = found,
             Err(refused) => wrong.extend(refused),
         }
+    }
+    if is_cut {
+        wrong.extend(check_shape::check_headers(&hoisted, &places));
+    }
+    if reads_length(Half::Egress) {
+        wrong.extend(check_shape::check_kept_length(&hoisted, &places, &kept));
     }
     let layout = match Layout::new(&hoisted, &places, &sections, &at, placement, &kept) {
         Ok(layout) => layout,

@@ -1,7 +1,7 @@
 //! State objects: which section touches which, and whether a placement keeps each at one device.
 
 use crate::section::{Code, Half, SectionId, Sections};
-use crate::v1model::{adds_up, counts_bytes};
+use crate::v1model::{adds_up, counts_bytes, order_matters};
 use ir::{
     Block, Call, Callee, ControlId, ExprKind, InstanceId, Program, Stmt, StmtKind, SwitchOn, TableId, visit,
 };
@@ -183,6 +183,22 @@ pub fn used_before_ingress(program: &Program) -> BTreeSet<InstanceId> {
         add(&program.control(id).body);
     }
     found
+}
+
+/// Whether a pass of a packet may use something whose order of use shows, by half.
+pub fn uses_in_order(program: &Program) -> BTreeMap<Half, bool> {
+    let shows =
+        |instance: &InstanceId| order_matters(program.extern_object(program.instance(*instance).object));
+    let of_stage = |stage| {
+        let id = program.stage_control(stage)?;
+        Some(uses_of_block(program, id, &program.control(id).body).instances)
+    };
+    let mut ingress = used_before_ingress(program);
+    ingress.extend(of_stage("ingress").into_iter().flatten());
+    let egress = of_stage("egress").unwrap_or_default();
+    [(Half::Ingress, ingress), (Half::Egress, egress)]
+        .map(|(half, used)| (half, used.iter().any(shows)))
+        .into()
 }
 
 /// Two uses of one object that a placement separates.

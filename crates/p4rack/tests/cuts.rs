@@ -390,6 +390,18 @@ fn a_deparser_that_decides() {
     check_source(&source);
 }
 
+/// The third element is not extracted, and keeps what the parser writes there.
+#[test]
+fn the_parser_writes_an_element_that_is_not_valid() {
+    let source = small_program("", "@region(\"R\") { meta.y = hdr.h.b; } hdr.h.b = hdr.s[2].b ^ meta.y;", "")
+        .replace("struct headers {", "struct headers { h_t[4] s;")
+        .replace(
+            "packet.extract(hdr.h);",
+            "packet.extract(hdr.h); packet.extract(hdr.s.next); hdr.s[2].b = hdr.h.a;",
+        );
+    check_source(&source);
+}
+
 // Orders to the traffic manager, and messages to the control plane.
 
 /// Small programs with fields that clones and packets sent around keep.

@@ -146,6 +146,69 @@ fn egress_reads_a_length_that_nobody_tracks() {
     );
 }
 
+/// A union's member that is made valid takes another one's place, and a device counts only what was added.
+#[test]
+fn egress_reads_a_length_of_unions_or_varbits() {
+    let source = small_program(
+        "",
+        "hdr.u.one.setValid(); @region(\"R\") { meta.x = 1; }",
+        "hdr.h.a = std.packet_length[7:0];",
+    )
+    .replace("struct headers {", "header_union u_t { h_t one; h_t other; } struct headers { u_t u;");
+    check_source(
+        &source,
+        placement(&["R"]),
+        expect![
+            "P4R0501 this program cannot be split yet | a member of a header union is made valid, which may make another invalid, and egress reads `packet_length`: v1model does not count this"
+        ],
+    );
+    let source = small_program(
+        "",
+        "@region(\"R\") { meta.x = 1; clone(CloneType.I2E, 5); }",
+        "hdr.h.a = std.packet_length[7:0];",
+    )
+    .replace("struct headers {", "header v_t { varbit<64> all; } struct headers { v_t v;")
+    .replace("packet.extract(hdr.g);", "packet.extract(hdr.v, 32);");
+    check_source(
+        &source,
+        placement(&["R"]),
+        expect![
+            "P4R0501 this program cannot be split yet | `v_t` varies in length and is kept for clones or resubmissions of ingress, and egress reads `packet_length`"
+        ],
+    );
+}
+
+/// A hand-over cannot start inside of a byte, and neither may a frame of any device.
+#[test]
+fn headers_are_whole_bytes() {
+    let source = small_program("", "@region(\"R\") { meta.x = 1; }", "")
+        .replace("struct headers {", "header odd_t { bit<7> most; } struct headers { odd_t odd;");
+    check_source(
+        &source,
+        placement(&["R"]),
+        expect!["P4R0501 this program cannot be split yet | `odd_t` has 7 bits: these are not whole bytes"],
+    );
+}
+
+/// The clone of a packet that came back is parsed with the port of the last link.
+#[test]
+fn packets_that_come_back_are_not_cloned_by_ingress() {
+    check(
+        "",
+        "@region(\"R\") { meta.x = 1; } clone(CloneType.I2E, 5);",
+        "if (meta.flag) { recirculate_preserving_field_list(1); }",
+        expect![
+            "P4R0501 this program cannot be split yet | a packet that is sent around and then cloned would be parsed with the port of a link"
+        ],
+    );
+    check(
+        "",
+        "@region(\"R\") { meta.x = 1; } if (meta.x == 1 && std.instance_type == 0) { clone(CloneType.I2E, 5); }",
+        "if (meta.flag) { recirculate_preserving_field_list(1); }",
+        expect!["split"],
+    );
+}
+
 #[test]
 fn an_unknown_region_is_named() {
     check_placed(

@@ -6,10 +6,12 @@
 //! wrap      the headers and metadata structs inside structs of ours, where they are used as one value
 //! varbit    the length of each varbit in a metadata field
 //! digests   their data as values, told at the end
+//! again     refuses clones of packets that come to ingress again
 //! orders    clones, resubmission, recirculation and truncation as values, asked for at the end
 //! standard  the port a packet is for, where egress overwrites `egress_port`
 //! ```
 
+mod again;
 mod counted;
 mod digests;
 mod normalize;

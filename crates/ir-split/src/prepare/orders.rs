@@ -12,7 +12,7 @@
 //! resubmission of a packet that has been handed over cannot be left to the traffic manager, which has the hand-over for
 //! the packet: it is noted in `restart`, and egress sends the original packet around.
 
-use super::{add_metadata, field_list, role_type};
+use super::{add_metadata, again, field_list, role_type};
 use crate::check::unsupported;
 use crate::generate::build;
 use crate::layout::bits_for;
@@ -60,9 +60,9 @@ pub struct Restart {
 }
 
 /// The kinds of orders and their functions.
-const CLONE: [&str; 2] = ["clone", "clone_preserving_field_list"];
-const RESUBMIT: [&str; 1] = ["resubmit_preserving_field_list"];
-const RECIRCULATE: [&str; 1] = ["recirculate_preserving_field_list"];
+pub const CLONE: [&str; 2] = ["clone", "clone_preserving_field_list"];
+pub const RESUBMIT: [&str; 1] = ["resubmit_preserving_field_list"];
+pub const RECIRCULATE: [&str; 1] = ["recirculate_preserving_field_list"];
 const TRUNCATE: [&str; 1] = ["truncate"];
 
 /// Records the orders of the halves that are cut.
@@ -83,7 +83,7 @@ pub fn record_orders(
     let whole = [(ingress, true), (egress, cut.egress)];
     let last = if cut.egress { egress } else { ingress };
     let mut recorder = Recorder { program, prefix };
-    orders.egress_clones = recorder.calls(egress, &CLONE);
+    orders.egress_clones = calls(recorder.program, egress, &CLONE);
     let mut refused = vec![];
     if cut.egress && orders.egress_clones {
         let why = "a packet is truncated that egress may clone, and egress is cut";
@@ -93,11 +93,12 @@ pub fn record_orders(
         let why = "a clone starts without metadata, where the lengths of varbits are, and egress is cut";
         recorder.refuse_calls(&[ingress, egress], &CLONE, why, &mut refused);
     }
+    refused.extend(again::refuse_clones(recorder.program, [ingress, egress], cut));
     if !refused.is_empty() {
         return Err(refused);
     }
     let mut at_end = vec![];
-    if cut.ingress && recorder.calls(ingress, &RESUBMIT) {
+    if cut.ingress && calls(recorder.program, ingress, &RESUBMIT) {
         orders.restart = recorder.record_resubmit(ingress);
     }
     if cut.ingress && recorder.record(&[ingress], ingress, &CLONE, "clone", &mut at_end) {
@@ -160,16 +161,6 @@ struct Noted {
 }
 
 impl Recorder<'_> {
-    fn calls(&self, control: ControlId, functions: &[&str]) -> bool {
-        let control = self.program.control(control);
-        let mut found = false;
-        let blocks = std::iter::once(&control.body).chain(control.actions.iter().map(|a| &a.body));
-        for block in blocks {
-            ir::visit::stmts(block, &mut |stmt| found |= order(self.program, stmt, functions).is_some());
-        }
-        found
-    }
-
     /// Records the calls of `functions` in `controls` in fields called `name`, and adds to `at_end` what is asked for
     /// at the end of `last`. False if there are none.
     fn record(
@@ -341,8 +332,18 @@ fn rewrite_block(
     }
 }
 
+/// Whether a control or one of its actions calls one of the functions.
+pub fn calls(program: &Program, control: ControlId, functions: &[&str]) -> bool {
+    let control = program.control(control);
+    let mut found = false;
+    for block in std::iter::once(&control.body).chain(control.actions.iter().map(|a| &a.body)) {
+        ir::visit::stmts(block, &mut |stmt| found |= order(program, stmt, functions).is_some());
+    }
+    found
+}
+
 /// The call of one of these functions that a statement is.
-fn order<'s>(program: &Program, stmt: &'s Stmt, functions: &[&str]) -> Option<&'s Call> {
+pub fn order<'s>(program: &Program, stmt: &'s Stmt, functions: &[&str]) -> Option<&'s Call> {
     let StmtKind::Call(call) = &stmt.kind else { return None };
     let Callee::ExternFunction(id) = call.callee else { return None };
     let function = &program.extern_functions[id.index()];
