@@ -467,6 +467,20 @@ fn a_packet_resubmitted_and_cloned_behind_a_cut() {
     );
 }
 
+/// Its clones are parsed with the port of the link, and some are shorter than a hand-over.
+#[test]
+fn a_packet_that_came_back_is_cloned() {
+    let source = small_program(
+        "",
+        "clone_preserving_field_list(CloneType.I2E, 5, 1); std.egress_spec = 3;",
+        "@region(\"R\") { if (meta.x < 2) { meta.x = meta.x + 1; recirculate_preserving_field_list(1); } }",
+    )
+    .replace("bit<8> x; bit<8> y;", "@field_list(1) bit<8> x; bit<8> y;")
+    .replace("bit<8> a; bit<8> b;", "bit<8> a; bit<8> b; bit<96> more;")
+    .replace("packet.emit(hdr.h);", "");
+    check_source(&source);
+}
+
 #[test]
 fn a_packet_recirculated_behind_a_cut_of_egress() {
     check_kept(

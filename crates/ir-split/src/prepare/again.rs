@@ -1,13 +1,19 @@
 //! Clones of packets that come to ingress again.
 //!
 //! `simple_switch` parses a clone of ingress with the port by which the device received the packet. Of a packet that was
-//! handed over and then sent around that is the port of a link, which the program never saw: such a clone is refused. Where
-//! `instance_type` says that the packet is new, it may be made.
+//! handed over and then sent around that is the port of a link, by which only the runtime's parser knows frames: it looks at
+//! their first bytes. This tells nothing where the program's parser takes as many bytes at once, or fails as well; others
+//! are refused, but for clones that are made where `instance_type` says that the packet is new.
 
 use super::orders::{CLONE, CutHalves, RECIRCULATE, RESUBMIT, calls, order};
 use crate::check::unsupported;
+use crate::flow::parser_of;
+use crate::layout::ETHERNET_BITS;
 use base_diag::Diagnostic;
-use ir::{BinaryOp, Block, Const, ControlId, Expr, ExprKind, Program, StmtKind, visit};
+use ir::{
+    BinaryOp, Block, Const, ControlId, Expr, ExprKind, Parser, Program, StateRef, StmtKind, Transition, Type,
+    visit,
+};
 
 /// Refuses the clones of ingress that a packet may order that has come to ingress before.
 pub fn refuse_clones(
@@ -17,7 +23,7 @@ pub fn refuse_clones(
 ) -> Vec<Diagnostic> {
     let comes_again = [ingress, egress].iter().any(|&id| calls(program, id, &RECIRCULATE))
         || cut.ingress && calls(program, ingress, &RESUBMIT);
-    if !comes_again || !(cut.ingress || cut.egress) {
+    if !comes_again || !(cut.ingress || cut.egress) || is_parsed_alike(program) {
         return vec![];
     }
     let mut found = vec![];
@@ -53,10 +59,64 @@ fn is_new(program: &Program, condition: &Expr) -> bool {
 }
 
 fn is_instance_type(program: &Program, expr: &Expr) -> bool {
-    let ExprKind::Field(base, index) = &expr.kind else { return false };
-    let ir::Type::Named(id) = &base.ty else { return false };
-    Some(program.type_decl(*id).name.as_str()) == p4_arch::v1model::ARCHITECTURE.standard_metadata
-        && program.fields(&base.ty).get(*index as usize).is_some_and(|f| f.name == "instance_type")
+    standard_field(program, expr) == Some("instance_type")
+}
+
+/// The field of the standard metadata that an expression is.
+fn standard_field<'p>(program: &'p Program, expr: &Expr) -> Option<&'p str> {
+    let ExprKind::Field(base, index) = &expr.kind else { return None };
+    let field = program.fields(&base.ty).get(*index as usize)?;
+    is_standard(program, &base.ty).then_some(field.name.as_str())
+}
+
+fn is_standard(program: &Program, ty: &Type) -> bool {
+    let name = p4_arch::v1model::ARCHITECTURE.standard_metadata;
+    matches!(ty, Type::Named(id) if Some(program.type_decl(*id).name.as_str()) == name)
+}
+
+/// The program's parser finds the same in a packet whatever its port, and also behind the runtime's: its first step is to
+/// extract what the runtime looks at.
+fn is_parsed_alike(program: &Program) -> bool {
+    let Some((parser, _)) = parser_of(program) else { return false };
+    let mut state = parser.states.first();
+    // As many steps as there are states: then it is a circle.
+    let steps = std::iter::from_fn(|| {
+        let here = state?;
+        state = match here.transition {
+            Transition::Goto(StateRef::State(next)) => parser.states.get(next.index()),
+            _ => None,
+        };
+        Some(here)
+    });
+    let first = steps.take(parser.states.len()).find_map(|state| state.stmts.first());
+    let takes_enough = first.is_some_and(|stmt| match &stmt.kind {
+        StmtKind::Extract { header, varbit_bits: None, .. } => {
+            program.bits(&header.ty).is_some_and(|bits| bits >= u64::from(ETHERNET_BITS))
+        }
+        _ => false,
+    });
+    takes_enough && parser.locals.is_empty() && !reads_port(program, parser)
+}
+
+/// The parser reads `ingress_port`, or uses the standard metadata as a whole.
+fn reads_port(program: &Program, parser: &Parser) -> bool {
+    let (mut reads, mut fields, mut uses) = (false, 0, 0);
+    let mut look = |expr: &Expr| {
+        visit::subexprs(expr, &mut |e| {
+            let field = standard_field(program, e);
+            reads |= field == Some("ingress_port");
+            fields += usize::from(field.is_some());
+            uses += usize::from(is_standard(program, &e.ty));
+        });
+    };
+    for state in &parser.states {
+        let block = Block { annotations: vec![], stmts: state.stmts.clone() };
+        visit::stmts(&block, &mut |stmt| visit::exprs(stmt, &mut look));
+        if let Transition::Select(select) = &state.transition {
+            select.exprs.iter().for_each(&mut look);
+        }
+    }
+    reads || uses > fields
 }
 
 fn is_zero(expr: &Expr) -> bool {
