@@ -325,7 +325,7 @@ fn compare(
     tried.outputs += found.len();
     let digests: Vec<String> = whole.switch.take_digests().iter().map(|d| format!("{d:?}")).collect();
     tried.digests += digests.len();
-    if digests != record.digests {
+    if digests != record.digests && !whole.has_failed {
         return Err(Difference::Digests { cause: record.cause, expected: digests, found: record.digests });
     }
     match found == expected {

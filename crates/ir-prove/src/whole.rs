@@ -14,6 +14,9 @@ use std::collections::{BTreeMap, VecDeque};
 /// Of one frame come no more packets than this.
 const MOST_PASSES: usize = 2000;
 
+/// A packet has used up its passes or steps.
+const STOPS: [DropReason; 2] = [DropReason::PassLimit, DropReason::StepLimit];
+
 /// The whole program on one device.
 pub struct Whole {
     /// Its device.
@@ -27,6 +30,10 @@ pub struct Whole {
     pub has_copied: bool,
     /// What came of it passed more than once, and may use state at several moments. Known only of what is watched.
     pub has_come_back: bool,
+    /// An assertion failed in the last frame or what came of it: nobody says whether its digests are told. `simple_switch` ends.
+    pub has_failed: bool,
+    /// Packets that were stopped, and those that failed an assertion, up to the last frame or timer.
+    ended: [u64; 2],
 }
 
 /// How often the last frame, or what came of it, passed.
@@ -42,7 +49,16 @@ impl Whole {
     /// The program on this device, which reads these answers, in a split where these ports join devices.
     pub fn new(switch: Switch, answers: Answers, reserved: &[u64], uses: BTreeMap<Half, bool>) -> Whole {
         let reserved = reserved.iter().filter_map(|&port| Port::try_from(port).ok()).collect();
-        Whole { switch, answers, reserved, uses, has_copied: false, has_come_back: false }
+        Whole {
+            switch,
+            answers,
+            reserved,
+            uses,
+            has_copied: false,
+            has_come_back: false,
+            has_failed: false,
+            ended: [0; 2],
+        }
     }
 
     /// From here on it is noted what comes back.
@@ -68,7 +84,6 @@ impl Whole {
         let mut waiting = VecDeque::from(queued);
         let (mut outputs, mut is_ours) = (vec![], true);
         self.has_copied = false;
-        let before = self.stopped();
         while let Some(packet) = waiting.pop_front() {
             passes.egress += 1;
             if passes.egress > MOST_PASSES {
@@ -89,9 +104,12 @@ impl Whole {
                 self.note(&mut passes);
             }
         }
-        if self.stopped() > before {
+        let ended = [self.dropped(&STOPS), self.dropped(&[DropReason::AssertFailed])];
+        let [stopped, failed] = std::mem::replace(&mut self.ended, ended);
+        if ended[0] > stopped {
             return None;
         }
+        self.has_failed = ended[1] > failed;
         // The split may send it through a queue that the whole program's packet does not see.
         self.has_copied |= passes.resubmitted;
         let moments = |half, passes| if self.uses.get(&half) == Some(&true) { passes } else { 0 };
@@ -100,10 +118,9 @@ impl Whole {
         is_ours.then_some(outputs)
     }
 
-    /// Packets that have used up their passes or steps.
-    fn stopped(&self) -> u64 {
-        let dropped = &self.switch.counters().dropped;
-        [DropReason::PassLimit, DropReason::StepLimit].iter().filter_map(|reason| dropped.get(reason)).sum()
+    /// Packets that ended by one of these reasons.
+    fn dropped(&self, reasons: &[DropReason]) -> u64 {
+        reasons.iter().filter_map(|reason| self.switch.counters().dropped.get(reason)).sum()
     }
 
     /// Notes what one call of the device has done.

@@ -7,6 +7,7 @@ use crate::backward::Live;
 use crate::facts::Facts;
 use crate::field_lists::kept_by;
 use crate::leaf_set::LeafSet;
+use crate::parsed::reaches;
 use crate::place::{Covered, HeaderIndex, Leaf, Places, RoleKey, Root, constant};
 use crate::prepare::role_type;
 use crate::section::{Half, SectionId, SectionKind, Sections};
@@ -331,7 +332,7 @@ impl<'a> Flow<'a> {
     fn read_parser(&mut self, parser: &Parser, by_var: &BTreeMap<VarId, RoleKey>) {
         let mut extracts: Vec<Vec<HeaderIndex>> = vec![];
         for state in &parser.states {
-            let block = ir::Block { annotations: vec![], stmts: state.stmts.clone() };
+            let block = Block { annotations: vec![], stmts: state.stmts.clone() };
             let mut here = vec![];
             // An extraction inside an `if` is not sure: it says nothing of the headers before it.
             let sure: Vec<_> = block.stmts.iter().filter_map(|s| self.extracted_by(s, by_var)).collect();
@@ -345,7 +346,26 @@ impl<'a> Flow<'a> {
             }
             extracts.push(here);
         }
+        self.oust_rivals(parser, by_var);
         self.parsed_before = Rc::new(dominating_extracts(parser, &extracts));
+    }
+
+    /// A header that is extracted behind another member of its union makes that invalid.
+    fn oust_rivals(&mut self, parser: &Parser, by_var: &BTreeMap<VarId, RoleKey>) {
+        let mut extracted: Vec<(usize, HeaderIndex)> = vec![];
+        for (index, state) in parser.states.iter().enumerate() {
+            let block = Block { annotations: vec![], stmts: state.stmts.clone() };
+            visit::stmts(&block, &mut |stmt| {
+                extracted.extend(self.extracted_by(stmt, by_var).map(|header| (index, header)));
+            });
+        }
+        for &(at, header) in &extracted {
+            let rivals = &self.places.header(header).rivals;
+            let ousted = |&(before, other): &(usize, HeaderIndex)| {
+                rivals.contains(&other) && (before == at || reaches(parser, before, at))
+            };
+            self.stale_after_parser.extend(extracted.iter().filter(|e| ousted(e)).map(|(_, other)| *other));
+        }
     }
 
     /// The header that a statement extracts.
@@ -362,7 +382,12 @@ impl<'a> Flow<'a> {
         }
         match &stmt.kind {
             StmtKind::Extract { header, .. } => self.parser_writes_of(header, by_var),
-            StmtKind::SetValid(place, _) => self.parser_touches(place, by_var),
+            StmtKind::SetValid(place, valid) => {
+                self.parser_touches(place, by_var);
+                if *valid {
+                    self.parser_ousts(place, by_var);
+                }
+            }
             StmtKind::Assign(place, value) => {
                 self.parser_touches(place, by_var);
                 self.parser_writes_of(place, by_var);
@@ -401,6 +426,13 @@ impl<'a> Flow<'a> {
         let related = |h: &crate::place::HeaderInfo| h.path.starts_with(&path) || path.starts_with(&h.path);
         let touched = self.places.of_packet().filter(|(_, h)| related(h));
         self.stale_after_parser.extend(touched.map(|(index, _)| index));
+    }
+
+    /// The parser makes a header valid, and by that invalid the other members of its union, if it has one.
+    fn parser_ousts(&mut self, place: &Expr, by_var: &BTreeMap<VarId, RoleKey>) {
+        let Some((RoleKey::Headers, path)) = path_of(place, by_var) else { return };
+        let rivals = self.places.of_packet().filter(|(_, h)| h.path == path).flat_map(|(_, h)| &h.rivals);
+        self.stale_after_parser.extend(rivals);
     }
 
     fn parser_reads_of(&mut self, expr: &Expr, by_var: &BTreeMap<VarId, RoleKey>) {

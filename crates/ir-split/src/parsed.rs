@@ -57,7 +57,8 @@ fn longest_way(parser: &Parser, taken: &[u64]) -> Option<u64> {
     }
 }
 
-fn reaches(parser: &Parser, from: usize, to: usize) -> bool {
+/// Whether the parser may come from one state to another.
+pub fn reaches(parser: &Parser, from: usize, to: usize) -> bool {
     let mut seen = vec![false; parser.states.len()];
     let mut open = vec![from];
     while let Some(at) = open.pop() {

@@ -402,6 +402,34 @@ fn the_parser_writes_an_element_that_is_not_valid() {
     check_source(&source);
 }
 
+/// Another member takes its place, by being extracted or made valid; its fields stay as they are.
+#[test]
+fn the_parser_leaves_a_member_of_a_union_behind() {
+    for step in ["hdr.u.other.setValid();", "packet.extract(hdr.u.other);"] {
+        let source =
+            small_program("", "@region(\"R\") { meta.y = hdr.h.b; } hdr.h.b = hdr.u.one.b ^ meta.y;", "")
+                .replace(
+                    "struct headers {",
+                    "header_union u_t { h_t one; h_t other; } struct headers { u_t u;",
+                )
+                .replace(
+                    "packet.extract(hdr.h);",
+                    &format!("packet.extract(hdr.h); packet.extract(hdr.u.one); {step}"),
+                );
+        check_source(&source);
+    }
+}
+
+/// At the helper, where the digest is not told yet: `simple_switch` ends there, and nobody says what else it does.
+#[test]
+fn a_digest_before_an_assertion() {
+    check(
+        "",
+        "digest<bit<8>>(1, hdr.h.a); @region(\"R\") { assert(hdr.h.b != 77); meta.x = hdr.h.b; } hdr.h.a = meta.x;",
+        "",
+    );
+}
+
 // Orders to the traffic manager, and messages to the control plane.
 
 /// Small programs with fields that clones and packets sent around keep.

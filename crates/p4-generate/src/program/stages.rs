@@ -124,6 +124,10 @@ impl Gen {
             for _ in 0..g.below(3) {
                 g.checksum_call(verify);
             }
+            // Only what `simple_switch` takes is a list of calls.
+            if !verify && !g.config.portable && g.chance(10) {
+                g.out.line("hdr.report.setValid();");
+            }
             g.out.close("}");
             g.out.close("}");
         });
