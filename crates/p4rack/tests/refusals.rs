@@ -178,6 +178,21 @@ fn egress_reads_a_length_of_unions_or_varbits() {
     );
 }
 
+#[test]
+fn egress_reads_a_length_that_the_parser_changes() {
+    for step in ["packet.advance(8);", "hdr.h = {#};", "if (hdr.h.a == 0) { hdr.g.setValid(); }"] {
+        let source = small_program("", "@region(\"R\") { meta.x = 1; }", "hdr.h.a = std.packet_length[7:0];")
+            .replace("packet.extract(hdr.h);", &format!("packet.extract(hdr.h); {step}"));
+        check_source(
+            &source,
+            placement(&["R"]),
+            expect![
+                "P4R0501 this program cannot be split yet | the parser does more than extract headers, and egress reads `packet_length`: v1model does not count this"
+            ],
+        );
+    }
+}
+
 /// A hand-over cannot start inside of a byte, and neither may a frame of any device.
 #[test]
 fn headers_are_whole_bytes() {
