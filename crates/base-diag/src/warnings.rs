@@ -10,6 +10,7 @@ pub const WARNINGS: &[(&str, &str)] = &[
     ("keys", "a table entry or select case that never matches"),
     ("macro-redefined", "a macro is defined again, differently"),
     ("missing-case", "a switch or select on an enum or bool without all its values"),
+    ("not-in-bmv2", "a part that calls what `simple_switch` does not have"),
     ("overflow", "a constant that does not fit its type"),
     ("parser-transition", "a state without a transition"),
     ("shadow", "a declaration hides another one"),

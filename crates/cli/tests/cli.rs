@@ -294,7 +294,7 @@ fn mistakes_are_answered() {
     let rack = changed_rack("extern", "externs = [\"beacon\"]", "externs = []");
     check_mistake(&["up", &rack], &["P4R0703", "`nic` does not offer `beacon`"]);
     let rack = changed_rack("table", "add routes", "add routs");
-    check_mistake(&["up", &rack], &["P4R0705", "did you mean `routes`?", "entries.stf"]);
+    check_mistake(&["up", &rack], &["P4R0421", "did you mean `routes`?", "entries.stf"]);
     let rack = changed_rack("type", "bit<8> ttl = hdr.ipv4.ttl - 1;", "bit<9> ttl = hdr.ipv4.ttl - 1;");
     check_mistake(&["up", &rack], &["slice.p4", "bit<9>"]);
 }

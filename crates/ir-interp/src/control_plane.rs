@@ -1,5 +1,6 @@
 //! What the control plane does to a switch, by control-plane names: tables, value sets, objects, replication.
 
+use crate::fill::{Direct, Write};
 use crate::hash::Crc;
 use crate::names::refused;
 use crate::objects::Object;
@@ -39,7 +40,10 @@ impl Switch {
             )));
         }
         let (action, data) = table.action(&program, action, args, true)?;
-        table.add(keys, priority, Run::Action(action, data))
+        let name = table.control_plane_name.clone();
+        let handle = table.add(keys, priority, Run::Action(action, data))?;
+        self.note_entry(&name, handle);
+        Ok(handle)
     }
 
     /// Adds an entry that names a member of the table's profile.
@@ -56,7 +60,9 @@ impl Switch {
             Some(Object::Profile(_)) => return Err(refused(format!("there is no member {member}"))),
             _ => return Err(refused(format!("`{table}` has no profile"))),
         }
-        self.core.state.tables.by_name_mut(table)?.add(keys, priority, Run::Member(member))
+        let handle = self.core.state.tables.by_name_mut(table)?.add(keys, priority, Run::Member(member))?;
+        self.note_entry(table, handle);
+        Ok(handle)
     }
 
     /// Adds an entry that names a group of the table's selector.
@@ -73,7 +79,9 @@ impl Switch {
             Some(Object::Profile(_)) => return Err(refused(format!("there is no group {group}"))),
             _ => return Err(refused(format!("`{table}` has no selector"))),
         }
-        self.core.state.tables.by_name_mut(table)?.add(keys, priority, Run::Group(group))
+        let handle = self.core.state.tables.by_name_mut(table)?.add(keys, priority, Run::Group(group))?;
+        self.note_entry(table, handle);
+        Ok(handle)
     }
 
     /// Replaces what an entry runs.
@@ -103,13 +111,17 @@ impl Switch {
 
     /// Removes all entries that are not constant.
     pub fn table_clear(&mut self, table: &str) -> Result<(), EntryError> {
-        self.core.state.tables.by_name_mut(table)?.clear();
+        let table = self.core.state.tables.by_name_mut(table)?;
+        table.clear();
+        let name = table.control_plane_name.clone();
+        self.forget_noted(|write| matches!(write, Write::Entry { table, .. } if *table == name));
         Ok(())
     }
 
     /// Removes all entries of all tables that are not constant.
     pub fn clear_tables(&mut self) {
         self.core.state.tables.iter_mut().for_each(table::Table::clear);
+        self.forget_noted(|write| matches!(write, Write::Entry { .. }));
     }
 
     /// Replaces the default action.
@@ -117,12 +129,20 @@ impl Switch {
         let program = std::sync::Arc::clone(&self.core.program);
         let table = self.core.state.tables.by_name_mut(table)?;
         let run = table.action(&program, action, args, false)?;
-        table.set_default(Some(run))
+        table.set_default(Some(run))?;
+        let name = table.control_plane_name.clone();
+        let (action, args) = self.table_default(&name)?;
+        self.note(Write::Default { table: name, action, args });
+        Ok(())
     }
 
     /// Takes back the default action that the source says.
     pub fn table_reset_default(&mut self, table: &str) -> Result<(), EntryError> {
-        self.core.state.tables.by_name_mut(table)?.set_default(None)
+        let table = self.core.state.tables.by_name_mut(table)?;
+        table.set_default(None)?;
+        let name = table.control_plane_name.clone();
+        self.forget_noted(|write| matches!(write, Write::Default { table, .. } if *table == name));
+        Ok(())
     }
 
     /// The control-plane names of all tables, in the order of the program.
@@ -168,43 +188,66 @@ impl Switch {
             action: spec.control_plane_name.clone(),
             data: action_data(&self.core.program, spec, args)?,
         };
-        match found.implementation.and_then(|id| self.core.state.objects.get_mut(id.index())) {
-            Some(Object::Profile(profile)) => profile.add_member(member),
-            _ => Err(refused(format!("`{table}` has no profile"))),
-        }
+        let action = member.action.clone();
+        let name = found.control_plane_name.clone();
+        let number = match found.implementation.and_then(|id| self.core.state.objects.get_mut(id.index())) {
+            Some(Object::Profile(profile)) => profile.add_member(member)?,
+            _ => return Err(refused(format!("`{table}` has no profile"))),
+        };
+        self.note(Write::Member { table: name, member: number, action, args: args.to_vec() });
+        Ok(number)
     }
 
     /// Adds a group to an action selector and gives its number. `table` is one that uses it.
     pub fn group_add(&mut self, table: &str, members: &[u32]) -> Result<u32, EntryError> {
         let found = self.core.state.tables.by_name(table)?;
-        match found.implementation.and_then(|id| self.core.state.objects.get_mut(id.index())) {
-            Some(Object::Profile(profile)) => profile.add_group(members),
-            _ => Err(refused(format!("`{table}` has no selector"))),
-        }
+        let name = found.control_plane_name.clone();
+        let group = match found.implementation.and_then(|id| self.core.state.objects.get_mut(id.index())) {
+            Some(Object::Profile(profile)) => profile.add_group(members)?,
+            _ => return Err(refused(format!("`{table}` has no selector"))),
+        };
+        self.note(Write::Group { table: name, group, members: members.to_vec() });
+        Ok(group)
     }
 
     /// Adds a member to a value set: one match for each field of its type.
     pub fn value_set_add(&mut self, set: &str, member: &[KeyMatch]) -> Result<(), EntryError> {
-        self.core.state.value_sets.by_name_mut(set)?.add(member)
+        let found = self.core.state.value_sets.by_name_mut(set)?;
+        found.add(member)?;
+        let set = found.control_plane_name.clone();
+        self.note(Write::ValueSet { set, member: member.to_vec() });
+        Ok(())
     }
 
     /// Empties a value set.
     pub fn value_set_clear(&mut self, set: &str) -> Result<(), EntryError> {
-        self.core.state.value_sets.by_name_mut(set)?.clear();
+        let found = self.core.state.value_sets.by_name_mut(set)?;
+        found.clear();
+        let name = found.control_plane_name.clone();
+        self.forget_noted(|write| matches!(write, Write::ValueSet { set, .. } if *set == name));
         Ok(())
     }
 
     /// Sets the members of a multicast group: port and replica id, in the order of replication.
     pub fn multicast_group_set(&mut self, group: u32, members: Vec<(Port, u16)>) {
+        self.note(Write::Multicast { group, members: members.clone() });
         self.core.replication.groups.insert(group, Group { members, nodes: vec![] });
     }
 
     /// Sets where the clones of a session go; `None` removes it.
     pub fn clone_session_set(&mut self, session: u32, to: Option<Session>) {
         match to {
-            Some(to) => self.core.replication.sessions.insert(session, to),
-            None => self.core.replication.sessions.remove(&session),
-        };
+            Some(to) => {
+                self.core.replication.sessions.insert(session, to);
+                self.note(Write::Session { session, to });
+            }
+            None => {
+                self.core.replication.sessions.remove(&session);
+                self.forget_noted(
+                    |write| matches!(write, Write::Session { session: of, .. } if *of == session),
+                );
+            }
+        }
     }
 
     /// Where the clones of a session go.
@@ -224,6 +267,7 @@ impl Switch {
             Some((_, old)) => *old = port_set(ports),
             None => return Err(refused(format!("there is no multicast node {node}"))),
         }
+        self.note_groups_of(node);
         Ok(())
     }
 
@@ -233,6 +277,7 @@ impl Switch {
             return Err(refused(format!("there is no multicast node {node}")));
         }
         self.core.replication.groups.entry(group).or_default().nodes.push(node);
+        self.note_groups_of(node);
         Ok(())
     }
 
@@ -255,10 +300,15 @@ impl Switch {
     /// Writes one cell of a register, whatever its type; the value has that type.
     pub fn register_set(&mut self, name: &str, index: u64, value: Value) -> Result<(), EntryError> {
         let is_register = |o: &Object| matches!(o, Object::Register(_));
+        let whole = self.object_name("register", name, is_register)?;
         match self.core.state.object_mut(&self.core.program, "register", name, is_register)? {
-            Object::Register(register) => in_range(register.write(index, value), name, index, register.size),
-            _ => Err(refused("no such register")),
+            Object::Register(register) => {
+                in_range(register.write(index, value.clone()), name, index, register.size)?;
+            }
+            _ => return Err(refused("no such register")),
         }
+        self.note(Write::Register { name: whole, index, value });
+        Ok(())
     }
 
     /// Sets all cells of a register to zero.
@@ -268,6 +318,8 @@ impl Switch {
             Object::Register(register) => register.clear(),
             _ => return Err(refused("no such register")),
         }
+        let whole = self.object_name("register", name, is_register)?;
+        self.forget_noted(|write| matches!(write, Write::Register { name, .. } if *name == whole));
         Ok(())
     }
 
@@ -290,9 +342,12 @@ impl Switch {
     pub fn counter_write(&mut self, name: &str, index: u64, count: Count) -> Result<(), EntryError> {
         let is_counter = |o: &Object| matches!(o, Object::Counter(_));
         match self.core.state.object_mut(&self.core.program, "counter", name, is_counter)? {
-            Object::Counter(counter) => in_range(counter.write(index, count), name, index, counter.size),
-            _ => Err(refused("no such counter")),
+            Object::Counter(counter) => in_range(counter.write(index, count), name, index, counter.size)?,
+            _ => return Err(refused("no such counter")),
         }
+        let name = self.object_name("counter", name, is_counter)?;
+        self.note(Write::Counter { name, index, count });
+        Ok(())
     }
 
     /// Sets committed and peak rate of one meter; of a direct meter that of the entry with that handle.
@@ -307,14 +362,15 @@ impl Switch {
         let is_meter = |o: &Object| matches!(o, Object::Meter(_) | Object::DirectMeter(_)).then_some(());
         let (id, ()) = self.core.state.object(&self.core.program, "meter", name, is_meter)?;
         if let Some(Object::Meter(meters)) = self.core.state.objects.get_mut(id.index()) {
-            return in_range(meters.configure(index, committed, peak), name, index, meters.size);
+            in_range(meters.configure(index, committed, peak), name, index, meters.size)?;
+            let name = self.object_name("meter", name, |o| matches!(o, Object::Meter(_)))?;
+            self.note(Write::Meter { name, index: Some(index), rates: (committed, peak) });
+            return Ok(());
         }
-        let tables = self.core.state.tables.iter_mut().filter(|t| t.meters == Some(id));
-        match tables.flat_map(|t| t.entries.values_mut()).find(|e| e.handle == index) {
-            Some(entry) => entry.meter.configure(committed, peak),
-            None => return Err(refused(format!("`{name}` measures no entry with the handle {index}"))),
-        }
-        Ok(())
+        let of = self.core.state.tables.iter().find(|t| t.meters == Some(id));
+        let of = of.map(|table| table.control_plane_name.clone());
+        let none = || refused(format!("`{name}` measures no entry with the handle {index}"));
+        self.direct_meter_set_rates(&of.ok_or_else(none)?, index, committed, peak).map_err(|_| none())
     }
 
     /// Sets committed and peak rate of all meters of an array.
@@ -330,6 +386,8 @@ impl Switch {
             Object::Meter(meters) => meters.configure_all(committed, peak),
             _ => return Err(refused("no such meter")),
         }
+        let name = self.object_name("meter", name, is_meter)?;
+        self.note(Write::Meter { name, index: None, rates: (committed, peak) });
         Ok(())
     }
 
@@ -350,6 +408,8 @@ impl Switch {
             Some(entry) => entry.meter.configure(committed, peak),
             None => return Err(refused(format!("`{table}` has no entry with the handle {handle}"))),
         }
+        let table = found.control_plane_name.clone();
+        self.note_direct(&table, handle, Direct::Rates((committed, peak)));
         Ok(())
     }
 
@@ -362,7 +422,11 @@ impl Switch {
         timeout: Option<Duration>,
         now: Time,
     ) -> Result<(), EntryError> {
-        self.core.state.tables.by_name_mut(table)?.set_idle_timeout(handle, timeout, now)
+        let table = self.core.state.tables.by_name_mut(table)?;
+        table.set_idle_timeout(handle, timeout, now)?;
+        let table = table.control_plane_name.clone();
+        self.note_direct(&table, handle, Direct::Timeout(timeout));
+        Ok(())
     }
 
     /// Takes the entries that have been idle for their time by `now`, by tables and the earliest first. Each is

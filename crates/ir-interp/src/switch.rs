@@ -3,6 +3,8 @@
 
 use crate::check;
 use crate::embed::{Accelerator, Host};
+use crate::fill;
+
 use crate::environment::{Environment, PassThrough};
 use crate::life::Life;
 use crate::machine::Stop;
@@ -69,6 +71,7 @@ pub(crate) struct Core {
     pub(crate) state: State,
     pub(crate) replication: Replication,
     pub(crate) counters: Counters,
+    pub(crate) fill: fill::Log,
     pass_limit: u32,
     step_limit: u64,
 }
@@ -121,6 +124,7 @@ impl Switch {
             state: State::new(tables, value_sets, objects, options.environment, rng),
             replication: Replication::default(),
             counters: Counters::default(),
+            fill: None,
             pass_limit: options.pass_limit,
             step_limit: options.step_limit,
             program,

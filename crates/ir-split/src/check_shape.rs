@@ -100,6 +100,18 @@ pub fn check_length(program: &Program, places: &Places, stages: &[&str]) -> Vec<
             });
         }
     }
+    for function in &program.functions {
+        visit::stmts(&function.body, &mut |stmt| {
+            let length = match &stmt.kind {
+                StmtKind::SetValid(..) | StmtKind::PushFront(..) | StmtKind::PopFront(..) => true,
+                StmtKind::Assign(place, _) => holds_header(program, &place.ty),
+                _ => false,
+            };
+            if length {
+                refuse(stmt.span, "a function changes which headers are valid");
+            }
+        });
+    }
     let states = parser_of(program).map(|(parser, _)| parser.states.as_slice()).unwrap_or_default();
     for state in states {
         let block = Block { annotations: vec![], stmts: state.stmts.clone() };

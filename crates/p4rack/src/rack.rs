@@ -3,7 +3,7 @@
 use crate::analysis;
 use crate::captures;
 use crate::compile::{Until, compile};
-use crate::entries::{self, Entries};
+use crate::entries::{self, Entries, has};
 use crate::files::Disk;
 use crate::functions;
 use crate::plan::{RackProblem, RuleText, Wishes};
@@ -11,6 +11,7 @@ use crate::reparse::reparse;
 use crate::sources;
 use base_diag::{Diagnostic, Severity, SourceMap, codes::emulate as codes};
 use ir::Program;
+use ir_interp::Write;
 use ir_prove::Part;
 use ir_split::auto::{self, Policy};
 use ir_split::{DeviceIndex, Order, Placement, Split, split};
@@ -45,6 +46,21 @@ pub struct Racked {
     pub captures: Captures,
     /// Warnings.
     pub warnings: Vec<Diagnostic>,
+}
+
+impl Racked {
+    /// What a device is filled with, from the entries of the rack and its own, in order. A counter on several devices counts
+    /// in sum: what it starts from is written to the first.
+    pub fn fill(&self, index: usize) -> Vec<&Write> {
+        let Some(Some(part)) = self.parts.get(index) else { return vec![] };
+        let is_origin = self.placement.origins().any(|origin| origin.0 as usize == index);
+        let before =
+            |write: &Write| self.parts[..index].iter().flatten().any(|p| has(&p.program, write.to()));
+        let shared = self.entries.for_part(&part.program, is_origin);
+        let shared = shared.filter(|write| !matches!(write, Write::Counter { .. }) || !before(write));
+        let own = self.own_entries.get(index).into_iter();
+        shared.chain(own.flat_map(|own| own.for_part(&part.program, true))).collect()
+    }
 }
 
 /// Reads a RACK.toml (or the one in a directory) and everything it names.

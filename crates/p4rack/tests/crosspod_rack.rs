@@ -129,11 +129,11 @@ impl Row {
     fn new(racked: &Racked, count: usize) -> Row {
         let last = count - 1;
         let switches = (0..count).map(|at| {
-            let part = racked.parts[usize::from(at > 0 && at == last)].as_ref().unwrap();
+            let device = usize::from(at > 0 && at == last);
+            let part = racked.parts[device].as_ref().unwrap();
             let options = Options { registry: functions::all(), ..Options::default() };
             let mut switch = Switch::new(Arc::clone(&part.program), options).unwrap();
-            racked.entries.write(&mut switch, true).unwrap();
-            racked.own_entries[usize::from(at > 0 && at == last)].write(&mut switch, true).unwrap();
+            racked.fill(device).into_iter().for_each(|write| switch.fill(write).unwrap());
             switch
         });
         Row { switches: switches.collect(), now: Time::ZERO }
@@ -272,8 +272,9 @@ fn a_hundred_frames_over_two_bad_links_all_arrive() {
     fs::write(&path, middle).unwrap();
     let entries = p4rack::entries::read(&path, &racked.whole, &mut SourceMap::new()).unwrap();
     let options = Options { registry: functions::all(), ..Options::default() };
-    let mut switch = Switch::new(Arc::clone(&racked.parts[0].as_ref().unwrap().program), options).unwrap();
-    entries.write(&mut switch, true).unwrap();
+    let part = &racked.parts[0].as_ref().unwrap().program;
+    let mut switch = Switch::new(Arc::clone(part), options).unwrap();
+    entries.for_part(part, true).for_each(|write| switch.fill(write).unwrap());
     row.switches[1] = switch;
     for seed in 0..5 {
         let mut rng = Rng::new(seed);

@@ -3,7 +3,9 @@
 mod support;
 
 use base_diag::SourceMap;
-use p4rack::{bmv2, rack, up};
+use expect_test::expect;
+use p4rack::{bmv2, control, rack, up};
+use p4runtime_proto::p4::v1::WriteRequest;
 use support::{small_program, text};
 
 const RACK: &str = "[rack]
@@ -57,6 +59,134 @@ fn groups_and_sessions_go_to_the_origin() {
         let origin = bmv2::commands(racked, 0);
         assert!(origin.ends_with(ENTRIES), "{origin}");
         assert!(!bmv2::commands(racked, 1).contains("mc_"), "{}", bmv2::commands(racked, 1));
+    });
+}
+
+/// A table of each kind of key, with what may stand beside it.
+const KINDS: &str = "
+    counter<bit<32>>(8, CounterType.packets) seen;
+    meter<bit<32>>(4, MeterType.packets) limits;
+    register<bit<8>, bit<32>>(4) cells;
+    direct_meter<bit<8>>(MeterType.bytes) colours;
+    action_selector(HashAlgorithm.crc16, 16, 8) paths;
+    action set(bit<8> v) { hdr.h.b = v; }
+    action coloured(bit<8> v) { hdr.h.b = v; colours.read(meta.y); }
+    table kinds {
+        key = { hdr.h.a: ternary; hdr.h.b: range; meta.y: optional; hdr.h.isValid(): exact; }
+        actions = { set; NoAction; }
+    }
+    table routes { key = { hdr.h.a: lpm; } actions = { coloured; NoAction; } meters = colours; const default_action = NoAction; }
+    table spread { key = { hdr.h.a: exact; hdr.h.b: selector; } actions = { set; NoAction; } implementation = paths; }
+";
+
+const ALL: &str = "
+[[table.kinds]]
+key = { \"hdr.h.a\" = \"0x10 &&& 0xf0\", \"hdr.h.b\" = \"3..9\", \"meta.y\" = 7, \"hdr.h.$valid$\" = 1 }
+action = \"set\"
+args = [1]
+priority = 10
+[[table.kinds]]
+key = { \"hdr.h.$valid$\" = 1 }
+action = \"NoAction\"
+priority = 3
+[[table.routes]]
+key = [\"0x80/1\"]
+action = \"coloured\"
+args = [9]
+meter = { committed = 1000, burst = 10, peak = 2500, peak_burst = 20 }
+[[member]]
+profile = \"paths\"
+name = \"left\"
+action = \"set\"
+args = [4]
+[[member]]
+profile = \"paths\"
+name = \"right\"
+action = \"set\"
+args = [5]
+[[group]]
+profile = \"paths\"
+name = \"both\"
+members = [\"left\", \"right\"]
+[[table.spread]]
+key = [1]
+group = \"both\"
+[[table.spread]]
+key = [2]
+member = \"right\"
+[default]
+kinds = { action = \"set\", args = [3] }
+[[multicast]]
+group = 1
+members = [1, { port = 2, rid = 7 }]
+[[clone]]
+session = 5
+port = 6
+[register.cells]
+2 = 40
+[counter.seen]
+3 = { packets = 7, bytes = 0 }
+[meter.limits]
+1 = { committed = 1000, burst = 10, peak = 2000, peak_burst = 20 }
+";
+
+/// What one language says, another one says too: BMv2 is told the same.
+#[test]
+fn entries_of_every_kind_go_where_they_belong() {
+    let program = small_program(
+        KINDS,
+        "kinds.apply(); @region(\"R\") { routes.apply(); seen.count((bit<32>)hdr.h.a); cells.write(0, hdr.h.a); } spread.apply(); limits.execute_meter((bit<32>)hdr.h.b, meta.x);",
+        "",
+    );
+    let toml = RACK.replace("entries.stf", "entries.toml");
+    let files = [("RACK.toml", toml.as_str()), ("entries.toml", ALL), ("copies.p4", program.as_str())];
+    let (mut commands, mut updates) = (vec![], String::new());
+    load("rack-kinds", &files, |racked, map| {
+        up::bring_up(racked).unwrap_or_else(|found| panic!("{}", text(&found, map)));
+        commands = [0, 1].map(|device| bmv2::commands(racked, device)).to_vec();
+        let request = WriteRequest {
+            updates: control::updates(&racked.entries, &racked.whole)
+                .unwrap_or_else(|found| panic!("{}", text(&found, map))),
+            ..WriteRequest::default()
+        };
+        updates = p4runtime_proto::to_text(&request).expect("it can be printed");
+    });
+    expect![[r#"
+        pvs_add P.p4rack_links 3
+        table_add I.p4rack_direct I.p4rack_forward 1 => 3
+        act_prof_create_member I.paths I.set 0x4
+        act_prof_create_member I.paths I.set 0x5
+        act_prof_create_group I.paths
+        act_prof_add_member_to_group I.paths 0 0
+        act_prof_add_member_to_group I.paths 1 0
+        table_add I.kinds I.set 0x10&&&0xf0 0x3->0x9 0x7&&&0xff 0x1 => 0x1 9990
+        table_add I.kinds NoAction 0x0&&&0x0 0x0->0xff 0&&&0 0x1 => 9997
+        table_indirect_add_with_group I.spread 0x1 => 0
+        table_indirect_add I.spread 0x2 => 1
+        table_set_default I.kinds I.set 0x3
+        mc_mgrp_create 1
+        mc_node_create 0 1
+        mc_node_associate 1 0
+        mc_node_create 7 2
+        mc_node_associate 1 1
+        mirroring_add 5 6
+        meter_set_rates I.limits 1 0.001000000:10 0.002000000:20
+    "#]]
+    .assert_eq(&commands[0]);
+    expect![[r#"
+        pvs_add P.p4rack_links 1
+        table_add I.p4rack_return I.p4rack_forward 0 => 1
+        table_add I.routes I.coloured 0x80/1 => 0x9
+        meter_set_rates I.colours 0 0.001000000:10 0.002500000:20
+        register_write I.cells 2 0x28
+        counter_write I.seen 3 7 0
+    "#]]
+    .assert_eq(&commands[1]);
+    let proto = RACK.replace("entries.stf", "entries.txtpb");
+    let files = [("RACK.toml", proto.as_str()), ("entries.txtpb", &updates), ("copies.p4", program.as_str())];
+    load("rack-kinds-again", &files, |racked, _| {
+        let again = [0, 1].map(|device| bmv2::commands(racked, device));
+        assert_eq!(again.as_slice(), commands);
     });
 }
 

@@ -193,6 +193,23 @@ fn egress_reads_a_length_that_the_parser_changes() {
     }
 }
 
+#[test]
+fn egress_reads_a_length_that_a_function_changes() {
+    let source =
+        small_program("", "@region(\"R\") { meta.x = f(hdr.h.a); }", "hdr.h.a = std.packet_length[7:0];")
+            .replace(
+                "parser P(",
+                "bit<8> f(in bit<8> a) { h_t own; own.setValid(); own.a = a; return own.a; } parser P(",
+            );
+    check_source(
+        &source,
+        placement(&["R"]),
+        expect![
+            "P4R0501 this program cannot be split yet | a function changes which headers are valid, and egress reads `packet_length`: v1model does not count this"
+        ],
+    );
+}
+
 /// A hand-over cannot start inside of a byte, and neither may a frame of any device.
 #[test]
 fn headers_are_whole_bytes() {

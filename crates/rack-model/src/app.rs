@@ -5,7 +5,7 @@
 //! name = "router"               # default: the program's file name
 //! program = "router.p4"         # beside this file
 //! defines = { WIDE = 1 }        # as -D
-//! entries = "entries.stf"       # table entries and groups
+//! entries = "entries.stf"       # what fills the devices: STF, TOML, commands, P4Runtime updates
 //! origin = "tor"                # owns the ports and the traffic manager; ["tor1", "tor2"]: each on its own, with the same helpers
 //! map = { Acl = "nic" }         # what does not run at the origin; "plan": what is best by the objectives of `[plan]`
 //!                               # Acl = { device = "nic", policy = "call" }: by a policy of its own

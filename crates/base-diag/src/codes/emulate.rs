@@ -9,10 +9,10 @@ codes! {
     EXTERN_NOT_OFFERED = 0703,
     /// A rack runs no app, or more than one.
     ONE_APP = 0704,
-    /// An entry names a table that no device has.
-    ENTRY_TABLE = 0705,
     /// What the emulator found wrong with itself or a device.
     EMULATION = 0706,
     /// A statement that is no entry stands among the entries.
     NOT_AN_ENTRY = 0707,
+    /// A part calls what `simple_switch` does not have.
+    NOT_IN_BMV2 = 0708,
 }

@@ -45,15 +45,18 @@ pub fn run(args: &Args) -> ExitCode {
         Ok(racked) => racked,
         Err(found) => return output::failed(&found, &map, args.format),
     };
-    if let Some(directory) = &args.output
-        && let Err(error) = write(&racked, directory, args.target)
-    {
-        eprintln!("p4rack: {error}");
-        return ExitCode::FAILURE;
+    let mut warnings = racked.warnings.clone();
+    if let Some(directory) = &args.output {
+        if let Err(error) = write(&racked, directory, args.target) {
+            eprintln!("p4rack: {error}");
+            return ExitCode::FAILURE;
+        }
+        let Target::Bmv2 = args.target;
+        warnings.extend(p4rack::bmv2::lacks(&racked));
     }
     match args.format {
         Format::Text => {
-            output::diagnostics_text(&racked.warnings, &map);
+            output::diagnostics_text(&warnings, &map);
             output::print(&summary(&racked));
             if args.overhead {
                 output::print(&format!("\n{}", overhead::text(&overhead::overhead(&racked))));

@@ -6,42 +6,7 @@ use crate::table::{KeyMatch, KeySpec};
 use base_bits::Bits;
 use dataplane_api::EntryError;
 use ir::MatchKind;
-use p4_stf::{ActionCall, KeyValue, MatchValue, Number, Statement};
-
-/// A table write in the device's terms.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ResolvedEntry {
-    /// The table, as the statement names it.
-    pub table: String,
-    /// One for each key element, with its kind and width; `None` for a default action.
-    pub keys: Option<Vec<(MatchKind, u32, KeyMatch)>>,
-    /// The action, as the statement names it.
-    pub action: String,
-    /// Its data.
-    pub args: Vec<Bits>,
-    /// The larger wins.
-    pub priority: Option<i64>,
-}
-
-/// What an `add` or `setdefault` means to a device; `None` for other statements.
-pub fn resolve_entry(switch: &Switch, statement: &Statement) -> Option<Result<ResolvedEntry, EntryError>> {
-    match statement {
-        Statement::Add { table, priority, keys, action, .. } => {
-            Some(resolve_add(switch, &table.text, *priority, keys, action))
-        }
-        Statement::SetDefault { table, action } => {
-            let resolved = |args| ResolvedEntry {
-                table: table.text.clone(),
-                keys: None,
-                action: action.name.text.clone(),
-                args,
-                priority: None,
-            };
-            Some(action_args(switch, &table.text, action).map(resolved))
-        }
-        _ => None,
-    }
-}
+use p4_stf::{ActionCall, KeyValue, MatchValue, Number};
 
 /// Adds an entry and gives its handle.
 pub(super) fn add(
@@ -51,43 +16,20 @@ pub(super) fn add(
     keys: &[KeyValue],
     action: &ActionCall,
 ) -> Result<u64, EntryError> {
-    let entry = resolve_add(switch, table, priority, keys, action)?;
-    let keys: Vec<KeyMatch> = entry.keys.into_iter().flatten().map(|(_, _, wanted)| wanted).collect();
-    switch.table_add(table, &keys, &entry.action, &entry.args, entry.priority)
-}
-
-fn resolve_add(
-    switch: &Switch,
-    table: &str,
-    priority: Option<u32>,
-    keys: &[KeyValue],
-    action: &ActionCall,
-) -> Result<ResolvedEntry, EntryError> {
     let specs = switch.table_keys(table)?;
     let mut wanted: Vec<Option<KeyMatch>> = vec![None; specs.len()];
     for key in keys {
         let at = key_index(specs, &key.key.text)?;
         wanted[at] = Some(key_match(&specs[at], &key.value)?);
     }
-    let matches = specs
-        .iter()
-        .zip(wanted)
-        .map(|(spec, wanted)| {
-            let wanted = match (wanted, &spec.kind) {
-                (Some(wanted), _) => wanted,
-                (None, MatchKind::Exact) => KeyMatch::Exact(Bits::zero(spec.width)),
-                (None, _) => KeyMatch::Any,
-            };
-            (spec.kind.clone(), spec.width, wanted)
-        })
-        .collect();
-    Ok(ResolvedEntry {
-        table: table.to_string(),
-        keys: Some(matches),
-        action: action.name.text.clone(),
-        args: action_args(switch, table, action)?,
-        priority: priority.map(i64::from),
-    })
+    let all = specs.iter().zip(wanted).map(|(spec, wanted)| match (wanted, &spec.kind) {
+        (Some(wanted), _) => wanted,
+        (None, MatchKind::Exact) => KeyMatch::Exact(Bits::zero(spec.width)),
+        (None, _) => KeyMatch::Any,
+    });
+    let all: Vec<KeyMatch> = all.collect();
+    let args = action_args(switch, table, action)?;
+    switch.table_add(table, &all, &action.name.text, &args, priority.map(i64::from))
 }
 
 /// Replaces a default action.

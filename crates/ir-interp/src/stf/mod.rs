@@ -6,8 +6,6 @@
 mod compare;
 mod entries;
 
-pub use entries::{ResolvedEntry, resolve_entry};
-
 use crate::driver::Driver;
 use crate::names::refused;
 use crate::replication::Session;

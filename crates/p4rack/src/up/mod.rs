@@ -55,14 +55,11 @@ pub fn bring_up_in(racked: &Racked, stage: Option<usize>) -> Result<Emulator, Ve
             ("interp", Switch::new(Arc::clone(&part.program), options)?)
         };
         ir_prove::link(&mut switch, &part.linkage).map_err(|error| refused(&error.message))?;
-        let is_origin = racked.placement.origins().any(|origin| origin.0 as usize == index);
-        racked.entries.write(&mut switch, is_origin)?;
-        if let Some(own) = racked.own_entries.get(index) {
-            own.write(&mut switch, true)?;
-        }
         let added = stages.iter().filter_map(|stage| racked.stage_entries.get(*stage));
-        for (_, more) in added.flatten().filter(|(device, _)| device.0 as usize == index) {
-            more.write(&mut switch, true)?;
+        let added = added.flatten().filter(|(device, _)| device.0 as usize == index);
+        let added = added.flat_map(|(_, more)| more.for_part(&part.program, true));
+        for write in racked.fill(index).into_iter().chain(added) {
+            switch.fill(write).map_err(|error| refused(&error.message))?;
         }
         devices.push(RackDevice { name, engine: engine.to_string(), device: Box::new(switch) });
     }
