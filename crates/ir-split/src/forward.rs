@@ -146,9 +146,13 @@ impl Flow<'_> {
     /// The facts behind the application of a table: any of its actions may have run.
     pub fn table_forward(&self, control: ControlId, table: TableId, facts: Facts) -> Facts {
         let here = self.program.control(control);
+        let keys = here.tables[table.index()].keys.iter();
+        let facts = keys.fold(facts, |facts, key| self.expr_forward(control, &key.expr, facts));
         let mut ends = vec![];
         for run in &here.tables[table.index()].actions {
-            let mut end = self.action_forward(control, run.action, facts.clone());
+            let args = run.args.iter();
+            let begin = args.fold(facts.clone(), |facts, arg| self.expr_forward(control, arg, facts));
+            let mut end = self.action_forward(control, run.action, begin);
             let params = &here.actions[run.action.index()].params;
             for (arg, param) in run.args.iter().zip(params) {
                 if let VarKind::Param(Direction::Out | Direction::InOut) = here.vars[param.index()].kind {

@@ -390,6 +390,17 @@ fn a_deparser_that_decides() {
     check_source(&source);
 }
 
+#[test]
+fn a_function_in_a_key_sets_metadata() {
+    let source = small_program(
+        "table t { key = { f(hdr.h.a, meta.x): exact @name(\"f\"); } actions = { NoAction; } }",
+        "t.apply(); @region(\"R\") { meta.y = hdr.h.b; } hdr.h.b = meta.x ^ meta.y;",
+        "",
+    )
+    .replace("parser P(", "bit<8> f(in bit<8> a, out bit<8> b) { b = a + 1; return a; } parser P(");
+    check_source(&source);
+}
+
 /// The third element is not extracted, and keeps what the parser writes there.
 #[test]
 fn the_parser_writes_an_element_that_is_not_valid() {
