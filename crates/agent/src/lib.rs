@@ -27,10 +27,13 @@ use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tracing::info;
 
-pub use p4runtime_grpc::Tls;
+pub use p4runtime_grpc::{ClientTls, Tls};
 
 /// Commands that wait for the device.
 const WAITING: usize = 4096;
+
+/// Frames that wait for it: at half a million a second it may be busy with others for 60 ms.
+const FRAMES: usize = 1 << 15;
 
 /// How long controllers have to hang up when the switch ends.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
@@ -45,6 +48,8 @@ pub struct Setup {
     pub address: SocketAddr,
     /// Certificates, if connections are encrypted.
     pub tls: Option<Tls>,
+    /// Certificates for the way to agents, if that is encrypted.
+    pub agents_tls: Option<ClientTls>,
     /// Where Prometheus asks for what is counted, if anywhere.
     pub metrics: Option<SocketAddr>,
     /// Its ports.
@@ -67,6 +72,7 @@ impl Setup {
             device_id: 1,
             address: (Ipv4Addr::LOCALHOST, 0).into(),
             tls: None,
+            agents_tls: None,
             metrics: None,
             ports: vec![],
             cables: vec![],
@@ -117,12 +123,12 @@ pub fn run_until<F: Future<Output = ()>>(
     bound: impl FnOnce(SocketAddr),
 ) -> Result<Vec<Metric>, SetupError> {
     let mut ports = Ports::open(&setup.ports, std::mem::take(&mut setup.cables)).map_err(failed)?;
-    let (front, commands) = p4runtime_grpc::queue(WAITING);
+    let (front, commands) = p4runtime_grpc::queue(WAITING, FRAMES);
     ports.listen(&front);
     let (told, started) = std::sync::mpsc::sync_channel(1);
     let (address, tls, metrics) = (setup.address, setup.tls.clone(), setup.metrics);
     let way = front.clone();
-    let (links, ends) = links(&setup.switch)?;
+    let (links, ends) = links(&setup.switch, setup.agents_tls.as_ref())?;
     let device = thread::spawn(move || {
         // What a rack is made of stays in the thread that made it.
         match owner(setup, ports, way, links) {
@@ -175,7 +181,7 @@ fn unix_time() -> i64 {
 }
 
 /// The ways to agents in other processes, and their ends.
-fn links(switch: &Switch) -> Result<(Vec<Link>, Vec<LinkEnd>), SetupError> {
+fn links(switch: &Switch, tls: Option<&ClientTls>) -> Result<(Vec<Link>, Vec<LinkEnd>), SetupError> {
     let Switch::Remote(_, placement, _, addresses) = switch else { return Ok((vec![], vec![])) };
     if addresses.len() != placement.devices.len() {
         let (agents, devices) = (addresses.len(), placement.devices.len());
@@ -189,9 +195,10 @@ fn links(switch: &Switch) -> Result<(Vec<Link>, Vec<LinkEnd>), SetupError> {
             inner_ports: inner.filter_map(|(_, port)| u32::try_from(*port).ok()).collect(),
             election: u64::try_from(unix_time()).unwrap_or(0),
         };
-        p4runtime_grpc::link(place)
+        p4runtime_grpc::link(place, tls)
     });
-    Ok(both.unzip())
+    let both: Result<Vec<_>, _> = both.collect();
+    Ok(both.map_err(failed)?.into_iter().unzip())
 }
 
 /// The switch, with its program running, or about to.

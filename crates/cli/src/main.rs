@@ -3,6 +3,7 @@
 mod command;
 mod log;
 mod output;
+mod tls;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

@@ -72,9 +72,9 @@ pub struct Incoming {
     frames: Receiver<(u32, Vec<u8>)>,
 }
 
-/// A queue of so many commands and one of as many frames: their two ends.
-pub fn queue(length: usize) -> (Front, Incoming) {
-    let ((commands, asked), (frames, come)) = (bounded(length), bounded(length));
+/// A queue of so many commands and one of so many frames: their two ends.
+pub fn queue(commands: usize, frames: usize) -> (Front, Incoming) {
+    let ((commands, asked), (frames, come)) = (bounded(commands), bounded(frames));
     let front = Front { commands, frames, streams: Arc::default(), lost: Arc::default() };
     (front, Incoming { commands: asked, frames: come })
 }

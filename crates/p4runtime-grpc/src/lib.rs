@@ -16,12 +16,14 @@ mod rack;
 mod serve;
 mod service;
 mod streams;
+mod tls;
 
 pub use command::{Command, Front, Incoming, queue};
 pub use link::{Link, LinkEnd, Place, link};
 pub use p4runtime_server::{Output, Status, StreamId};
-pub use serve::{ServeError, Tls, chain, serve};
+pub use serve::{ServeError, chain, serve};
 pub use streams::Streams;
+pub use tls::{ClientTls, Tls, endpoint, failure};
 
 /// A client of P4Runtime.
 pub use generated::p4_runtime_client::P4RuntimeClient;

@@ -8,7 +8,8 @@
 use crate::command::{Command, Front};
 use crate::generated::p4_runtime_client::P4RuntimeClient;
 use crate::generated_rack::rack_client::RackClient;
-use crate::serve::{MOST_BYTES, chain};
+use crate::serve::{MOST_BYTES, ServeError, chain};
+use crate::tls::{ClientTls, endpoint, failure};
 use controller::{Answer, Ask, AskId, DeviceId, Heard, PortCount};
 use p4runtime_proto::google::rpc::{self, Code};
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
@@ -46,12 +47,14 @@ pub struct Link(mpsc::Sender<(Option<AskId>, Ask)>);
 pub struct LinkEnd {
     asks: mpsc::Receiver<(Option<AskId>, Ask)>,
     place: Place,
+    endpoint: Endpoint,
 }
 
-/// A link that leads nowhere before [`LinkEnd::run`].
-pub fn link(place: Place) -> (Link, LinkEnd) {
+/// A link that leads nowhere before [`LinkEnd::run`]. Certificates that cannot be read are an error.
+pub fn link(place: Place, tls: Option<&ClientTls>) -> Result<(Link, LinkEnd), ServeError> {
     let (asks, asked) = mpsc::channel(WAITING);
-    (Link(asks), LinkEnd { asks: asked, place })
+    let endpoint = endpoint(&place.address, tls)?;
+    Ok((Link(asks), LinkEnd { asks: asked, place, endpoint }))
 }
 
 impl Link {
@@ -77,12 +80,12 @@ pub struct Place {
 impl LinkEnd {
     /// Keeps a connection to the agent, and tells `front` what it says, until the controller's end is gone.
     pub async fn run(self, front: Front) {
-        let LinkEnd { mut asks, mut place } = self;
+        let LinkEnd { mut asks, mut place, endpoint } = self;
         let mut last = None;
         loop {
             place.election += 1;
             let opened = {
-                let opening = Connection::open(&place);
+                let opening = Connection::open(&place, &endpoint);
                 tokio::pin!(opening);
                 loop {
                     tokio::select! {
@@ -144,14 +147,12 @@ struct Connection {
 }
 
 impl Connection {
-    async fn open(place: &Place) -> Result<Connection, String> {
-        let opening = Connection::try_open(place);
+    async fn open(place: &Place, endpoint: &Endpoint) -> Result<Connection, String> {
+        let opening = Connection::try_open(place, endpoint);
         tokio::time::timeout(PATIENCE, opening).await.map_err(|_| "it does not answer".to_string())?
     }
 
-    async fn try_open(place: &Place) -> Result<Connection, String> {
-        let endpoint = Endpoint::from_shared(format!("http://{}", place.address));
-        let endpoint = endpoint.map_err(|error| chain(&error))?.tcp_nodelay(true);
+    async fn try_open(place: &Place, endpoint: &Endpoint) -> Result<Connection, String> {
         let channel = endpoint.connect().await.map_err(|error| chain(&error))?;
         let mut p4runtime = P4RuntimeClient::new(channel.clone())
             .max_decoding_message_size(MOST_BYTES)
@@ -164,8 +165,8 @@ impl Connection {
             .await
             .map_err(said_nothing)?;
         let told = p4runtime.stream_channel(ReceiverStream::new(said)).await;
-        let mut told = told.map_err(|error| error.message().to_string())?.into_inner();
-        let answer = told.message().await.map_err(|error| error.message().to_string())?;
+        let mut told = told.map_err(|error| failure(&error))?.into_inner();
+        let answer = told.message().await.map_err(|error| failure(&error))?;
         if !answer.is_some_and(|answer| is_primary(&answer)) {
             return Err("another controller, started later, steers it".to_string());
         }
@@ -209,7 +210,7 @@ impl Connection {
                     }
                     Ok(Some(message)) => front.heard(place.device, Heard::Tells(message)).await,
                     Ok(None) => return Some("it has hung up".to_string()),
-                    Err(error) => return Some(error.message().to_string()),
+                    Err(error) => return Some(failure(&error)),
                 },
                 _ = look.tick() => {
                     let shown = tokio::time::timeout(PATIENCE, self.rack.show(ShowRequest {})).await;

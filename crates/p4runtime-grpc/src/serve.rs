@@ -3,30 +3,20 @@
 use crate::command::Front;
 use crate::generated::p4_runtime_server::P4RuntimeServer;
 use crate::generated_rack::rack_server::RackServer;
+use crate::tls::Tls;
 use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
 use tokio::net::TcpListener;
+use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
-use tonic::transport::{Certificate, Identity, Server, ServerTlsConfig};
 
 /// The largest request, in bytes: 100,000 entries and programs of many thousand lines fit.
 pub(crate) const MOST_BYTES: usize = 64 << 20;
 
-/// Certificates as PEM.
-#[derive(Clone)]
-pub struct Tls {
-    /// The server's.
-    pub certificate: Vec<u8>,
-    /// Its private key.
-    pub key: Vec<u8>,
-    /// Who signs controllers' certificates, if they have to have one.
-    pub clients: Option<Vec<u8>>,
-}
-
-/// Why nothing is served.
+/// Why nothing is served, or called.
 #[derive(Debug)]
-pub struct ServeError(String);
+pub struct ServeError(pub(crate) String);
 
 impl fmt::Display for ServeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -48,11 +38,8 @@ pub async fn serve(
     let listener = listener.map_err(|error| ServeError(format!("cannot listen on {address}: {error}")))?;
     let mut server = Server::builder();
     if let Some(tls) = tls {
-        let mut config = ServerTlsConfig::new().identity(Identity::from_pem(tls.certificate, tls.key));
-        if let Some(clients) = tls.clients {
-            config = config.client_ca_root(Certificate::from_pem(clients));
-        }
-        server = server.tls_config(config).map_err(|error| ServeError(format!("TLS: {}", chain(&error))))?;
+        server =
+            server.tls_config(tls.config()).map_err(|error| ServeError(format!("TLS: {}", chain(&error))))?;
     }
     if let Ok(address) = listener.local_addr() {
         bound(address);

@@ -1,6 +1,7 @@
 //! `p4rack ctl`
 
 use crate::output::{self, Format};
+use crate::tls::ClientArgs;
 use agent::{Client, ClientError};
 use base_diag::SourceMap;
 use p4rack::run::spec::{HexPacket, hex_packet};
@@ -21,6 +22,8 @@ pub struct Args {
     /// Print what the switch says as JSON
     #[arg(long, global = true)]
     json: bool,
+    #[command(flatten)]
+    tls: ClientArgs,
     #[command(subcommand)]
     command: Command,
 }
@@ -103,7 +106,8 @@ fn done(args: &Args) -> Result<ExitCode, ClientError> {
         },
         _ => None,
     };
-    let mut client = Client::connect(&args.addr)?;
+    let tls = args.tls.read().map_err(ClientError::new)?;
+    let mut client = Client::connect(&args.addr, tls.as_ref())?;
     let what = match &args.command {
         Command::Stop => What::Hold(Hold::default()),
         Command::Start => What::Release(Release {}),

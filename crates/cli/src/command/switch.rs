@@ -3,11 +3,12 @@
 use super::Preprocessor;
 use crate::log::LogArgs;
 use crate::output;
-use agent::{PortSpec, Setup, Switch, Tls};
+use crate::tls::{ClientArgs, ServerArgs};
+use agent::{PortSpec, Setup, Switch};
 use base_diag::{Diagnostic, SourceMap, codes};
 use p4rack::{Disk, Until, compile, control, rack};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Run a device, or a rack that looks like one, and serve it to controllers over P4Runtime
@@ -43,24 +44,22 @@ pub struct Args {
     metrics_addr: Option<SocketAddr>,
     #[command(flatten)]
     log: LogArgs,
-    /// The server's certificate, as PEM
-    #[arg(long, value_name = "FILE", requires = "grpc_server_key")]
-    grpc_server_cert: Option<PathBuf>,
-    /// Its private key, as PEM
-    #[arg(long, value_name = "FILE", requires = "grpc_server_cert")]
-    grpc_server_key: Option<PathBuf>,
-    /// Who signs controllers' certificates, as PEM: controllers without one are turned away
-    #[arg(long, value_name = "FILE", requires = "grpc_server_cert")]
-    grpc_server_cacert: Option<PathBuf>,
+    #[command(flatten)]
+    server: ServerArgs,
+    #[command(flatten)]
+    agents: ClientArgs,
 }
 
 /// Exit status 1 if the program has an error, a port cannot be opened or the address is taken.
 pub fn run(args: Args) -> ExitCode {
     args.log.begin();
-    let tls = match tls(&args) {
-        Ok(tls) => tls,
-        Err(why) => return failed(&why),
+    let (tls, agents_tls) = match (args.server.read(), args.agents.read()) {
+        (Ok(tls), Ok(agents)) => (tls, agents),
+        (Err(why), _) | (_, Err(why)) => return failed(&why),
     };
+    if agents_tls.is_some() && args.agent.is_empty() {
+        return failed("--cacert is for the way to agents, and there is no --agent");
+    }
     let switch = match switch(&args) {
         Ok(switch) => switch,
         Err(code) => return code,
@@ -70,6 +69,7 @@ pub fn run(args: Args) -> ExitCode {
         device_id: args.device_id,
         address: args.grpc_server_addr,
         tls,
+        agents_tls,
         metrics: args.metrics_addr,
         ports: args.interface,
         cables: vec![],
@@ -162,15 +162,4 @@ fn addresses(agents: &[(String, String)], devices: &[String]) -> Result<Vec<Stri
 fn failed(why: &str) -> ExitCode {
     eprintln!("p4rack: {why}");
     ExitCode::FAILURE
-}
-
-fn tls(args: &Args) -> Result<Option<Tls>, String> {
-    let read = |path: &Path| {
-        std::fs::read(path).map_err(|error| format!("`{}` cannot be read: {error}", path.display()))
-    };
-    let (Some(certificate), Some(key)) = (&args.grpc_server_cert, &args.grpc_server_key) else {
-        return Ok(None);
-    };
-    let clients = args.grpc_server_cacert.as_deref().map(read).transpose()?;
-    Ok(Some(Tls { certificate: read(certificate)?, key: read(key)?, clients }))
 }

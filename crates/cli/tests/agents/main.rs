@@ -2,160 +2,14 @@
 
 #![allow(clippy::disallowed_methods)]
 
+mod operators;
+mod setup;
+mod tls;
+
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
-use std::net::{SocketAddr, TcpListener, UdpSocket};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use setup::{Rack, Switch, are_sound, directory, frame, is_running, text};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
-/// A `p4rack switch` that ends with the test.
-struct Switch {
-    process: Child,
-    address: String,
-}
-
-impl Switch {
-    fn start(args: &[&str]) -> Switch {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
-        command.arg("switch").args(args).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut process = command.spawn().expect("the binary runs");
-        let mut told = BufReader::new(process.stderr.take().expect("it is piped")).lines();
-        let address = loop {
-            let line = told.next().expect("it says where it listens").expect("it is text");
-            if let Some((_, address)) = line.split_once(" listens on ") {
-                break address.to_string();
-            }
-        };
-        // It must not wait for somebody to read.
-        std::thread::spawn(move || told.for_each(drop));
-        Switch { process, address }
-    }
-}
-
-impl Drop for Switch {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-/// Two devices, their controller, and the ends of the rack's two ports.
-struct Rack {
-    tor: Switch,
-    nic: Switch,
-    controller: Switch,
-    inside: [String; 2],
-    ports: [UdpSocket; 2],
-}
-
-fn directory() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/agents")
-}
-
-/// An address where nobody listens.
-fn free_udp() -> SocketAddr {
-    UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
-}
-
-fn free_tcp() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
-}
-
-impl Rack {
-    fn new() -> Rack {
-        let port = || {
-            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-            let device = free_udp();
-            socket.connect(device).unwrap();
-            // Far longer than anything takes.
-            socket.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
-            (format!("{device},{}", socket.local_addr().unwrap()), socket)
-        };
-        let ((first, one), (second, two)) = (port(), port());
-        let (here, there) = (free_udp(), free_udp());
-        let inside = [format!("500@udp:{here},{there}"), format!("500@udp:{there},{here}")];
-        let (first, second) = (format!("1@udp:{first}"), format!("2@udp:{second}"));
-        let tor = ["--grpc-server-addr", &free_tcp(), "-i", &first, "-i", &second, "-i", &inside[0]];
-        let tor = Switch::start(&tor);
-        let nic = Switch::start(&["--grpc-server-addr", &free_tcp(), "-i", &inside[1]]);
-        let rack = directory().display().to_string();
-        let agents = [format!("tor={}", tor.address), format!("nic={}", nic.address)];
-        let agents = ["--agent", &agents[0], "--agent", &agents[1]];
-        let args = [&[rack.as_str(), "--grpc-server-addr", "127.0.0.1:0"], &agents[..]].concat();
-        let controller = Switch::start(&args);
-        let rack = Rack { tor, nic, controller, inside, ports: [one, two] };
-        rack.wait(&rack.controller, |shown| is_running(shown) && are_sound(shown));
-        rack
-    }
-
-    fn ctl(&self, args: &[&str]) -> Output {
-        ctl(&self.controller.address, args)
-    }
-
-    fn show(&self) -> Value {
-        shown(&self.controller.address)
-    }
-
-    /// Waits until a switch is as it is wanted.
-    fn wait(&self, switch: &Switch, wanted: impl Fn(&Value) -> bool) {
-        while !wanted(&shown(&switch.address)) {
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    fn send(&self, number: u32) {
-        self.ports[0].send(&frame(number, 0)).unwrap();
-    }
-
-    /// What comes out next: what it was sent as, and how the rack has numbered it.
-    fn receive(&self) -> (u32, u32) {
-        let mut buffer = [0; 2048];
-        let length = self.ports[1].recv(&mut buffer).expect("a frame comes");
-        let at = |from: usize| u32::from_be_bytes(buffer[from..from + 4].try_into().unwrap());
-        assert_eq!(length, 60);
-        (at(14), at(18))
-    }
-
-    fn pass(&self, number: u32) -> (u32, u32) {
-        self.send(number);
-        self.receive()
-    }
-}
-
-/// A frame that is numbered.
-fn frame(sent: u32, number: u32) -> Vec<u8> {
-    let mut frame = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x12, 0x34].to_vec();
-    frame.extend(sent.to_be_bytes());
-    frame.extend(number.to_be_bytes());
-    frame.resize(60, 0);
-    frame
-}
-
-fn ctl(address: &str, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
-    command.args(["ctl", "--addr", address]).args(args).output().expect("the binary runs")
-}
-
-fn shown(address: &str) -> Value {
-    let output = ctl(address, &["show", "--json"]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-    serde_json::from_slice(&output.stdout).expect("it prints JSON")
-}
-
-fn text(output: &Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn is_running(shown: &Value) -> bool {
-    shown["state"] == "RUNNING"
-}
-
-fn are_sound(shown: &Value) -> bool {
-    shown["devices"].as_array().unwrap().iter().all(|device| device["stale"].is_null())
-}
 
 #[test]
 fn an_agent_that_dies_gets_everything_when_it_is_back() {
@@ -267,7 +121,7 @@ fn frames_wait_while_the_rack_is_stopped() {
     // The controller asks its agents for what they count from time to time.
     let counted = "port_frames_received_total device=tor port=1";
     while !text(&rack.ctl(&["counters", "port_frames"])).contains(counted) {
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(std::time::Duration::from_millis(20));
     }
 }
 
