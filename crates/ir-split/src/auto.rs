@@ -7,6 +7,7 @@
 //! [`open`] takes the user's own marks away and puts the controls that are applied into their callers, so that borders
 //! inside of them can be cut. What is marked means the same as before: a mark is a block with a name.
 
+use crate::limits::Limits;
 use crate::section::Half;
 use base_diag::{Diagnostic, Span};
 use ir::{
@@ -48,6 +49,8 @@ pub enum Policy {
     Blocks,
     /// The bodies as chains: a link begins with each outermost statement that uses a table or an extern.
     Chain,
+    /// Each statement that does what a class of devices cannot.
+    Beyond(Limits),
 }
 
 /// A region that a policy chose: some statements of one block.
@@ -132,11 +135,14 @@ pub fn cuts(program: &Program, policy: Policy) -> Vec<Cut> {
     for (half, id, body) in bodies(program) {
         let control = program.control(id);
         match policy {
-            Policy::Borders | Policy::Tables | Policy::Blocks => {
+            Policy::Borders | Policy::Tables | Policy::Blocks | Policy::Beyond(_) => {
                 walk(half, body, &mut vec![], false, &mut |from, stmt| {
                     let name = match policy {
                         Policy::Borders => Some("Cut".to_string()),
                         Policy::Tables => used(program, control, stmt),
+                        Policy::Beyond(limits) => limits
+                            .exceeded_by(program, control, stmt)
+                            .then(|| used(program, control, stmt).unwrap_or_else(|| "Beyond".to_string())),
                         _ => named(program, stmt),
                     };
                     let len = (policy != Policy::Borders).then_some(1);

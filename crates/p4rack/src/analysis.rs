@@ -124,7 +124,7 @@ pub fn regions(
 pub fn base(program: &Program, policy: Policy) -> Result<Program, Vec<Diagnostic>> {
     match policy {
         Policy::Blocks => Ok(auto::unmarked(program)),
-        Policy::Borders | Policy::Tables | Policy::Chain => auto::open(program),
+        Policy::Borders | Policy::Tables | Policy::Chain | Policy::Beyond(_) => auto::open(program),
     }
 }
 

@@ -14,10 +14,10 @@ use ir::Program;
 use ir_interp::Write;
 use ir_prove::Part;
 use ir_split::auto::{self, Policy};
-use ir_split::{DeviceIndex, Order, Placement, Split, split};
+use ir_split::{DeviceIndex, Limits, Order, Placement, Split, split};
 use p4_syntax::Options;
 use rack_emulator::Captures;
-use rack_model::{Cuts, DeviceId, NodeId, Rack, Regions, Spanned, Stage};
+use rack_model::{Cuts, DeviceClass, DeviceId, NodeId, Rack, Regions, Spanned, Stage};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -137,7 +137,8 @@ fn read(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Result<Re
     defines.extend(extra_defines.iter().cloned());
     let options = Options { defines, ..Options::default() };
     let main = directory.join(&app.program.value).display().to_string();
-    let program = with_regions(compile_program(&main, &options, map, &mut found)?, app.cuts)?;
+    let class = rack.devices[app.origin.value.0 as usize].class;
+    let program = with_regions(compile_program(&main, &options, map, &mut found)?, app.cuts, class)?;
     let mut rules = vec![];
     for path in &rack.plan.rules {
         let (text, base) = sources::read(&directory.join(&path.value), map).map_err(|found| vec![found])?;
@@ -185,12 +186,21 @@ pub fn no_main(main: &str) -> Diagnostic {
 }
 
 /// The program with regions where the app wants them.
-fn with_regions(program: Arc<Program>, cuts: Cuts) -> Result<Arc<Program>, Vec<Diagnostic>> {
+fn with_regions(
+    program: Arc<Program>,
+    cuts: Cuts,
+    class: DeviceClass,
+) -> Result<Arc<Program>, Vec<Diagnostic>> {
     let policy = match cuts {
         Cuts::Marked => return Ok(program),
         Cuts::Tables => Policy::Tables,
         Cuts::Blocks => Policy::Blocks,
         Cuts::Chain => Policy::Chain,
+        Cuts::Beyond => match class {
+            DeviceClass::Tofino1 | DeviceClass::Tofino2 => Policy::Beyond(Limits::Tofino),
+            DeviceClass::Switch => Policy::Beyond(Limits::Switch),
+            DeviceClass::SmartNic | DeviceClass::Fpga | DeviceClass::Cpu => return Ok(program),
+        },
     };
     let mut marked = analysis::base(&program, policy)?;
     let mut cuts = auto::cuts(&marked, policy);

@@ -6,8 +6,8 @@ use base_diag::SourceMap;
 use expect_test::{Expect, expect};
 use ir::{Program, StmtKind, visit};
 use ir_prove::{Case, Effort, prove};
-use ir_split::Placement;
 use ir_split::auto::{self, Policy};
+use ir_split::{Limits, Placement};
 use std::sync::Arc;
 use support::{compile_text, small_program};
 
@@ -23,8 +23,12 @@ const BODY: &str = "bit<8> n = hdr.h.b + 1;
 
 /// The statements that each region holds, by the first line of each.
 fn check(policy: Policy, expected: Expect) {
+    check_in(TABLES, BODY, policy, expected);
+}
+
+fn check_in(declarations: &str, body: &str, policy: Policy, expected: Expect) {
     let mut map = SourceMap::new();
-    let program = compile_text(&small_program(TABLES, BODY, ""), &mut map);
+    let program = compile_text(&small_program(declarations, body, ""), &mut map);
     let mut marked = auto::unmarked(&program);
     auto::mark(&mut marked, &auto::cuts(&program, policy));
     let mut out = String::new();
@@ -71,6 +75,33 @@ fn chains_cover_the_body() {
         Ingress2: @name("last") { r.write(0, meta.y); u.apply(); } / hdr.h.b = meta.x ^ n;
     "#]],
     );
+}
+
+const ARITHMETIC: &str = "
+    register<bit<128>, bit<8>>(4) wide;
+    register<bit<64>, bit<8>>(4) narrow;
+    action scale(bit<8> by) { meta.x = hdr.h.a * by; }
+    action twice() { meta.x = hdr.h.a * 2; }
+    table scaled { key = { hdr.h.a: exact; } actions = { scale; NoAction; } const default_action = NoAction; }
+    table doubled { key = { hdr.h.b: exact; } actions = { twice; NoAction; } const default_action = NoAction; }
+    bit<128> w; bit<64> n;
+";
+
+/// Products of and shifts by what is known only at run time, wide registers and loops; what shifts by constants do is not.
+#[test]
+fn a_region_for_what_a_tofino_cannot_do() {
+    let body = "scaled.apply(); doubled.apply(); hdr.h.b = hdr.h.a << 3; hdr.h.b = hdr.h.b << hdr.h.a; wide.read(w, 0);
+        narrow.read(n, 0); if (hdr.h.a > 3) { meta.y = hdr.h.a / 4; meta.y *= hdr.h.b; }
+        for (bit<8> i in 1..hdr.h.b) { meta.x = meta.x + i; }";
+    let expected = expect![[r#"
+        scaled: scaled.apply();
+        Beyond: hdr.h.b = hdr.h.b << hdr.h.a;
+        wide: wide.read(w, 0);
+        Beyond2: meta.y *= hdr.h.b;
+        Beyond3: for (bit<8> i in 1..hdr.h.b) { meta.x = meta.x + i; }
+    "#]];
+    check_in(ARITHMETIC, body, Policy::Beyond(Limits::Tofino), expected);
+    check_in(ARITHMETIC, body, Policy::Beyond(Limits::Switch), expect![""]);
 }
 
 /// Proves a marked program with this region alone away from the origin.

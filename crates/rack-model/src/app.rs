@@ -11,7 +11,8 @@
 //!                               # Acl = { device = "nic", policy = "call" }: by a policy of its own
 //! policy = "direct"             # behind a region control goes to where it is needed next; "call": back to the device around it first
 //! regions = "marked"            # what can be placed: what the program marks, or each use of a table or extern ("tables"), each
-//!                               # named block and control ("blocks"), or the bodies in links ("chain")
+//!                               # named block and control ("blocks"), the bodies in links ("chain"), or what the origin's class
+//!                               # cannot do ("beyond")
 //! epoch = 1                     # the number that hand-overs of this plan carry
 //! order = "keep"                # of packets of one flow: "any" if it does not matter
 //! long_frames = "refuse"        # frames that are too long for a link once they are handed over: "drop" accepts their loss
@@ -74,13 +75,16 @@ pub enum Cuts {
     Blocks,
     /// The bodies, link by link.
     Chain,
+    /// Each statement that does what the origin's class cannot.
+    Beyond,
 }
 
-const CUTS: [(&str, Option<Cuts>); 4] = [
+const CUTS: [(&str, Option<Cuts>); 5] = [
     ("marked", Some(Cuts::Marked)),
     ("tables", Some(Cuts::Tables)),
     ("blocks", Some(Cuts::Blocks)),
     ("chain", Some(Cuts::Chain)),
+    ("beyond", Some(Cuts::Beyond)),
 ];
 
 /// A region and its device.

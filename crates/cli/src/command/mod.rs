@@ -57,6 +57,10 @@ pub enum Cut {
     Blocks,
     /// Ingress and egress as chains with a link for each use of a table or an extern
     Chain,
+    /// Each statement that no switch can do: functions that the program declares itself
+    BeyondSwitch,
+    /// Each statement that a Tofino cannot do: also products and shifts of variables, loops, registers wider than 64 bits
+    BeyondTofino,
 }
 
 impl Cut {
@@ -69,6 +73,8 @@ impl Cut {
             Cut::Tables => Some(Policy::Tables),
             Cut::Blocks => Some(Policy::Blocks),
             Cut::Chain => Some(Policy::Chain),
+            Cut::BeyondSwitch => Some(Policy::Beyond(ir_split::Limits::Switch)),
+            Cut::BeyondTofino => Some(Policy::Beyond(ir_split::Limits::Tofino)),
         }
     }
 }

@@ -1,0 +1,120 @@
+//! What devices of a class cannot do, whatever their resources: such code has to run elsewhere.
+//!
+//! Tofino's stages have neither loops nor multipliers; they shift by constants, and a stateful ALU works on at most a pair of 32
+//! bits. (The language divides by powers of two only.) Any switch lacks functions that only some devices have: those that the program declares itself, frame externs among them.
+
+use ir::{
+    BinaryOp, Block, Callee, Control, Expr, ExprKind, Program, Stmt, StmtKind, SwitchOn, TableId, visit,
+};
+
+/// A class of devices by what it lacks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Limits {
+    /// A programmable switch.
+    Switch,
+    /// A switch with a Tofino 1 or 2.
+    Tofino,
+}
+
+/// Bits of a register's cell that one stateful ALU of Tofino holds.
+const TOFINO_CELL_BITS: u64 = 64;
+
+impl Limits {
+    /// Whether a statement does what the class cannot, itself or by what it applies or calls; statements nested in it do not
+    /// count.
+    pub fn exceeded_by(self, program: &Program, control: &Control, stmt: &Stmt) -> bool {
+        Look { limits: self, program, control }.stmt(stmt)
+    }
+}
+
+struct Look<'p> {
+    limits: Limits,
+    program: &'p Program,
+    control: &'p Control,
+}
+
+impl Look<'_> {
+    fn block(&self, block: &Block) -> bool {
+        let mut found = false;
+        visit::stmts(block, &mut |stmt| found |= self.stmt(stmt));
+        found
+    }
+
+    fn stmt(&self, stmt: &Stmt) -> bool {
+        let own = match &stmt.kind {
+            StmtKind::For { .. } | StmtKind::ForIn { .. } => self.limits == Limits::Tofino,
+            StmtKind::AssignOp(op, _, value) => self.operator(*op, value),
+            StmtKind::Apply(table) | StmtKind::Switch(SwitchOn::ActionRun(table), _) => self.table(*table),
+            StmtKind::Call(call) => self.callee(&call.callee),
+            _ => false,
+        };
+        let mut found = own;
+        visit::exprs(stmt, &mut |e| visit::subexprs(e, &mut |e| found |= self.expr(e)));
+        found
+    }
+
+    fn expr(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Binary(op @ BinaryOp::Mul, left, right) => {
+                self.operator(*op, left) && self.operator(*op, right)
+            }
+            ExprKind::Binary(op, _, right) => self.operator(*op, right),
+            ExprKind::ApplyHit(table) | ExprKind::ApplyMiss(table) => self.table(*table),
+            ExprKind::Call(call) => self.callee(&call.callee),
+            _ => false,
+        }
+    }
+
+    /// Whether an operator with this operand needs more than shifts by constants.
+    fn operator(&self, op: BinaryOp, operand: &Expr) -> bool {
+        let constant = number(operand);
+        let lacks = match op {
+            BinaryOp::Mul => !constant.is_some_and(u128::is_power_of_two),
+            BinaryOp::Shl | BinaryOp::Shr => constant.is_none(),
+            _ => false,
+        };
+        lacks && self.limits == Limits::Tofino
+    }
+
+    fn table(&self, id: TableId) -> bool {
+        let Some(table) = self.control.tables.get(id.index()) else { return false };
+        let mut found = false;
+        for key in &table.keys {
+            visit::subexprs(&key.expr, &mut |e| found |= self.expr(e));
+        }
+        found || table.actions.iter().any(|run| self.action(run.action))
+    }
+
+    fn action(&self, id: ir::ActionId) -> bool {
+        self.control.actions.get(id.index()).is_some_and(|action| self.block(&action.body))
+    }
+
+    fn callee(&self, callee: &Callee) -> bool {
+        match callee {
+            Callee::Action(action) => self.action(*action),
+            Callee::Function(function) => {
+                self.program.functions.get(function.index()).is_some_and(|f| self.block(&f.body))
+            }
+            Callee::ExternFunction(function) => {
+                self.program.extern_functions.get(function.index()).is_some_and(|f| f.user)
+            }
+            Callee::Method(instance, _) => {
+                let instance = self.program.instance(*instance);
+                let object = self.program.extern_object(instance.object);
+                let cell = || instance.type_args.first().and_then(|ty| self.program.bits(ty)).unwrap_or(0);
+                object.user
+                    || self.limits == Limits::Tofino && object.name == "register" && cell() > TOFINO_CELL_BITS
+            }
+            Callee::Control(_) | Callee::Parser(_) | Callee::ParamMethod(..) => false,
+        }
+    }
+}
+
+fn number(expr: &Expr) -> Option<u128> {
+    match &expr.kind {
+        ExprKind::Const(ir::Const::Bits(bits)) => bits.to_u128(),
+        ExprKind::Const(ir::Const::Int(n)) => u128::try_from(n).ok(),
+        ExprKind::Cast(inner) => number(inner),
+        _ => None,
+    }
+}
