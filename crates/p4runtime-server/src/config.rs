@@ -116,6 +116,9 @@ impl<B: Builder> Server<B> {
         }
         let built = self.builder.build(&config)?;
         let mut new = Configured::new(config, built);
+        if let Some(why) = new.store.catalog().unread_restrictions().first() {
+            return Err(Status::new(Code::InvalidArgument, format!("a restriction cannot be read: {why}")));
+        }
         match action {
             Action::VerifyAndSave => self.saved = Some(new),
             Action::VerifyAndCommit => return Ok(Some(self.install(new))),

@@ -61,6 +61,9 @@ pub(crate) fn decode(
         };
         args.push(value.about(|| format!("parameter `{}` of action `{}`", param.name, known.name()))?);
     }
+    if let Some(restriction) = catalog.restrictions().action(given.action_id) {
+        restriction.allows_action(&args).about(|| format!("action `{}`", known.name()))?;
+    }
     Ok(ActionCall { action: given.action_id, args })
 }
 

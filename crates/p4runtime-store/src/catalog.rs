@@ -3,6 +3,7 @@
 use crate::change::EntryKey;
 use crate::data;
 use crate::fault::{Result, Within, fault, listed, not_supported};
+use crate::restriction::Restrictions;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::{
     Action, ActionProfile, Counter, Digest, DirectCounter, DirectMeter, Meter, P4Info, P4NamedType, Preamble,
@@ -18,6 +19,7 @@ pub struct Catalog {
     info: Arc<P4Info>,
     tables: BTreeMap<u32, usize>,
     actions: BTreeMap<u32, usize>,
+    restrictions: Arc<Restrictions>,
 }
 
 /// Something with a preamble.
@@ -66,6 +68,7 @@ impl Catalog {
         Catalog {
             tables: places(info.tables.iter().map(Described::id).collect()),
             actions: places(info.actions.iter().map(Described::id).collect()),
+            restrictions: Arc::new(Restrictions::new(&info)),
             info,
         }
     }
@@ -73,6 +76,16 @@ impl Catalog {
     /// All of it.
     pub fn info(&self) -> &Arc<P4Info> {
         &self.info
+    }
+
+    /// What entries and actions' data are restricted to.
+    pub(crate) fn restrictions(&self) -> &Restrictions {
+        &self.restrictions
+    }
+
+    /// Why restrictions of the program cannot be read, with the table or action of each.
+    pub fn unread_restrictions(&self) -> &[String] {
+        &self.restrictions.unread
     }
 
     /// The table with an id.

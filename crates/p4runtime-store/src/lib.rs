@@ -10,7 +10,7 @@
 //! is kept before the device has done it; the inverses of what was done, in reverse, lead back to what was.
 //!
 //! The way through the modules: [`update`] takes an update apart; `table`, `profile`, `object` and `replication` say
-//! what each entity is, with `matches`, `action`, `data` and `number`; [`store`] keeps them, [`read`] answers.
+//! what each entity is, with `matches`, `action`, `data`, `number` and `restriction`; [`store`] keeps them, [`read`] answers.
 
 mod action;
 mod catalog;
@@ -23,6 +23,7 @@ mod object;
 mod profile;
 mod read;
 mod replication;
+mod restriction;
 mod store;
 mod table;
 mod undo;

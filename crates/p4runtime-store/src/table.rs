@@ -101,6 +101,9 @@ fn plan_entry(store: &Store, how: Type, table: &Table, entry: &TableEntry) -> Re
     }
     if how == Type::Insert {
         room(store, table, entry.table_id)?;
+        if let Some(restriction) = store.catalog.restrictions().table(entry.table_id) {
+            restriction.allows_entry(table, &key.matches, key.priority)?;
+        }
     }
     let (meter, count) = direct(store, entry)?;
     let to = match (&entry.action, known) {

@@ -1,6 +1,6 @@
 //! What operators see and mistype.
 
-use crate::setup::{Rack, directory, text};
+use crate::setup::{Rack, Switch, ctl, directory, text};
 use serde_json::{Deserializer, Value};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -23,6 +23,16 @@ fn what_has_changed_is_watched() {
     let looks = text(&rack.ctl(&["watch", "--interval", "1", "--count", "2", "--json"]));
     let looks: Vec<Value> = Deserializer::from_str(&looks).into_iter().map(Result::unwrap).collect();
     assert_eq!(looks.iter().map(|look| &look["state"]).collect::<Vec<_>>(), ["RUNNING", "RUNNING"]);
+}
+
+#[test]
+fn agents_that_were_never_reached_are_told() {
+    let rack = directory().display().to_string();
+    let agents = ["--agent", "tor=127.0.0.1:1", "--agent", "nic=127.0.0.1:1"];
+    let controller =
+        Switch::start(&[&[rack.as_str(), "--grpc-server-addr", "127.0.0.1:0"], &agents[..]].concat());
+    let told = text(&ctl(&controller.address, &["devices"]));
+    assert_eq!(told.matches("its agent is not connected").count(), 2, "{told}");
 }
 
 #[test]

@@ -174,6 +174,11 @@ impl Served for RemoteRack {
 
     fn show(&self) -> ShowResponse {
         let mut shown = show::rack(&self.controller, &self.addresses);
+        for (index, device) in shown.devices.iter_mut().enumerate() {
+            if device.stale.is_empty() && !self.here.contains(&DeviceId(index)) {
+                device.stale = "its agent is not connected".to_string();
+            }
+        }
         if !matches!(self.start, Start::Over) {
             // Not all devices run it yet.
             shown.set_state(State::NoProgram);

@@ -48,8 +48,14 @@ control MyIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadat
         hdr.packet_in.reason = 5;
     }
     action learn() { digest<learn_t>(1, { hdr.ethernet.src, std.ingress_port }); }
+    @action_restriction("id != 0xffff")
     action group(bit<16> id) { std.mcast_grp = id; }
 
+    @entry_restriction("
+        // Nobody has it.
+        hdr.ethernet.src != 0;
+        hdr.ethernet.src != -1
+    ")
     table known {
         key = { hdr.ethernet.src: exact; }
         actions = { NoAction; learn; }

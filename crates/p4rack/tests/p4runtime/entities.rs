@@ -41,6 +41,40 @@ fn entries_are_inserted_modified_deleted() {
     });
 }
 
+/// In the language of p4-constraints.
+#[test]
+fn entries_keep_to_the_restrictions_of_the_program() {
+    both(|mut bench| {
+        let known = |source: &str| {
+            format!(
+                r#"INSERT table_entry {{ table_id: $MyIngress.known match {{ field_id: 1 exact {{ value: "{source}" }} }} action {{ action {{ action_id: $NoAction }} }} }}"#
+            )
+        };
+        let group = |id: &str| {
+            route(r"\n\000\000\000\000\000", 8, "").replace(
+                "$MyIngress.forward params { param_id: 1 value: \"\"",
+                &format!("$MyIngress.group params {{ param_id: 1 value: \"{id}\""),
+            )
+        };
+        let updates = [
+            known(r"\377\377\377\377\377\377"),
+            known(r"\000"),
+            format!("INSERT {}", group(r"\377\377")),
+            known(r"\001"),
+            format!("INSERT {}", group(r"\377")),
+        ];
+        let updates: Vec<&str> = updates.iter().map(String::as_str).collect();
+        expect![[r#"
+            UNKNOWN
+            INVALID_ARGUMENT entity.table_entry: an entry that its table does not allow: its @entry_restriction says: hdr.ethernet.src != -1 (in an entry of table `MyIngress.known`); make it so, or change the program
+            INVALID_ARGUMENT entity.table_entry: an entry that its table does not allow: its @entry_restriction says: hdr.ethernet.src != 0 (in an entry of table `MyIngress.known`); make it so, or change the program
+            INVALID_ARGUMENT entity.table_entry.action.action: action data that its action does not allow: its @action_restriction says: id != 0xffff (in action `MyIngress.group`); make it so, or change the program
+            OK
+            OK
+        "#]].assert_eq(&bench.write(&updates));
+    });
+}
+
 #[test]
 fn mistakes_have_the_codes_of_the_specification() {
     both(|mut bench| {
