@@ -3,7 +3,7 @@
 
 use base_diag::{SourceMap, Style, render};
 use p4_syntax::Options;
-use p4rack::bench::{Contestant, Interp, Native};
+use p4rack::bench::{Contestant, Interp, Native, Sharing};
 use p4rack::bench_load::wire::difference;
 use p4rack::bench_load::{PROGRAMS, Shape};
 use p4rack::run::{Engine, Job};
@@ -58,6 +58,9 @@ fn each_load_fits_and_both_engines_do_the_same_with_it() {
         let mut native = Native::new(program, &load).unwrap_or_else(|what| panic!("{name}: {what}"));
         let sent = native.check().unwrap_or_else(|what| panic!("{name}: {what}"));
         assert_eq!(difference(&outcome, &sent), None, "{name}");
+        let mut sharing = Sharing::workers(program, &load, 2).unwrap_or_else(|what| panic!("{name}: {what}"));
+        let sent = sharing[0].check().unwrap_or_else(|what| panic!("{name}: {what}"));
+        assert_eq!(difference(&outcome, &sent), None, "{name}, code for several workers");
         // The first writes of its entries, one by one; what was there does not change.
         let updates = native.updates(0).unwrap_or_else(|what| panic!("{name}: {what}")).expect("a count");
         assert!((1..=load.entries.len() as u64).contains(&updates.entries), "{name}: {updates:?}");

@@ -16,8 +16,8 @@ pub trait Contestant: Send {
         None
     }
 
-    /// Entries written while packets run, for about so many milliseconds of processor time; none if it cannot say. It starts with empty
-    /// tables of its own.
+    /// Entries written while another thread runs packets, for about so many milliseconds of processor time; none if it cannot say. It
+    /// starts with empty tables of its own.
     fn updates(&mut self, _milliseconds: u64) -> Result<Option<Updates>, String> {
         Ok(None)
     }
@@ -39,22 +39,28 @@ pub struct Setup {
     pub memory: u64,
 }
 
-/// Writes to tables.
-#[derive(Clone, Copy, Default, PartialEq, Debug)]
+/// Writes to tables, while another thread runs packets.
+#[derive(Clone, Copy, Default, Debug)]
 pub struct Updates {
     /// How many, each of one entry.
     pub entries: u64,
-    /// Processor time of them and of a batch of packets behind each.
+    /// Processor time of the thread that writes.
     pub cpu: Duration,
-    /// Processor time of as many batches without them.
-    pub without: Duration,
+    /// What the other thread did meanwhile.
+    pub forwarded: Timing,
 }
 
 impl Updates {
-    /// How many a second; none if they took less than a tenth of the packets' time, which may be noise of that.
-    pub fn rate(&self) -> Option<f64> {
-        let cpu = self.cpu.saturating_sub(self.without);
-        (cpu * 10 > self.without).then(|| self.entries as f64 / cpu.as_secs_f64())
+    /// How many a second.
+    pub fn rate(&self) -> f64 {
+        self.entries as f64 / self.cpu.as_secs_f64().max(1e-9)
+    }
+}
+
+impl Timing {
+    /// Nanoseconds of processor time for a packet.
+    pub fn nanoseconds(&self) -> f64 {
+        self.cpu.as_nanos() as f64 / self.packets.max(1) as f64
     }
 }
 

@@ -4,6 +4,7 @@ use super::contestant::{Contestant, Setup, Timing, Updates};
 use super::interp::Interp;
 use super::native::Native;
 use super::peer::{Peer, Scratch, compile_c};
+use super::sharing::Sharing;
 use super::{Kind, Settings, clock, dpdk};
 use bench_load::wire::difference;
 use bench_load::{Load, Program, Shape};
@@ -69,6 +70,8 @@ pub struct Speed {
 struct Ready {
     kind: Kind,
     workers: Vec<Box<dyn Contestant>>,
+    /// Several on one state: for more than one at once, where there are any.
+    sharing: Vec<Box<dyn Contestant>>,
     turns: Vec<Vec<Vec<Timing>>>,
 }
 
@@ -83,22 +86,27 @@ pub fn measure(settings: &Settings, program: &'static Program) -> std::result::R
     let mut outcomes = vec![];
     let mut ready = vec![];
     for kind in &settings.kinds {
-        let mut workers = vec![];
+        let (mut workers, mut sharing) = (vec![], vec![]);
+        let alone = if *kind == Kind::Native { 1 } else { most };
         let made = match maker(*kind, program, &load, &scratch) {
-            Ok(mut make) => (0..most).try_for_each(|n| make(n).map(|made| workers.push(made))),
+            Ok(mut make) => (0..alone).try_for_each(|n| make(n).map(|made| workers.push(made))),
             Err(why) => {
                 outcomes.push((*kind, Outcome::Skipped(why)));
                 continue;
             }
         };
         let checked = made.and_then(|()| {
-            workers.iter_mut().try_for_each(|w| match difference(&wanted, &w.check()?) {
-                Some(what) => Err(what),
-                None => Ok(()),
-            })
+            if alone < most {
+                sharing = Sharing::workers(program, &load, most)?;
+            }
+            // Of those with one state the first one, while it is new.
+            workers
+                .iter_mut()
+                .chain(sharing.first_mut())
+                .try_for_each(|w| difference(&wanted, &w.check()?).map_or(Ok(()), Err))
         });
         match checked {
-            Ok(()) => ready.push(Ready { kind: *kind, workers, turns: vec![] }),
+            Ok(()) => ready.push(Ready { kind: *kind, workers, sharing, turns: vec![] }),
             Err(what) => outcomes.push((*kind, Outcome::Failed(what))),
         }
     }
@@ -106,12 +114,14 @@ pub fn measure(settings: &Settings, program: &'static Program) -> std::result::R
         ready.iter_mut().for_each(|r| r.turns.push(vec![]));
         for _ in 0..TURNS {
             for contestant in &mut ready {
-                let turn = turn(&mut contestant.workers[..*number], settings.time.div_ceil(TURNS))?;
+                let shares = *number > 1 && !contestant.sharing.is_empty();
+                let workers = if shares { &mut contestant.sharing } else { &mut contestant.workers };
+                let turn = turn(&mut workers[..*number], settings.time.div_ceil(TURNS))?;
                 contestant.turns.last_mut().into_iter().for_each(|turns| turns.push(turn.clone()));
             }
         }
     }
-    for Ready { kind, mut workers, turns } in ready {
+    for Ready { kind, mut workers, turns, .. } in ready {
         let setup = workers.first().map(|w| w.setup()).unwrap_or_default();
         let left = workers.first().and_then(|w| w.left());
         let updates = match workers.first_mut() {
@@ -138,7 +148,7 @@ fn turn(workers: &mut [Box<dyn Contestant>], time: u64) -> std::result::Result<V
 }
 
 fn speed(turns: &[Vec<Timing>]) -> Speed {
-    let per_packet = |t: &Timing| t.cpu.as_nanos() as f64 / t.packets.max(1) as f64;
+    let per_packet = Timing::nanoseconds;
     let mut by_turn: Vec<(f64, f64)> = turns
         .iter()
         .map(|turn| {

@@ -7,11 +7,13 @@
 mod clock;
 mod contestant;
 mod dpdk;
+mod feed;
 mod interp;
 mod measure;
 mod native;
 mod peer;
 mod report;
+mod sharing;
 mod source;
 
 pub(crate) use clock::wall;
@@ -20,6 +22,7 @@ pub use interp::Interp;
 pub use measure::{Measured, Outcome, Result as ProgramResult, Speed, measure};
 pub use native::Native;
 pub use report::{json, text};
+pub use sharing::Sharing;
 
 use bench_load::{Program, Shape};
 

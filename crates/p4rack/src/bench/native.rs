@@ -1,55 +1,26 @@
 //! The native engine: what the others are compared with.
 
 use super::contestant::{Contestant, Setup, Timing, Updates};
+use super::feed::{BATCH, BATCHES, Feed};
 use super::interp::reports;
 use super::{clock, source};
 use crate::run::fill::fill;
 use base_time::Time;
 use bench_load::wire::Outcome;
 use bench_load::{Load, Program};
+use dataplane_api::Output;
 use ir_interp::Options;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use target_native::{Engine, Fate, Packet};
-
-/// Packets in a batch.
-const BATCH: usize = 64;
-
-/// Batches between two looks at the clock.
-const BATCHES: usize = 32;
-
-/// The load's frames one behind the other, as the peers have them.
-struct Frames {
-    bytes: Vec<u8>,
-    /// The port, and where the frame ends.
-    ends: Vec<(u32, usize)>,
-}
-
-impl Frames {
-    fn new(load: &Load) -> Frames {
-        let mut frames = Frames { bytes: vec![], ends: vec![] };
-        for packet in &load.packets {
-            frames.bytes.extend(&packet.bytes);
-            frames.ends.push((packet.port.into(), frames.bytes.len()));
-        }
-        frames
-    }
-
-    fn get(&self, at: usize) -> (u32, &[u8]) {
-        let (port, end) = self.ends[at];
-        let start = if at == 0 { 0 } else { self.ends[at - 1].1 };
-        (port, &self.bytes[start..end])
-    }
-}
+use target_native::{Engine, Fate, Packet, Shared};
 
 /// A compiled program with its entries.
 pub struct Native {
     engine: Engine,
     ir: Arc<ir::Program>,
     load: Arc<Load>,
-    frames: Frames,
-    packets: Vec<Packet>,
-    next: usize,
+    feed: Feed,
     /// How many were received.
     received: u64,
     setup: Setup,
@@ -72,19 +43,8 @@ impl Native {
             entries: load.entries.len(),
             memory: clock::memory(0).saturating_sub(held),
         };
-        let packets = vec![Packet::default(); BATCH];
-        let frames = Frames::new(load);
-        Ok(Native { engine, ir, load: Arc::clone(load), frames, packets, next: 0, received: 0, setup })
-    }
-
-    /// The next packets into their buffers.
-    fn receive(&mut self, count: usize) {
-        self.received += count as u64;
-        for packet in &mut self.packets[..count] {
-            let (port, frame) = self.frames.get(self.next);
-            packet.receive(port, frame);
-            self.next = if self.next + 1 == self.frames.ends.len() { 0 } else { self.next + 1 };
-        }
+        let feed = Feed::new(load, |_| true);
+        Ok(Native { engine, ir, load: Arc::clone(load), feed, received: 0, setup })
     }
 }
 
@@ -99,53 +59,48 @@ impl Contestant for Native {
     }
 
     fn check(&mut self) -> Result<Outcome, String> {
-        let mut outcome = Outcome::default();
-        let mut left = self.load.packets.len();
-        self.next = 0;
+        let (mut outcome, mut left) = (Outcome::default(), self.load.packets.len());
+        self.feed.rewind();
         while left > 0 {
-            let count = left.min(BATCH);
-            self.receive(count);
-            let mut others = self.engine.process(&mut self.packets[..count], Time::ZERO).into_iter();
-            for packet in &self.packets[..count] {
-                outcome.sent.push(match packet.fate() {
-                    Fate::Dropped => vec![],
-                    Fate::Sent(port) => vec![(port as u16, packet.frame().to_vec())],
-                    // No load has packets that are copied.
-                    Fate::Elsewhere => others.next().map(|o| (o.port as u16, o.frame)).into_iter().collect(),
-                });
-            }
+            let packets = self.feed.receive(left.min(BATCH));
+            (left, self.received) = (left - packets.len(), self.received + packets.len() as u64);
+            let others = self.engine.process(packets, Time::ZERO);
+            note(&mut outcome, packets, others);
             outcome.reports.extend(reports(self.engine.switch()));
-            left -= count;
         }
         Ok(outcome)
     }
 
     fn updates(&mut self, milliseconds: u64) -> Result<Option<Updates>, String> {
-        let mut engine = Engine::compile(&self.ir, Options::default()).map_err(source::first)?;
-        let load = Arc::clone(&self.load);
-        let (mut updates, start) = (Updates::default(), clock::thread());
-        for entries in load.entries.chunks(BATCHES) {
-            let before = clock::thread();
-            for entry in entries {
-                fill(std::slice::from_ref(entry), &self.ir, engine.switch()).map_err(source::first)?;
-                self.receive(BATCH);
-                engine.process(&mut self.packets, Time::ZERO);
+        let shared = Shared::compile(&self.ir, Options::default()).map_err(source::first)?;
+        let Some(shared) = shared else { return Ok(None) };
+        let (mut worker, mut feed) = (shared.worker(), Feed::new(&self.load, |_| true));
+        let is_over = AtomicBool::new(false);
+        let forward = || {
+            let (mut timing, start, wall) = (Timing::default(), clock::thread(), clock::wall());
+            while !is_over.load(Ordering::Relaxed) {
+                worker.process(feed.receive(BATCH), Time::ZERO);
+                timing.packets += BATCH as u64;
             }
-            let between = clock::thread();
-            for _ in entries {
-                self.receive(BATCH);
-                engine.process(&mut self.packets, Time::ZERO);
+            Timing { cpu: clock::thread() - start, wall: clock::wall() - wall, ..timing }
+        };
+        std::thread::scope(|scope| {
+            let forwarding = scope.spawn(forward);
+            let (mut updates, start) = (Updates::default(), clock::thread());
+            let mut written = Ok(());
+            for entry in &self.load.entries {
+                written = shared.write(|switch| fill(std::slice::from_ref(entry), &self.ir, switch));
+                updates.entries += 1;
+                updates.cpu = clock::thread() - start;
+                if written.is_err() || updates.cpu >= Duration::from_millis(milliseconds) {
+                    break;
+                }
             }
-            let now = clock::thread();
-            updates.entries += entries.len() as u64;
-            updates.cpu += between - before;
-            updates.without += now - between;
-            engine.switch().take_digests();
-            if now - start >= Duration::from_millis(milliseconds) {
-                break;
-            }
-        }
-        Ok(Some(updates))
+            is_over.store(true, Ordering::Relaxed);
+            updates.forwarded = forwarding.join().map_err(|_| "a worker panicked".to_string())?;
+            written.map_err(source::first)?;
+            Ok(Some(updates))
+        })
     }
 
     fn time(&mut self, milliseconds: u64) -> Result<Timing, String> {
@@ -153,15 +108,28 @@ impl Contestant for Native {
         let mut packets = 0;
         loop {
             for _ in 0..BATCHES {
-                self.receive(BATCH);
-                self.engine.process(&mut self.packets, Time::ZERO);
+                self.engine.process(self.feed.receive(BATCH), Time::ZERO);
             }
             self.engine.switch().take_digests();
             packets += (BATCHES * BATCH) as u64;
+            self.received += (BATCHES * BATCH) as u64;
             let cpu = clock::thread() - start;
             if cpu >= Duration::from_millis(milliseconds) {
                 return Ok(Timing { packets, cpu, wall: clock::wall() - wall });
             }
         }
+    }
+}
+
+/// Adds what came of a batch.
+pub(super) fn note(outcome: &mut Outcome, packets: &[Packet], others: Vec<Output>) {
+    let mut others = others.into_iter();
+    for packet in packets {
+        outcome.sent.push(match packet.fate() {
+            Fate::Dropped => vec![],
+            Fate::Sent(port) => vec![(port as u16, packet.frame().to_vec())],
+            // No load has packets that are copied.
+            Fate::Elsewhere => others.next().map(|o| (o.port as u16, o.frame)).into_iter().collect(),
+        });
     }
 }

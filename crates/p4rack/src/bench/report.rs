@@ -46,10 +46,12 @@ fn lines(result: &Result, name: &str, measured: &Measured, text: &mut String) {
             "  {name:<8} leaves {statements} statements to the interpreter: {calls:.3} calls a packet"
         );
     }
-    if let Some(rate) = measured.updates.and_then(|updates| updates.rate()) {
+    if let Some(updates) = &measured.updates {
         let _ = writeln!(
             text,
-            "  {name:<8} takes {rate:.0} writes of an entry a second, with 64 packets behind each"
+            "  {name:<8} takes {:.0} writes of an entry a second beside a thread whose packets take {:.1} ns meanwhile",
+            updates.rate(),
+            updates.forwarded.nanoseconds()
         );
     }
     for (workers, speed) in &measured.speeds {
@@ -89,8 +91,9 @@ pub fn json(result: &Result) -> Value {
                     value["left_to_interpreter"] =
                         json!({ "statements": statements, "calls_per_packet": calls });
                 }
-                if let Some(rate) = measured.updates.and_then(|updates| updates.rate()) {
-                    value["updates_per_second"] = rate.into();
+                if let Some(updates) = &measured.updates {
+                    value["updates_per_second"] = updates.rate().into();
+                    value["ns_per_packet_with_updates"] = updates.forwarded.nanoseconds().into();
                 }
                 value["speeds"] = measured
                     .speeds
