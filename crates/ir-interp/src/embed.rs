@@ -9,6 +9,8 @@
 //! a packet      Host::manage, ...   that is cloned, replicated, resubmitted, recirculated: the copies
 //! ```
 //!
+//! Of PSA it runs [`Halves`], and the interpreter does what is around them.
+//!
 //! So nothing has two meanings: what is rare is done here, in the order of the reference, on the same state.
 
 use crate::table::{Change, Entry, Run, Table};
@@ -20,6 +22,7 @@ use std::sync::atomic::AtomicU64;
 
 pub use crate::hash::{Algorithm, ByByte, by_byte};
 pub use crate::life::Life;
+pub use crate::psa::{Half, HalfDone, HalfEnd, HalfStart, Halves};
 pub use crate::table::EntryKey;
 pub use crate::v1model::{BlockName, Halt, Host, Left, PacketParts, Side, Stay, digest_name};
 

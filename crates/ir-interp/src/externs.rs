@@ -12,7 +12,7 @@ use crate::value::Value;
 use crate::wire::encode;
 use base_bits::{BitWriter, Bits};
 use base_time::Time;
-use ir::{ControlId, Expr, ExprKind, InstanceId, Name, TableId, Type};
+use ir::{ControlId, Expr, ExprKind, InstanceId, Name, Program, TableId, Type};
 
 /// The argument in that position.
 pub(crate) fn arg(args: &[Option<Expr>], position: usize) -> Result<&Expr, Stop> {
@@ -147,13 +147,6 @@ impl<A: Arch> Machine<'_, A> {
         self.state.trace.add(|| EventKind::Count { counter: counter(), index, bytes });
     }
 
-    /// Tells the trace which colour a cell of a meter, or the meter of an entry, gave.
-    fn metered(&mut self, id: InstanceId, index: u64, colour: u8) {
-        let program = self.program;
-        let meter = || program.instance(id).control_plane_name.clone();
-        self.state.trace.add(|| EventKind::Meter { meter: meter(), index, colour });
-    }
-
     /// The colour of a packet of `bytes` that has the colour `before`; `None` out of range.
     pub(crate) fn meter(
         &mut self,
@@ -163,16 +156,7 @@ impl<A: Arch> Machine<'_, A> {
         before: u8,
         now: Time,
     ) -> Result<Option<u8>, Stop> {
-        self.accessed(id, AccessKind::Update);
-        let now = self.meter_now(id, now);
-        let colour = match self.state.objects.get_mut(id.index()) {
-            Some(Object::Meter(meters)) => meters.execute(index, bytes, before, now),
-            _ => return Err(Stop::Broken("a meter that is none")),
-        };
-        if let Some(colour) = colour {
-            self.metered(id, index, colour);
-        }
-        Ok(colour)
+        self.state.meter(self.program, id, index, bytes, before, now)
     }
 
     /// The colour that the direct meter of an entry gives a packet of `bytes` that has the colour `before`.
@@ -186,23 +170,53 @@ impl<A: Arch> Machine<'_, A> {
     ) -> Option<u8> {
         self.accessed(id, AccessKind::Update);
         let counts_bytes = matches!(self.state.objects.get(id.index()), Some(Object::DirectMeter(true)));
-        let now = self.meter_now(id, now);
+        let now = self.state.meter_now(self.program, id, now);
         let units = if counts_bytes { bytes } else { 1 };
         let entry = self.entry_mut(entry)?;
         let (handle, colour) = (entry.handle, entry.meter.execute(units, before, now));
-        self.metered(id, handle, colour);
+        self.state.metered(self.program, id, handle, colour);
         Some(colour)
-    }
-
-    /// The clock as a meter sees it, in microseconds.
-    fn meter_now(&mut self, id: InstanceId, now: Time) -> u64 {
-        let name = self.program.instance(id).control_plane_name.to_string();
-        self.state.read_environment(&Source::MeterNow(name), now.as_us())
     }
 
     /// An entry of a table, by its position.
     pub(crate) fn entry_mut(&mut self, entry: (ControlId, TableId, usize)) -> Option<&mut Entry> {
         let table = self.state.tables.get_mut(entry.0, entry.1)?;
         table.entries.get_index_mut(entry.2).map(|(_, entry)| entry)
+    }
+}
+
+impl State {
+    /// See [`Machine::meter`].
+    pub(crate) fn meter(
+        &mut self,
+        program: &Program,
+        id: InstanceId,
+        index: u64,
+        bytes: u64,
+        before: u8,
+        now: Time,
+    ) -> Result<Option<u8>, Stop> {
+        self.accesses.add(&program.instance(id).control_plane_name, AccessKind::Update);
+        let now = self.meter_now(program, id, now);
+        let colour = match self.objects.get_mut(id.index()) {
+            Some(Object::Meter(meters)) => meters.execute(index, bytes, before, now),
+            _ => return Err(Stop::Broken("a meter that is none")),
+        };
+        if let Some(colour) = colour {
+            self.metered(program, id, index, colour);
+        }
+        Ok(colour)
+    }
+
+    /// Tells the trace which colour a cell of a meter, or the meter of an entry, gave.
+    fn metered(&mut self, program: &Program, id: InstanceId, index: u64, colour: u8) {
+        let meter = || program.instance(id).control_plane_name.clone();
+        self.trace.add(|| EventKind::Meter { meter: meter(), index, colour });
+    }
+
+    /// The clock as a meter sees it, in microseconds.
+    fn meter_now(&mut self, program: &Program, id: InstanceId, now: Time) -> u64 {
+        let name = program.instance(id).control_plane_name.to_string();
+        self.read_environment(&Source::MeterNow(name), now.as_us())
     }
 }

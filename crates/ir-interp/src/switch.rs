@@ -2,7 +2,7 @@
 //! difference.
 
 use crate::check;
-use crate::embed::{Accelerator, Host};
+use crate::embed::{Accelerator, Half, Halves, Host};
 use crate::fill;
 
 use crate::environment::{Environment, PassThrough};
@@ -14,7 +14,7 @@ use crate::psa::Psa;
 use crate::replication::Replication;
 use crate::state::State;
 use crate::trace::{Cause, EventKind, PacketId};
-use crate::v1model::V1Model;
+use crate::v1model::{Model, V1Model};
 use crate::value::Value;
 use base_bits::Bits;
 use base_diag::Diagnostic;
@@ -62,6 +62,7 @@ pub struct Switch {
     pub(crate) core: Core,
     pipeline: Box<dyn Pipeline>,
     accelerator: Option<Box<dyn Accelerator>>,
+    halves: Option<Box<dyn Halves>>,
 }
 
 /// What a device of any architecture keeps.
@@ -79,13 +80,33 @@ pub(crate) struct Core {
 /// The way of a packet through an architecture. What it keeps is in the [`Core`].
 pub(crate) trait Pipeline: Send {
     /// A frame came in by a port: see [`Device::ingress`].
-    fn ingress(&self, core: &mut Core, port: Port, frame: &[u8], now: Time) -> Vec<Queued>;
+    fn ingress(
+        &self,
+        core: &mut Core,
+        halves: Option<&mut (dyn Halves + 'static)>,
+        port: Port,
+        frame: &[u8],
+        now: Time,
+    ) -> Vec<Queued>;
 
     /// See [`Device::egress`].
-    fn egress(&self, core: &mut Core, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult;
+    fn egress(
+        &self,
+        core: &mut Core,
+        halves: Option<&mut (dyn Halves + 'static)>,
+        packet: Queued,
+        queue: QueueRecord,
+        now: Time,
+    ) -> EgressResult;
 
     /// See [`Device::resume`].
-    fn resume(&self, core: &mut Core, packet: QueuedPacket, now: Time) -> Vec<Queued>;
+    fn resume(
+        &self,
+        core: &mut Core,
+        halves: Option<&mut (dyn Halves + 'static)>,
+        packet: QueuedPacket,
+        now: Time,
+    ) -> Vec<Queued>;
 
     /// See [`Device::deadline`].
     fn deadline(&self, core: &Core) -> Option<Time>;
@@ -95,6 +116,11 @@ pub(crate) trait Pipeline: Send {
 
     /// Itself, if it is v1model's.
     fn v1model(&self) -> Option<&V1Model> {
+        None
+    }
+
+    /// Itself, if it is PSA's.
+    fn psa(&self) -> Option<&Psa> {
         None
     }
 }
@@ -129,13 +155,13 @@ impl Switch {
             step_limit: options.step_limit,
             program,
         };
-        Ok(Switch { core, pipeline, accelerator: None })
+        Ok(Switch { core, pipeline, accelerator: None, halves: None })
     }
 
     /// Runs a frame and all that comes of it to the end at one moment.
     pub fn process(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Output> {
         if let (Some(model), Some(accelerator)) = (self.pipeline.v1model(), &mut self.accelerator) {
-            let host = Host { core: &mut self.core, model };
+            let host = Host { core: &mut self.core, model: Model::V1(model) };
             if host.is_unwatched() {
                 return accelerator.process(host, port, frame, now);
             }
@@ -146,7 +172,12 @@ impl Switch {
 
     /// What compiled code works on; `None` if the architecture is not v1model.
     pub fn host(&mut self) -> Option<Host<'_>> {
-        Some(Host { model: self.pipeline.v1model()?, core: &mut self.core })
+        Some(Host { model: Model::V1(self.pipeline.v1model()?), core: &mut self.core })
+    }
+
+    /// The same for half of PSA; `None` if the architecture is another.
+    pub fn half(&mut self, half: Half) -> Option<Host<'_>> {
+        Some(Host { model: Model::Psa(self.pipeline.psa()?, half), core: &mut self.core })
     }
 
     /// From now on [`process`](Switch::process), ingress and egress are done by `accelerator`, as long as nobody watches how.
@@ -154,9 +185,25 @@ impl Switch {
         self.accelerator = Some(accelerator);
     }
 
+    /// From now on the halves of PSA are run by `halves`, as long as nobody watches how.
+    pub fn accelerate_halves(&mut self, halves: Box<dyn Halves>) {
+        self.halves = Some(halves);
+    }
+
     /// Reads one cell of a register, whatever its type.
     pub fn register_value(&self, name: &str, index: u64) -> Result<Value, EntryError> {
         crate::control_plane::register_cell(&self.core.program, &self.core.state, name, index)
+    }
+}
+
+/// What runs halves, if nobody wants to know what packets do there.
+fn unless_watched<'h>(
+    halves: &'h mut Option<Box<dyn Halves>>,
+    core: &Core,
+) -> Option<&'h mut (dyn Halves + 'static)> {
+    match halves {
+        Some(halves) if core.is_untold() => Some(halves.as_mut()),
+        _ => None,
     }
 }
 
@@ -169,33 +216,36 @@ impl Device for Switch {
     fn ingress(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Queued> {
         self.core.counters.received += 1;
         if let (Some(model), Some(accelerator)) = (self.pipeline.v1model(), &mut self.accelerator) {
-            let host = Host { core: &mut self.core, model };
+            let host = Host { core: &mut self.core, model: Model::V1(model) };
             if host.is_untold() {
                 return accelerator.ingress(host, port, frame, now);
             }
         }
-        self.pipeline.ingress(&mut self.core, port, frame, now)
+        let halves = unless_watched(&mut self.halves, &self.core);
+        self.pipeline.ingress(&mut self.core, halves, port, frame, now)
     }
 
     fn egress(&mut self, mut packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
         if let (Some(model), Some(accelerator)) = (self.pipeline.v1model(), &mut self.accelerator) {
-            let host = Host { core: &mut self.core, model };
+            let host = Host { core: &mut self.core, model: Model::V1(model) };
             if host.is_untold() {
                 return accelerator.egress(host, packet, queue, now);
             }
             packet.packet = accelerator.hand_back(host, packet.packet);
         }
-        self.pipeline.egress(&mut self.core, packet, queue, now)
+        let halves = unless_watched(&mut self.halves, &self.core);
+        self.pipeline.egress(&mut self.core, halves, packet, queue, now)
     }
 
     fn resume(&mut self, packet: QueuedPacket, now: Time) -> Vec<Queued> {
         if let (Some(model), Some(accelerator)) = (self.pipeline.v1model(), &mut self.accelerator) {
-            let host = Host { core: &mut self.core, model };
+            let host = Host { core: &mut self.core, model: Model::V1(model) };
             if host.is_untold() {
                 return accelerator.resume(host, packet, now);
             }
         }
-        self.pipeline.resume(&mut self.core, packet, now)
+        let halves = unless_watched(&mut self.halves, &self.core);
+        self.pipeline.resume(&mut self.core, halves, packet, now)
     }
 
     fn deadline(&self) -> Option<Time> {
@@ -223,6 +273,11 @@ impl Device for Switch {
 }
 
 impl Core {
+    /// True if nobody wants to know what packets do on the way: no trace, no log of accesses.
+    pub(crate) fn is_untold(&self) -> bool {
+        !self.state.trace.on() && !self.state.accesses.on
+    }
+
     /// What a new frame may take.
     pub(crate) fn new_life(&self) -> Life {
         Life::new(self.pass_limit, self.step_limit)

@@ -2,7 +2,7 @@
 
 use crate::runtime::{
     ask, asked, choose, clear, colour, copy, finish, hash, hash_list, looked_up, lookup, lookup_1, lookup_2,
-    meter, prefetch, random, reset, stage, statement, tell, value_set,
+    meter, prefetch, random, reset, stage, statement, sum_list, tell, value_set,
 };
 
 /// The functions that compiled code calls.
@@ -27,6 +27,7 @@ pub(crate) struct Calls<F> {
     pub(crate) value_set: F,
     pub(crate) hash: F,
     pub(crate) hash_list: F,
+    pub(crate) sum_list: F,
     pub(crate) copy: F,
     pub(crate) clear: F,
 }
@@ -56,7 +57,7 @@ impl Calls<Function> {
             looked_up: ("looked_up", looked_up as *const u8, &[Word, Int, Int, Word, Word], None),
             choose: ("choose", choose as *const u8, &[Word, Int, Word], Some(Word)),
             random: ("random", random as *const u8, &[Word], Some(Int)),
-            meter: ("meter", meter as *const u8, &[Word, Int, Word, Word], Some(Word)),
+            meter: ("meter", meter as *const u8, &[Word, Int, Word, Word, Word], Some(Word)),
             colour: ("colour", colour as *const u8, &[Word, Int, Int], Some(Word)),
             tell: ("tell", tell as *const u8, &[Word, Int], None),
             statement: ("statement", statement as *const u8, &[Word, Int], Some(Int)),
@@ -71,6 +72,7 @@ impl Calls<Function> {
                 &[Word, Int, Word, Word, Word, Word],
                 Some(Word),
             ),
+            sum_list: ("sum_list", sum_list as *const u8, &[Word, Word], Some(Word)),
             copy: ("copy", copy as *const u8, &[Word, Word, Word], None),
             clear: ("clear", clear as *const u8, &[Word, Word], None),
         }
@@ -99,6 +101,7 @@ impl<F> Calls<F> {
             value_set: f(self.value_set),
             hash: f(self.hash),
             hash_list: f(self.hash_list),
+            sum_list: f(self.sum_list),
             copy: f(self.copy),
             clear: f(self.clear),
         }

@@ -1,6 +1,7 @@
 //! A program as machine code, without any state: what engines of the same program share.
 
 use crate::facts::Facts;
+use crate::halves::HalfBuilds;
 use crate::layout::Layout;
 use crate::machine::{Machine, Part};
 use crate::mutant::Mutant;
@@ -16,8 +17,18 @@ use std::sync::{Arc, OnceLock};
 pub struct Compiled {
     /// Lowered; as it stands if that makes it too large.
     pub(crate) program: Arc<Program>,
-    /// None if the interpreter runs the program.
-    pub(crate) build: Option<Arc<Build>>,
+    pub(crate) code: Made,
+}
+
+/// What there is of code.
+#[derive(Clone)]
+pub(crate) enum Made {
+    /// The interpreter runs the program.
+    Nothing,
+    /// Of a program for v1model.
+    Whole(Arc<Build>),
+    /// Of a program for PSA.
+    Halves(HalfBuilds),
 }
 
 /// The code of a program with what is known of it.
@@ -31,6 +42,8 @@ pub(crate) struct Build {
     pub(crate) facts: Facts,
     pub(crate) layout: Layout,
     pub(crate) zeros: Vec<Value>,
+    /// Of what packets take along, in the order of the layout.
+    pub(crate) carried_zeros: Vec<Value>,
 }
 
 /// Code, and what it speaks of by number.
@@ -50,7 +63,12 @@ impl Coded {
 impl Build {
     /// The code for a device, with its tables and cells; `None` if the program is for the interpreter alone. `shares` says that
     /// several threads are to run it at once.
-    pub(crate) fn new(host: &mut Host, mutant: Option<Mutant>, shares: bool) -> Option<(Build, Mirrors)> {
+    pub(crate) fn new(
+        host: &mut Host,
+        part: Part,
+        mutant: Option<Mutant>,
+        shares: bool,
+    ) -> Option<(Build, Mirrors)> {
         if host.is_interpreted() {
             return None;
         }
@@ -59,10 +77,12 @@ impl Build {
         let mut facts = Facts::new(host, &layout, &mut mirrors);
         (facts.mutant, facts.shares) = (mutant, shares);
         let program = Arc::clone(host.program());
-        let whole = Coded::new(&program, &layout, &facts, Part::Whole)?;
+        let whole = Coded::new(&program, &layout, &facts, part)?;
         let zeros = layout.values.iter().map(|ty| Value::zero(&program, ty)).collect();
         let [ingress, egress, again, out] = [const { OnceLock::new() }; 4];
-        Some((Build { whole, ingress, egress, again, out, facts, layout, zeros }, mirrors))
+        let carried = layout.half.iter().flat_map(|homes| &homes.carried);
+        let carried_zeros = carried.map(|(_, _, ty)| Value::zero(&program, ty)).collect();
+        Some((Build { whole, ingress, egress, again, out, facts, layout, zeros, carried_zeros }, mirrors))
     }
 
     /// The tables and cells of another device with the same program, in the order that the code knows; `None` if the code is
@@ -88,7 +108,7 @@ impl Build {
 
     fn place(&self, part: Part) -> Option<&OnceLock<Option<Coded>>> {
         match part {
-            Part::Whole => None,
+            Part::Whole | Part::Half(_) => None,
             Part::Ingress => Some(&self.ingress),
             Part::Egress => Some(&self.egress),
             Part::Again => Some(&self.again),

@@ -1,11 +1,12 @@
 //! The engine: a program compiled, and a switch that runs it.
 
 use crate::access::Access;
-use crate::compiled::{Build, Compiled};
+use crate::code::half::told;
+use crate::compiled::{Build, Compiled, Made};
+use crate::halves::{HalfBuilds, HalvesAtWork};
 use crate::machine::{Machine, Part};
 use crate::memory::Memory;
 use crate::mutant::Mutant;
-use crate::notes::Fallback;
 use crate::packet::{Fate, Packet};
 use crate::parked::Parked;
 use crate::runtime::{Context, Job, Leaving, REASONS};
@@ -17,6 +18,7 @@ use ir::Program;
 use ir_interp::embed::{Accelerator, BlockName, Host, Life, PacketParts, Stay};
 use ir_interp::{Options, Switch, Value};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A program as machine code, with its state.
 ///
@@ -29,7 +31,15 @@ use std::sync::Arc;
 /// ```
 pub struct Engine {
     switch: Switch,
-    native: Option<Box<Native>>,
+    work: Work,
+}
+
+/// What runs packets.
+enum Work {
+    Interpreter,
+    Whole(Box<Native>),
+    /// The switch has what runs halves of PSA; this is their code, and how often it was the interpreter.
+    Halves(HalfBuilds, Arc<AtomicU64>),
 }
 
 /// What was compiled, and how well.
@@ -37,7 +47,8 @@ pub struct Engine {
 pub struct Report {
     /// False if the interpreter runs everything: the program calls functions on frames, is not for v1model, or is too large.
     pub compiled: bool,
-    /// Statements that are left to the interpreter, with the block they stand in.
+    /// What is left to the interpreter: the kind of a statement, or `"block"`, with the block it stands in. Of PSA the interpreter
+    /// then runs the half.
     pub fallbacks: Vec<(BlockName, String)>,
     /// Bytes of a packet's frame.
     pub frame_bytes: usize,
@@ -73,34 +84,42 @@ impl Engine {
             Ok(lowered) => Arc::new(lowered),
             // Too large when everything is inlined: the interpreter runs it as it stands.
             Err(_) => {
-                return Ok(Engine { switch: Switch::new(Arc::new(program.clone()), options)?, native: None });
+                let switch = Switch::new(Arc::new(program.clone()), options)?;
+                return Ok(Engine { switch, work: Work::Interpreter });
             }
         };
         let mut switch = Switch::new(lowered, options)?;
-        let built = switch.host().and_then(|mut host| Build::new(&mut host, mutant, false));
-        let native = built.map(|(build, mirrors)| Box::new(Native::new(Arc::new(build), mirrors)));
-        Ok(Engine { switch, native })
+        let work = Work::compile(&mut switch, mutant);
+        Ok(Engine { switch, work })
     }
 
     /// An engine with a state of its own for a program that is compiled already.
     pub fn of(compiled: &Compiled, options: Options) -> Result<Engine, Vec<Diagnostic>> {
         let mut switch = Switch::new(Arc::clone(&compiled.program), options)?;
-        let native = compiled.build.as_ref().zip(switch.host()).and_then(|(build, mut host)| {
-            let same = build.mirrors(&mut host).map(|mirrors| (Arc::clone(build), mirrors));
-            // Made with other options, it is to be compiled for these.
-            same.or_else(|| {
-                Build::new(&mut host, None, false).map(|(build, mirrors)| (Arc::new(build), mirrors))
-            })
-        });
-        let native = native.map(|(build, mirrors)| Box::new(Native::new(build, mirrors)));
-        Ok(Engine { switch, native })
+        let same = match &compiled.code {
+            Made::Nothing => Some(Work::Interpreter),
+            Made::Whole(build) => switch.host().and_then(|mut host| {
+                let mirrors = build.mirrors(&mut host)?;
+                Some(Work::Whole(Box::new(Native::new(Arc::clone(build), mirrors))))
+            }),
+            Made::Halves(builds) => {
+                builds.on(&mut switch).map(|halves| Work::halves(&mut switch, builds.clone(), halves))
+            }
+        };
+        // Made with other options, it is to be compiled for these.
+        let work = same.unwrap_or_else(|| Work::compile(&mut switch, None));
+        Ok(Engine { switch, work })
     }
 
     /// The code, for more engines of the same program.
     pub fn compiled(&self) -> Compiled {
         Compiled {
             program: Arc::clone(self.switch.program()),
-            build: self.native.as_ref().map(|native| Arc::clone(&native.build)),
+            code: match &self.work {
+                Work::Interpreter => Made::Nothing,
+                Work::Whole(native) => Made::Whole(Arc::clone(&native.build)),
+                Work::Halves(builds, _) => Made::Halves(builds.clone()),
+            },
         }
     }
 
@@ -112,7 +131,7 @@ impl Engine {
     /// Its [`process`](Switch::process) is the compiled code's.
     pub fn into_switch(self) -> Switch {
         let mut switch = self.switch;
-        if let Some(native) = self.native {
+        if let Work::Whole(native) = self.work {
             switch.accelerate(native);
         }
         switch
@@ -120,27 +139,32 @@ impl Engine {
 
     /// How the program was compiled.
     pub fn report(&self) -> Report {
-        let Some(native) = &self.native else {
-            return Report { compiled: false, fallbacks: vec![], frame_bytes: 0 };
+        let builds = match &self.work {
+            Work::Interpreter => vec![],
+            Work::Whole(native) => vec![&native.build],
+            Work::Halves(builds, _) => vec![&builds.ingress, &builds.egress],
         };
-        let of = |fallback: &Fallback| (fallback.block, format!("{:?}", kind_of(&fallback.stmt)));
         Report {
-            compiled: true,
-            fallbacks: native.build.whole.notes.fallbacks.iter().map(of).collect(),
-            frame_bytes: native.build.layout.bytes,
+            compiled: !builds.is_empty(),
+            fallbacks: builds.iter().flat_map(|build| build.whole.notes.left()).collect(),
+            frame_bytes: builds.iter().map(|build| build.layout.bytes).max().unwrap_or(0),
         }
     }
 
     /// How often compiled code has called the interpreter.
     pub fn interpreted(&self) -> u64 {
-        self.native.as_ref().map_or(0, |native| native.interpreted)
+        match &self.work {
+            Work::Interpreter => 0,
+            Work::Whole(native) => native.interpreted,
+            Work::Halves(_, interpreted) => interpreted.load(Ordering::Relaxed),
+        }
     }
 
     /// Runs a batch of packets, one after the other, at one moment; queues are empty. [`Packet::fate`] says what became of each;
     /// frames of packets that were copied, sent around or became too long for their buffers are returned, in order.
     pub fn process(&mut self, packets: &mut [Packet], now: Time) -> Vec<Output> {
-        match (&mut self.native, self.switch.host()) {
-            (Some(native), Some(host)) if host.is_unwatched() => {
+        match (&mut self.work, self.switch.host()) {
+            (Work::Whole(native), Some(host)) if host.is_unwatched() => {
                 native.batch(&mut Access::Own(host), packets, now)
             }
             _ => {
@@ -152,6 +176,24 @@ impl Engine {
                 outputs
             }
         }
+    }
+}
+
+impl Work {
+    fn compile(switch: &mut Switch, mutant: Option<Mutant>) -> Work {
+        if let Some((builds, halves)) = HalfBuilds::new(switch, mutant) {
+            return Work::halves(switch, builds, halves);
+        }
+        match switch.host().and_then(|mut host| Build::new(&mut host, Part::Whole, mutant, false)) {
+            Some((build, mirrors)) => Work::Whole(Box::new(Native::new(Arc::new(build), mirrors))),
+            None => Work::Interpreter,
+        }
+    }
+
+    fn halves(switch: &mut Switch, builds: HalfBuilds, halves: HalvesAtWork) -> Work {
+        let interpreted = Arc::clone(&halves.interpreted);
+        switch.accelerate_halves(Box::new(halves));
+        Work::Halves(builds, interpreted)
     }
 }
 
@@ -222,6 +264,7 @@ impl Native {
             now: seen,
             ahead: u64::from(packets.len() > 1 && self.mirrors.are_far()),
             asked: self.mirrors.asked(),
+            told: [0; told::COUNT],
             stay: Stay::default(),
             sent: 0,
             dropped: [0; REASONS.len()],
@@ -232,6 +275,10 @@ impl Native {
             Start::Frame(stay, life) => {
                 context.stay = stay;
                 job.life = life;
+            }
+            Start::Half(numbers, life) => {
+                context.told = *numbers;
+                job.life = Some(life);
             }
             Start::Values(parts, stay) => {
                 context.stay = stay;
@@ -312,6 +359,8 @@ pub(crate) enum Start {
     Fresh,
     /// It is in the frame, and has left its queue.
     Frame(Stay, Option<Life>),
+    /// Half of PSA is told these numbers.
+    Half(Box<[u64; told::COUNT]>, Life),
     /// It is values, and has left its queue if it was in one.
     Values(Box<PacketParts>, Stay),
 }

@@ -5,7 +5,7 @@ use crate::mutant::Mutant;
 use crate::tables::Mirrors;
 use dataplane_tables::KeyLayout;
 use ir::{
-    Callee, Control, ControlId, Expr, ExprKind, InstanceId, MatchKind, Name, ParserId, Program, Stmt,
+    Callee, Control, ControlId, Expr, ExprKind, InstanceId, MatchKind, Name, ParserId, Program, Role, Stmt,
     StmtKind, SwitchOn, TableId, Transition, Type, ValueSetId, VarId, visit,
 };
 use ir_interp::embed::{BlockName, Host, TableFacts};
@@ -18,6 +18,8 @@ const MOST_CELLS: u64 = 1 << 24;
 pub(crate) struct Facts {
     pub(crate) parser: ParserId,
     pub(crate) controls: BTreeMap<BlockName, ControlId>,
+    /// What the parameters of each block are.
+    pub(crate) roles: BTreeMap<BlockName, Vec<Role>>,
     pub(crate) drop_port: u32,
     /// Names of the fields of the standard metadata.
     pub(crate) standard: Vec<Name>,
@@ -82,9 +84,10 @@ impl Facts {
         let controls: BTreeMap<_, _> =
             BlockName::ALL.into_iter().filter_map(|block| Some((block, host.control(block)?))).collect();
         let [_, _, standard] = host.types();
-        let standard = program.fields(standard).iter().map(|field| field.name.clone()).collect();
+        let standard = program.fields(&standard).iter().map(|field| field.name.clone()).collect();
         let mut facts = Facts {
             parser: host.parser(),
+            roles: BlockName::ALL.into_iter().map(|block| (block, host.roles(block))).collect(),
             drop_port: host.drop_port(),
             standard,
             registers: layout.registers.egress_port + 1,

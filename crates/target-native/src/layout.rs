@@ -11,8 +11,9 @@
 //!
 //! A *frame* is a piece of memory of fixed size that one packet after the other uses.
 
-use ir::{Field, Program, Type, TypeKind};
+use ir::{Carried, Field, InstanceId, Program, Type, TypeKind};
 use ir_interp::embed::{BlockName, Host};
+use std::collections::BTreeMap;
 
 /// The greatest frame; programs that need more are left to the interpreter.
 const MOST_BYTES: usize = 1 << 20;
@@ -219,10 +220,25 @@ pub(crate) struct Layout {
     pub(crate) registers: Registers,
     /// The scalar that says in ingress and egress what is counted, if not the packet's length.
     pub(crate) counted: Option<usize>,
+    /// Of half of PSA.
+    pub(crate) half: Option<HalfHomes>,
     pub(crate) homes: Homes,
     pub(crate) bytes: usize,
     /// Bytes of the scratch.
     pub(crate) scratch_bytes: usize,
+}
+
+/// What half of PSA has beside, most of it among the scalars.
+#[derive(Clone, Debug)]
+pub(crate) struct HalfHomes {
+    /// What packets take along, for each way with anything in it.
+    pub(crate) carried: Vec<(Carried, Node, Type)>,
+    /// Ones' complement sums of `InternetChecksum`s.
+    pub(crate) sums: BTreeMap<InstanceId, usize>,
+    /// The address of the counter of the entry that was hit last in the block; 0 if there is none.
+    pub(crate) counter: usize,
+    /// The parser's error.
+    pub(crate) error: usize,
 }
 
 /// How much of a frame is of registers, headers and metadata, and not of one block: the first bytes of the frame and of its
@@ -281,7 +297,8 @@ impl Layout {
             bytes: 0,
         };
         let registers = builder.registers();
-        let roles = host.types().map(|ty| builder.node(ty));
+        let roles = host.types().map(|ty| builder.node(&ty));
+        let mut half = host.half().map(|_| builder.half());
         let counted = match host.counted_length() {
             None => None,
             Some(field) => Some(builder.word_of(&roles[1], field)?),
@@ -298,7 +315,12 @@ impl Layout {
                 let node = match role {
                     ir::Role::Headers => roles[0].clone(),
                     ir::Role::Metadata => roles[1].clone(),
-                    ir::Role::StandardMetadata => roles[2].clone(),
+                    ir::Role::StandardMetadata | ir::Role::Output => roles[2].clone(),
+                    ir::Role::Input => builder.node(&vars.get(param.index())?.ty),
+                    ir::Role::Carried(way) => {
+                        let ty = &vars.get(param.index())?.ty;
+                        half.as_mut().map_or(Node::Nothing, |half| builder.carried(half, way, ty))
+                    }
                     _ => Node::Nothing,
                 };
                 *nodes.get_mut(param.index())? = Some(node);
@@ -333,6 +355,7 @@ impl Layout {
             shared,
             registers,
             counted,
+            half,
             homes,
             bytes,
             scratch_bytes,
@@ -358,6 +381,8 @@ impl Layout {
         let by = self.arrays.0;
         self.roles.iter_mut().for_each(|node| shift(node, by));
         self.blocks.iter_mut().flat_map(|(_, nodes)| nodes).for_each(|node| shift(node, by));
+        let carried = self.half.iter_mut().flat_map(|half| &mut half.carried);
+        carried.for_each(|(_, node, _)| shift(node, by));
     }
 }
 
@@ -389,6 +414,31 @@ impl Builder<'_> {
         registers.ingress_port = self.scalar(Kind::Bits(32));
         registers.egress_port = self.scalar(Kind::Bits(32));
         registers
+    }
+
+    fn half(&mut self) -> HalfHomes {
+        let program = self.program;
+        let is_sum =
+            |at: &usize| program.extern_object(program.instances[*at].object).name == "InternetChecksum";
+        let sums = (0..program.instances.len()).filter(is_sum);
+        HalfHomes {
+            carried: vec![],
+            sums: sums.map(|at| (InstanceId::from(at), self.scalar(Kind::Bits(16)))).collect(),
+            counter: self.scalar(Kind::Bits(64)),
+            error: self.scalar(Kind::Error),
+        }
+    }
+
+    /// What is carried by a way: one place for all blocks.
+    fn carried(&mut self, half: &mut HalfHomes, way: Carried, ty: &Type) -> Node {
+        if let Some((_, node, _)) = half.carried.iter().find(|(of, ..)| *of == way) {
+            return node.clone();
+        }
+        let node = self.node(ty);
+        if !matches!(&node, Node::Struct(nodes) if nodes.is_empty()) {
+            half.carried.push((way, node.clone(), ty.clone()));
+        }
+        node
     }
 
     fn scalar(&mut self, kind: Kind) -> usize {

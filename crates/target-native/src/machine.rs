@@ -16,6 +16,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, Module, default_libcall_names};
 use ir::Program;
+use ir_interp::embed::Half;
 
 /// The function for a batch.
 type Batch = unsafe extern "C" fn(*mut Context, *mut Packet, u64);
@@ -31,6 +32,8 @@ pub(crate) enum Part {
     Egress,
     /// From the parser to the end of ingress, with metadata as they lie in the frame: what starts again.
     Again,
+    /// Half of PSA.
+    Half(Half),
     /// Behind egress, with variables as they lie in the frame: drop, checksums, deparser.
     Out,
 }

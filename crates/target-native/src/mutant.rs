@@ -53,10 +53,12 @@ pub enum Mutant {
     KeyBitLost,
     /// A varbit may be longer than its type says.
     VarbitTooLong,
+    /// PSA's `subtract` adds: not in [`ALL`](Mutant::ALL).
+    SubtractAdds,
 }
 
 impl Mutant {
-    /// All of them.
+    /// All that programs for v1model show.
     pub const ALL: [Mutant; 25] = [
         Mutant::SumTooWide,
         Mutant::DifferenceTurned,

@@ -13,6 +13,19 @@ pub(crate) struct Notes {
     /// Statements that are left to the interpreter.
     pub(crate) fallbacks: Vec<Fallback>,
     pub(crate) messages: Vec<Message>,
+    /// Blocks that are left to the interpreter.
+    pub(crate) stages: Vec<BlockName>,
+    /// Bytes that the deparser may emit.
+    pub(crate) emitted: usize,
+}
+
+impl Notes {
+    /// What is left to the interpreter: the kind of a statement, or `"block"`, with the block.
+    pub(crate) fn left(&self) -> impl Iterator<Item = (BlockName, String)> {
+        let stmts =
+            self.fallbacks.iter().map(|f| (f.block, format!("{:?}", crate::engine::kind_of(&f.stmt))));
+        stmts.chain(self.stages.iter().map(|block| (*block, "block".to_string())))
+    }
 }
 
 /// A statement that is left to the interpreter.

@@ -78,6 +78,17 @@ impl Packet {
         true
     }
 
+    /// The same with room for so many bytes in front; false, and nothing happens, if there is none.
+    pub(crate) fn receive_behind(&mut self, room: usize, frame: &[u8]) -> bool {
+        let first = room.max(HEADROOM);
+        if first + frame.len() + TAIL > BUFFER {
+            return false;
+        }
+        self.buffer[first..first + frame.len()].copy_from_slice(frame);
+        (self.start, self.length, self.fate) = (first as u32, frame.len() as u32, DROPPED);
+        true
+    }
+
     /// Its bytes.
     pub fn frame(&self) -> &[u8] {
         let first = (self.start as usize).min(BUFFER);

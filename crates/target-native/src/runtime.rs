@@ -5,6 +5,7 @@
 
 use crate::access::Access;
 use crate::code::frame::{ELSEWHERE, FINE, GONE, REJECTED};
+use crate::code::half::told;
 use crate::code::pipeline::FUEL;
 use crate::exchange::Exchange;
 use crate::layout::{Layout, NONE, Node};
@@ -48,6 +49,8 @@ pub(crate) struct Context {
     /// Not 0 if packets of a batch are to be run ahead once for what their lookups will read.
     pub(crate) ahead: u64,
     pub(crate) asked: *mut Asked,
+    /// For half of PSA: see [`told`](crate::code::half::told).
+    pub(crate) told: [u64; told::COUNT],
     /// For egress on its own.
     pub(crate) stay: Stay,
     pub(crate) sent: u64,
@@ -243,6 +246,9 @@ pub(crate) extern "C" fn hash(
     job.host.host().hash(algorithm(which), &[data, payload].concat())
 }
 
+/// Beside the number of an algorithm: zero bits go in front of a list, and not behind, to make whole bytes.
+pub(crate) const FILL_IN_FRONT: u32 = 0x100;
+
 pub(crate) extern "C" fn hash_list(
     context: *mut Context,
     which: u32,
@@ -259,13 +265,28 @@ pub(crate) extern "C" fn hash_list(
             std::slice::from_raw_parts(payload, length as usize),
         )
     };
+    let bits: u64 = list.iter().map(|[_, _, width]| width).sum();
+    let front = if which & FILL_IN_FRONT == 0 { 0 } else { bits.next_multiple_of(8) - bits };
+    let mut data = packed(&[&[[0, 0, front]], list].concat());
+    data.extend(payload);
+    job.host.host().hash(algorithm(which & !FILL_IN_FRONT), &data)
+}
+
+/// The sum of the 16-bit words of the bits in a list, in the lower half, and how many words they are.
+pub(crate) extern "C" fn sum_list(list: *const [u64; 3], count: u64) -> u64 {
+    // SAFETY: called by the code of the batch with so many numbers of the frame.
+    let data = packed(unsafe { std::slice::from_raw_parts(list, count as usize) });
+    let words = data.chunks(2).map(|c| u64::from(u16::from_be_bytes([c[0], c.get(1).copied().unwrap_or(0)])));
+    (data.len().div_ceil(2) as u64) << 32 | words.sum::<u64>()
+}
+
+/// The bits of numbers with their widths, one behind the other.
+fn packed(list: &[[u64; 3]]) -> Vec<u8> {
     let mut data = BitWriter::new();
     for [low, high, width] in list {
         data.push(&Bits::new(*width as u32, u128::from(*high) << 64 | u128::from(*low)));
     }
-    let mut data = data.finish();
-    data.extend(payload);
-    job.host.host().hash(algorithm(which), &data)
+    data.finish()
 }
 
 pub(crate) extern "C" fn looked_up(context: *mut Context, block: u32, table: u32, entry: u64, bytes: u64) {
@@ -303,10 +324,16 @@ pub(crate) extern "C" fn random(context: *mut Context) -> u32 {
 }
 
 /// The colour that the cell of a meter gives; [`NONE`] out of range.
-pub(crate) extern "C" fn meter(context: *mut Context, instance: u32, index: u64, bytes: u64) -> u64 {
+pub(crate) extern "C" fn meter(
+    context: *mut Context,
+    instance: u32,
+    index: u64,
+    bytes: u64,
+    before: u64,
+) -> u64 {
     // SAFETY: called by the code of the batch.
     let job = unsafe { job(context) };
-    let colour = job.host.host().meter(ir::InstanceId(instance), index, bytes, job.now);
+    let colour = job.host.host().meter(ir::InstanceId(instance), index, bytes, before as u8, job.now);
     colour.map_or(NONE as u64, u64::from)
 }
 

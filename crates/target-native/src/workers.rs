@@ -18,6 +18,7 @@
 use crate::access::{Access, lock};
 use crate::compiled::Build;
 use crate::engine::Native;
+use crate::machine::Part;
 use crate::packet::Packet;
 use crate::tables::Mirrors;
 use base_diag::Diagnostic;
@@ -59,7 +60,7 @@ impl Shared {
     pub fn compile(program: &Program, options: Options) -> Result<Option<Shared>, Vec<Diagnostic>> {
         let Ok(lowered) = ir_lower::lower(program) else { return Ok(None) };
         let mut switch = Switch::new(Arc::new(lowered), options)?;
-        let built = switch.host().and_then(|mut host| Build::new(&mut host, None, true));
+        let built = switch.host().and_then(|mut host| Build::new(&mut host, Part::Whole, None, true));
         let Some((build, mut mirrors)) = built else { return Ok(None) };
         let control = mirrors.control();
         let tables = Tables::new(&control);

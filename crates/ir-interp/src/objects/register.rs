@@ -95,12 +95,13 @@ impl Register {
         }
     }
 
-    /// Brings the cells into an array that compiled code can share; `None` if they are more than `most` or no numbers of up to 128
-    /// bits.
+    /// Brings the cells into an array that compiled code can share; `None` if they are more than `most`, no numbers of up to 128
+    /// bits, or other than zero at the start.
     pub(crate) fn flatten(&mut self, most: u64) -> Option<Arc<[AtomicU64]>> {
         let width =
             self.zero.to_key().filter(|_| matches!(self.zero, Value::Bits(_) | Value::Bool(_)))?.width();
-        if self.size > most || width > 128 {
+        let is_zero = self.zero.to_key().is_some_and(|bits| bits.is_zero());
+        if self.size > most || width > 128 || !is_zero {
             return None;
         }
         if let Cells::Flat(words) = &self.cells {

@@ -8,6 +8,7 @@
 //! the specification leaves undefined is zero.
 
 mod check;
+mod embed;
 mod externs;
 mod layout;
 mod object;
@@ -16,6 +17,7 @@ mod pipeline;
 mod stages;
 
 pub(crate) use check::{check_call, check_instances};
+pub use embed::{Half, HalfDone, HalfEnd, HalfStart, Halves};
 pub(crate) use object::object;
 
 use crate::switch::{Core, Pipeline};
@@ -40,13 +42,25 @@ impl Psa {
         Ok(Psa { layout: Layout::new(program)? })
     }
 
-    fn on<'c>(&'c self, core: &'c mut Core, now: Time) -> PsaSwitch<'c> {
-        PsaSwitch { core, layout: &self.layout, now }
+    fn on<'c>(
+        &'c self,
+        core: &'c mut Core,
+        halves: Option<&'c mut (dyn Halves + 'static)>,
+        now: Time,
+    ) -> PsaSwitch<'c> {
+        PsaSwitch { core, psa: self, halves, now }
     }
 }
 
 impl Pipeline for Psa {
-    fn ingress(&self, core: &mut Core, port: Port, frame: &[u8], now: Time) -> Vec<Queued> {
+    fn ingress(
+        &self,
+        core: &mut Core,
+        halves: Option<&mut (dyn Halves + 'static)>,
+        port: Port,
+        frame: &[u8],
+        now: Time,
+    ) -> Vec<Queued> {
         let packet = Packet {
             frame: frame.to_vec(),
             path: packet_path::NORMAL,
@@ -58,21 +72,38 @@ impl Pipeline for Psa {
             life: core.new_life(),
             trace: core.begin(PacketId::default(), Cause::Received, Some(port), frame.len() as u64),
         };
-        self.on(core, now).run_ingress(packet)
+        self.on(core, halves, now).run_ingress(packet)
     }
 
-    fn egress(&self, core: &mut Core, packet: Queued, _: QueueRecord, now: Time) -> EgressResult {
+    fn egress(
+        &self,
+        core: &mut Core,
+        halves: Option<&mut (dyn Halves + 'static)>,
+        packet: Queued,
+        _: QueueRecord,
+        now: Time,
+    ) -> EgressResult {
         match packet.packet.downcast::<Waiting>() {
-            Ok(waiting) => self.on(core, now).run_egress(waiting.packet),
+            Ok(waiting) => self.on(core, halves, now).run_egress(waiting.packet),
             Err(_) => EgressResult::default(),
         }
     }
 
-    fn resume(&self, core: &mut Core, packet: QueuedPacket, now: Time) -> Vec<Queued> {
+    fn resume(
+        &self,
+        core: &mut Core,
+        halves: Option<&mut (dyn Halves + 'static)>,
+        packet: QueuedPacket,
+        now: Time,
+    ) -> Vec<Queued> {
         match packet.downcast::<Waiting>() {
-            Ok(waiting) => self.on(core, now).run_ingress(waiting.packet),
+            Ok(waiting) => self.on(core, halves, now).run_ingress(waiting.packet),
             Err(_) => vec![],
         }
+    }
+
+    fn psa(&self) -> Option<&Psa> {
+        Some(self)
     }
 
     fn deadline(&self, _: &Core) -> Option<Time> {

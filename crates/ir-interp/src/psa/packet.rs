@@ -45,10 +45,3 @@ pub(super) struct Pass {
     /// What the deparser gave along, for each way.
     pub(super) carried: Vec<(Carried, Value)>,
 }
-
-impl Pass {
-    /// What the deparser gave along for this way.
-    pub(super) fn carried(&self, by: Carried) -> Option<(Carried, Value)> {
-        self.carried.iter().find(|(way, _)| *way == by).cloned()
-    }
-}

@@ -1,13 +1,16 @@
 //! Ingress, the packet replication engine, and egress (PSA 1.2 §6).
 
-use super::layout::Layout;
-use super::packet::{Packet, Pass, Waiting};
+use super::Psa;
+use super::embed::{Half, HalfDone, HalfEnd, HalfStart, Halves};
+use super::packet::{Packet, Waiting};
 use super::stages::Stages;
+use crate::embed::Host;
 use crate::environment::Source;
 use crate::fields;
 use crate::replication::Session;
 use crate::switch::Core;
 use crate::trace::{Cause, EventKind};
+use crate::v1model::Model;
 use base_time::Time;
 use dataplane_api::{DropReason, EgressResult, Output, Port, Queued, Replica};
 use ir::{Carried, Role};
@@ -19,7 +22,9 @@ const HIGHEST_PRIORITY: u64 = 7;
 /// A device at work.
 pub(super) struct PsaSwitch<'c> {
     pub(super) core: &'c mut Core,
-    pub(super) layout: &'c Layout,
+    pub(super) psa: &'c Psa,
+    /// What runs halves in the interpreter's place.
+    pub(super) halves: Option<&'c mut (dyn Halves + 'static)>,
     pub(super) now: Time,
 }
 
@@ -38,21 +43,8 @@ impl PsaSwitch<'_> {
     fn pass_ingress(&mut self, packet: Packet, queued: &mut Vec<Queued>) -> Option<Packet> {
         self.core.state.trace.turn_to(packet.trace);
         let timestamp = self.core.state.read_environment(&Source::IngressTimestamp, self.now.as_us());
-        let facts = vec![
-            ("ingress_port", u128::from(packet.ingress_port)),
-            ("packet_path", u128::from(packet.path)),
-            ("ingress_timestamp", u128::from(timestamp)),
-        ];
-        let layout = self.layout;
-        let mut stages = Stages { core: self.core, half: &layout.ingress, now: self.now, life: &packet.life };
-        let (pass, frame) = match stages.run(&packet, facts, &[("drop", 1)]) {
-            Ok(done) => done,
-            Err(stop) => {
-                self.core.stopped(&stop);
-                return None;
-            }
-        };
-        let asked = |name: &str| self.asked(&pass, name);
+        let pass = self.half(Half::Ingress, &packet, timestamp)?;
+        let asked = |name: &str| self.asked(Half::Ingress, &pass, name);
         let [clone, drop, resubmit, group] = ["clone", "drop", "resubmit", "multicast_group"].map(asked);
         let [session, port, class] = ["clone_session_id", "egress_port", "class_of_service"].map(asked);
         if clone != 0 {
@@ -69,7 +61,7 @@ impl PsaSwitch<'_> {
             return self.resubmit(packet, &pass);
         }
         let carried = pass.carried(Carried::Normal);
-        let packet = Packet { frame, carried, class_of_service: class, instance: 0, ..packet };
+        let packet = Packet { frame: pass.frame, carried, class_of_service: class, instance: 0, ..packet };
         if group != 0 {
             self.core.effect("multicast", group);
             let copy = Packet { path: packet_path::NORMAL_MULTICAST, ..packet };
@@ -82,12 +74,60 @@ impl PsaSwitch<'_> {
         None
     }
 
-    /// A field of what ingress asks for.
-    fn asked(&self, pass: &Pass, name: &str) -> u64 {
-        fields::get(&self.core.program, &self.layout.ingress.control.ty(Role::Output), &pass.output, name)
+    /// Runs a half; nothing if the packet came to its end in it.
+    fn half(&mut self, half: Half, packet: &Packet, timestamp: u64) -> Option<HalfDone> {
+        let start = HalfStart {
+            half,
+            frame: &packet.frame,
+            path: packet.path,
+            ingress_port: packet.ingress_port,
+            egress_port: packet.egress_port,
+            class_of_service: packet.class_of_service,
+            instance: packet.instance,
+            timestamp,
+            carried: packet.carried.as_ref(),
+            life: &packet.life,
+        };
+        if let Some(halves) = &mut self.halves {
+            let host = Host { core: self.core, model: Model::Psa(self.psa, half) };
+            match halves.run(host, start, self.now) {
+                HalfEnd::Done(done) => return Some(done),
+                HalfEnd::Gone => return None,
+                HalfEnd::NotMine => {}
+            }
+        }
+        let path = ("packet_path", u128::from(packet.path));
+        let (facts, initial) = match half {
+            Half::Ingress => (
+                vec![
+                    ("ingress_port", u128::from(packet.ingress_port)),
+                    path,
+                    ("ingress_timestamp", u128::from(timestamp)),
+                ],
+                &[("drop", 1)][..],
+            ),
+            Half::Egress => (
+                vec![
+                    ("egress_port", u128::from(packet.egress_port)),
+                    path,
+                    ("class_of_service", u128::from(packet.class_of_service)),
+                    ("instance", u128::from(packet.instance)),
+                    ("egress_timestamp", u128::from(timestamp)),
+                ],
+                &[][..],
+            ),
+        };
+        let half = self.psa.half(half);
+        let mut stages = Stages { core: self.core, half, now: self.now, life: &packet.life };
+        stages.run(packet, facts, initial).map_err(|stop| self.core.stopped(&stop)).ok()
     }
 
-    fn resubmit(&mut self, packet: Packet, pass: &Pass) -> Option<Packet> {
+    /// A field of what a half asks for.
+    fn asked(&self, half: Half, pass: &HalfDone, name: &str) -> u64 {
+        fields::get(&self.core.program, &self.psa.half(half).control.ty(Role::Output), &pass.output, name)
+    }
+
+    fn resubmit(&mut self, packet: Packet, pass: &HalfDone) -> Option<Packet> {
         self.core.effect("resubmit", "");
         if !packet.life.take() {
             self.core.dropped(DropReason::PassLimit);
@@ -149,38 +189,22 @@ impl PsaSwitch<'_> {
         self.core.state.trace.turn_to(packet.trace);
         let mut result = EgressResult::default();
         let timestamp = self.core.state.read_environment(&Source::EgressTimestamp, self.now.as_us());
-        let facts = vec![
-            ("egress_port", u128::from(packet.egress_port)),
-            ("packet_path", u128::from(packet.path)),
-            ("class_of_service", u128::from(packet.class_of_service)),
-            ("instance", u128::from(packet.instance)),
-            ("egress_timestamp", u128::from(timestamp)),
-        ];
-        let layout = self.layout;
-        let mut stages = Stages { core: self.core, half: &layout.egress, now: self.now, life: &packet.life };
-        let (pass, frame) = match stages.run(&packet, facts, &[]) {
-            Ok(done) => done,
-            Err(stop) => {
-                self.core.stopped(&stop);
-                return result;
-            }
-        };
-        let output = layout.egress.control.ty(Role::Output);
-        let asked = |name: &str| fields::get(&self.core.program, &output, &pass.output, name);
+        let Some(pass) = self.half(Half::Egress, &packet, timestamp) else { return result };
+        let asked = |name: &str| self.asked(Half::Egress, &pass, name);
         let [clone, session, drop] = ["clone", "clone_session_id", "drop"].map(asked);
         if clone != 0 {
             let cause = Cause::EgressClone { session: session as u32 };
             let carried = pass.carried(Carried::CloneE2e);
-            let frame = frame.clone();
+            let frame = pass.frame.clone();
             let copy = Packet { path: packet_path::CLONE_E2E, carried, frame, ..packet.clone() };
             result.requeued = self.clone(copy, cause, session as u32);
         }
         if drop != 0 {
             self.core.dropped(DropReason::Egress);
         } else if packet.egress_port == PORT_RECIRCULATE {
-            self.recirculate(packet, &pass, frame, &mut result);
+            self.recirculate(packet, pass, &mut result);
         } else {
-            let port = packet.egress_port;
+            let (port, frame) = (packet.egress_port, pass.frame);
             self.core.state.trace.add(|| EventKind::Transmit { port, frame: frame.clone() });
             self.core.counters.sent += 1;
             result.output = Some(Output { port, frame });
@@ -188,18 +212,19 @@ impl PsaSwitch<'_> {
         result
     }
 
-    fn recirculate(&mut self, packet: Packet, pass: &Pass, frame: Vec<u8>, result: &mut EgressResult) {
+    fn recirculate(&mut self, packet: Packet, pass: HalfDone, result: &mut EgressResult) {
         self.core.effect("recirculate", "");
         if !packet.life.take() {
             self.core.dropped(DropReason::PassLimit);
             return;
         }
-        let trace = self.core.begin(packet.trace, Cause::Recirculated, None, frame.len() as u64);
+        let trace = self.core.begin(packet.trace, Cause::Recirculated, None, pass.frame.len() as u64);
+        let carried = pass.carried(Carried::Recirculate);
         let packet = Packet {
-            frame,
+            frame: pass.frame,
             path: packet_path::RECIRCULATE,
             ingress_port: PORT_RECIRCULATE,
-            carried: pass.carried(Carried::Recirculate),
+            carried,
             trace,
             ..packet
         };

@@ -1,5 +1,6 @@
 //! Runs one stage on a packet: parser, control, deparser.
 
+use super::embed::HalfDone;
 use super::externs::PsaArch;
 use super::layout::{Half, Param, Stage};
 use super::packet::{Packet, Pass};
@@ -31,7 +32,7 @@ impl Stages<'_> {
         packet: &Packet,
         facts: Vec<(&'static str, u128)>,
         initial: &[(&'static str, u128)],
-    ) -> Result<(Pass, Vec<u8>), Stop> {
+    ) -> Result<HalfDone, Stop> {
         let program = self.core.program.clone();
         let zero = |role: Role| Value::zero(&program, &self.half.control.ty(role));
         let mut pass = Pass {
@@ -49,7 +50,7 @@ impl Stages<'_> {
         self.parse(&mut pass, packet.frame.clone())?;
         self.control(&mut pass)?;
         let frame = self.deparse(&mut pass)?;
-        Ok((pass, frame))
+        Ok(HalfDone { output: pass.output, carried: pass.carried, frame })
     }
 
     fn parse(&mut self, pass: &mut Pass, frame: Vec<u8>) -> Result<(), Stop> {
@@ -163,8 +164,8 @@ fn enter(machine: &mut Machine<'_, PsaArch>, params: &[Param], pass: &mut Pass) 
                 }
                 value
             }
-            Role::Carried(by) => match pass.carried(by) {
-                Some((_, value)) => value,
+            Role::Carried(by) => match pass.carried.iter().find(|(way, _)| *way == by) {
+                Some((_, value)) => value.clone(),
                 None => Value::zero(machine.program, &param.ty),
             },
             Role::Packet | Role::StandardMetadata | Role::Other => continue,

@@ -12,6 +12,7 @@ use crate::life::Life;
 use crate::machine::{Frame, Machine, Scope, Stop};
 use crate::objects::Object;
 use crate::packet_in::Input;
+use crate::psa::{Half, Psa};
 use crate::switch::Core;
 use crate::trace::PacketId;
 use crate::value::Value;
@@ -24,10 +25,18 @@ use std::collections::VecDeque;
 /// A switch while compiled code works on it.
 pub struct Host<'s> {
     pub(crate) core: &'s mut Core,
-    pub(crate) model: &'s V1Model,
+    pub(crate) model: Model<'s>,
 }
 
-/// A block of v1model.
+/// Whose blocks they are.
+#[derive(Clone, Copy)]
+pub(crate) enum Model<'s> {
+    V1(&'s V1Model),
+    Psa(&'s Psa, Half),
+}
+
+/// A block of v1model, or of half of PSA: [`Parser`](BlockName::Parser), [`Ingress`](BlockName::Ingress) or
+/// [`Egress`](BlockName::Egress), [`Deparser`](BlockName::Deparser).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[allow(missing_docs)]
 pub enum BlockName {
@@ -124,10 +133,18 @@ impl BlockName {
     }
 }
 
-impl Host<'_> {
+impl<'s> Host<'s> {
     /// Itself, for a while.
     pub fn again(&mut self) -> Host<'_> {
         Host { core: self.core, model: self.model }
+    }
+
+    /// v1model's part. What asks for it is for its programs only.
+    fn v1(&self) -> &'s V1Model {
+        match self.model {
+            Model::V1(model) => model,
+            Model::Psa(..) => unreachable!("half of PSA has no such blocks"),
+        }
     }
 
     /// What it runs.
@@ -137,12 +154,18 @@ impl Host<'_> {
 
     /// The parser.
     pub fn parser(&self) -> ParserId {
-        self.model.layout.parser
+        match self.model {
+            Model::V1(model) => model.layout.parser,
+            Model::Psa(psa, half) => psa.parser(half),
+        }
     }
 
     /// The control of a block that is none of the parser's.
     pub fn control(&self, block: BlockName) -> Option<ControlId> {
-        let layout = &self.model.layout;
+        let layout = match self.model {
+            Model::V1(model) => &model.layout,
+            Model::Psa(psa, half) => return psa.control(half, block),
+        };
         Some(match block {
             BlockName::Parser => return None,
             BlockName::Verify => layout.verify,
@@ -154,18 +177,38 @@ impl Host<'_> {
     }
 
     /// What each parameter of a block is.
-    pub fn roles(&self, block: BlockName) -> &[Role] {
-        self.model.layout.roles(block.stage())
+    pub fn roles(&self, block: BlockName) -> Vec<Role> {
+        match self.model {
+            Model::V1(model) => model.layout.roles(block.stage()).to_vec(),
+            Model::Psa(psa, half) => psa.roles(half, block),
+        }
     }
 
-    /// The types of the headers, of the user's metadata and of the standard metadata.
-    pub fn types(&self) -> [&Type; 3] {
-        [&self.model.layout.headers, &self.model.layout.metadata, &self.model.layout.standard]
+    /// The types of the headers, of the user's metadata and of the standard metadata; of half of PSA, of what it asks of the
+    /// architecture in the place of the last.
+    pub fn types(&self) -> [Type; 3] {
+        match self.model {
+            Model::V1(V1Model { layout, .. }) => {
+                [&layout.headers, &layout.metadata, &layout.standard].map(Clone::clone)
+            }
+            Model::Psa(psa, half) => psa.types(half),
+        }
     }
 
-    /// The port that means "drop".
+    /// Which half of PSA it is, if it is one.
+    pub fn half(&self) -> Option<Half> {
+        match self.model {
+            Model::V1(_) => None,
+            Model::Psa(_, half) => Some(half),
+        }
+    }
+
+    /// The port that means "drop"; PSA has none.
     pub fn drop_port(&self) -> u32 {
-        self.model.drop_port
+        match self.model {
+            Model::V1(model) => model.drop_port,
+            Model::Psa(..) => 0,
+        }
     }
 
     /// True if nobody wants to know what packets do: no trace, no log of accesses, clock and randomness as they are.
@@ -175,7 +218,7 @@ impl Host<'_> {
 
     /// True if nobody wants to know what packets do in ingress or egress: no trace, no log of accesses.
     pub fn is_untold(&self) -> bool {
-        !self.core.state.trace.on() && !self.core.state.accesses.on
+        self.core.is_untold()
     }
 
     /// True if the program is for the interpreter alone: it calls functions on whole frames.
@@ -185,7 +228,10 @@ impl Host<'_> {
 
     /// The field of the metadata that says in ingress and egress what is counted: that with `@counted_length`.
     pub fn counted_length(&self) -> Option<usize> {
-        self.model.layout.counted_length.map(|field| field as usize)
+        match self.model {
+            Model::V1(model) => model.layout.counted_length.map(|field| field as usize),
+            Model::Psa(..) => None,
+        }
     }
 
     /// What is to be known of a table.
@@ -304,7 +350,7 @@ impl Host<'_> {
         let mut machine = Machine {
             program: &program,
             plan: &plan,
-            arch: side.lend(self.model, std::mem::take(payload), now),
+            arch: side.lend(self.v1(), std::mem::take(payload), now),
             state: &mut self.core.state,
             frame: Frame { scope, vars: std::mem::take(vars) },
             input: std::mem::take(input),
@@ -334,7 +380,7 @@ impl Host<'_> {
         let mut inner = self.inner(std::mem::take(packet));
         let life = inner.life.clone();
         let mut frame = vec![];
-        let result = self.model.on(self.core).with_stages(&life, now, |stages| match block {
+        let result = self.v1().on(self.core).with_stages(&life, now, |stages| match block {
             BlockName::Parser => stages.parse(&mut inner),
             BlockName::Deparser => stages.deparse(&mut inner).map(|bytes| frame = bytes),
             block => match stages.control(block.stage(), &mut inner, Start::Begin)? {
@@ -353,7 +399,7 @@ impl Host<'_> {
     pub fn manage(&mut self, packet: Packet, now: Time) -> (Vec<Queued>, Option<Packet>) {
         let packet = self.inner(packet);
         let mut queued = vec![];
-        let mut again = self.model.on(self.core).manage(packet, now, &mut queued);
+        let mut again = self.v1().on(self.core).manage(packet, now, &mut queued);
         let again = again.pop().map(|work| work.into_packet());
         (queued, again.map(Packet::with_life))
     }
@@ -362,21 +408,21 @@ impl Host<'_> {
     pub fn clone_egress(&mut self, packet: &mut Packet) -> Vec<Queued> {
         let Some((session, field_list)) = packet.side.clone.take() else { return vec![] };
         let inner = self.inner(packet.clone());
-        self.model.on(self.core).clone_egress(&inner, CloneOrder { session, field_list })
+        self.v1().on(self.core).clone_egress(&inner, CloneOrder { session, field_list })
     }
 
     /// A packet that was deparsed, to `frame`, starts again with what the field list keeps; nothing if its life is used up.
     pub fn recirculate(&mut self, packet: Packet, frame: Vec<u8>, list: u32) -> Option<QueuedPacket> {
         let packet = self.inner(packet);
         let mut result = EgressResult::default();
-        self.model.on(self.core).recirculate(packet, frame, list, &mut result);
+        self.v1().on(self.core).recirculate(packet, frame, list, &mut result);
         result.again.pop()
     }
 
     /// The interpreter alone, from the parser to the queues, for what starts again.
     pub fn interpret_again(&mut self, packet: Packet, now: Time) -> Vec<Queued> {
         let packet = self.inner(packet);
-        self.model.on(self.core).run_ingress(vec![Work::Start(packet)], now)
+        self.v1().on(self.core).run_ingress(vec![Work::Start(packet)], now)
     }
 
     /// A packet that waits, as what compiled code starts from; `None` if it is none of v1model's.
@@ -397,13 +443,13 @@ impl Host<'_> {
     /// What follows the program's egress.
     pub fn end_egress(&mut self, packet: Packet, now: Time) -> EgressResult {
         let packet = self.inner(packet);
-        self.model.on(self.core).end_egress(packet, now)
+        self.v1().on(self.core).end_egress(packet, now)
     }
 
     /// The interpreter alone, from the start of egress on.
     pub fn interpret_egress(&mut self, packet: Packet, stay: Stay, now: Time) -> EgressResult {
         let mut inner = self.inner(packet);
-        self.model.on(self.core).tell_egress(&mut inner, stay);
+        self.v1().on(self.core).tell_egress(&mut inner, stay);
         let life = inner.life.clone();
         let mut packet = Packet { life: Some(life.clone()), ..Packet::of(inner) };
         match self.stage(BlockName::Egress, &mut packet, now) {
@@ -423,11 +469,11 @@ impl Host<'_> {
         let mut waiting = VecDeque::from(queued);
         while let Some(packet) = waiting.pop_front() {
             let record = QueueRecord { enqueued: now, ..QueueRecord::default() };
-            let result = self.model.egress(self.core, packet, record, now);
+            let result = self.v1().egress(self.core, None, packet, record, now);
             outputs.extend(result.output);
             waiting.extend(result.requeued);
             for again in result.again {
-                waiting.extend(self.model.resume(self.core, again, now));
+                waiting.extend(self.v1().resume(self.core, None, again, now));
             }
         }
     }
@@ -435,7 +481,7 @@ impl Host<'_> {
     /// The interpreter alone, up to the queues.
     pub fn interpret_ingress(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Queued> {
         use crate::switch::Pipeline;
-        self.model.ingress(self.core, port, frame, now)
+        self.v1().ingress(self.core, None, port, frame, now)
     }
 
     /// The interpreter alone: a frame and all that comes of it.

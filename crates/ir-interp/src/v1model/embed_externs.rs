@@ -4,7 +4,6 @@ use super::calls::log_line;
 use super::embed::{BlockName, Host, Side};
 use crate::apply::choose;
 use crate::embed::{ActionView, Algorithm, EntryKey, TableAt, action_view};
-use crate::objects::meter::GREEN;
 use crate::state::Digest;
 use crate::value::Value;
 use base_bits::Bits;
@@ -19,7 +18,7 @@ impl Host<'_> {
 
     /// True if the value set has a member that fits.
     pub fn value_set_has(&self, set: ValueSetId, values: &[Bits]) -> bool {
-        self.core.state.value_sets.get(self.model.layout.parser, set).is_some_and(|set| set.has(values))
+        self.core.state.value_sets.get(self.parser(), set).is_some_and(|set| set.has(values))
     }
 
     /// A packet hit an entry, which is the one with these matches and this priority. Whoever calls has counted it.
@@ -46,16 +45,9 @@ impl Host<'_> {
         self.core.state.draw(lo, hi)
     }
 
-    /// The colour that a cell of a meter gives a packet of `bytes`; `None` out of range.
-    pub fn meter(&mut self, meter: InstanceId, index: u64, bytes: u64, now: Time) -> Option<u8> {
-        let mut colour = None;
-        let mut side = Side::default();
-        self.with_machine(BlockName::Ingress, vec![], &mut vec![], 0, &mut vec![], &mut side, now, |m| {
-            colour = m.meter(meter, index, bytes, GREEN, now)?;
-            Ok(())
-        })
-        .ok();
-        colour
+    /// The colour that a cell of a meter gives a packet of `bytes` that has the colour `before`; `None` out of range.
+    pub fn meter(&mut self, meter: InstanceId, index: u64, bytes: u64, before: u8, now: Time) -> Option<u8> {
+        self.core.state.meter(&self.core.program, meter, index, bytes, before, now).ok()?
     }
 
     /// Adds a line to the log: the message, with the data in the places of its `{}`.

@@ -16,12 +16,14 @@ mod traffic;
 
 pub use calls::digest_name;
 pub(crate) use check::check_call;
+pub(crate) use embed::Model;
 pub use embed::{BlockName, Halt, Host, Left, Packet as PacketParts, Side};
 pub(crate) use object::object;
 pub use packet::Stay;
 
 use crate::check::check_frame_calls;
 use crate::life::Life;
+use crate::psa::Halves;
 use crate::switch::{Core, Pipeline};
 use crate::trace::{Cause, PacketId};
 use base_diag::Diagnostic;
@@ -52,7 +54,14 @@ impl V1Model {
 }
 
 impl Pipeline for V1Model {
-    fn ingress(&self, core: &mut Core, port: Port, frame: &[u8], now: Time) -> Vec<Queued> {
+    fn ingress(
+        &self,
+        core: &mut Core,
+        _: Option<&mut (dyn Halves + 'static)>,
+        port: Port,
+        frame: &[u8],
+        now: Time,
+    ) -> Vec<Queued> {
         let life = core.new_life();
         let mut switch = self.on(core);
         let mut packet = switch.fresh(port, frame.to_vec(), life, now);
@@ -60,14 +69,27 @@ impl Pipeline for V1Model {
         switch.run_ingress(vec![Work::Start(packet)], now)
     }
 
-    fn egress(&self, core: &mut Core, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
+    fn egress(
+        &self,
+        core: &mut Core,
+        _: Option<&mut (dyn Halves + 'static)>,
+        packet: Queued,
+        queue: QueueRecord,
+        now: Time,
+    ) -> EgressResult {
         match packet.packet.downcast::<Waiting>() {
             Ok(waiting) => self.on(core).run_egress(waiting.packet, queue, now),
             Err(_) => EgressResult::default(),
         }
     }
 
-    fn resume(&self, core: &mut Core, packet: QueuedPacket, now: Time) -> Vec<Queued> {
+    fn resume(
+        &self,
+        core: &mut Core,
+        _: Option<&mut (dyn Halves + 'static)>,
+        packet: QueuedPacket,
+        now: Time,
+    ) -> Vec<Queued> {
         match packet.downcast::<Waiting>() {
             Ok(waiting) => self.on(core).run_ingress(vec![Work::Start(waiting.packet)], now),
             Err(_) => vec![],

@@ -35,6 +35,7 @@ impl<'a> Code<'a, '_> {
             Way::Emits(emits) => self.emit_all(&emits),
             Way::Statements(bytes) => self.emit_each(bytes),
             Way::Interpreter => {
+                self.notes.stages.push(BlockName::Deparser);
                 self.deparse_elsewhere();
                 Ok(())
             }
@@ -102,6 +103,7 @@ impl<'a> Code<'a, '_> {
             first = self.b.ins().isub(first, size);
             sizes.push(size);
         }
+        self.notes.emitted = emits.iter().map(|(_, shape)| shape.most_bytes()).sum();
         self.unless_room(first);
         // Where each header goes, and whether it is there.
         let mut targets = vec![];
@@ -152,6 +154,7 @@ impl<'a> Code<'a, '_> {
         let control = self.program.control(self.facts.controls[&BlockName::Deparser]);
         let registers = self.layout.registers;
         let cursor = self.scalar(registers.cursor);
+        self.notes.emitted = most;
         // Asked before any statement runs: none may run twice.
         let lowest = self.b.ins().iadd_imm_s(cursor, -(most as i64));
         self.unless_room(lowest);
@@ -171,6 +174,10 @@ impl<'a> Code<'a, '_> {
 
     /// The interpreter deparses if `first` is outside of the packet's buffer.
     fn unless_room(&mut self, first: Value) {
+        if self.layout.half.is_some() {
+            // Whoever runs a half has made room.
+            return;
+        }
         let room = self.buffer();
         let short = self.b.ins().icmp(IntCC::UnsignedLessThan, first, room);
         let [elsewhere, here] = [(); 2].map(|()| self.b.create_block());
@@ -235,14 +242,15 @@ impl<'a> Code<'a, '_> {
         let buffer = self.buffer();
         let first = self.b.ins().isub(start, buffer);
         let [first, length] = [first, length].map(|value| self.b.ins().ireduce(types::I32, value));
+        for (value, offset) in [(first, offset_of!(Packet, start)), (length, offset_of!(Packet, length))] {
+            self.b.ins().store(PLAIN, value, self.packet, offset as i32);
+        }
+        if self.layout.half.is_some() {
+            return self.end_half();
+        }
         let port = self.scalar(registers.egress_port);
         let fate = self.number(types::I32, u64::from(SENT));
-        for (value, offset) in [
-            (first, offset_of!(Packet, start)),
-            (length, offset_of!(Packet, length)),
-            (port, offset_of!(Packet, out_port)),
-            (fate, offset_of!(Packet, fate)),
-        ] {
+        for (value, offset) in [(port, offset_of!(Packet, out_port)), (fate, offset_of!(Packet, fate))] {
             self.b.ins().store(PLAIN, value, self.packet, offset as i32);
         }
         let at = offset_of!(Context, sent) as i32;

@@ -27,7 +27,8 @@ impl<'a> Code<'a, '_> {
             Callee::Method(instance, method) => {
                 let object = self.program.extern_object(self.program.instance(instance).object);
                 let Some(method) = object.methods.get(method as usize) else { return Ok(false) };
-                self.method(instance, object.name.as_str(), method.name.as_str(), &args)
+                Ok(self.method(instance, object.name.as_str(), method.name.as_str(), &args)?
+                    || self.answer(None, call)?)
             }
             _ => Ok(false),
         }
@@ -90,7 +91,7 @@ impl<'a> Code<'a, '_> {
             ("direct_counter", "count", []) => Ok(true),
             ("meter", "execute_meter", [index, result]) => self.execute_meter(instance, index, result),
             ("direct_meter", "read", [result]) => self.read_meter(instance, result),
-            _ => Ok(false),
+            _ => self.psa_method(instance, object, method, args),
         }
     }
 
@@ -283,7 +284,12 @@ impl<'a> Code<'a, '_> {
     }
 
     /// Out of range nothing happens.
-    fn register_write(&mut self, instance: InstanceId, index: &'a Expr, value: &'a Expr) -> Made<bool> {
+    pub(crate) fn register_write(
+        &mut self,
+        instance: InstanceId,
+        index: &'a Expr,
+        value: &'a Expr,
+    ) -> Made<bool> {
         let Some(cells) = self.facts.cells.get(&instance).copied() else { return Ok(false) };
         if !self.places().can(value) || kind_of(self.program, &value.ty) != Some(cells.kind) {
             return Ok(false);
@@ -314,7 +320,7 @@ impl<'a> Code<'a, '_> {
         self.b.ins().iadd(base, offset)
     }
 
-    fn count(&mut self, instance: InstanceId, index: &'a Expr) -> Made<bool> {
+    pub(crate) fn count(&mut self, instance: InstanceId, index: &'a Expr) -> Made<bool> {
         let Some(cells) = self.facts.cells.get(&instance).copied() else { return Ok(false) };
         let Some(index) = self.word(index)? else { return Ok(false) };
         if self.ahead {

@@ -128,7 +128,7 @@ impl<'a> Code<'a, '_> {
         }
     }
 
-    fn fill(&mut self, node: &Node) {
+    pub(crate) fn fill(&mut self, node: &Node) {
         match node {
             Node::Scalar(index) => self.fill_scalar(*index),
             Node::Header(index) => {

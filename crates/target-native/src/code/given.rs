@@ -58,7 +58,8 @@ impl<'a> Code<'a, '_> {
         }
         let bytes = self.counted();
         let instance = self.number(types::I32, u64::from(instance.0));
-        let call = self.b.ins().call(self.calls.meter, &[self.context, instance, index, bytes]);
+        let green = self.number(types::I64, 0);
+        let call = self.b.ins().call(self.calls.meter, &[self.context, instance, index, bytes, green]);
         let colour = self.b.inst_results(call)[0];
         self.give_colour(&place, kind, colour)
     }
@@ -98,7 +99,7 @@ impl<'a> Code<'a, '_> {
     }
 
     /// How a value is put together, and the numbers in it; `None` if code cannot.
-    fn given(&self, expr: &'a Expr, numbers: &mut Vec<&'a Expr>) -> Option<Given> {
+    pub(crate) fn given(&self, expr: &'a Expr, numbers: &mut Vec<&'a Expr>) -> Option<Given> {
         if let Some(kind) = kind_of(self.program, &expr.ty).filter(|_| self.places().can(expr)) {
             numbers.push(expr);
             return (numbers.len() <= MOST_NUMBERS).then_some(Given::Number(numbers.len() - 1, kind));
@@ -122,7 +123,7 @@ impl<'a> Code<'a, '_> {
         }
     }
 
-    fn tell(&mut self, numbers: &[&'a Expr], message: Message) -> Made<bool> {
+    pub(crate) fn tell(&mut self, numbers: &[&'a Expr], message: Message) -> Made<bool> {
         if self.ahead {
             return Ok(true);
         }

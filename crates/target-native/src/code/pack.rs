@@ -11,6 +11,7 @@ use super::value::Reach;
 use super::{Code, Made, PLAIN};
 use crate::layout::kind_of;
 use crate::mutant::Mutant;
+use crate::runtime::FILL_IN_FRONT;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ir::{Const, Expr, ExprKind, Type, TypeKind};
 use ir_interp::embed::{Algorithm, ByByte, by_byte};
@@ -26,6 +27,15 @@ const LIST: i32 = 2048;
 pub(crate) struct HashPlan<'a> {
     algorithm: Algorithm,
     items: Vec<Item<'a>>,
+    /// Zero bits go in front, and not behind, to make whole bytes.
+    fills_in_front: bool,
+}
+
+impl HashPlan<'_> {
+    /// The same with zero bits in front to whole bytes, and not behind.
+    pub(crate) fn filled_in_front(self) -> Self {
+        HashPlan { fills_in_front: true, ..self }
+    }
 }
 
 /// One field or value.
@@ -57,11 +67,20 @@ impl<'a> Code<'a, '_> {
             }
             _ => return None,
         };
+        self.plan(Algorithm::by_name(name)?, data)
+    }
+
+    /// What a sum of 16-bit words is made of.
+    pub(crate) fn plan_sum(&self, data: &'a Expr) -> Option<HashPlan<'a>> {
+        self.plan(Algorithm::Csum16, data)
+    }
+
+    fn plan(&self, algorithm: Algorithm, data: &'a Expr) -> Option<HashPlan<'a>> {
         let mut items = vec![];
         self.items(data, &mut items)?;
         let bits: u32 = items.iter().map(|item| item.width).sum();
-        (items.len() <= MOST_ITEMS && bits <= MOST_BITS)
-            .then(|| Algorithm::by_name(name).map(|algorithm| HashPlan { algorithm, items }))?
+        let fits = items.len() <= MOST_ITEMS && bits <= MOST_BITS;
+        fits.then_some(HashPlan { algorithm, items, fills_in_front: false })
     }
 
     fn items(&self, data: &'a Expr, items: &mut Vec<Item<'a>>) -> Option<()> {
@@ -80,6 +99,7 @@ impl<'a> Code<'a, '_> {
     pub(crate) fn hash_of(&mut self, plan: &HashPlan<'a>, payload: bool) -> Made<Value> {
         if plan.algorithm == Algorithm::Csum16
             && !payload
+            && !plan.fills_in_front
             && let Some((header, runs)) = runs(&plan.items)
         {
             let valid = self.valid(header)?;
@@ -88,21 +108,8 @@ impl<'a> Code<'a, '_> {
             let empty = self.number(types::I64, 0xffff);
             return Ok(self.b.ins().select(valid, sum, empty));
         }
-        let mut all_valid: Option<Value> = None;
-        let mut seen = vec![];
-        for header in plan.items.iter().filter_map(|item| item.place.as_ref().and_then(owner)) {
-            let name = format!("{header:?}");
-            if !seen.contains(&name) {
-                seen.push(name);
-                let valid = self.valid(header)?;
-                all_valid = Some(match all_valid {
-                    Some(all) => self.b.ins().band(all, valid),
-                    None => valid,
-                });
-            }
-        }
         let result = self.b.declare_var(types::I64);
-        match all_valid {
+        match self.all_valid(plan)? {
             None => {
                 let value = self.packed(plan, payload)?;
                 self.b.def_var(result, value);
@@ -124,6 +131,65 @@ impl<'a> Code<'a, '_> {
         Ok(self.b.use_var(result))
     }
 
+    /// The sum of the 16-bit words of all items, and how many they are.
+    pub(crate) fn sum_of_words(&mut self, plan: &HashPlan<'a>) -> Made<(Value, Value)> {
+        let (sum, count) = (self.b.declare_var(types::I64), self.b.declare_var(types::I64));
+        let of_all = |code: &mut Self| {
+            let (words, bits) = code.words(plan)?;
+            let value = code.sum_of_pairs(&words);
+            code.b.def_var(sum, value);
+            let value = code.number(types::I64, u64::from(bits.div_ceil(16)));
+            code.b.def_var(count, value);
+            Ok(())
+        };
+        match self.all_valid(plan)? {
+            None => of_all(self)?,
+            Some(all_valid) => self.branch(all_valid, of_all, |code| {
+                let (list, items) = code.list(plan)?;
+                let call = code.b.ins().call(code.calls.sum_list, &[list, items]);
+                let both = code.b.inst_results(call)[0];
+                let (low, high) = (code.keep_low(both, 32), code.shift_down(both, 32));
+                code.b.def_var(sum, low);
+                code.b.def_var(count, high);
+                Ok(())
+            })?,
+        }
+        Ok((self.b.use_var(sum), self.b.use_var(count)))
+    }
+
+    /// The sum of the four 16-bit words of each word.
+    fn sum_of_pairs(&mut self, words: &[Value]) -> Value {
+        let mut sum = self.number(types::I64, 0);
+        let lower = self.number(types::I64, 0x0000_ffff_0000_ffff);
+        for word in words {
+            let high = self.shift_down(*word, 16);
+            for part in [*word, high] {
+                let part = self.b.ins().band(part, lower);
+                sum = self.b.ins().iadd(sum, part);
+            }
+        }
+        let (low, high) = (self.keep_low(sum, 32), self.shift_down(sum, 32));
+        self.b.ins().iadd(low, high)
+    }
+
+    /// True if all headers that items are in are valid; `None` if there is no such header.
+    fn all_valid(&mut self, plan: &HashPlan<'a>) -> Made<Option<Value>> {
+        let mut all_valid: Option<Value> = None;
+        let mut seen = vec![];
+        for header in plan.items.iter().filter_map(|item| item.place.as_ref().and_then(owner)) {
+            let name = format!("{header:?}");
+            if !seen.contains(&name) {
+                seen.push(name);
+                let valid = self.valid(header)?;
+                all_valid = Some(match all_valid {
+                    Some(all) => self.b.ins().band(all, valid),
+                    None => valid,
+                });
+            }
+        }
+        Ok(all_valid)
+    }
+
     /// The payload's address and length; nothing if it is not wanted.
     fn payload(&mut self, wanted: bool) -> [Value; 2] {
         if !wanted {
@@ -135,10 +201,12 @@ impl<'a> Code<'a, '_> {
         [cursor, self.b.ins().isub(end, cursor)]
     }
 
-    /// All items count.
-    fn packed(&mut self, plan: &HashPlan<'a>, payload: bool) -> Made<Value> {
-        let (mut word, mut filled) = (self.number(types::I64, 0), 0);
-        let (mut bits, mut words) = (0, vec![]);
+    /// All items one behind the other, from the highest bit of the first word on, and how many bits they are.
+    fn words(&mut self, plan: &HashPlan<'a>) -> Made<(Vec<Value>, u32)> {
+        let all: u32 = plan.items.iter().map(|item| item.width).sum();
+        let front = if plan.fills_in_front { all.next_multiple_of(8) - all } else { 0 };
+        let (mut word, mut filled) = (self.number(types::I64, 0), front);
+        let (mut bits, mut words) = (front, vec![]);
         for item in &plan.items {
             let value = self.value(item.expr)?;
             let mut left = item.width;
@@ -163,6 +231,12 @@ impl<'a> Code<'a, '_> {
         if filled > 0 {
             words.push(self.shift_up(word, 64 - filled));
         }
+        Ok((words, bits))
+    }
+
+    /// All items count.
+    fn packed(&mut self, plan: &HashPlan<'a>, payload: bool) -> Made<Value> {
+        let (words, bits) = self.words(plan)?;
         let bytes = bits.div_ceil(8);
         if let (false, Some(sum)) = (payload, by_byte(plan.algorithm, bytes as usize)) {
             return Ok(self.sum_of_bytes(&words, &sum));
@@ -197,6 +271,17 @@ impl<'a> Code<'a, '_> {
 
     /// Items of invalid headers do not count.
     fn listed(&mut self, plan: &HashPlan<'a>, payload: bool) -> Made<Value> {
+        let (list, count) = self.list(plan)?;
+        let front = if plan.fills_in_front { u64::from(FILL_IN_FRONT) } else { 0 };
+        let algorithm = self.number(types::I32, plan.algorithm as u64 | front);
+        let [more, length] = self.payload(payload);
+        let call =
+            self.b.ins().call(self.calls.hash_list, &[self.context, algorithm, list, count, more, length]);
+        Ok(self.b.inst_results(call)[0])
+    }
+
+    /// The address of a list of numbers with their widths, which are 0 for those of invalid headers, and how many they are.
+    fn list(&mut self, plan: &HashPlan<'a>) -> Made<(Value, Value)> {
         let mut at = self.layout.homes.scratch + LIST;
         for item in &plan.items {
             let value = self.value(item.expr)?;
@@ -218,13 +303,9 @@ impl<'a> Code<'a, '_> {
             }
             at += 24;
         }
-        let algorithm = self.number(types::I32, plan.algorithm as u64);
         let list = self.at(self.layout.homes.scratch + LIST);
         let count = self.number(types::I64, plan.items.len() as u64);
-        let [more, length] = self.payload(payload);
-        let call =
-            self.b.ins().call(self.calls.hash_list, &[self.context, algorithm, list, count, more, length]);
-        Ok(self.b.inst_results(call)[0])
+        Ok((list, count))
     }
 
     /// The Internet checksum of runs of bytes: the sum does not care in which order the bytes of a word are, if they are

@@ -70,6 +70,7 @@ impl<'a> Code<'a, '_> {
                 code.fill_packet();
                 code.out(code.facts.recirculates)
             }
+            Part::Half(half) => code.half(half),
         })?;
         self.b.ins().return_(&[]);
         Ok(())
@@ -135,16 +136,7 @@ impl<'a> Code<'a, '_> {
     }
 
     fn parse_and_ingress(&mut self) -> Made<()> {
-        self.enter(BlockName::Parser);
-        if self.ahead && !self.can_parse() {
-            self.end_ahead();
-        } else if self.can_parse() {
-            self.locals(BlockName::Parser);
-            let error = self.parser()?;
-            self.set_field("parser_error", error);
-        } else {
-            self.interpret_stage(BlockName::Parser);
-        }
+        self.parse()?;
         if !self.ahead {
             self.control(BlockName::Verify)?;
         }
@@ -153,6 +145,24 @@ impl<'a> Code<'a, '_> {
             self.set_field("checksum_error", error);
         }
         self.control(BlockName::Ingress)
+    }
+
+    pub(crate) fn parse(&mut self) -> Made<()> {
+        self.enter(BlockName::Parser);
+        if self.ahead && !self.can_parse() {
+            self.end_ahead();
+        } else if self.can_parse() {
+            self.locals(BlockName::Parser);
+            let error = self.parser()?;
+            match &self.layout.half {
+                None => self.set_field("parser_error", error),
+                Some(homes) => self.set_scalar(homes.error, error),
+            }
+        } else {
+            self.notes.stages.push(BlockName::Parser);
+            self.interpret_stage(BlockName::Parser);
+        }
+        Ok(())
     }
 
     /// All that follows egress; `keeps` says that somebody looks at the packet's metadata afterwards.
@@ -174,13 +184,14 @@ impl<'a> Code<'a, '_> {
         self.deparser()
     }
 
-    fn enter(&mut self, block: BlockName) {
+    pub(crate) fn enter(&mut self, block: BlockName) {
         self.block = block;
         self.nodes = self.layout.block(block);
+        self.enter_half(block);
     }
 
     /// Variables of the block that are no parameters are zero.
-    fn locals(&mut self, block: BlockName) {
+    pub(crate) fn locals(&mut self, block: BlockName) {
         let params = match self.facts.controls.get(&block) {
             Some(id) => &self.program.control(*id).params,
             None => &self.program.parser(self.facts.parser).params,
@@ -193,7 +204,7 @@ impl<'a> Code<'a, '_> {
         }
     }
 
-    fn control(&mut self, block: BlockName) -> Made<()> {
+    pub(crate) fn control(&mut self, block: BlockName) -> Made<()> {
         let control = self.program.control(self.facts.controls[&block]);
         if control.body.stmts.is_empty() {
             return Ok(());
@@ -205,7 +216,7 @@ impl<'a> Code<'a, '_> {
     }
 
     /// A packet that came in: all metadata zero but for what v1model sets.
-    fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         let field =
             |code: &mut Self, offset: usize, ty| code.b.ins().load(ty, PLAIN, code.packet, offset as i32);
         let buffer = field(self, offset_of!(Packet, buffer), types::I64);
@@ -274,14 +285,20 @@ impl<'a> Code<'a, '_> {
 
     /// Sets a field of the standard metadata, cut to its width.
     fn set_field(&mut self, name: &str, value: Value) {
-        let Some(index) = self.field(name) else { return };
+        if let Some(index) = self.field(name) {
+            self.set_to(index, value);
+        }
+    }
+
+    /// Sets a scalar to a number, cut to its width.
+    pub(crate) fn set_to(&mut self, index: usize, value: Value) {
         let kind = self.layout.scalars[index].kind;
         let value = self.resize(value, type_of(kind));
         let value = self.keep_low(value, kind.width());
         self.set_scalar(index, value);
     }
 
-    fn set_field_to(&mut self, name: &str, value: u64) {
+    pub(crate) fn set_field_to(&mut self, name: &str, value: u64) {
         if let Some(index) = self.field(name) {
             self.set_standard(index, value);
         }

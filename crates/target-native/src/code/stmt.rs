@@ -116,7 +116,7 @@ impl<'a> Code<'a, '_> {
 
     fn assign(&mut self, place: &'a Expr, value: &'a Expr) -> Made<bool> {
         match &value.kind {
-            ExprKind::Call(_) => return Ok(false),
+            ExprKind::Call(call) => return self.answer(Some(place), call),
             ExprKind::ApplyHit(table) | ExprKind::ApplyMiss(table) => {
                 let Some((to, _)) = self.places().scalar(place) else { return Ok(false) };
                 let Some(applied) = self.apply(*table)? else { return Ok(false) };

@@ -95,16 +95,23 @@ impl<'a> Code<'a, '_> {
             let stride = field(self, offset_of!(TableRef, stride));
             let offset = self.b.ins().imul(entry, stride);
             record = self.b.ins().iadd(record, offset);
-            if facts.notes_hits && !self.ahead {
+            if facts.notes_hits && !self.ahead && self.layout.half.is_none() {
                 self.note_hit(facts.index, entry)?;
             }
             entered = Some(entry);
             let order = if self.is(Mutant::HitTurned) { IntCC::Equal } else { IntCC::NotEqual };
             self.b.ins().icmp_imm_u(order, entry, 0)
         };
-        if let Some(word) = facts.count {
-            let counter = self.b.ins().load(types::I64, PLAIN, record, 8 * word as i32);
-            self.count_packet(counter);
+        let counter = facts.count.map(|word| self.b.ins().load(types::I64, PLAIN, record, 8 * word as i32));
+        match (&self.layout.half, counter) {
+            (None, Some(counter)) => self.count_packet(counter),
+            (None, None) => {}
+            // PSA's direct counters count where they are called.
+            (Some(homes), counter) => {
+                let none = self.number(types::I64, 0);
+                let counter = self.b.ins().select(hit, counter.unwrap_or(none), none);
+                self.set_scalar(homes.counter, counter);
+            }
         }
         if let Some(entry) = entered.filter(|_| facts.has_profile) {
             record = self.choose(table, facts, entry, record)?;

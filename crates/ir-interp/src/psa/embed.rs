@@ -1,0 +1,127 @@
+//! PSA for compiled code: see [`crate::embed`]. What it runs in the interpreter's place is half of the device: parser,
+//! control and deparser on bytes. The packet replication engine and the queues stay here.
+
+use super::Psa;
+use super::layout;
+use crate::embed::{BlockName, Host};
+use crate::life::Life;
+use crate::value::Value;
+use base_time::Time;
+use dataplane_api::Port;
+use ir::{Carried, ControlId, ParserId, Role, Type};
+
+/// Ingress or egress.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Half {
+    Ingress,
+    Egress,
+}
+
+/// A packet as it comes to a half.
+#[derive(Clone, Copy, Debug)]
+pub struct HalfStart<'p> {
+    /// Which half.
+    pub half: Half,
+    /// Its bytes.
+    pub frame: &'p [u8],
+    /// A member of `PSA_PacketPath_t`.
+    pub path: u32,
+    /// By which port it came in.
+    pub ingress_port: Port,
+    /// By which port it goes out; egress only.
+    pub egress_port: Port,
+    /// Of its queue; egress only.
+    pub class_of_service: u64,
+    /// Which copy it is; egress only.
+    pub instance: u16,
+    /// What the program sees as the time.
+    pub timestamp: u64,
+    /// What a deparser gave it along, and for which way.
+    pub carried: Option<&'p (Carried, Value)>,
+    /// What it may still take.
+    pub life: &'p Life,
+}
+
+/// What a half made of a packet.
+#[derive(Clone, Debug)]
+pub struct HalfDone {
+    /// What the program asks for: of the type of [`Role::Output`].
+    pub output: Value,
+    /// What the deparser gave along, for each way.
+    pub carried: Vec<(Carried, Value)>,
+    /// The deparsed packet.
+    pub frame: Vec<u8>,
+}
+
+impl HalfDone {
+    /// What the deparser gave along for this way.
+    pub(super) fn carried(&self, by: Carried) -> Option<(Carried, Value)> {
+        self.carried.iter().find(|(way, _)| *way == by).cloned()
+    }
+}
+
+/// How a packet got through a half.
+#[derive(Clone, Debug)]
+pub enum HalfEnd {
+    /// To its end.
+    Done(HalfDone),
+    /// It was dropped on the way, and is counted.
+    Gone,
+    /// Nothing happened: the interpreter is to run it.
+    NotMine,
+}
+
+/// Runs halves in the interpreter's place: see [`Switch::accelerate_halves`](crate::Switch::accelerate_halves).
+pub trait Halves: Send {
+    /// Parser, control and deparser of a half.
+    fn run(&mut self, host: Host<'_>, start: HalfStart<'_>, now: Time) -> HalfEnd;
+}
+
+impl Half {
+    /// Its control.
+    pub fn control(self) -> BlockName {
+        match self {
+            Half::Ingress => BlockName::Ingress,
+            Half::Egress => BlockName::Egress,
+        }
+    }
+}
+
+impl Psa {
+    pub(super) fn half(&self, half: Half) -> &layout::Half {
+        match half {
+            Half::Ingress => &self.layout.ingress,
+            Half::Egress => &self.layout.egress,
+        }
+    }
+
+    pub(crate) fn parser(&self, half: Half) -> ParserId {
+        self.half(half).parser.id
+    }
+
+    pub(crate) fn control(&self, half: Half, block: BlockName) -> Option<ControlId> {
+        let layout::Half { control, deparser, .. } = self.half(half);
+        match block {
+            BlockName::Deparser => Some(deparser.id),
+            block => (block == half.control()).then_some(control.id),
+        }
+    }
+
+    pub(crate) fn roles(&self, half: Half, block: BlockName) -> Vec<Role> {
+        let layout::Half { parser, control, deparser } = self.half(half);
+        let params = match block {
+            BlockName::Parser => &parser.params,
+            BlockName::Deparser => &deparser.params,
+            block if block == half.control() => &control.params,
+            _ => return vec![],
+        };
+        params.iter().map(|param| param.role).collect()
+    }
+
+    /// Of headers, metadata and what is asked for.
+    pub(crate) fn types(&self, half: Half) -> [Type; 3] {
+        let control = &self.half(half).control;
+        [Role::Headers, Role::Metadata, Role::Output].map(|role| control.ty(role))
+    }
+}

@@ -1,0 +1,112 @@
+//! Half of PSA: parser, control and deparser around a packet's bytes. What is asked of the architecture, and what the packet is to
+//! take along, lies in the frame behind it.
+
+use super::{Code, Made, PLAIN};
+use crate::layout::Node;
+use crate::packet::{Packet, WAITS};
+use crate::runtime::Context;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use ir::{Role, Type};
+use ir_interp::embed::{BlockName, Half};
+use std::mem::offset_of;
+
+/// Numbers that a half is told: their positions in [`Context::told`].
+pub(crate) mod told {
+    pub(crate) const INGRESS_PORT: usize = 0;
+    pub(crate) const PATH: usize = 1;
+    pub(crate) const TIMESTAMP: usize = 2;
+    pub(crate) const EGRESS_PORT: usize = 3;
+    pub(crate) const CLASS_OF_SERVICE: usize = 4;
+    pub(crate) const INSTANCE: usize = 5;
+    /// How many steps are left.
+    pub(crate) const STEPS: usize = 6;
+    pub(crate) const COUNT: usize = 7;
+}
+
+impl<'a> Code<'a, '_> {
+    /// The packet comes with its bytes and what it takes along, and goes with them.
+    pub(crate) fn half(&mut self, half: Half) -> Made<()> {
+        self.begin();
+        let steps = self.told(told::STEPS);
+        let steps = self.b.ins().ireduce(types::I32, steps);
+        self.set_scalar(self.layout.registers.fuel, steps);
+        if half == Half::Ingress {
+            self.set_field_to("drop", 1);
+        }
+        let Some(homes) = &self.layout.half else { return Ok(()) };
+        homes.carried.iter().for_each(|(_, node, _)| self.fill(node));
+        let none = self.number(types::I32, 0);
+        self.set_scalar(homes.error, none);
+        self.parse()?;
+        homes.carried.iter().for_each(|(_, node, _)| self.zero(node));
+        self.control(half.control())?;
+        self.enter(BlockName::Deparser);
+        self.locals(BlockName::Deparser);
+        let control = self.program.control(self.facts.controls[&BlockName::Deparser]);
+        self.stmts(&control.locals)?;
+        self.deparser()
+    }
+
+    /// Inputs and sums of the block that begins.
+    pub(crate) fn enter_half(&mut self, block: BlockName) {
+        let Some(homes) = &self.layout.half else { return };
+        for index in homes.sums.values() {
+            let zero = self.number(types::I32, 0);
+            self.set_scalar(*index, zero);
+        }
+        let nothing = self.number(types::I64, 0);
+        self.set_scalar(homes.counter, nothing);
+        let (params, vars) = match self.facts.controls.get(&block) {
+            Some(id) => (&self.program.control(*id).params, &self.program.control(*id).vars),
+            None => {
+                (&self.program.parser(self.facts.parser).params, &self.program.parser(self.facts.parser).vars)
+            }
+        };
+        let roles = self.facts.roles.get(&block).map_or(&[][..], Vec::as_slice);
+        for (param, _) in params.iter().zip(roles).filter(|(_, role)| **role == Role::Input) {
+            let at = param.index();
+            if let (Some(node), Some(var)) = (self.nodes.get(at), vars.get(at)) {
+                self.zero(node);
+                self.tell_input(node, &var.ty);
+            }
+        }
+    }
+
+    fn tell_input(&mut self, input: &Node, ty: &Type) {
+        let (Node::Struct(nodes), Some(homes)) = (input, &self.layout.half) else { return };
+        for (field, node) in self.program.fields(ty).iter().zip(nodes) {
+            let Node::Scalar(index) = node else { continue };
+            let number = match field.name.as_str() {
+                "ingress_port" => self.told(told::INGRESS_PORT),
+                "packet_path" => self.told(told::PATH),
+                "ingress_timestamp" | "egress_timestamp" => self.told(told::TIMESTAMP),
+                "egress_port" => self.told(told::EGRESS_PORT),
+                "class_of_service" => self.told(told::CLASS_OF_SERVICE),
+                "instance" => self.told(told::INSTANCE),
+                "parser_error" => {
+                    let error = self.scalar(homes.error);
+                    self.resize(error, types::I64)
+                }
+                _ => continue,
+            };
+            self.set_to(*index, number);
+        }
+    }
+
+    fn told(&mut self, which: usize) -> Value {
+        let at = (offset_of!(Context, told) + 8 * which) as i32;
+        self.b.ins().load(types::I64, PLAIN, self.context, at)
+    }
+
+    /// The packet is at its end, from `start` to `end`: what it asks for, and what it takes along, is in the frame.
+    pub(crate) fn end_half(&mut self) {
+        let asked = &self.layout.roles[2];
+        self.spill(asked);
+        self.spill_scalar(self.layout.registers.fuel);
+        let carried = self.layout.half.iter().flat_map(|homes| &homes.carried);
+        carried.for_each(|(_, node, _)| self.spill(node));
+        let fate = self.number(types::I32, u64::from(WAITS));
+        self.b.ins().store(PLAIN, fate, self.packet, offset_of!(Packet, fate) as i32);
+        self.b.ins().jump(self.next, &[]);
+    }
+}

@@ -1,0 +1,78 @@
+//! Programs for PSA: their halves as machine code do what the interpreter does.
+
+mod common;
+
+use base_bits::Bits;
+use base_time::{Duration, Rng, Time};
+use dataplane_api::Device;
+use ir_interp::{Driver, KeyMatch, MeterRate, Options, Session, Switch};
+use std::sync::Arc;
+use target_native::{Engine, Mutant};
+
+fn program() -> ir::Program {
+    common::program_at(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/psa.p4"))
+}
+
+fn fill(switch: &mut Switch) {
+    switch.multicast_group_set(1, vec![(4, 1), (5, 3), (6, 9)]);
+    switch.clone_session_set(5, Some(Session { port: Some(8), group: Some(1), ..Session::default() }));
+    let short = Session { port: Some(9), max_length: Some(9), class_of_service: 3, ..Session::default() };
+    switch.clone_session_set(6, Some(short));
+    for value in 0..4 {
+        let keys = [KeyMatch::Exact(Bits::new(16, 2 * value))];
+        switch.table_add("names", &keys, "name", &[Bits::new(8, value + 1)], None).expect("an entry");
+    }
+    let slow = MeterRate { per_gigamicrosecond: 300_000_000, burst: 60 };
+    switch.meter_set_rates("speeds", 1, slow, slow).expect("a cell");
+}
+
+/// Bytes that are 0 to 7 more often than others; one in fifty frames is too long for a buffer.
+fn frames(count: usize) -> Vec<Vec<u8>> {
+    let mut rng = Rng::new(1);
+    let mut frame = |at: usize| {
+        let length = if at % 50 == 49 { 2000 } else { rng.between(0, 30) };
+        let mut byte = |_| if rng.between(0, 2) == 0 { rng.between(0, 255) } else { rng.between(0, 7) } as u8;
+        (0..length).map(&mut byte).collect()
+    };
+    (0..count).map(&mut frame).collect()
+}
+
+#[test]
+fn everything() {
+    let engine = Engine::compile(&program(), Options::default()).expect("it compiles");
+    assert!(engine.report().compiled);
+    assert_eq!(engine.report().fallbacks, []);
+    let wrong = Some(Mutant::SubtractAdds);
+    let wrong = Engine::compile_wrong(&program(), Options::default(), wrong).expect("it compiles");
+    let again = Engine::of(&engine.compiled(), Options::default()).expect("an engine");
+    let interpreter = Switch::new(Arc::new(program()), Options::default()).expect("a device");
+    let mut ran = vec![];
+    for mut switch in [interpreter, engine.into_switch(), again.into_switch(), wrong.into_switch()] {
+        fill(&mut switch);
+        let mut driver = Driver::new(&mut switch);
+        for (number, frame) in frames(3000).iter().enumerate() {
+            driver.packet(1, frame, Time::ZERO + Duration::from_us(number as u64));
+        }
+        driver.finish();
+        let sent = driver.take_sent();
+        ran.push((sent, switch.state(), switch.counters().clone(), switch.take_digests()));
+    }
+    assert_eq!(ran[1], ran[0]);
+    assert_eq!(ran[2], ran[0]);
+    assert_ne!(ran[3], ran[0]);
+    let (sent, _, counters, digests) = &ran[0];
+    assert!(sent.len() > 2000 && counters.created > 1000 && counters.dropped.len() > 2, "{counters:?}");
+    assert!(digests.len() > 10, "{}", digests.len());
+}
+
+#[test]
+fn the_interpreter_is_not_asked_but_for_what_is_too_long() {
+    let mut engine = Engine::compile(&program(), Options::default()).expect("it compiles");
+    fill(engine.switch());
+    for frame in frames(2000).iter().filter(|frame| frame.len() < 100) {
+        engine.switch().process(1, frame, Time::ZERO);
+    }
+    assert_eq!(engine.interpreted(), 0);
+    engine.switch().process(1, &[0; 2000], Time::ZERO);
+    assert!(engine.interpreted() > 0);
+}
