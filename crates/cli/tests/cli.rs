@@ -52,7 +52,7 @@ fn up_prints_a_table_and_the_same_seed_gives_the_same_bytes() {
     assert!(read("a") == read("b"));
     assert!(read("a") != read("c"));
     assert_ne!(first.stdout, other.stdout);
-    for word in ["ping", "download", "upload", "interp", "nic:1 -> tor:3"] {
+    for word in ["ping", "download", "upload", "native", "nic:1 -> tor:3"] {
         assert!(stdout(&first).contains(word), "no `{word}` in\n{}", stdout(&first));
     }
 }

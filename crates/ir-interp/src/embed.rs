@@ -23,8 +23,9 @@ use std::sync::atomic::AtomicU64;
 pub use crate::hash::{Algorithm, ByByte, by_byte};
 pub use crate::life::Life;
 pub use crate::psa::{Half, HalfDone, HalfEnd, HalfStart, Halves};
+pub use crate::region::Path;
 pub use crate::table::EntryKey;
-pub use crate::v1model::{BlockName, Halt, Host, Left, PacketParts, Side, Stay, digest_name};
+pub use crate::v1model::{BlockName, Halt, Host, Left, PacketParts, RunsOn, Side, Stay, digest_name};
 
 /// Runs packets in the interpreter's place: see [`Switch::accelerate`](crate::Switch::accelerate).
 pub trait Accelerator: Send {
@@ -62,6 +63,9 @@ pub trait Accelerator: Send {
         packet: dataplane_api::QueuedPacket,
         now: base_time::Time,
     ) -> Vec<dataplane_api::Queued>;
+
+    /// See [`Device::tick`](dataplane_api::Device::tick).
+    fn tick(&mut self, host: Host<'_>, now: base_time::Time) -> Vec<dataplane_api::Queued>;
 
     /// A packet that waits for egress as the interpreter lets it wait, in whose hands it is from now on.
     fn hand_back(

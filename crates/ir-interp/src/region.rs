@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// A place between statements: for each block from the outside in, the position of a statement, and which block
 /// in it; then the position of the statement that runs first.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Path {
+pub struct Path {
     outer: Vec<(usize, Arm)>,
     first: usize,
 }
@@ -66,6 +66,20 @@ fn arms(stmt: &Stmt) -> Vec<(Arm, &Block)> {
             cases.iter().enumerate().map(|(at, c)| (Arm::Case(at), &c.body)).collect()
         }
         _ => vec![],
+    }
+}
+
+impl Path {
+    /// What runs from here on to the end of the block, piece by piece; `None` if it is of another block.
+    pub fn rests<'b>(&self, block: &'b Block) -> Option<Vec<&'b [Stmt]>> {
+        let (mut block, mut rests) = (block, vec![]);
+        for (position, arm) in &self.outer {
+            rests.push(block.stmts.get(position + 1..)?);
+            block = arms(block.stmts.get(*position)?).into_iter().find(|(a, _)| a == arm)?.1;
+        }
+        rests.push(block.stmts.get(self.first..)?);
+        rests.reverse();
+        Some(rests)
     }
 }
 

@@ -253,6 +253,12 @@ impl Device for Switch {
     }
 
     fn tick(&mut self, now: Time) -> Vec<Queued> {
+        if let (Some(model), Some(accelerator)) = (self.pipeline.v1model(), &mut self.accelerator) {
+            let host = Host { core: &mut self.core, model: Model::V1(model) };
+            if host.is_untold() {
+                return accelerator.tick(host, now);
+            }
+        }
         self.pipeline.tick(&mut self.core, now)
     }
 

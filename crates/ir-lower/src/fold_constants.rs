@@ -4,7 +4,8 @@
 //! After:  `if (c) { a; } else { b; } x = y; z = y;`
 //!
 //! Requires `hoist-effects`: expressions only read. Ensures: no operator on constants of `bit`, `int` and `bool` alone, no
-//! branch or loop on a constant but `for (; true; )`, nothing that is assigned to itself.
+//! branch or loop on a constant but `for (; true; )` and branches around regions, where frames may start; nothing that is
+//! assigned to itself.
 //! Why: generated and inlined code is full of constants.
 
 use crate::units::each_unit;
@@ -50,12 +51,15 @@ fn branches(stmts: &mut Vec<Stmt>) -> bool {
         let span = stmt.span;
         let taken = match &mut stmt.kind {
             StmtKind::If(cond, yes, no) => {
-                truth(cond).map(|cond| std::mem::take(if cond { yes } else { no }))
+                let known = truth(cond).filter(|cond| !has_region(if *cond { no } else { yes }));
+                known.map(|cond| std::mem::take(if cond { yes } else { no }))
             }
             StmtKind::For { init, cond, .. } if init.is_empty() && truth(cond) == Some(false) => {
                 Some(ir::Block::default())
             }
-            StmtKind::Switch(SwitchOn::Value(Expr { kind: ExprKind::Const(on), .. }), cases) => {
+            StmtKind::Switch(SwitchOn::Value(Expr { kind: ExprKind::Const(on), .. }), cases)
+                if !cases.iter().any(|case| has_region(&case.body)) =>
+            {
                 let fits = |label: &SwitchLabel| matches!(label, SwitchLabel::Value(value) if value == on);
                 let case = cases.iter().position(|case| case.labels.iter().any(fits));
                 let case = case.or_else(|| cases.iter().position(ir::SwitchCase::is_default));
@@ -79,6 +83,15 @@ fn branches(stmts: &mut Vec<Stmt>) -> bool {
         }
     }
     changed
+}
+
+/// True if the block is a region, or one is in it.
+fn has_region(block: &ir::Block) -> bool {
+    let mut found = block.region().is_some();
+    for stmt in &block.stmts {
+        visit::blocks(stmt, &mut |inner| found |= has_region(inner));
+    }
+    found
 }
 
 fn truth(expr: &Expr) -> Option<bool> {
@@ -247,5 +260,29 @@ mod tests {
             }
         "#]]
         .assert_eq(&after(&control("local bool c;", "locals { var c; }", body), fold_constants));
+    }
+
+    #[test]
+    fn frames_may_start_where_packets_never_come() {
+        let body = "if (false) { @region(\"A\") { x = 8w1; } } if (true) { @region(\"B\") { x = 8w2; } }";
+        expect![[r#"
+            control C(hdr, x) "C" {
+              vars {
+                inout headers_t hdr;
+                inout bit<8> x;
+              }
+              apply {
+                if (false) {
+                  @region("A") {
+                    x = 8w0x1;
+                  }
+                }
+                @region("B") {
+                  x = 8w0x2;
+                }
+              }
+            }
+        "#]]
+        .assert_eq(&after(&control("", "", body), fold_constants));
     }
 }

@@ -90,9 +90,13 @@ impl Known {
     pub(crate) fn forget_all(&mut self, writes: &Writes) {
         writes.places.iter().for_each(|place| self.forget(place));
         if writes.everything {
-            let all: Vec<VarId> = self.values.keys().copied().collect();
-            all.into_iter().for_each(|var| self.set(var, None));
+            self.forget_everything();
         }
+    }
+
+    pub(crate) fn forget_everything(&mut self) {
+        let all: Vec<VarId> = self.values.keys().copied().collect();
+        all.into_iter().for_each(|var| self.set(var, None));
     }
 
     /// Runs `arm` and takes back what it changed.

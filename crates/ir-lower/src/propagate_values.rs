@@ -5,7 +5,8 @@
 //!
 //! Known are constants, copies of places, and values that are computed and read once. Requires `split-structs`,
 //! `hoist-locals`. Does not remove stores: `remove-dead-stores` does. Arguments of externs stay as they are: hashes leave
-//! fields of invalid headers out, but not variables.
+//! fields of invalid headers out, but not variables. In a program with frame externs nothing is known where a region begins and
+//! behind a call of one: frames may start there.
 //! Why: lowering makes many variables that are copies, and a code generator would have to keep each.
 
 use crate::known::Known;
@@ -13,10 +14,10 @@ use crate::places::{Place, Signatures, Writes, is_fixed, is_place, read_by};
 use crate::units::{Unit, each_unit, targets};
 use crate::{Changed, make, split_structs, walk};
 use ir::{
-    Call, Control, Expr, ExprKind, Parser, ParserState, Program, StateId, StateRef, Stmt, StmtKind, SwitchOn,
-    TableId, Transition, Type, Var, VarId, VarKind, visit,
+    Block, Call, Callee, Control, Expr, ExprKind, InstanceId, Parser, ParserState, Program, StateId,
+    StateRef, Stmt, StmtKind, SwitchOn, TableId, Transition, Type, Var, VarId, VarKind, visit,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most expressions in a value that is moved to where it is read.
 const MOST: usize = 24;
@@ -38,6 +39,7 @@ pub fn propagate_values(program: &mut Program) -> Changed {
 fn in_control(program: &Program, control: &mut Control, reads: BTreeMap<VarId, usize>) -> bool {
     let Control { actions, body, vars, locals, tables, .. } = control;
     let signatures = Signatures::new(program);
+    let frame_externs = frame_externs(program);
     let written: Vec<Writes> = actions
         .iter()
         .map(|action| {
@@ -55,6 +57,7 @@ fn in_control(program: &Program, control: &mut Control, reads: BTreeMap<VarId, u
         reads,
         written,
         tables,
+        frame_externs: &frame_externs,
         known: Known::default(),
         changed: false,
     };
@@ -67,13 +70,29 @@ fn in_control(program: &Program, control: &mut Control, reads: BTreeMap<VarId, u
     pass.changed
 }
 
+fn frame_externs(program: &Program) -> BTreeSet<InstanceId> {
+    let instances = program.instances.iter().enumerate();
+    let frames = instances.filter(|(_, i)| program.extern_object(i.object).frame_extern().is_some());
+    frames.map(|(at, _)| InstanceId::from(at)).collect()
+}
+
 fn in_parser(program: &Program, parser: &mut Parser, reads: BTreeMap<VarId, usize>) -> bool {
     let signatures = Signatures::new(program);
     let started = started(program, &parser.locals, &parser.vars);
     let follows = followed(parser);
     let Parser { states, vars, .. } = parser;
     let (written, tables, known) = (vec![], vec![], Known::default());
-    let mut pass = Propagate { signatures: &signatures, vars, reads, written, tables, known, changed: false };
+    let frame_externs = &BTreeSet::new();
+    let mut pass = Propagate {
+        signatures: &signatures,
+        vars,
+        reads,
+        written,
+        tables,
+        frame_externs,
+        known,
+        changed: false,
+    };
     let mut started = Some(started);
     for head in (0..states.len()).filter(|at| !follows[*at]) {
         let first = if head == 0 { started.take() } else { None };
@@ -171,6 +190,8 @@ struct Propagate<'a> {
     written: Vec<Writes>,
     /// The actions of each table.
     tables: Vec<Vec<usize>>,
+    /// Frames may start behind their calls, and in regions.
+    frame_externs: &'a BTreeSet<InstanceId>,
     known: Known,
     changed: bool,
 }
@@ -195,7 +216,12 @@ impl Propagate<'_> {
             StmtKind::Apply(table) => self.applied(*table),
             StmtKind::Call(call) => {
                 self.call(call);
+                let is_start =
+                    matches!(call.callee, Callee::Method(id, _) if self.frame_externs.contains(&id));
                 self.written(stmt);
+                if is_start {
+                    self.known.forget_everything();
+                }
             }
             StmtKind::SetValid(place, _)
             | StmtKind::PushFront(place, _)
@@ -216,8 +242,8 @@ impl Propagate<'_> {
             }
             StmtKind::If(cond, yes, no) => {
                 self.read(cond);
-                let yes = self.arm(&mut yes.stmts);
-                let no = self.arm(&mut no.stmts);
+                let yes = self.arm(yes);
+                let no = self.arm(no);
                 self.known.join(&[yes, no]);
             }
             StmtKind::Switch(on, cases) => {
@@ -225,7 +251,7 @@ impl Propagate<'_> {
                     SwitchOn::ActionRun(table) => self.applied(*table),
                     SwitchOn::Value(value) => self.key(value),
                 }
-                let mut arms: Vec<_> = cases.iter_mut().map(|case| self.arm(&mut case.body.stmts)).collect();
+                let mut arms: Vec<_> = cases.iter_mut().map(|case| self.arm(&mut case.body)).collect();
                 if !cases.iter().any(ir::SwitchCase::is_default) {
                     arms.push(Default::default());
                 }
@@ -236,19 +262,26 @@ impl Propagate<'_> {
                 writes.stmts(&body.stmts, self.signatures);
                 self.known.forget_all(&writes);
                 self.read(cond);
-                let _ = self.arm(&mut body.stmts);
+                let _ = self.arm(body);
             }
-            StmtKind::Block(block) => self.stmts(&mut block.stmts),
+            StmtKind::Block(block) => self.block(block),
             _ => self.written(stmt),
         }
     }
 
-    fn arm(&mut self, stmts: &mut [Stmt]) -> crate::known::Changes {
+    fn block(&mut self, block: &mut Block) {
+        if !self.frame_externs.is_empty() && block.region().is_some() {
+            self.known.forget_everything();
+        }
+        self.stmts(&mut block.stmts);
+    }
+
+    fn arm(&mut self, block: &mut Block) -> crate::known::Changes {
         let known = std::mem::take(&mut self.known);
         let mut known = known;
         let changes = known.apart(|known| {
             std::mem::swap(&mut self.known, known);
-            self.stmts(stmts);
+            self.block(block);
             std::mem::swap(&mut self.known, known);
         });
         self.known = known;

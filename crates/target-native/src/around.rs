@@ -11,9 +11,11 @@
 
 use crate::access::Access;
 use crate::engine::{Native, Ran, Start};
+use crate::frames::Work;
 use crate::machine::Part;
-use crate::packet::{DROPPED, Fate};
+use crate::packet::{DROPPED, Fate, Packet};
 use crate::parked::Parked;
+use crate::runtime::{Leaving, To};
 use base_time::Time;
 use dataplane_api::{EgressResult, Output, QueueRecord, Queued, QueuedPacket};
 use ir_interp::embed::{BlockName, Left, PacketParts, Stay};
@@ -37,6 +39,17 @@ impl Native {
                 self.gather(host, result, &mut waiting, outputs, now);
             }
         }
+        self.drain(host, waiting, outputs, now);
+    }
+
+    /// All that comes of packets that wait, queues empty.
+    pub(crate) fn drain(
+        &mut self,
+        host: &mut Access,
+        mut waiting: VecDeque<Queued>,
+        outputs: &mut Vec<Output>,
+        now: Time,
+    ) {
         while let Some(queued) = waiting.pop_front() {
             let queue = QueueRecord { enqueued: now, ..QueueRecord::default() };
             let result = self.leave_queue(host, queued, queue, now);
@@ -62,37 +75,16 @@ impl Native {
     /// The traffic manager, and what is resubmitted: what waits for egress then.
     pub(crate) fn manage(&mut self, host: &mut Access, parts: PacketParts, now: Time) -> Vec<Queued> {
         let (mut queued, again) = host.host().manage(parts, now);
-        queued.extend(self.again(host, again, now));
+        let again = again.into_iter().map(|parts| Work::Again(Box::new(parts))).collect();
+        queued.extend(self.run_works(host, again, now));
         queued
     }
 
     /// A packet that was recirculated: what waits for egress then.
     pub(crate) fn start_again(&mut self, host: &mut Access, packet: QueuedPacket, now: Time) -> Vec<Queued> {
         let parts = host.host().dequeue(packet);
-        self.again(host, parts, now)
-    }
-
-    fn again(&mut self, host: &mut Access, mut next: Option<PacketParts>, now: Time) -> Vec<Queued> {
-        let mut queued = vec![];
-        while let Some(parts) = next.take() {
-            let mut room = self.room();
-            if !self.build.has_all([Part::Again, Part::Egress], host.host().program())
-                || !room.receive(&parts)
-            {
-                self.free.push(room);
-                queued.extend(host.host().interpret_again(parts, now));
-                break;
-            }
-            room.life = parts.life.clone();
-            let left = self.run_values(host, Part::Again, &mut room, parts, Stay::default(), now).left;
-            queued.extend(self.wait(host, room));
-            if let Some(left) = left {
-                let (more, again) = host.host().manage(left.parts, now);
-                queued.extend(more);
-                next = again;
-            }
-        }
-        queued
+        let again = parts.into_iter().map(|parts| Work::Again(Box::new(parts))).collect();
+        self.run_works(host, again, now)
     }
 
     /// The packet in the frame, if it is to wait for egress.
@@ -137,8 +129,8 @@ impl Native {
         let Ran { outputs, sent, left } = ran;
         host.host().sent(sent);
         let result = match left {
-            Some(left) => self.end_egress(host, left.parts, now),
-            None => EgressResult { output: output(&room, outputs), ..EgressResult::default() },
+            Some(Leaving { to: To::Copies(parts, _), .. }) => self.end_egress(host, *parts, now),
+            _ => EgressResult { output: output(&room.packet, outputs), ..EgressResult::default() },
         };
         self.free.push(room);
         result
@@ -160,7 +152,7 @@ impl Native {
         }
         let Ran { outputs, sent, .. } =
             self.run_values(host, Part::Out, &mut room, parts, Stay::default(), now);
-        match (output(&room, outputs), list) {
+        match (output(&room.packet, outputs), list) {
             (Some(output), Some(list)) => {
                 let parts = self.job(host, Part::Whole, now).1.parts(BlockName::Compute);
                 let parts = PacketParts { life: Some(life), ..parts };
@@ -191,9 +183,9 @@ impl Native {
 }
 
 /// What a packet came to: its frame, or one that was too long for its buffer.
-fn output(room: &Parked, mut longer: Vec<Output>) -> Option<Output> {
-    match room.packet.fate() {
-        Fate::Sent(port) => Some(Output { port, frame: room.packet.frame().to_vec() }),
+pub(crate) fn output(packet: &Packet, mut longer: Vec<Output>) -> Option<Output> {
+    match packet.fate() {
+        Fate::Sent(port) => Some(Output { port, frame: packet.frame().to_vec() }),
         _ => longer.pop(),
     }
 }

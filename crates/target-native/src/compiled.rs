@@ -39,6 +39,9 @@ pub(crate) struct Build {
     egress: OnceLock<Option<Coded>>,
     again: OnceLock<Option<Coded>>,
     out: OnceLock<Option<Coded>>,
+    deparse: OnceLock<Option<Coded>>,
+    /// For each place where frames run on: as the packet that called, and fresh.
+    resumes: Vec<[OnceLock<Option<Coded>>; 2]>,
     pub(crate) facts: Facts,
     pub(crate) layout: Layout,
     pub(crate) zeros: Vec<Value>,
@@ -69,20 +72,34 @@ impl Build {
         mutant: Option<Mutant>,
         shares: bool,
     ) -> Option<(Build, Mirrors)> {
-        if host.is_interpreted() {
-            return None;
-        }
         let layout = Layout::new(host)?;
         let mut mirrors = Mirrors::default();
         let mut facts = Facts::new(host, &layout, &mut mirrors);
         (facts.mutant, facts.shares) = (mutant, shares);
         let program = Arc::clone(host.program());
         let whole = Coded::new(&program, &layout, &facts, part)?;
+        if !facts.frame_externs.is_empty() && !whole.notes.calls_frame_externs(&layout, &facts) {
+            return None;
+        }
         let zeros = layout.values.iter().map(|ty| Value::zero(&program, ty)).collect();
-        let [ingress, egress, again, out] = [const { OnceLock::new() }; 4];
+        let [ingress, egress, again, out, deparse] = [const { OnceLock::new() }; 5];
+        let resumes = facts.resumes.iter().map(|_| Default::default()).collect();
         let carried = layout.half.iter().flat_map(|homes| &homes.carried);
         let carried_zeros = carried.map(|(_, _, ty)| Value::zero(&program, ty)).collect();
-        Some((Build { whole, ingress, egress, again, out, facts, layout, zeros, carried_zeros }, mirrors))
+        let build = Build {
+            whole,
+            ingress,
+            egress,
+            again,
+            out,
+            deparse,
+            resumes,
+            facts,
+            layout,
+            zeros,
+            carried_zeros,
+        };
+        Some((build, mirrors))
     }
 
     /// The tables and cells of another device with the same program, in the order that the code knows; `None` if the code is
@@ -90,7 +107,7 @@ impl Build {
     pub(crate) fn mirrors(&self, host: &mut Host) -> Option<Mirrors> {
         let mut mirrors = Mirrors::default();
         let facts = Facts::new(host, &self.layout, &mut mirrors);
-        (!host.is_interpreted() && facts.drop_port == self.facts.drop_port).then_some(mirrors)
+        (facts.drop_port == self.facts.drop_port).then_some(mirrors)
     }
 
     /// The code for a part that there [`is`](Build::has_all).
@@ -113,6 +130,8 @@ impl Build {
             Part::Egress => Some(&self.egress),
             Part::Again => Some(&self.again),
             Part::Out => Some(&self.out),
+            Part::Deparse => Some(&self.deparse),
+            Part::Resume(at, is_fresh) => Some(&self.resumes.get(at)?[usize::from(is_fresh)]),
         }
     }
 }

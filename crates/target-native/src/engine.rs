@@ -9,7 +9,7 @@ use crate::memory::Memory;
 use crate::mutant::Mutant;
 use crate::packet::{Fate, Packet};
 use crate::parked::Parked;
-use crate::runtime::{Context, Job, Leaving, REASONS};
+use crate::runtime::{Context, Job, Leaving, REASONS, To};
 use crate::tables::Mirrors;
 use base_diag::Diagnostic;
 use base_time::Time;
@@ -45,7 +45,8 @@ enum Work {
 /// What was compiled, and how well.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
-    /// False if the interpreter runs everything: the program calls functions on frames, is not for v1model, or is too large.
+    /// False if the interpreter runs everything: the program is too large, or calls functions on frames and either copies packets in
+    /// ingress, or has headers or stacks in its metadata.
     pub compiled: bool,
     /// What is left to the interpreter: the kind of a statement, or `"block"`, with the block it stands in. Of PSA the interpreter
     /// then runs the half.
@@ -233,9 +234,17 @@ impl Native {
             let ran = self.run(host, Part::Whole, packets, Start::Fresh, now);
             sent += ran.sent;
             outputs.extend(ran.outputs);
-            let Some(Leaving { parts, at, packet }) = ran.left else { break };
-            let behind = 1 + (packet - packets.as_ptr().addr()) / size_of::<Packet>();
-            self.finish(host, parts, at, now, &mut outputs);
+            let Some(Leaving { to, packet }) = ran.left else { break };
+            let at = (packet - packets.as_ptr().addr()) / size_of::<Packet>();
+            let behind = at + 1;
+            match to {
+                To::Copies(parts, left) => self.finish(host, *parts, left, now, &mut outputs),
+                To::FrameExtern(call) => {
+                    let works = self.call(host, &mut packets[at], call, now);
+                    let queued = self.run_works(host, works, now);
+                    self.drain(host, queued.into(), &mut outputs, now);
+                }
+            }
             packets = &mut packets[behind..];
         }
         // Last: threads that share the switch lock it here.
@@ -394,11 +403,10 @@ impl Accelerator for Native {
         }
         let only = std::slice::from_mut(&mut room.packet);
         let left = self.run(&mut host, Part::Ingress, only, Start::Fresh, now).left;
-        match (self.wait(&mut host, room), left) {
-            (Some(queued), _) => vec![queued],
-            (None, Some(left)) => self.manage(&mut host, left.parts, now),
-            (None, None) => vec![],
-        }
+        let mut queued = vec![];
+        let works = self.end_ingress(&mut host, room, left, &mut queued, now);
+        queued.extend(self.run_works(&mut host, works, now));
+        queued
     }
 
     fn egress(&mut self, host: Host<'_>, queued: Queued, queue: QueueRecord, now: Time) -> EgressResult {
@@ -409,6 +417,10 @@ impl Accelerator for Native {
     fn resume(&mut self, host: Host<'_>, packet: QueuedPacket, now: Time) -> Vec<Queued> {
         let mut host = Access::Own(host);
         self.start_again(&mut host, packet, now)
+    }
+
+    fn tick(&mut self, host: Host<'_>, now: Time) -> Vec<Queued> {
+        self.tick_all(&mut Access::Own(host), now)
     }
 
     fn hand_back(&mut self, host: Host<'_>, packet: QueuedPacket) -> QueuedPacket {

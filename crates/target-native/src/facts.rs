@@ -8,7 +8,7 @@ use ir::{
     Callee, Control, ControlId, Expr, ExprKind, InstanceId, MatchKind, Name, ParserId, Program, Role, Stmt,
     StmtKind, SwitchOn, TableId, Transition, Type, ValueSetId, VarId, visit,
 };
-use ir_interp::embed::{BlockName, Host, TableFacts};
+use ir_interp::embed::{BlockName, Host, Path, TableFacts};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Cells of an object that are shared with code at most; larger objects are left to the interpreter.
@@ -44,6 +44,10 @@ pub(crate) struct Facts {
     /// Direct meters answer, packet by packet.
     pub(crate) meters: bool,
     value_set_widths: Vec<usize>,
+    /// Calls of their methods leave the code.
+    pub(crate) frame_externs: Vec<InstanceId>,
+    /// Where frames run on.
+    pub(crate) resumes: Vec<Path>,
     /// Several threads count in the same cells.
     pub(crate) shares: bool,
     /// A mistake to make.
@@ -90,7 +94,7 @@ impl Facts {
             roles: BlockName::ALL.into_iter().map(|block| (block, host.roles(block))).collect(),
             drop_port: host.drop_port(),
             standard,
-            registers: layout.registers.egress_port + 1,
+            registers: layout.registers.pass_length + 1,
             tables: BTreeMap::new(),
             cells: BTreeMap::new(),
             written: vec![false; layout.headers.len()],
@@ -103,6 +107,8 @@ impl Facts {
             verifies: false,
             meters: false,
             value_set_widths: vec![],
+            frame_externs: vec![],
+            resumes: vec![],
             shares: false,
             mutant: None,
             controls,
@@ -112,6 +118,9 @@ impl Facts {
         facts.find_calls(&program);
         facts.meters = facts.tables.values().any(|table| table.notes_hits);
         facts.look_at_parser(&program);
+        if host.half().is_none() {
+            (facts.frame_externs, facts.resumes) = (host.frame_externs(), host.resumes());
+        }
         // Exact marks would have to follow every place; what is only ever extracted is rare among what is small.
         facts.written.fill(true);
         facts

@@ -268,6 +268,8 @@ pub(crate) struct Registers {
     pub(crate) fuel: usize,
     pub(crate) ingress_port: usize,
     pub(crate) egress_port: usize,
+    /// Of the pass, in bytes.
+    pub(crate) pass_length: usize,
 }
 
 /// `None` of the registers that stand for options.
@@ -413,6 +415,7 @@ impl Builder<'_> {
         registers.fuel = self.scalar(Kind::Bits(32));
         registers.ingress_port = self.scalar(Kind::Bits(32));
         registers.egress_port = self.scalar(Kind::Bits(32));
+        registers.pass_length = self.scalar(Kind::Bits(64));
         registers
     }
 

@@ -26,6 +26,7 @@ mod compiled;
 mod engine;
 mod exchange;
 mod facts;
+mod frames;
 mod halves;
 mod layout;
 mod machine;

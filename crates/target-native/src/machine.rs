@@ -32,6 +32,10 @@ pub(crate) enum Part {
     Egress,
     /// From the parser to the end of ingress, with metadata as they lie in the frame: what starts again.
     Again,
+    /// The deparser alone, with variables as they lie in the frame.
+    Deparse,
+    /// Of a packet that a frame extern gave: from one of the places where they run on to the end of ingress. True if it is fresh.
+    Resume(usize, bool),
     /// Half of PSA.
     Half(Half),
     /// Behind egress, with variables as they lie in the frame: drop, checksums, deparser.

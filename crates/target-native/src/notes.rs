@@ -1,8 +1,10 @@
 //! What code speaks of by number when it calls.
 
 use crate::exchange::{Exchange, value_of};
-use crate::layout::{Kind, Node};
-use ir::{Name, Stmt, VarId};
+use crate::facts::Facts;
+use crate::frames::is_kept;
+use crate::layout::{Kind, Layout, Node};
+use ir::{InstanceId, Name, Stmt, VarId};
 use ir_interp::Value;
 use ir_interp::embed::BlockName;
 use std::collections::BTreeSet;
@@ -15,11 +17,22 @@ pub(crate) struct Notes {
     pub(crate) messages: Vec<Message>,
     /// Blocks that are left to the interpreter.
     pub(crate) stages: Vec<BlockName>,
+    pub(crate) frame_calls: Vec<FrameCallNote>,
+    /// There are calls of frame externs that code cannot make.
+    pub(crate) lacks_frame_calls: bool,
     /// Bytes that the deparser may emit.
     pub(crate) emitted: usize,
 }
 
 impl Notes {
+    /// True if packets may leave the code for frame externs and come back: they keep their metadata while their bytes change, and the
+    /// first bytes are not needed again.
+    pub(crate) fn calls_frame_externs(&self, layout: &Layout, facts: &Facts) -> bool {
+        let is_parsed = !self.left().any(|(block, _)| block == BlockName::Parser);
+        let [_, metadata, standard] = &layout.roles;
+        !self.lacks_frame_calls && is_parsed && !facts.copies && is_kept(metadata) && is_kept(standard)
+    }
+
     /// What is left to the interpreter: the kind of a statement, or `"block"`, with the block.
     pub(crate) fn left(&self) -> impl Iterator<Item = (BlockName, String)> {
         let stmts =
@@ -35,6 +48,14 @@ pub(crate) struct Fallback {
     pub(crate) stmt: Stmt,
     /// What it mentions, with the tables that it applies.
     pub(crate) vars: BTreeSet<VarId>,
+}
+
+/// A call of a frame extern.
+pub(crate) struct FrameCallNote {
+    pub(crate) instance: InstanceId,
+    pub(crate) method: Name,
+    /// Of its arguments, in bits.
+    pub(crate) widths: Vec<u32>,
 }
 
 /// What is told to somebody outside.

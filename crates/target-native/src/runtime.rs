@@ -136,10 +136,26 @@ pub(crate) struct Job<'j, 'h> {
 
 /// A packet that asked for more than to be sent.
 pub(crate) struct Leaving {
-    pub(crate) parts: PacketParts,
-    pub(crate) at: Left,
+    pub(crate) to: To,
     /// Its address.
     pub(crate) packet: usize,
+}
+
+/// Who has a packet that left.
+pub(crate) enum To {
+    /// The traffic manager.
+    Copies(Box<PacketParts>, Left),
+    /// The packet is in the frame.
+    FrameExtern(FrameCall),
+}
+
+/// A call of a frame extern.
+pub(crate) struct FrameCall {
+    pub(crate) instance: ir::InstanceId,
+    pub(crate) method: ir::Name,
+    pub(crate) args: Vec<Bits>,
+    /// Of the packet, if it has one already.
+    pub(crate) life: Option<Life>,
 }
 
 /// # Safety
@@ -383,6 +399,12 @@ pub(crate) extern "C" fn finish(context: *mut Context, packet: *mut Packet, left
     job.finish(packet, if left == Left::Ingress as u32 { Left::Ingress } else { Left::Egress });
 }
 
+pub(crate) extern "C" fn frame_call(context: *mut Context, packet: *mut Packet, id: u32) {
+    // SAFETY: called by the code of the batch with one of its packets.
+    let (job, packet) = unsafe { (job(context), &mut *packet) };
+    job.frame_call(id as usize, packet);
+}
+
 impl Job<'_, '_> {
     fn exchange(&mut self) -> Exchange<'_> {
         Exchange { layout: self.layout, memory: self.memory, values: self.values }
@@ -431,7 +453,7 @@ impl Job<'_, '_> {
         let option = |index| Some(word(index)).filter(|value| *value != u64::MAX);
         let list = |order: u64| ((order >> 32) as u32).checked_sub(1);
         Side {
-            ingress_length: word(registers.end).wrapping_sub(word(registers.start)),
+            ingress_length: word(registers.pass_length),
             length: word(registers.length) as i64,
             truncate: option(registers.truncate).map(|length| length as u32),
             clone: option(registers.clone).map(|order| (order as u32, list(order))),
@@ -523,18 +545,26 @@ impl Job<'_, '_> {
     /// The packet in the frame as values.
     pub(crate) fn parts(&mut self, block: BlockName) -> PacketParts {
         let registers = self.layout.registers;
-        let layout = self.layout;
         let frame = self.bytes_between(registers.start, registers.end);
         let payload = self.bytes_between(registers.cursor, registers.end);
+        let node = &self.layout.roles[0];
+        let headers = self.exchange().read(node);
+        PacketParts { frame, payload, ..self.parts_with(block, headers) }
+    }
+
+    /// The same with other headers and no bytes.
+    pub(crate) fn parts_with(&mut self, block: BlockName, headers: Value) -> PacketParts {
+        let registers = self.layout.registers;
+        let layout = self.layout;
         let side = self.side(block);
         let exchange = self.exchange();
-        let [headers, metadata, standard] = layout.roles.each_ref().map(|node: &Node| exchange.read(node));
+        let [_, metadata, standard] = layout.roles.each_ref().map(|node: &Node| exchange.read(node));
         PacketParts {
             headers,
             metadata,
             standard,
-            frame,
-            payload,
+            frame: vec![],
+            payload: vec![],
             ingress_port: exchange.scalar(registers.ingress_port) as u32,
             egress_port: exchange.scalar(registers.egress_port) as u32,
             side,
@@ -562,6 +592,7 @@ impl Job<'_, '_> {
             (registers.fuel, parts.life.as_ref().map_or(FUEL, Life::steps).min(FUEL)),
             (registers.ingress_port, u64::from(parts.ingress_port)),
             (registers.egress_port, u64::from(parts.egress_port)),
+            (registers.pass_length, parts.side.ingress_length),
         ] {
             exchange.set_scalar(register, u128::from(value));
         }
@@ -606,11 +637,26 @@ impl Job<'_, '_> {
         ELSEWHERE as u32
     }
 
+    fn frame_call(&mut self, id: usize, packet: &mut Packet) {
+        let Some(note) = self.notes.frame_calls.get(id) else { return };
+        let exchange = self.exchange();
+        let args = note.widths.iter().enumerate().map(|(at, width)| Bits::new(*width, exchange.pair(at)));
+        let call = FrameCall {
+            instance: note.instance,
+            method: note.method.clone(),
+            args: args.collect(),
+            life: self.life.clone(),
+        };
+        packet.fate = packet::ELSEWHERE;
+        let packet = std::ptr::from_mut(packet).addr();
+        self.left = Some(Leaving { to: To::FrameExtern(call), packet });
+    }
+
     fn finish(&mut self, packet: &mut Packet, at: Left) {
         let block = if at == Left::Ingress { BlockName::Ingress } else { BlockName::Egress };
         packet.fate = packet::ELSEWHERE;
         let packet = std::ptr::from_mut(packet).addr();
-        self.left = Some(Leaving { parts: self.parts(block), at, packet });
+        self.left = Some(Leaving { to: To::Copies(Box::new(self.parts(block)), at), packet });
     }
 }
 

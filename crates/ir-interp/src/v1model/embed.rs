@@ -140,7 +140,7 @@ impl<'s> Host<'s> {
     }
 
     /// v1model's part. What asks for it is for its programs only.
-    fn v1(&self) -> &'s V1Model {
+    pub(super) fn v1(&self) -> &'s V1Model {
         match self.model {
             Model::V1(model) => model,
             Model::Psa(..) => unreachable!("half of PSA has no such blocks"),
@@ -219,11 +219,6 @@ impl<'s> Host<'s> {
     /// True if nobody wants to know what packets do in ingress or egress: no trace, no log of accesses.
     pub fn is_untold(&self) -> bool {
         self.core.is_untold()
-    }
-
-    /// True if the program is for the interpreter alone: it calls functions on whole frames.
-    pub fn is_interpreted(&self) -> bool {
-        self.core.state.objects.iter().any(|object| matches!(object, Object::Frame(_)))
     }
 
     /// The field of the metadata that says in ingress and egress what is counted: that with `@counted_length`.
@@ -493,7 +488,7 @@ impl<'s> Host<'s> {
         outputs
     }
 
-    fn inner(&self, packet: Packet) -> Inner {
+    pub(super) fn inner(&self, packet: Packet) -> Inner {
         let Side { ingress_length, length, truncate, clone, resubmit, recirculate, .. } = packet.side;
         let clone = clone.map(|(session, field_list)| CloneOrder { session, field_list });
         Inner {
@@ -531,7 +526,7 @@ impl Default for Packet {
 }
 
 impl Packet {
-    fn with_life(inner: Inner) -> Packet {
+    pub(super) fn with_life(inner: Inner) -> Packet {
         Packet { life: Some(inner.life.clone()), ..Packet::of(inner) }
     }
 

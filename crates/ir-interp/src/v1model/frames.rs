@@ -53,26 +53,32 @@ impl V1Switch<'_> {
 
     /// Ticks every frame extern whose time has come, the earliest first.
     pub(super) fn frame_tick(&mut self, now: Time) -> Vec<Queued> {
+        self.core.state.trace.turn_to(PacketId::default());
+        let emitted = self.tick_all(now);
+        let fresh = |(instance, life, one)| self.start_fresh(instance, one, life, now);
+        let more = emitted.into_iter().filter_map(fresh).collect();
+        self.run_ingress(more, now)
+    }
+
+    /// What they emit; what one emits shares a budget.
+    pub(super) fn tick_all(&mut self, now: Time) -> Vec<(InstanceId, Life, Emitted)> {
         let objects = self.core.state.objects.iter().enumerate();
         let mut due: Vec<(Time, usize)> =
             objects.filter_map(|(at, o)| deadline_of(o).filter(|d| *d <= now).map(|d| (d, at))).collect();
         due.sort_unstable();
-        let mut more = vec![];
-        self.core.state.trace.turn_to(PacketId::default());
+        let mut all = vec![];
         for (_, at) in due {
             let instance = InstanceId::from(at);
             let name = self.core.program.instance(instance).control_plane_name.clone();
             self.core.state.accesses.add(&name, AccessKind::Update);
             let emitted = self.with_frame_extern(instance, now, |object, now, out| object.tick(now, out));
             let life = self.core.new_life();
-            for one in emitted {
-                more.extend(self.start_fresh(instance, one, life.clone(), now));
-            }
+            all.extend(emitted.into_iter().map(|one| (instance, life.clone(), one)));
         }
-        self.run_ingress(more, now)
+        all
     }
 
-    fn with_frame_extern(
+    pub(super) fn with_frame_extern(
         &mut self,
         instance: InstanceId,
         now: Time,

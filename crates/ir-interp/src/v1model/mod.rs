@@ -5,6 +5,7 @@ mod check;
 mod egress;
 mod embed;
 mod embed_externs;
+mod embed_frames;
 mod externs;
 mod frames;
 mod ingress;
@@ -18,6 +19,7 @@ pub use calls::digest_name;
 pub(crate) use check::check_call;
 pub(crate) use embed::Model;
 pub use embed::{BlockName, Halt, Host, Left, Packet as PacketParts, Side};
+pub use embed_frames::RunsOn;
 pub(crate) use object::object;
 pub use packet::Stay;
 

@@ -12,10 +12,9 @@ use crate::idle::Idle;
 use crate::rack::Racked;
 use base_diag::{Diagnostic, codes::emulate as codes};
 use base_time::Rng;
-use ir_interp::{Options, Switch};
+use ir_interp::Options;
 use rack_emulator::{Emulator, RackDevice, RunReport};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use target_native::Engine;
 
 /// The rack with every device programmed, at time 0; without its stages.
@@ -41,19 +40,15 @@ pub fn bring_up_in(racked: &Racked, stage: Option<usize>) -> Result<Emulator, Ve
             seed: seeds.split_index(index as u64).next_u64(),
             ..Options::default()
         };
-        // Frame externs are the interpreter's.
-        let (engine, mut switch) = if device.externs.is_empty() {
-            // Devices with the same source share its code.
-            let text = racked.texts.get(index).and_then(Option::as_ref);
-            let engine = match text.and_then(|text| compiled.get(text)) {
-                Some(compiled) => Engine::of(compiled, options)?,
-                None => Engine::compile(&part.program, options)?,
-            };
-            compiled.extend(text.map(|text| (text, engine.compiled())));
-            ("native", engine.into_switch())
-        } else {
-            ("interp", Switch::new(Arc::clone(&part.program), options)?)
+        // Devices with the same source share its code.
+        let text = racked.texts.get(index).and_then(Option::as_ref);
+        let made = match text.and_then(|text| compiled.get(text)) {
+            Some(compiled) => Engine::of(compiled, options)?,
+            None => Engine::compile(&part.program, options)?,
         };
+        compiled.extend(text.map(|text| (text, made.compiled())));
+        let engine = if made.report().compiled { "native" } else { "interp" };
+        let mut switch = made.into_switch();
         ir_prove::link(&mut switch, &part.linkage).map_err(|error| refused(&error.message))?;
         let added = stages.iter().filter_map(|stage| racked.stage_entries.get(*stage));
         let added = added.flatten().filter(|(device, _)| device.0 as usize == index);

@@ -27,6 +27,9 @@ impl<'a> Code<'a, '_> {
             Callee::Method(instance, method) => {
                 let object = self.program.extern_object(self.program.instance(instance).object);
                 let Some(method) = object.methods.get(method as usize) else { return Ok(false) };
+                if self.facts.frame_externs.contains(&instance) {
+                    return self.call_frame(instance, &method.name, &args).map(|()| true);
+                }
                 Ok(self.method(instance, object.name.as_str(), method.name.as_str(), &args)?
                     || self.answer(None, call)?)
             }
@@ -349,6 +352,9 @@ impl<'a> Code<'a, '_> {
             return self.resize(bytes, types::I64);
         }
         let registers = self.layout.registers;
+        if !self.facts.frame_externs.is_empty() {
+            return self.scalar(registers.pass_length);
+        }
         let (start, end) = (self.scalar(registers.start), self.scalar(registers.end));
         self.b.ins().isub(end, start)
     }

@@ -40,10 +40,7 @@ impl<'a> Code<'a, '_> {
         self.parse()?;
         homes.carried.iter().for_each(|(_, node, _)| self.zero(node));
         self.control(half.control())?;
-        self.enter(BlockName::Deparser);
-        self.locals(BlockName::Deparser);
-        let control = self.program.control(self.facts.controls[&BlockName::Deparser]);
-        self.stmts(&control.locals)?;
+        self.begin_deparser()?;
         self.deparser()
     }
 

@@ -44,11 +44,11 @@ impl<'a> Code<'a, '_> {
             }
             Part::Ingress => {
                 code.ingress()?;
-                let port = code.traffic_manager();
-                code.enqueue(port);
-                code.wait(port);
+                code.end_ingress();
                 Ok(())
             }
+            Part::Deparse => code.deparse_packet(),
+            Part::Resume(at, is_fresh) => code.resume(at, is_fresh),
             Part::Egress => {
                 code.fill_packet();
                 code.leave_queue();
@@ -61,9 +61,7 @@ impl<'a> Code<'a, '_> {
                 let start = code.scalar(code.layout.registers.start);
                 code.set_scalar(code.layout.registers.cursor, start);
                 code.parse_and_ingress()?;
-                let port = code.traffic_manager();
-                code.enqueue(port);
-                code.wait(port);
+                code.end_ingress();
                 Ok(())
             }
             Part::Out => {
@@ -177,11 +175,22 @@ impl<'a> Code<'a, '_> {
         if keeps {
             self.spill_packet();
         }
+        self.begin_deparser()?;
+        self.deparser()
+    }
+
+    pub(crate) fn begin_deparser(&mut self) -> Made<()> {
         self.enter(BlockName::Deparser);
         self.locals(BlockName::Deparser);
         let control = self.program.control(self.facts.controls[&BlockName::Deparser]);
-        self.stmts(&control.locals)?;
-        self.deparser()
+        self.stmts(&control.locals)
+    }
+
+    /// The traffic manager, and then the packet waits.
+    pub(crate) fn end_ingress(&mut self) {
+        let port = self.traffic_manager();
+        self.enqueue(port);
+        self.wait(port);
     }
 
     pub(crate) fn enter(&mut self, block: BlockName) {
@@ -250,6 +259,7 @@ impl<'a> Code<'a, '_> {
             (registers.fuel, fuel),
             (registers.ingress_port, port),
             (registers.egress_port, zero),
+            (registers.pass_length, wide),
         ] {
             self.set_scalar(index, value);
         }

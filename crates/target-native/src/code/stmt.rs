@@ -109,7 +109,7 @@ impl<'a> Code<'a, '_> {
         }
     }
 
-    fn clear_stack(&mut self, stack: &Stack) {
+    pub(crate) fn clear_stack(&mut self, stack: &Stack) {
         let base = self.at(stack.base);
         self.clear(base, (stack.stride * stack.size as i32) as usize);
     }
