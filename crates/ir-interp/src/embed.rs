@@ -25,7 +25,9 @@ pub use crate::life::Life;
 pub use crate::psa::{Half, HalfDone, HalfEnd, HalfStart, Halves};
 pub use crate::region::Path;
 pub use crate::table::EntryKey;
-pub use crate::v1model::{BlockName, Halt, Host, Left, PacketParts, RunsOn, Side, Stay, digest_name};
+pub use crate::v1model::{
+    BlockName, Halt, Host, Left, PacketParts, RunsOn, Side, Stay, digest_name, log_line,
+};
 
 /// Runs packets in the interpreter's place: see [`Switch::accelerate`](crate::Switch::accelerate).
 pub trait Accelerator: Send {

@@ -31,6 +31,12 @@ impl Algorithm {
             _ => return None,
         })
     }
+
+    /// The hash of `data`; `None` if it is as the control plane says.
+    pub fn fixed(self, data: &[u8]) -> Option<u64> {
+        let is_custom = matches!(self, Algorithm::Crc32Custom | Algorithm::Crc16Custom);
+        (!is_custom).then(|| compute(self, data, &CustomCrcs::default()))
+    }
 }
 
 /// A cyclic redundancy check of 16 or 32 bits.

@@ -6,16 +6,12 @@ use crate::hash::{self, Algorithm, CustomCrcs};
 use crate::names::{refused, resolve};
 use crate::objects::Object;
 use crate::table::Tables;
+use crate::told::{Digest, Told};
 use crate::trace::Trace;
-use crate::value::Value;
 use crate::value_set::ValueSets;
 use base_time::Rng;
 use dataplane_api::EntryError;
 use ir::{InstanceId, Name, Program};
-use std::collections::VecDeque;
-
-/// Lines of the log and digests that are kept until they are taken; then the newest are lost.
-const KEPT: usize = 4096;
 
 /// Tables, objects, and the ways out and in.
 pub(crate) struct State {
@@ -28,17 +24,7 @@ pub(crate) struct State {
     pub(crate) accesses: AccessLog,
     pub(crate) trace: Trace,
     pub(crate) crcs: CustomCrcs,
-    log: Vec<String>,
-    digests: VecDeque<Digest>,
-}
-
-/// A message to the control plane.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Digest {
-    /// The type of the data, or the name of the digest object.
-    pub name: Name,
-    /// What was captured at the call.
-    pub data: Value,
+    told: Told,
 }
 
 impl State {
@@ -58,8 +44,7 @@ impl State {
             accesses: AccessLog::default(),
             trace: Trace::default(),
             crcs: CustomCrcs::default(),
-            log: vec![],
-            digests: VecDeque::new(),
+            told: Told::default(),
         }
     }
 
@@ -75,26 +60,27 @@ impl State {
 
     /// Adds a line to the log.
     pub(crate) fn log(&mut self, line: String) {
-        if self.log.len() < KEPT {
-            self.log.push(line);
-        }
+        self.told.line(line);
     }
 
     /// Takes the log.
     pub(crate) fn take_log(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.log)
+        std::mem::take(&mut self.told.log)
     }
 
     /// Adds a digest.
     pub(crate) fn digest(&mut self, digest: Digest) {
-        if self.digests.len() < KEPT {
-            self.digests.push_back(digest);
-        }
+        self.told.digest(digest);
     }
 
     /// Takes the digests, the oldest first.
     pub(crate) fn take_digests(&mut self) -> Vec<Digest> {
-        self.digests.drain(..).collect()
+        std::mem::take(&mut self.told.digests)
+    }
+
+    /// Takes both.
+    pub(crate) fn take_told(&mut self) -> Told {
+        std::mem::take(&mut self.told)
     }
 
     /// An object by its control-plane name, if `pick` takes it.

@@ -1,14 +1,22 @@
 //! The interpreter's switch, as code gets at it: its own, or one that threads share.
 
-use ir_interp::Switch;
+use crate::outbox::Outbox;
+use crate::turns::Turns;
+use dataplane_api::DropReason;
 use ir_interp::embed::Host;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use ir_interp::{Digest, Switch};
+use std::sync::MutexGuard;
 
 /// See the module.
 pub(crate) enum Access<'s> {
     Own(Host<'s>),
-    /// Locked when it is first wanted, and then until the batch ends.
-    Shared(&'s Mutex<Switch>, Option<MutexGuard<'s, Switch>>),
+    Shared {
+        switch: &'s Turns<Switch>,
+        /// It is locked when it is first wanted, and then until the batch ends.
+        guard: Option<MutexGuard<'s, Switch>>,
+        /// For what only the control plane asks for.
+        outbox: &'s Outbox,
+    },
 }
 
 impl Access<'_> {
@@ -16,15 +24,61 @@ impl Access<'_> {
     pub(crate) fn host(&mut self) -> Host<'_> {
         match self {
             Access::Own(host) => host.again(),
-            Access::Shared(mutex, guard) => {
-                let switch = guard.get_or_insert_with(|| lock(mutex));
+            Access::Shared { switch, guard, .. } => {
+                let switch = guard.get_or_insert_with(|| switch.lock());
                 switch.host().expect("only switches that have one are shared")
             }
         }
     }
-}
 
-/// Locks it; what a thread left when it panicked is as good as any state.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Adds a digest.
+    pub(crate) fn digest(&mut self, digest: Digest) {
+        self.hand_over();
+        match self {
+            Access::Own(host) => host.digest(digest),
+            Access::Shared { outbox, .. } => outbox.tell(|told| told.digest(digest)),
+        }
+    }
+
+    /// Adds a line to the log.
+    pub(crate) fn log(&mut self, line: String) {
+        self.hand_over();
+        match self {
+            Access::Own(host) => host.log(line),
+            Access::Shared { outbox, .. } => outbox.tell(|told| told.line(line)),
+        }
+    }
+
+    /// What the interpreter told in this thread's place is this thread's.
+    pub(crate) fn hand_over(&mut self) {
+        if let Access::Shared { guard: Some(switch), outbox, .. } = self
+            && let Some(mut host) = switch.host()
+        {
+            outbox.tell(|told| told.append(host.take_told()));
+        }
+    }
+
+    /// Packets were received, and frames sent.
+    pub(crate) fn count(&mut self, received: u64, sent: u64) {
+        match self {
+            Access::Own(host) => {
+                host.received(received);
+                host.sent(sent);
+            }
+            Access::Shared { outbox, .. } => outbox.count(|counters| {
+                counters.received += received;
+                counters.sent += sent;
+            }),
+        }
+    }
+
+    /// Packets were dropped.
+    pub(crate) fn dropped(&mut self, reason: DropReason, packets: u64) {
+        match self {
+            Access::Own(host) => host.dropped(reason, packets),
+            Access::Shared { outbox, .. } => {
+                outbox.count(|counters| *counters.dropped.entry(reason).or_default() += packets);
+            }
+        }
+    }
 }

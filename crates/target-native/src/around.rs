@@ -127,7 +127,7 @@ impl Native {
             }
         };
         let Ran { outputs, sent, left } = ran;
-        host.host().sent(sent);
+        host.count(0, sent);
         let result = match left {
             Some(Leaving { to: To::Copies(parts, _), .. }) => self.end_egress(host, *parts, now),
             _ => EgressResult { output: output(&room.packet, outputs), ..EgressResult::default() },
@@ -159,7 +159,7 @@ impl Native {
                 result.again.extend(host.host().recirculate(parts, output.frame, list));
             }
             (output, _) => {
-                host.host().sent(sent);
+                host.count(0, sent);
                 result.output = output;
             }
         }

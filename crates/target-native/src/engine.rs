@@ -247,10 +247,8 @@ impl Native {
             }
             packets = &mut packets[behind..];
         }
-        // Last: threads that share the switch lock it here.
-        let mut host = host.host();
-        host.received(received);
-        host.sent(sent);
+        host.count(received, sent);
+        host.hand_over();
         outputs
     }
 
@@ -304,7 +302,7 @@ impl Native {
         self.interpreted += interpreted;
         for (reason, packets) in REASONS.into_iter().zip(context.dropped).filter(|(_, packets)| *packets > 0)
         {
-            host.host().dropped(reason, packets);
+            host.dropped(reason, packets);
         }
         ran
     }

@@ -33,10 +33,12 @@ mod machine;
 mod memory;
 mod mutant;
 mod notes;
+mod outbox;
 mod packet;
 mod parked;
 mod runtime;
 mod tables;
+mod turns;
 mod workers;
 
 pub use compiled::Compiled;

@@ -17,8 +17,8 @@ use base_bits::{BitWriter, Bits};
 use base_time::Time;
 use dataplane_api::{DropReason, Output};
 use dataplane_tables::Table;
-use ir_interp::Value;
-use ir_interp::embed::{Algorithm, BlockName, Halt, Left, Life, PacketParts, Side, Stay};
+use ir_interp::embed::{Algorithm, BlockName, Halt, Left, Life, PacketParts, Side, Stay, log_line};
+use ir_interp::{Digest, Value};
 use std::ffi::c_void;
 use std::sync::atomic::AtomicU64;
 
@@ -257,9 +257,9 @@ pub(crate) extern "C" fn hash(
         )
     };
     if payload.is_empty() {
-        return job.host.host().hash(algorithm(which), data);
+        return job.hash(algorithm(which), data);
     }
-    job.host.host().hash(algorithm(which), &[data, payload].concat())
+    job.hash(algorithm(which), &[data, payload].concat())
 }
 
 /// Beside the number of an algorithm: zero bits go in front of a list, and not behind, to make whole bytes.
@@ -285,7 +285,7 @@ pub(crate) extern "C" fn hash_list(
     let front = if which & FILL_IN_FRONT == 0 { 0 } else { bits.next_multiple_of(8) - bits };
     let mut data = packed(&[&[[0, 0, front]], list].concat());
     data.extend(payload);
-    job.host.host().hash(algorithm(which & !FILL_IN_FRONT), &data)
+    job.hash(algorithm(which & !FILL_IN_FRONT), &data)
 }
 
 /// The sum of the 16-bit words of the bits in a list, in the lower half, and how many words they are.
@@ -372,11 +372,11 @@ pub(crate) extern "C" fn tell(context: *mut Context, id: u32) {
     match message {
         Message::Digest(name, data) => {
             let data = data.value(&exchange);
-            job.host.host().digest(name, data);
+            job.host.digest(Digest { name: name.clone(), data });
         }
         Message::Log(line, data) => {
             let data = data.as_ref().map(|data| data.value(&exchange));
-            job.host.host().log(line, data);
+            job.host.log(log_line(line, data));
         }
     }
 }
@@ -408,6 +408,10 @@ pub(crate) extern "C" fn frame_call(context: *mut Context, packet: *mut Packet, 
 impl Job<'_, '_> {
     fn exchange(&mut self) -> Exchange<'_> {
         Exchange { layout: self.layout, memory: self.memory, values: self.values }
+    }
+
+    fn hash(&mut self, algorithm: Algorithm, data: &[u8]) -> u64 {
+        algorithm.fixed(data).unwrap_or_else(|| self.host.host().hash(algorithm, data))
     }
 
     /// Direct meters answer for one block.

@@ -1,8 +1,9 @@
 //! Copies of the interpreter's tables in fast structures, and the cells of objects that code shares.
 
-use crate::access::{Access, lock};
+use crate::access::Access;
 use crate::layout::Kind;
 use crate::runtime::{Asked, MOST_ASKED, TableRef};
+use crate::turns::lock;
 use base_bits::Bits;
 use dataplane_tables::{
     Control, EntryKey as CopyKey, Field, FieldMatch, KeyLayout, MatchKind, Run, TableSpec, Tables, WriteError,

@@ -3,11 +3,13 @@
 //! ```text
 //! Shared::write ──> switch (locked) ──> copies of the tables ── publish ──> Worker   reads one copy for a batch
 //!                     ^                                                     Worker   counts in the same cells
-//!                     └── what is rare: meters, digests, copies, ...  ──────┘
+//!                     └── what is rare: meters, copies, ...  ───────────────┘  │
+//! Shared::take_told <── digests, lines of the log: a queue for each worker <───┘
 //! ```
 //!
 //! **Invariant**: a batch sees all of a write or nothing, and neither waits for the other: tables are there twice
-//! ([`dataplane_tables::Shared`]), and a write locks the switch only while it changes the originals.
+//! ([`dataplane_tables::Shared`]), and a write locks the switch only while it changes the originals. Who wants the switch gets it
+//! in turn: a worker with batch after batch keeps no write out, and what it tells waits for none.
 //!
 //! Atomicity as the language has it (P4-16 §18.4.1): each call of an extern is atomic. A read of a register and the write behind it are
 //! not, unless they stand in an `@atomic` block; of programs with such blocks, or with cells that a processor does not write
@@ -15,18 +17,20 @@
 //!
 //! Packets of a worker stay in order: give each flow to one of them.
 
-use crate::access::{Access, lock};
+use crate::access::Access;
 use crate::compiled::Build;
 use crate::engine::Native;
 use crate::machine::Part;
+use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::tables::Mirrors;
+use crate::turns::{Turns, lock};
 use base_diag::Diagnostic;
 use base_time::Time;
 use dataplane_api::Output;
 use dataplane_tables::{Control, Shared as Tables};
 use ir::{Block, Program, visit};
-use ir_interp::{Options, Switch};
+use ir_interp::{Options, Switch, Told};
 use std::sync::{Arc, Mutex};
 
 /// A program as machine code with a state that threads share. A clone is the same.
@@ -42,9 +46,11 @@ pub struct Shared(Arc<State>);
 
 struct State {
     build: Arc<Build>,
-    switch: Mutex<Switch>,
+    switch: Turns<Switch>,
     writer: Mutex<(Mirrors, Control)>,
     tables: Tables,
+    /// As many as there were workers at one time: the next one takes over that of one who is gone.
+    outboxes: Mutex<Vec<Arc<Outbox>>>,
     /// One batch at a time.
     is_serial: bool,
 }
@@ -52,6 +58,7 @@ struct State {
 /// What a thread runs packets with.
 pub struct Worker {
     shared: Shared,
+    outbox: Arc<Outbox>,
     native: Native,
 }
 
@@ -66,20 +73,25 @@ impl Shared {
         let tables = Tables::new(&control);
         let is_serial = has_atomic_blocks(program) || build.facts.cells.values().any(|cells| cells.bytes > 8);
         let writer = Mutex::new((mirrors, control));
-        let state = State { build: Arc::new(build), switch: Mutex::new(switch), writer, tables, is_serial };
+        let (build, switch) = (Arc::new(build), Turns::new(switch));
+        let state = State { build, switch, writer, tables, outboxes: Mutex::default(), is_serial };
         let shared = Shared(Arc::new(state));
         shared.write(|_| ());
         Ok(Some(shared))
     }
 
     /// Does something with the switch, as its control plane does. Batches that begin behind this see what was written; those that run
-    /// may still note hits of an entry for the one that takes its place. Traces are not told.
+    /// may still note hits of an entry for the one that takes its place. Traces are not told; what workers tell is
+    /// [`take_told`](Shared::take_told)'s.
     pub fn write<R>(&self, work: impl FnOnce(&mut Switch) -> R) -> R {
-        let State { switch, writer, tables, .. } = &*self.0;
+        let State { switch, writer, tables, outboxes, .. } = &*self.0;
         let mut writer = lock(writer);
         let (mirrors, control) = &mut *writer;
         let (result, news) = {
-            let mut switch = lock(switch);
+            let mut switch = switch.lock();
+            if let Some(mut host) = switch.host() {
+                lock(outboxes).iter().for_each(|outbox| outbox.settle(&mut host));
+            }
             let result = work(&mut switch);
             (result, switch.host().map(|mut host| mirrors.news(&mut host)))
         };
@@ -90,10 +102,29 @@ impl Shared {
         result
     }
 
+    /// What packets told since the last time, those of each worker in their order. To be called often enough that there is room for
+    /// what comes; who calls waits for nobody, and nobody for who calls.
+    pub fn take_told(&self) -> Told {
+        let mut all = Told::default();
+        for outbox in lock(&self.0.outboxes).iter() {
+            let Told { digests, log, lost } = outbox.take_told();
+            all.digests.extend(digests);
+            all.log.extend(log);
+            all.lost += lost;
+        }
+        all
+    }
+
     /// For one more thread.
     pub fn worker(&self) -> Worker {
         let native = Native::new(Arc::clone(&self.0.build), lock(&self.0.writer).0.reader());
-        Worker { shared: self.clone(), native }
+        let mut outboxes = lock(&self.0.outboxes);
+        let left = outboxes.iter().find(|outbox| Arc::strong_count(outbox) == 1).cloned();
+        let outbox = left.unwrap_or_else(|| {
+            outboxes.push(Arc::default());
+            Arc::clone(&outboxes[outboxes.len() - 1])
+        });
+        Worker { shared: self.clone(), outbox, native }
     }
 }
 
@@ -101,7 +132,8 @@ impl Worker {
     /// Runs a batch of packets: see [`Engine::process`](crate::Engine::process).
     pub fn process(&mut self, packets: &mut [Packet], now: Time) -> Vec<Output> {
         let State { switch, tables, is_serial, .. } = &*self.shared.0;
-        let mut access = Access::Shared(switch, is_serial.then(|| lock(switch)));
+        let guard = is_serial.then(|| switch.lock());
+        let mut access = Access::Shared { switch, guard, outbox: &self.outbox };
         let tables = tables.pin();
         self.native.mirrors.read(&tables);
         self.native.batch(&mut access, packets, now)

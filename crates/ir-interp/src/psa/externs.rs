@@ -6,7 +6,7 @@ use crate::fields;
 use crate::machine::{Arch, Machine, Stop};
 use crate::objects::Object;
 use crate::objects::meter::{GREEN, RED, YELLOW};
-use crate::state::Digest;
+use crate::told::Digest;
 use crate::trace::{EventKind, shown};
 use crate::value::Value;
 use base_bits::{BitReader, BitWriter, Bits};

@@ -7,7 +7,7 @@ use crate::externs::arg;
 use crate::hash::Algorithm;
 use crate::machine::{Machine, Stop};
 use crate::objects::meter::GREEN;
-use crate::state::Digest;
+use crate::told::Digest;
 use crate::trace::{EventKind, shown, value_text};
 use crate::value::Value;
 use base_bits::Bits;
@@ -200,8 +200,8 @@ pub fn digest_name(program: &Program, ty: &Type) -> Name {
     }
 }
 
-/// Each `{}` of the message stands for the next value; those that are missing stay as they are.
-pub(super) fn log_line(message: &str, data: Option<Value>) -> String {
+/// A line of the log: each `{}` of the message stands for the next value; those that are missing stay as they are.
+pub fn log_line(message: &str, data: Option<Value>) -> String {
     let values = match data {
         Some(Value::Struct(values)) => values,
         data => data.into_iter().collect(),

@@ -1,14 +1,12 @@
 //! Externs whose work compiled code leaves to the interpreter's objects; it gives the values itself.
 
-use super::calls::log_line;
 use super::embed::{BlockName, Host, Side};
 use crate::apply::choose;
 use crate::embed::{ActionView, Algorithm, EntryKey, TableAt, action_view};
-use crate::state::Digest;
-use crate::value::Value;
+use crate::told::{Digest, Told};
 use base_bits::Bits;
 use base_time::Time;
-use ir::{InstanceId, Name, ValueSetId};
+use ir::{InstanceId, ValueSetId};
 
 impl Host<'_> {
     /// The hash of `data`.
@@ -50,13 +48,18 @@ impl Host<'_> {
         self.core.state.meter(&self.core.program, meter, index, bytes, before, now).ok()?
     }
 
-    /// Adds a line to the log: the message, with the data in the places of its `{}`.
-    pub fn log(&mut self, message: &str, data: Option<Value>) {
-        self.core.state.log(log_line(message, data));
+    /// Adds a line to the log.
+    pub fn log(&mut self, line: String) {
+        self.core.state.log(line);
     }
 
     /// Adds a digest.
-    pub fn digest(&mut self, name: &Name, data: Value) {
-        self.core.state.digest(Digest { name: name.clone(), data });
+    pub fn digest(&mut self, digest: Digest) {
+        self.core.state.digest(digest);
+    }
+
+    /// Takes what was told since the last time.
+    pub fn take_told(&mut self) -> Told {
+        self.core.state.take_told()
     }
 }

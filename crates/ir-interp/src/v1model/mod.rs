@@ -15,7 +15,7 @@ mod packet;
 mod stages;
 mod traffic;
 
-pub use calls::digest_name;
+pub use calls::{digest_name, log_line};
 pub(crate) use check::check_call;
 pub(crate) use embed::Model;
 pub use embed::{BlockName, Halt, Host, Left, Packet as PacketParts, Side};

@@ -16,8 +16,8 @@ pub trait Contestant: Send {
         None
     }
 
-    /// Entries written while another thread runs packets, for about so many milliseconds of processor time; none if it cannot say. It
-    /// starts with empty tables of its own.
+    /// Entries written while another thread runs packets, for about so many milliseconds; none if it cannot say. It starts with
+    /// empty tables of its own.
     fn updates(&mut self, _milliseconds: u64) -> Result<Option<Updates>, String> {
         Ok(None)
     }
@@ -46,14 +46,21 @@ pub struct Updates {
     pub entries: u64,
     /// Processor time of the thread that writes.
     pub cpu: Duration,
+    /// Time on the wall that writes took: with what they waited for.
+    pub wall: Duration,
     /// What the other thread did meanwhile.
     pub forwarded: Timing,
 }
 
 impl Updates {
-    /// How many a second.
+    /// How many a second on the wall.
     pub fn rate(&self) -> f64 {
-        self.entries as f64 / self.cpu.as_secs_f64().max(1e-9)
+        self.entries as f64 / self.wall.as_secs_f64().max(1e-9)
+    }
+
+    /// Nanoseconds of processor time for a write.
+    pub fn nanoseconds(&self) -> f64 {
+        self.cpu.as_nanos() as f64 / self.entries.max(1) as f64
     }
 }
 

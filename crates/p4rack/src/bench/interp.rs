@@ -6,7 +6,7 @@ use crate::run::fill::fill;
 use base_time::Time;
 use bench_load::wire::{Outcome, report_bytes};
 use bench_load::{Load, Program};
-use ir_interp::{Options, Switch, Value};
+use ir_interp::{Digest, Options, Switch, Value};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ impl Contestant for Interp {
         for packet in &self.load.packets {
             let sent = self.switch.process(packet.port.into(), &packet.bytes, Time::ZERO);
             outcome.sent.push(sent.into_iter().map(|o| (o.port as u16, o.frame)).collect());
-            outcome.reports.extend(reports(&mut self.switch));
+            outcome.reports.extend(reports(&self.switch.take_digests()));
         }
         Ok(outcome)
     }
@@ -73,9 +73,9 @@ impl Contestant for Interp {
     }
 }
 
-/// What the controller was told since the last time.
-pub fn reports(switch: &mut Switch) -> Vec<Vec<u8>> {
-    switch.take_digests().iter().map(|d| report_bytes(values(&d.data))).collect()
+/// Digests as peers write them.
+pub fn reports(digests: &[Digest]) -> impl Iterator<Item = Vec<u8>> {
+    digests.iter().map(|digest| report_bytes(values(&digest.data)))
 }
 
 /// The scalars of a report.

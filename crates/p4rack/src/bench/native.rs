@@ -15,6 +15,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use target_native::{Engine, Fate, Packet, Shared};
 
+/// Entries that are written between two looks at what packets told.
+const TAKEN: u64 = 64;
+
 /// A compiled program with its entries.
 pub struct Native {
     engine: Engine,
@@ -66,7 +69,7 @@ impl Contestant for Native {
             (left, self.received) = (left - packets.len(), self.received + packets.len() as u64);
             let others = self.engine.process(packets, Time::ZERO);
             note(&mut outcome, packets, others);
-            outcome.reports.extend(reports(self.engine.switch()));
+            outcome.reports.extend(reports(&self.engine.switch().take_digests()));
         }
         Ok(outcome)
     }
@@ -86,16 +89,18 @@ impl Contestant for Native {
         };
         std::thread::scope(|scope| {
             let forwarding = scope.spawn(forward);
-            let (mut updates, start) = (Updates::default(), clock::thread());
+            let mut updates = Updates::default();
             let mut written = Ok(());
             for entry in &self.load.entries {
-                written = shared.write(|switch| {
-                    switch.take_digests();
-                    fill(std::slice::from_ref(entry), &self.ir, switch)
-                });
+                let (start, wall) = (clock::thread(), clock::wall());
+                written = shared.write(|switch| fill(std::slice::from_ref(entry), &self.ir, switch));
                 updates.entries += 1;
-                updates.cpu = clock::thread() - start;
-                if written.is_err() || updates.cpu >= Duration::from_millis(milliseconds) {
+                updates.cpu += clock::thread() - start;
+                updates.wall += clock::wall() - wall;
+                if updates.entries % TAKEN == 0 {
+                    shared.take_told();
+                }
+                if written.is_err() || updates.wall >= Duration::from_millis(milliseconds) {
                     break;
                 }
             }

@@ -49,8 +49,10 @@ fn lines(result: &Result, name: &str, measured: &Measured, text: &mut String) {
     if let Some(updates) = &measured.updates {
         let _ = writeln!(
             text,
-            "  {name:<8} takes {:.0} writes of an entry a second beside a thread whose packets take {:.1} ns meanwhile",
+            "  {name:<8} takes {:.0} writes of an entry a second ({:.1} us of processor time each) beside a thread \
+             whose packets take {:.1} ns meanwhile",
             updates.rate(),
+            updates.nanoseconds() / 1e3,
             updates.forwarded.nanoseconds()
         );
     }
@@ -93,6 +95,7 @@ pub fn json(result: &Result) -> Value {
                 }
                 if let Some(updates) = &measured.updates {
                     value["updates_per_second"] = updates.rate().into();
+                    value["processor_ns_per_update"] = updates.nanoseconds().into();
                     value["ns_per_packet_with_updates"] = updates.forwarded.nanoseconds().into();
                 }
                 value["speeds"] = measured

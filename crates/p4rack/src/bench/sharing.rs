@@ -64,7 +64,7 @@ impl Contestant for Sharing {
             left -= packets.len();
             let others = self.worker.process(packets, Time::ZERO);
             note(&mut outcome, packets, others);
-            outcome.reports.extend(self.shared.write(reports));
+            outcome.reports.extend(reports(&self.shared.take_told().digests));
         }
         Ok(outcome)
     }
@@ -76,7 +76,7 @@ impl Contestant for Sharing {
             for _ in 0..BATCHES {
                 self.worker.process(self.feed.receive(BATCH), Time::ZERO);
             }
-            self.shared.write(|switch| switch.take_digests());
+            self.shared.take_told();
             packets += (BATCHES * BATCH) as u64;
             let cpu = clock::thread() - start;
             if cpu >= Duration::from_millis(milliseconds) {

@@ -1,0 +1,51 @@
+//! What packets tell the control plane: digests and lines of the log, until somebody takes them.
+
+use crate::value::Value;
+use ir::Name;
+
+/// Digests that are kept, and lines; then the newest are lost.
+const KEPT: usize = 4096;
+
+/// A message to the control plane.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Digest {
+    /// The type of the data, or the name of the digest object.
+    pub name: Name,
+    /// What was captured at the call.
+    pub data: Value,
+}
+
+/// See the module. It takes a bounded amount of memory: of more than 4096 digests or lines the oldest are kept.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Told {
+    /// The oldest first.
+    pub digests: Vec<Digest>,
+    /// Lines of the log, the oldest first.
+    pub log: Vec<String>,
+    /// How many of both found no room.
+    pub lost: u64,
+}
+
+impl Told {
+    /// Adds a digest.
+    pub fn digest(&mut self, digest: Digest) {
+        self.lost += keep(&mut self.digests, [digest]);
+    }
+
+    /// Adds a line to the log.
+    pub fn line(&mut self, line: String) {
+        self.lost += keep(&mut self.log, [line]);
+    }
+
+    /// Adds what was told later.
+    pub fn append(&mut self, later: Told) {
+        self.lost += later.lost + keep(&mut self.digests, later.digests) + keep(&mut self.log, later.log);
+    }
+}
+
+/// Gives how many found no room.
+fn keep<T>(list: &mut Vec<T>, more: impl IntoIterator<Item = T>) -> u64 {
+    let mut more = more.into_iter();
+    list.extend(more.by_ref().take(KEPT.saturating_sub(list.len())));
+    more.count() as u64
+}

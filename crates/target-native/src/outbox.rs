@@ -1,0 +1,43 @@
+//! What a worker has for the control plane alone: nobody else waits for it, and it for nobody.
+//!
+//! ```text
+//! worker ──tell──>  digests, lines  ──take_told──> Shared::take_told
+//!        ──count─>  counters        ──settle─────> Shared::write
+//! ```
+//!
+//! State: at most as many digests and lines as [`Told`] keeps, in the order in which the worker told them.
+
+use crate::turns::lock;
+use dataplane_api::Counters;
+use ir_interp::Told;
+use ir_interp::embed::Host;
+use std::sync::Mutex;
+
+/// See the module.
+#[derive(Default, Debug)]
+pub(crate) struct Outbox(Mutex<(Told, Counters)>);
+
+impl Outbox {
+    /// Adds to what is told.
+    pub(crate) fn tell(&self, add: impl FnOnce(&mut Told)) {
+        add(&mut lock(&self.0).0);
+    }
+
+    /// Counts.
+    pub(crate) fn count(&self, add: impl FnOnce(&mut Counters)) {
+        add(&mut lock(&self.0).1);
+    }
+
+    /// What was told since the last time.
+    pub(crate) fn take_told(&self) -> Told {
+        std::mem::take(&mut lock(&self.0).0)
+    }
+
+    /// What was counted since the last time becomes the switch's.
+    pub(crate) fn settle(&self, host: &mut Host) {
+        let Counters { received, sent, dropped, .. } = std::mem::take(&mut lock(&self.0).1);
+        host.received(received);
+        host.sent(sent);
+        dropped.into_iter().for_each(|(reason, packets)| host.dropped(reason, packets));
+    }
+}
