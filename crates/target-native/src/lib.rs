@@ -26,6 +26,7 @@ mod compiled;
 mod engine;
 mod exchange;
 mod facts;
+mod flow;
 mod frames;
 mod halves;
 mod layout;
@@ -43,6 +44,7 @@ mod workers;
 
 pub use compiled::Compiled;
 pub use engine::{Engine, Report};
+pub use flow::flow;
 pub use mutant::Mutant;
 pub use packet::{Fate, HEADROOM, MOST_BYTES, Packet};
 pub use workers::{Shared, Worker};

@@ -15,7 +15,8 @@
 //! not, unless they stand in an `@atomic` block; of programs with such blocks, or with cells that a processor does not write
 //! at once, one batch runs at a time.
 //!
-//! Packets of a worker stay in order: give each flow to one of them.
+//! Packets of a worker stay in order. Those of a flow do if whoever receives them gives each flow to one worker:
+//! [`flow`](crate::flow()) says which packets belong together.
 
 use crate::access::Access;
 use crate::compiled::Build;

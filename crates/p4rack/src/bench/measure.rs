@@ -43,14 +43,23 @@ pub enum Outcome {
 /// What was measured.
 #[derive(Debug)]
 pub struct Measured {
-    /// What it took to get ready.
-    pub setup: Setup,
     /// What is left to the interpreter: statements, and calls a packet.
     pub left: Option<(usize, f64)>,
     /// Entries written while packets run.
     pub updates: Option<Updates>,
     /// For each number of workers.
-    pub speeds: Vec<(usize, Speed)>,
+    pub runs: Vec<Run>,
+}
+
+/// So many workers at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// How many.
+    pub workers: usize,
+    /// What it took to get one of them ready; all of them, if they share their state.
+    pub setup: Setup,
+    /// How fast they were.
+    pub speed: Speed,
 }
 
 /// How fast. Of several turns that in the middle.
@@ -73,6 +82,15 @@ struct Ready {
     /// Several on one state: for more than one at once, where there are any.
     sharing: Vec<Box<dyn Contestant>>,
     turns: Vec<Vec<Vec<Timing>>>,
+}
+
+impl Ready {
+    /// Who runs if there are to be so many at once.
+    fn at_once(&mut self, number: usize) -> &mut [Box<dyn Contestant>] {
+        let shares = number > 1 && !self.sharing.is_empty();
+        let workers = if shares { &mut self.sharing } else { &mut self.workers };
+        &mut workers[..number]
+    }
 }
 
 /// Measures one program.
@@ -114,22 +132,25 @@ pub fn measure(settings: &Settings, program: &'static Program) -> std::result::R
         ready.iter_mut().for_each(|r| r.turns.push(vec![]));
         for _ in 0..TURNS {
             for contestant in &mut ready {
-                let shares = *number > 1 && !contestant.sharing.is_empty();
-                let workers = if shares { &mut contestant.sharing } else { &mut contestant.workers };
-                let turn = turn(&mut workers[..*number], settings.time.div_ceil(TURNS))?;
+                let turn = turn(contestant.at_once(*number), settings.time.div_ceil(TURNS))?;
                 contestant.turns.last_mut().into_iter().for_each(|turns| turns.push(turn.clone()));
             }
         }
     }
-    for Ready { kind, mut workers, turns, .. } in ready {
-        let setup = workers.first().map(|w| w.setup()).unwrap_or_default();
-        let left = workers.first().and_then(|w| w.left());
-        let updates = match workers.first_mut() {
+    for mut contestant in ready {
+        let turns = std::mem::take(&mut contestant.turns);
+        let run = |(number, turns): (&usize, &Vec<_>)| {
+            let setup = contestant.at_once(*number).first().map(|worker| worker.setup()).unwrap_or_default();
+            Run { workers: *number, setup, speed: speed(turns) }
+        };
+        let runs = settings.workers.iter().zip(&turns).map(run).collect();
+        let first = contestant.workers.first_mut();
+        let left = first.as_ref().and_then(|worker| worker.left());
+        let updates = match first {
             Some(worker) => worker.updates(settings.time.div_ceil(TURNS))?,
             None => None,
         };
-        let speeds = settings.workers.iter().zip(&turns).map(|(n, turns)| (*n, speed(turns))).collect();
-        outcomes.push((kind, Outcome::Measured(Measured { setup, left, updates, speeds })));
+        outcomes.push((contestant.kind, Outcome::Measured(Measured { left, updates, runs })));
     }
     let place = |kind: &Kind| settings.kinds.iter().position(|k| k == kind);
     outcomes.sort_by_key(|(kind, _)| place(kind));

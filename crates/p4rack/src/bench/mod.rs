@@ -19,7 +19,7 @@ mod source;
 pub(crate) use clock::wall;
 pub use contestant::{Contestant, Setup, Timing, Updates};
 pub use interp::Interp;
-pub use measure::{Measured, Outcome, Result as ProgramResult, Speed, measure};
+pub use measure::{Measured, Outcome, Result as ProgramResult, Run, Speed, measure};
 pub use native::Native;
 pub use report::{json, text};
 pub use sharing::Sharing;

@@ -1,6 +1,6 @@
 //! Measurements as text and as JSON.
 
-use super::measure::{Measured, Outcome, Result};
+use super::measure::{Measured, Outcome, Result, Run};
 use bench_load::Size;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -56,10 +56,9 @@ fn lines(result: &Result, name: &str, measured: &Measured, text: &mut String) {
             updates.forwarded.nanoseconds()
         );
     }
-    for (workers, speed) in &measured.speeds {
+    for Run { workers, setup, speed } in &measured.runs {
         let ratio = first(result, *workers)
             .map_or(String::new(), |first| format!("{:.3}", first / speed.packets_per_second));
-        let setup = &measured.setup;
         let _ = writeln!(
             text,
             "  {name:<8} {workers:>3} {:>10.3} {:>10.1} {:>21} {:>7.0} ms {:>6.0} ms {:>6} MB {ratio:>8}",
@@ -76,7 +75,7 @@ fn lines(result: &Result, name: &str, measured: &Measured, text: &mut String) {
 /// Packets a second of the first contestant.
 fn first(result: &Result, workers: usize) -> Option<f64> {
     let (_, Outcome::Measured(measured)) = result.outcomes.first()? else { return None };
-    measured.speeds.iter().find(|(n, _)| *n == workers).map(|(_, speed)| speed.packets_per_second)
+    measured.runs.iter().find(|run| run.workers == workers).map(|run| run.speed.packets_per_second)
 }
 
 /// The same as data.
@@ -86,9 +85,6 @@ pub fn json(result: &Result) -> Value {
         let mut value = json!({ "name": kind.name() });
         match outcome {
             Outcome::Measured(measured) => {
-                value["compile_ms"] = (measured.setup.compile.as_secs_f64() * 1e3).into();
-                value["fill_ms"] = (measured.setup.fill.as_secs_f64() * 1e3).into();
-                value["memory_bytes"] = measured.setup.memory.into();
                 if let Some((statements, calls)) = measured.left {
                     value["left_to_interpreter"] =
                         json!({ "statements": statements, "calls_per_packet": calls });
@@ -99,11 +95,14 @@ pub fn json(result: &Result) -> Value {
                     value["ns_per_packet_with_updates"] = updates.forwarded.nanoseconds().into();
                 }
                 value["speeds"] = measured
-                    .speeds
+                    .runs
                     .iter()
-                    .map(|(workers, speed)| {
+                    .map(|Run { workers, setup, speed }| {
                         json!({
                             "workers": workers,
+                            "compile_ms": setup.compile.as_secs_f64() * 1e3,
+                            "fill_ms": setup.fill.as_secs_f64() * 1e3,
+                            "memory_bytes": setup.memory,
                             "packets_per_second": speed.packets_per_second,
                             "ns_per_packet": speed.nanoseconds,
                             "best_ns_per_packet": speed.best,

@@ -12,7 +12,7 @@ use bench_load::{Load, Program};
 use ir_interp::Options;
 use std::sync::Arc;
 use std::time::Duration;
-use target_native::{Shared, Worker};
+use target_native::{Shared, Worker, flow};
 
 /// One of the workers.
 pub struct Sharing {
@@ -84,18 +84,4 @@ impl Contestant for Sharing {
             }
         }
     }
-}
-
-/// The same number for all packets of a flow: of the addresses and ports of IPv4 and IPv6, else of the Ethernet addresses.
-fn flow(frame: &[u8]) -> u64 {
-    let fields = match frame.get(12..14) {
-        Some([0x08, 0x00]) => 26..38,
-        Some([0x86, 0xdd]) => 22..58,
-        _ => 0..12,
-    };
-    let bytes = frame.get(fields).unwrap_or(frame);
-    bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
-        >> 20
 }
