@@ -71,7 +71,7 @@ impl Packet {
         if frame.len() > MOST_BYTES {
             return false;
         }
-        self.buffer[HEADROOM..HEADROOM + frame.len()].copy_from_slice(frame);
+        copy(&mut self.buffer[HEADROOM..HEADROOM + frame.len()], frame);
         (self.start, self.length) = (HEADROOM as u32, frame.len() as u32);
         self.in_port = port;
         self.fate = DROPPED;
@@ -115,5 +115,23 @@ impl Packet {
     pub(crate) fn replace(&mut self, frame: &[u8]) -> bool {
         let port = self.in_port;
         self.receive(port, frame)
+    }
+}
+
+/// Copies bytes to as many; few of them as two pieces of fixed size that may overlap, for a call costs more than these.
+#[inline(always)]
+fn copy(to: &mut [u8], from: &[u8]) {
+    fn pieces<const N: usize>(to: &mut [u8], from: &[u8]) {
+        if let (Some(first), Some(last)) = (from.first_chunk::<N>(), from.last_chunk::<N>())
+            && let Some(start) = to.first_chunk_mut::<N>()
+        {
+            *start = *first;
+            to.last_chunk_mut::<N>().into_iter().for_each(|end| *end = *last);
+        }
+    }
+    match from.len() {
+        32..64 => pieces::<32>(to, from),
+        64..128 => pieces::<64>(to, from),
+        _ => to.copy_from_slice(from),
     }
 }
