@@ -1,5 +1,6 @@
 //! What takes part.
 
+use super::events::Events;
 use bench_load::wire::Outcome;
 use std::time::Duration;
 
@@ -10,6 +11,11 @@ pub trait Contestant: Send {
 
     /// Each packet of the load once, in order. To be called first: the state is still empty.
     fn check(&mut self) -> Result<Outcome, String>;
+
+    /// The process that does the job, if that is another one.
+    fn process(&self) -> Option<u32> {
+        None
+    }
 
     /// What is left to the interpreter: statements of the program, and how often it was called for a packet.
     fn left(&self) -> Option<(usize, f64)> {
@@ -80,4 +86,6 @@ pub struct Timing {
     pub cpu: Duration,
     /// Time on the wall.
     pub wall: Duration,
+    /// If they can be counted.
+    pub events: Option<Events>,
 }

@@ -1,6 +1,7 @@
 //! Checks all contestants, then lets them take turns.
 
 use super::contestant::{Contestant, Setup, Timing, Updates};
+use super::events::{Counters, Events};
 use super::interp::Interp;
 use super::native::Native;
 use super::peer::{Peer, Scratch, compile_c};
@@ -27,6 +28,8 @@ pub struct Result {
     pub dropped: usize,
     /// One for each contestant.
     pub outcomes: Vec<(Kind, Outcome)>,
+    /// Why cycles and instructions are not counted.
+    pub uncounted: Option<String>,
 }
 
 /// How it went.
@@ -73,6 +76,8 @@ pub struct Speed {
     pub worst: f64,
     /// Packets a second of all workers together, if each has a processor for itself.
     pub packets_per_second: f64,
+    /// Cycles and instructions for a packet, if they can be counted.
+    pub events: Option<(f64, f64)>,
 }
 
 /// A contestant that gave the right bytes, and those beside it for more workers.
@@ -154,13 +159,21 @@ pub fn measure(settings: &Settings, program: &'static Program) -> std::result::R
     }
     let place = |kind: &Kind| settings.kinds.iter().position(|k| k == kind);
     outcomes.sort_by_key(|(kind, _)| place(kind));
-    Ok(Result { program, shape, entries: load.entries.len(), dropped, outcomes })
+    let uncounted = Counters::start(None).err();
+    Ok(Result { program, shape, entries: load.entries.len(), dropped, outcomes, uncounted })
+}
+
+/// One worker's slice of time, with what can be counted meanwhile.
+fn slice(worker: &mut Box<dyn Contestant>, time: u64) -> std::result::Result<Timing, String> {
+    let mut counters = Counters::start(worker.process()).ok();
+    let timing = worker.time(time)?;
+    Ok(Timing { events: counters.as_mut().and_then(Counters::read), ..timing })
 }
 
 /// All workers at once.
 fn turn(workers: &mut [Box<dyn Contestant>], time: u64) -> std::result::Result<Vec<Timing>, String> {
     std::thread::scope(|scope| {
-        let running: Vec<_> = workers.iter_mut().map(|w| scope.spawn(move || w.time(time))).collect();
+        let running: Vec<_> = workers.iter_mut().map(|w| scope.spawn(move || slice(w, time))).collect();
         let ended = |thread: std::thread::ScopedJoinHandle<_>| {
             thread.join().unwrap_or_else(|_| Err("a worker panicked".to_string()))
         };
@@ -169,18 +182,29 @@ fn turn(workers: &mut [Box<dyn Contestant>], time: u64) -> std::result::Result<V
 }
 
 fn speed(turns: &[Vec<Timing>]) -> Speed {
-    let per_packet = Timing::nanoseconds;
-    let mut by_turn: Vec<(f64, f64)> = turns
-        .iter()
-        .map(|turn| {
-            let rate = turn.iter().map(|t| 1e9 / per_packet(t)).sum::<f64>();
-            (turn.iter().map(per_packet).sum::<f64>() / turn.len().max(1) as f64, rate)
-        })
-        .collect();
-    by_turn.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let at = |n: usize| by_turn.get(n).copied().unwrap_or((f64::NAN, f64::NAN));
-    let (nanoseconds, packets_per_second) = at(by_turn.len() / 2);
-    Speed { nanoseconds, best: at(0).0, worst: at(by_turn.len().saturating_sub(1)).0, packets_per_second }
+    let mut by_turn: Vec<Speed> = turns.iter().map(|turn| speed_of(turn)).collect();
+    by_turn.sort_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds));
+    let at = |n: usize| by_turn.get(n).copied().unwrap_or_else(|| speed_of(&[]));
+    let (best, worst) = (at(0).nanoseconds, at(by_turn.len().saturating_sub(1)).nanoseconds);
+    Speed { best, worst, ..at(by_turn.len() / 2) }
+}
+
+/// Of one turn.
+fn speed_of(turn: &[Timing]) -> Speed {
+    let nanoseconds = turn.iter().map(Timing::nanoseconds).sum::<f64>() / turn.len() as f64;
+    let packets = turn.iter().map(|timing| timing.packets).sum::<u64>().max(1) as f64;
+    let events: Option<Vec<_>> = turn.iter().map(|timing| timing.events).collect();
+    let per_packet = |events: Vec<Events>| {
+        let of = |count: fn(&Events) -> u64| events.iter().map(count).sum::<u64>() as f64 / packets;
+        (of(|events| events.cycles), of(|events| events.instructions))
+    };
+    Speed {
+        nanoseconds,
+        best: nanoseconds,
+        worst: nanoseconds,
+        packets_per_second: turn.iter().map(|timing| 1e9 / timing.nanoseconds()).sum(),
+        events: events.map(per_packet),
+    }
 }
 
 /// Makes contestants of a kind, numbered.

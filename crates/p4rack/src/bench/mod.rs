@@ -7,6 +7,7 @@
 mod clock;
 mod contestant;
 mod dpdk;
+mod events;
 mod feed;
 mod interp;
 mod measure;
@@ -18,6 +19,7 @@ mod source;
 
 pub(crate) use clock::wall;
 pub use contestant::{Contestant, Setup, Timing, Updates};
+pub use events::{Counters, Events};
 pub use interp::Interp;
 pub use measure::{Measured, Outcome, Result as ProgramResult, Run, Speed, measure};
 pub use native::Native;

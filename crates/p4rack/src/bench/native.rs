@@ -123,7 +123,7 @@ impl Contestant for Native {
             self.received += (BATCHES * BATCH) as u64;
             let cpu = clock::thread() - start;
             if cpu >= Duration::from_millis(milliseconds) {
-                return Ok(Timing { packets, cpu, wall: clock::wall() - wall });
+                return Ok(Timing { packets, cpu, wall: clock::wall() - wall, events: None });
             }
         }
     }

@@ -135,6 +135,10 @@ impl Contestant for Peer {
         self.setup
     }
 
+    fn process(&self) -> Option<u32> {
+        Some(self.child.id())
+    }
+
     fn check(&mut self) -> Result<Outcome, String> {
         let path = self.outcome.clone();
         self.ask(&format!("check {}", path.display()))?;
@@ -146,7 +150,8 @@ impl Contestant for Peer {
     fn time(&mut self, milliseconds: u64) -> Result<Timing, String> {
         match self.ask(&format!("time {milliseconds}"))?[..] {
             [packets, cpu, wall] => {
-                Ok(Timing { packets, cpu: Duration::from_nanos(cpu), wall: Duration::from_nanos(wall) })
+                let [cpu, wall] = [cpu, wall].map(Duration::from_nanos);
+                Ok(Timing { packets, cpu, wall, events: None })
             }
             _ => Err("the peer said something else".to_string()),
         }

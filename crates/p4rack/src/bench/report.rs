@@ -26,8 +26,17 @@ pub fn text(result: &Result) -> String {
     );
     let _ = writeln!(
         text,
-        "  {:<8} {:>3} {:>10} {:>10} {:>21} {:>10} {:>9} {:>9} {:>8}",
-        "who", "n", "Mpps", "ns/packet", "(best .. worst)", "compile", "fill", "memory", "ratio"
+        "  {:<8} {:>3} {:>10} {:>10} {:>21}{} {:>10} {:>9} {:>9} {:>8}",
+        "who",
+        "n",
+        "Mpps",
+        "ns/packet",
+        "(best .. worst)",
+        if result.uncounted.is_none() { format!(" {:>8} {:>8}", "cycles", "instr") } else { String::new() },
+        "compile",
+        "fill",
+        "memory",
+        "ratio"
     );
     for (kind, outcome) in &result.outcomes {
         match outcome {
@@ -35,6 +44,9 @@ pub fn text(result: &Result) -> String {
             Outcome::Skipped(why) => text.push_str(&format!("  {:<8} skipped: {why}\n", kind.name())),
             Outcome::Failed(what) => text.push_str(&format!("  {:<8} FAILED: {what}\n", kind.name())),
         }
+    }
+    if let Some(why) = &result.uncounted {
+        let _ = writeln!(text, "  no cycles and instructions: {why}");
     }
     text
 }
@@ -59,9 +71,14 @@ fn lines(result: &Result, name: &str, measured: &Measured, text: &mut String) {
     for Run { workers, setup, speed } in &measured.runs {
         let ratio = first(result, *workers)
             .map_or(String::new(), |first| format!("{:.3}", first / speed.packets_per_second));
+        let events = match (&result.uncounted, speed.events) {
+            (Some(_), _) => String::new(),
+            (None, Some((cycles, instructions))) => format!(" {cycles:>8.1} {instructions:>8.1}"),
+            (None, None) => format!(" {:>8} {:>8}", "-", "-"),
+        };
         let _ = writeln!(
             text,
-            "  {name:<8} {workers:>3} {:>10.3} {:>10.1} {:>21} {:>7.0} ms {:>6.0} ms {:>6} MB {ratio:>8}",
+            "  {name:<8} {workers:>3} {:>10.3} {:>10.1} {:>21}{events} {:>7.0} ms {:>6.0} ms {:>6} MB {ratio:>8}",
             speed.packets_per_second / 1e6,
             speed.nanoseconds,
             format!("({:.1} .. {:.1})", speed.best, speed.worst),
@@ -107,6 +124,8 @@ pub fn json(result: &Result) -> Value {
                             "ns_per_packet": speed.nanoseconds,
                             "best_ns_per_packet": speed.best,
                             "worst_ns_per_packet": speed.worst,
+                            "cycles_per_packet": speed.events.map(|(cycles, _)| cycles),
+                            "instructions_per_packet": speed.events.map(|(_, instructions)| instructions),
                         })
                     })
                     .collect();
@@ -127,4 +146,42 @@ pub fn json(result: &Result) -> Value {
         "dropped": result.dropped,
         "contestants": contestants.collect::<Value>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::{Kind, Setup, Speed};
+    use bench_load::{PROGRAMS, Shape};
+
+    fn result(events: Option<(f64, f64)>, uncounted: Option<&str>) -> Result {
+        let speed = Speed { nanoseconds: 40.0, best: 39.0, worst: 41.0, packets_per_second: 25e6, events };
+        let runs = vec![Run { workers: 1, setup: Setup::default(), speed }];
+        Result {
+            program: &PROGRAMS[0],
+            shape: Shape::default(),
+            entries: 0,
+            dropped: 0,
+            outcomes: vec![(Kind::Native, Outcome::Measured(Measured { left: None, updates: None, runs }))],
+            uncounted: uncounted.map(str::to_string),
+        }
+    }
+
+    #[test]
+    fn events_have_columns_where_they_are_counted() {
+        let counted = result(Some((120.5, 300.0)), None);
+        let text = text(&counted);
+        assert!(text.contains("(best .. worst)   cycles    instr "), "{text}");
+        assert!(text.contains("(39.0 .. 41.0)    120.5    300.0 "), "{text}");
+        assert_eq!(json(&counted)["contestants"][0]["speeds"][0]["cycles_per_packet"], 120.5);
+    }
+
+    #[test]
+    fn where_they_are_not_a_line_says_why() {
+        let uncounted = result(None, Some("perf_event_open: there is none"));
+        let text = text(&uncounted);
+        assert!(text.ends_with("  no cycles and instructions: perf_event_open: there is none\n"), "{text}");
+        assert!(!text.contains("instr "), "{text}");
+        assert!(json(&uncounted)["contestants"][0]["speeds"][0]["cycles_per_packet"].is_null());
+    }
 }

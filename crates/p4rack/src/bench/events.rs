@@ -1,0 +1,51 @@
+//! Cycles and instructions, where the kernel lets them be counted (`perf_event_open`): those of user code.
+
+/// What a thread or process did.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Events {
+    /// Of the processor.
+    pub cycles: u64,
+    /// Instructions that it has retired.
+    pub instructions: u64,
+}
+
+/// Counts from its making on.
+pub struct Counters(#[cfg(target_os = "linux")] [perf_event::Counter; 2]);
+
+#[cfg(target_os = "linux")]
+impl Counters {
+    /// For a process, or the thread that calls; the error says why nothing can be counted.
+    pub fn start(process: Option<u32>) -> Result<Counters, String> {
+        use perf_event::{Builder, events::Hardware};
+        let counter = |kind: Hardware| {
+            let builder = Builder::new().kind(kind);
+            let builder = match process {
+                Some(process) => builder.observe_pid(process as i32),
+                None => builder.observe_self(),
+            };
+            let mut counter = builder.build().map_err(|error| format!("perf_event_open: {error}"))?;
+            counter.enable().map_err(|error| format!("the counter does not start: {error}"))?;
+            Ok::<_, String>(counter)
+        };
+        Ok(Counters([counter(Hardware::CPU_CYCLES)?, counter(Hardware::INSTRUCTIONS)?]))
+    }
+
+    /// What was counted until now.
+    pub fn read(&mut self) -> Option<Events> {
+        let [cycles, instructions] = &mut self.0;
+        Some(Events { cycles: cycles.read().ok()?, instructions: instructions.read().ok()? })
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Counters {
+    /// There is nothing to count with.
+    pub fn start(_process: Option<u32>) -> Result<Counters, String> {
+        Err("only Linux tells them".to_string())
+    }
+
+    /// There is nothing to count with.
+    pub fn read(&mut self) -> Option<Events> {
+        None
+    }
+}
