@@ -132,17 +132,51 @@ pub struct TableFacts {
     pub has_profile: bool,
     /// Hits are to be counted: see [`EntryView::count`].
     pub counts: bool,
+    /// The entries, if nobody can change them.
+    pub constant: Option<Constant>,
     /// A hit is metered, or remembered for a timeout: [`Host::looked_up`] is to be called.
     pub notes_hits: bool,
 }
 
+/// What nobody can change of a table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Constant {
+    /// What each matches and runs; the first that fits is hit.
+    pub entries: Vec<(Vec<crate::KeyMatch>, ActionView)>,
+    /// What runs if none fits, if that is constant, too.
+    pub default: Option<ActionView>,
+}
+
+impl Constant {
+    /// True if there is one key, and it is exact.
+    pub fn is_exact(&self) -> bool {
+        !self.entries.is_empty()
+            && self.entries.iter().all(|(keys, _)| matches!(keys.as_slice(), [crate::KeyMatch::Exact(_)]))
+    }
+}
+
 impl Table {
+    fn constant(&self) -> Option<Constant> {
+        let default = self.default_is_const().then(|| self.default_view());
+        let entries = match self.constant_entries() {
+            Some(entries) => entries,
+            None if self.keys.is_empty() && default.is_some() => vec![],
+            None => return None,
+        };
+        let action = |(key, entry): (&EntryKey, &Entry)| match &entry.run {
+            Run::Action(action, data) => Some((key.keys.clone(), action_view(*action, data))),
+            Run::Member(_) | Run::Group(_) => None,
+        };
+        Some(Constant { entries: entries.into_iter().map(action).collect::<Option<_>>()?, default })
+    }
+
     pub(crate) fn facts(&self) -> TableFacts {
         TableFacts {
             keys: self.keys.clone(),
             size: self.size(),
             has_profile: self.implementation.is_some(),
             counts: self.counters.is_some(),
+            constant: self.constant(),
             notes_hits: self.meters.is_some() || self.idle_timeouts,
         }
     }

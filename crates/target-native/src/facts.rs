@@ -8,11 +8,16 @@ use ir::{
     Callee, Control, ControlId, Expr, ExprKind, InstanceId, MatchKind, Name, ParserId, Program, Role, Stmt,
     StmtKind, SwitchOn, TableId, Transition, Type, ValueSetId, VarId, visit,
 };
+pub(crate) use ir_interp::embed::Constant;
 use ir_interp::embed::{BlockName, Host, Path, TableFacts};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Cells of an object that are shared with code at most; larger objects are left to the interpreter.
 const MOST_CELLS: u64 = 1 << 24;
+
+/// Constant entries that are tested one by one at most, and those that are searched.
+const MOST_TESTED: usize = 12;
+const MOST_SEARCHED: usize = 256;
 
 /// See the module.
 pub(crate) struct Facts {
@@ -66,6 +71,8 @@ pub(crate) struct TableCode {
     /// The word of a record with the address of the entry's counter.
     pub(crate) count: Option<usize>,
     pub(crate) notes_hits: bool,
+    /// Nobody can change its entries, and they are few enough to be code.
+    pub(crate) constant: Option<Constant>,
     /// A profile says what an entry runs.
     pub(crate) has_profile: bool,
 }
@@ -273,8 +280,15 @@ fn table_code(
     let chosen_by =
         selects.map(|key| Some(kind_of(program, &key.expr.ty)?.width())).collect::<Option<_>>()?;
     let (index, is_direct) = mirrors.add(at, &facts, &layout, most, data.clone(), chosen_by);
-    let TableFacts { notes_hits, has_profile, .. } = facts;
-    Some(TableCode { index, is_direct, layout, data, count, notes_hits, has_profile })
+    let TableFacts { notes_hits, has_profile, counts, constant, .. } = facts;
+    let is_plain = !(notes_hits || has_profile || counts);
+    let constant = constant.filter(|constant| is_plain && is_small(constant));
+    Some(TableCode { index, is_direct, layout, data, count, notes_hits, constant, has_profile })
+}
+
+/// True if its entries are better as code.
+fn is_small(constant: &Constant) -> bool {
+    constant.entries.len() <= if constant.is_exact() { MOST_SEARCHED } else { MOST_TESTED }
 }
 
 /// The variables that a statement mentions, with the tables that it applies and their actions.

@@ -53,13 +53,15 @@ pub enum Mutant {
     KeyBitLost,
     /// A varbit may be longer than its type says.
     VarbitTooLong,
+    /// Of constant entries the last that fits is hit.
+    EntriesTurned,
     /// PSA's `subtract` adds: not in [`ALL`](Mutant::ALL).
     SubtractAdds,
 }
 
 impl Mutant {
     /// All that programs for v1model show.
-    pub const ALL: [Mutant; 25] = [
+    pub const ALL: [Mutant; 26] = [
         Mutant::SumTooWide,
         Mutant::DifferenceTurned,
         Mutant::FarShiftKept,
@@ -85,5 +87,6 @@ impl Mutant {
         Mutant::NeighboursCleared,
         Mutant::KeyBitLost,
         Mutant::VarbitTooLong,
+        Mutant::EntriesTurned,
     ];
 }

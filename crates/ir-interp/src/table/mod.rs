@@ -114,6 +114,17 @@ impl Table {
         }
     }
 
+    /// The entries, the first one to be asked first, if nobody can change them.
+    pub(crate) fn constant_entries(&self) -> Option<Vec<(&EntryKey, &Entry)>> {
+        let mut all: Vec<_> = self.const_entries.then(|| self.entries.iter())?.collect();
+        all.sort_by_key(|(key, entry)| (Reverse(self.rank_of(key)), entry.handle));
+        Some(all)
+    }
+
+    pub(crate) fn default_is_const(&self) -> bool {
+        self.default_is_const
+    }
+
     /// How many entries it takes.
     pub(crate) fn size(&self) -> u64 {
         self.size

@@ -11,12 +11,13 @@
 //!
 //! - [`place`] finds out where things are, [`can`] what code can do with them. What it cannot is a call of the interpreter for one
 //!   statement, or for a stage.
-//! - [`wire`] reads and writes header fields, [`value`] makes values, [`stmt`], [`parser`], [`table`], [`externs`], [`pack`] and
+//! - [`wire`] reads and writes header fields, [`value`] makes values, [`stmt`], [`parser`], [`table`], [`constant`], [`externs`], [`pack`] and
 //!   [`deparser`] the rest; [`frames`] leaves packets to frame externs; [`half`] and [`psa`] are PSA's way and externs; [`given`] is about externs that the runtime does, [`varbit`] about headers of variable length.
 //! - [`frame`] brings variables to their homes and back, where somebody else is to see them.
 
 mod ahead;
 pub(crate) mod can;
+mod constant;
 mod deparser;
 mod externs;
 pub(crate) mod frame;

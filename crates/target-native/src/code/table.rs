@@ -29,6 +29,10 @@ impl<'a> Code<'a, '_> {
             return Ok(None);
         }
         let keys = table.keys.iter().filter(|key| key.match_kind != MatchKind::Selector).map(|key| &key.expr);
+        if let Some(constant) = &facts.constant {
+            let keys: Vec<_> = keys.collect();
+            return self.apply_constant(table, facts, constant, &keys).map(Some);
+        }
         let mut words: Vec<Option<Value>> = vec![None; facts.layout.words()];
         for (key, (_, place)) in keys.zip(facts.layout.fields()) {
             let value = self.value(key)?;
