@@ -23,7 +23,7 @@ impl Counters {
                 Some(process) => builder.observe_pid(process as i32),
                 None => builder.observe_self(),
             };
-            let mut counter = builder.build().map_err(|error| format!("perf_event_open: {error}"))?;
+            let mut counter = builder.build().map_err(|error| reason(&error))?;
             counter.enable().map_err(|error| format!("the counter does not start: {error}"))?;
             Ok::<_, String>(counter)
         };
@@ -34,6 +34,19 @@ impl Counters {
     pub fn read(&mut self) -> Option<Events> {
         let [cycles, instructions] = &mut self.0;
         Some(Events { cycles: cycles.read().ok()?, instructions: instructions.read().ok()? })
+    }
+}
+
+/// Why the kernel gives no counter.
+#[cfg(target_os = "linux")]
+fn reason(error: &std::io::Error) -> String {
+    use std::io::ErrorKind;
+    match error.kind() {
+        ErrorKind::NotFound => "the machine shows no hardware counters".to_string(),
+        ErrorKind::PermissionDenied => {
+            "they are for the system's administrator (`sysctl kernel.perf_event_paranoid`)".to_string()
+        }
+        _ => format!("perf_event_open: {error}"),
     }
 }
 
