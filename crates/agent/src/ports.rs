@@ -199,10 +199,7 @@ impl Ports {
                 In::Capture(reader) => replay(port, reader, &front),
                 In::Tap(device) => receive(port, |buffer| device.recv(buffer), &front),
                 In::Udp(socket) => receive(port, |buffer| no_echo(socket.recv(buffer)), &front),
-                // What there is no room for waits on the cable.
-                In::Cable(frames) => {
-                    drop(frames.into_iter().all(|frame| front.frame_when_possible(port, frame)))
-                }
+                In::Cable(frames) => pass_on(port, frames, &front),
             });
         }
     }
@@ -239,6 +236,15 @@ impl Ports {
             Out::Capture(writer) => writer.flush(),
             Out::Tap(_) | Out::Cable(_) | Out::Udp(_) | Out::Nowhere => Ok(()),
         })
+    }
+}
+
+/// What there is no room for waits on the cable.
+fn pass_on(port: u32, frames: Receiver<Vec<u8>>, front: &Front) {
+    for frame in frames {
+        if !front.frame_when_possible(port, frame) {
+            return;
+        }
     }
 }
 

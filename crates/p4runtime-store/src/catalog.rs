@@ -73,6 +73,11 @@ impl Catalog {
         }
     }
 
+    /// True if clones can be cut short: the architecture says so.
+    pub(crate) fn cuts_clones(&self) -> bool {
+        self.info.pkg_info.as_ref().is_some_and(|package| package.arch == "psa")
+    }
+
     /// All of it.
     pub fn info(&self) -> &Arc<P4Info> {
         &self.info

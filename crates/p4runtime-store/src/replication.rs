@@ -1,9 +1,10 @@
 //! Multicast groups and clone sessions (P4Runtime 1.5, section 9.5).
 
-use crate::change::{Change, CloneSession, MulticastGroup, Replica};
+use crate::change::{Change, CloneSession, MulticastGroup, Replica, SESSION_GROUPS};
 use crate::fault::{Result, Within, fault, not_supported};
 use crate::store::Store;
 use crate::update;
+use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
     self, CloneSessionEntry, MulticastGroupEntry, replica::PortKind, update::Type,
 };
@@ -14,6 +15,11 @@ pub(crate) fn plan_multicast(store: &Store, how: Type, entry: &MulticastGroupEnt
     let change = || {
         if group == 0 {
             return fault("there is no multicast group 0", "0 says that a packet is not multicast")
+                .within("multicast_group_id");
+        }
+        if (SESSION_GROUPS..2 * SESSION_GROUPS).contains(&group) {
+            return fault("this group's number is taken", "clone sessions have groups from 32768 on")
+                .code(Code::ResourceExhausted)
                 .within("multicast_group_id");
         }
         update::presence(how, store.multicast.contains_key(&group))?;
@@ -32,6 +38,10 @@ pub(crate) fn plan_session(store: &Store, how: Type, entry: &CloneSessionEntry) 
         if session == 0 {
             return fault("there is no clone session 0", "0 asks for all of them").within("session_id");
         }
+        if session >= SESSION_GROUPS {
+            return fault("the session's number is too large", format!("it is less than {SESSION_GROUPS}"))
+                .within("session_id");
+        }
         update::presence(how, store.sessions.contains_key(&session))?;
         if how == Type::Delete {
             return Ok(Change::CloneSession { session, to: None });
@@ -42,6 +52,9 @@ pub(crate) fn plan_session(store: &Store, how: Type, entry: &CloneSessionEntry) 
         let Ok(packet_length_bytes) = u32::try_from(entry.packet_length_bytes) else {
             return fault("a negative length", "it counts from 0").within("packet_length_bytes");
         };
+        if packet_length_bytes != 0 && !store.catalog.cuts_clones() {
+            return not_supported("clones that are cut short, on v1model").within("packet_length_bytes");
+        }
         let replicas = replicas(&entry.replicas)?;
         Ok(Change::CloneSession { session, to: Some(CloneSession { replicas, packet_length_bytes }) })
     };

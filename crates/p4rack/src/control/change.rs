@@ -52,10 +52,6 @@ impl Target for Controlled {
                 self.switch.group_set(user(catalog, *profile)?, *group, members).or_else(refused)
             }
             Change::Multicast { group, to } => {
-                if *group >= SESSION_GROUPS && *group < 2 * SESSION_GROUPS {
-                    return fault("this group's number is taken", "clone sessions have groups from 32768 on")
-                        .code(Code::ResourceExhausted);
-                }
                 self.switch
                     .multicast_group_set(*group, to.as_ref().map_or(vec![], |to| members(&to.replicas)));
                 Ok(())
@@ -234,19 +230,13 @@ impl Controlled {
     }
 
     fn session(&mut self, session: u32, to: Option<&CloneSession>) -> Result<()> {
-        let Some(group) = session.checked_add(SESSION_GROUPS).filter(|_| session < SESSION_GROUPS) else {
-            return fault("the session's number is too large", format!("it is less than {SESSION_GROUPS}"))
-                .code(Code::InvalidArgument);
-        };
+        // The store takes none above.
+        let group = SESSION_GROUPS.saturating_add(session);
         let Some(to) = to else {
             self.switch.clone_session_set(session, None);
             self.switch.multicast_group_set(group, vec![]);
             return Ok(());
         };
-        if to.packet_length_bytes != 0 && !self.cuts_clones {
-            return p4runtime_store::not_supported("clones that are cut short, on v1model")
-                .within("packet_length_bytes");
-        }
         let replicas = members(&to.replicas);
         let max_length = Some(to.packet_length_bytes).filter(|length| *length > 0);
         let kind = Session { max_length, ..Session::default() };

@@ -55,8 +55,6 @@ pub struct Controlled {
     switch: Switch,
     catalog: Catalog,
     now: Time,
-    /// Clone sessions may cut clones short: PSA.
-    cuts_clones: bool,
     /// Entries that can be idle, by table and handle.
     handles: BTreeMap<(u32, u64), EntryKey>,
     /// Of entries with groups of their own: a table of the selector, the group, its members.
@@ -148,7 +146,6 @@ impl Builder for Maker {
         agrees(config, &info)?;
         let initial =
             p4info::entries(&program).map_err(|problems| told("the program's entries", &problems))?;
-        let cuts_clones = info.pkg_info.as_ref().is_some_and(|package| package.arch == "psa");
         let mut options = Options { registry: functions::all(), seed: self.seed, ..Options::default() };
         options.drop_port = self.drop_port.unwrap_or(options.drop_port);
         let engine = target_native::Engine::compile(&program, options);
@@ -158,7 +155,6 @@ impl Builder for Maker {
             switch,
             catalog: Catalog::new(Arc::clone(&info)),
             now: Time::ZERO,
-            cuts_clones,
             handles: BTreeMap::new(),
             one_shots: BTreeMap::new(),
             numbers: 0,

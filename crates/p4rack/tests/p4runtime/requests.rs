@@ -248,3 +248,20 @@ fn hostile_requests_do_no_harm() {
     let accepted: u64 = (first..first + setting("P4RACK_FUZZ_REQUESTS", 400) / 40).map(run).sum();
     assert!(accepted > 0, "nothing was accepted");
 }
+
+#[test]
+fn what_is_never_taken_is_refused_before_what_comes_behind_it() {
+    let never = [
+        "multicast_group_entry { multicast_group_id: 65535 replicas { port: \"\\002\" instance: 1 } }",
+        "clone_session_entry { session_id: 40000 replicas { port: \"\\002\" instance: 1 } }",
+        "clone_session_entry { session_id: 2 packet_length_bytes: 60 replicas { port: \"\\002\" } }",
+    ];
+    let mut pair = Pair::new();
+    for entry in never {
+        let first = format!("INSERT packet_replication_engine_entry {{ {entry} }}");
+        let second =
+            "DELETE packet_replication_engine_entry { multicast_group_entry { multicast_group_id: 77 } }";
+        let answers = pair.call(Call::Write(Box::new(write_request("ROLLBACK_ON_ERROR", &[&first, second]))));
+        assert!(answers[0].ends_with(", 10]"), "{entry}: {answers:?}");
+    }
+}
