@@ -34,6 +34,14 @@ pub fn commands(racked: &Racked, device: usize) -> String {
     told.out
 }
 
+/// The commands that fill a device as another one was filled.
+pub(crate) fn fill_commands(program: &Program, writes: &[Write]) -> String {
+    let writes: Vec<&Write> = writes.iter().collect();
+    let mut told = Told { best: best(&writes), ..Told::new(program, String::new()) };
+    writes.iter().for_each(|write| told.write(write));
+    told.out
+}
+
 /// What a part has that `simple_switch` has not.
 pub fn lacks(racked: &Racked) -> Vec<Diagnostic> {
     let mut found = vec![];

@@ -59,6 +59,9 @@ enum Peer {
     C,
     /// The same job as a pipeline of DPDK's
     Swx,
+    /// The same program in BMv2's `simple_switch`, pcap to pcap
+    #[value(name = "simple_switch")]
+    SimpleSwitch,
     /// The reference interpreter
     Interp,
     /// Nobody
@@ -97,6 +100,7 @@ pub fn run(args: &Args) -> ExitCode {
         let kind = match peer {
             Peer::C => Kind::C,
             Peer::Swx => Kind::Swx,
+            Peer::SimpleSwitch => Kind::SimpleSwitch,
             Peer::Interp => Kind::Interp,
             Peer::None => continue,
         };

@@ -6,8 +6,9 @@ use super::interp::Interp;
 use super::native::Native;
 use super::peer::{Peer, Scratch, compile_c};
 use super::sharing::Sharing;
+use super::simple_switch::{SimpleSwitch, Tools};
 use super::{Kind, Settings, clock, dpdk};
-use bench_load::wire::difference;
+use bench_load::wire::{Outcome as Wanted, difference};
 use bench_load::{Load, Program, Shape};
 use std::process::Command;
 use std::sync::Arc;
@@ -102,7 +103,7 @@ impl Ready {
 pub fn measure(settings: &Settings, program: &'static Program) -> std::result::Result<Result, String> {
     let shape = Shape { skew: settings.skew.unwrap_or(program.skew), ..settings.shape };
     let load = Arc::new((program.load)(&shape));
-    let wanted = Interp::new(program, &load)?.check()?;
+    let wanted = Arc::new(Interp::new(program, &load)?.check()?);
     let dropped = wanted.sent.iter().filter(|sent| sent.is_empty()).count();
     let scratch = Scratch::new()?;
     let most = settings.workers.iter().copied().max().unwrap_or(1);
@@ -111,7 +112,7 @@ pub fn measure(settings: &Settings, program: &'static Program) -> std::result::R
     for kind in &settings.kinds {
         let (mut workers, mut sharing) = (vec![], vec![]);
         let alone = if *kind == Kind::Native { 1 } else { most };
-        let made = match maker(*kind, program, &load, &scratch) {
+        let made = match maker(*kind, program, (&load, &wanted), &scratch) {
             Ok(mut make) => (0..alone).try_for_each(|n| make(n).map(|made| workers.push(made))),
             Err(why) => {
                 outcomes.push((*kind, Outcome::Skipped(why)));
@@ -214,7 +215,7 @@ type Make<'m> = Box<dyn FnMut(usize) -> std::result::Result<Box<dyn Contestant>,
 fn maker<'m>(
     kind: Kind,
     program: &'static Program,
-    load: &'m Arc<Load>,
+    (load, wanted): (&'m Arc<Load>, &'m Arc<Wanted>),
     scratch: &'m Scratch,
 ) -> std::result::Result<Make<'m>, String> {
     match kind {
@@ -236,6 +237,20 @@ fn maker<'m>(
             Ok(Box::new(move |n| {
                 let command = dpdk::command(&binary, n);
                 Ok(Box::new(Peer::start(command, load, compile, scratch, &format!("swx{n}"))?))
+            }))
+        }
+        Kind::SimpleSwitch => {
+            let tools = Tools::find(&std::env::var_os("PATH").unwrap_or_default())?;
+            if let Some(why) = SimpleSwitch::refuses(load) {
+                return Err(why);
+            }
+            let start = clock::wall();
+            let json = tools.compile(program, &scratch.path().join("simple_switch"))?;
+            let compile = clock::wall() - start;
+            Ok(Box::new(move |n| {
+                let dir = scratch.path().join(format!("simple_switch{n}"));
+                let made = (program, json.as_path(), compile);
+                Ok(Box::new(SimpleSwitch::new(&tools, made, load, wanted, dir)?))
             }))
         }
     }

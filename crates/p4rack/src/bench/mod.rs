@@ -15,6 +15,7 @@ mod native;
 mod peer;
 mod report;
 mod sharing;
+mod simple_switch;
 mod source;
 
 pub(crate) use clock::wall;
@@ -39,6 +40,8 @@ pub enum Kind {
     C,
     /// The same job as a pipeline of DPDK's.
     Swx,
+    /// The same program in BMv2's switch.
+    SimpleSwitch,
 }
 
 impl Kind {
@@ -49,6 +52,7 @@ impl Kind {
             Kind::Interp => "interp",
             Kind::C => "c",
             Kind::Swx => "swx",
+            Kind::SimpleSwitch => "simple_switch",
         }
     }
 }
