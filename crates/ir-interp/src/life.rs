@@ -11,11 +11,32 @@ pub struct Life(Arc<Budget>);
 struct Budget {
     passes: AtomicU32,
     steps: AtomicU64,
+    /// Of both.
+    at_first: (u32, u64),
+}
+
+impl Budget {
+    fn new(at_first: (u32, u64)) -> Budget {
+        Budget { passes: AtomicU32::new(at_first.0), steps: AtomicU64::new(at_first.1), at_first }
+    }
 }
 
 impl Life {
     pub(crate) fn new(passes: u32, steps: u64) -> Life {
-        Life(Arc::new(Budget { passes: AtomicU32::new(passes), steps: AtomicU64::new(steps) }))
+        Life(Arc::new(Budget::new((passes, steps))))
+    }
+
+    /// Another frame's, which may take as much as this one could at first.
+    pub fn another(&self) -> Life {
+        Life(Arc::new(Budget::new(self.0.at_first)))
+    }
+
+    /// It is another frame's from now on; in the same memory if nobody else holds it.
+    pub fn renew(&mut self) {
+        match Arc::get_mut(&mut self.0) {
+            Some(budget) => *budget = Budget::new(budget.at_first),
+            None => *self = self.another(),
+        }
     }
 
     /// Takes a pass or copy; false if none is left.

@@ -2,15 +2,13 @@
 //! difference.
 
 use crate::check;
-use crate::embed::{Accelerator, Half, Halves, Host};
-use crate::fill;
-
+use crate::embed::{Accelerator, Halves, Host};
 use crate::environment::{Environment, PassThrough};
+use crate::fill;
 use crate::life::Life;
 use crate::machine::Stop;
 use crate::plan::Plan;
 use crate::psa::Psa;
-
 use crate::replication::Replication;
 use crate::state::State;
 use crate::trace::{Cause, EventKind, PacketId};
@@ -114,15 +112,8 @@ pub(crate) trait Pipeline: Send {
     /// See [`Device::tick`].
     fn tick(&self, core: &mut Core, now: Time) -> Vec<Queued>;
 
-    /// Itself, if it is v1model's.
-    fn v1model(&self) -> Option<&V1Model> {
-        None
-    }
-
-    /// Itself, if it is PSA's.
-    fn psa(&self) -> Option<&Psa> {
-        None
-    }
+    /// Whose blocks there are; of PSA those of ingress.
+    fn model(&self) -> Model<'_>;
 }
 
 impl Switch {
@@ -160,24 +151,25 @@ impl Switch {
 
     /// Runs a frame and all that comes of it to the end at one moment.
     pub fn process(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Output> {
-        if let (Some(model), Some(accelerator)) = (self.pipeline.v1model(), &mut self.accelerator) {
-            let host = Host { core: &mut self.core, model: Model::V1(model) };
+        if let Some(accelerator) = &mut self.accelerator {
+            let host = Host { core: &mut self.core, model: self.pipeline.model() };
             if host.is_unwatched() {
                 return accelerator.process(host, port, frame, now);
+            }
+        }
+        if let Some(halves) = &mut self.halves {
+            let host = Host { core: &mut self.core, model: self.pipeline.model() };
+            if host.is_unwatched() {
+                return halves.process(host, port, frame, now);
             }
         }
         let queued = self.ingress(port, frame, now);
         self.drain(queued, now)
     }
 
-    /// What compiled code works on; `None` if the architecture is not v1model.
-    pub fn host(&mut self) -> Option<Host<'_>> {
-        Some(Host { model: Model::V1(self.pipeline.v1model()?), core: &mut self.core })
-    }
-
-    /// The same for half of PSA; `None` if the architecture is another.
-    pub fn half(&mut self, half: Half) -> Option<Host<'_>> {
-        Some(Host { model: Model::Psa(self.pipeline.psa()?, half), core: &mut self.core })
+    /// What compiled code works on; of PSA it is at ingress, and [`turns`](Host::turn_to) from half to half.
+    pub fn host(&mut self) -> Host<'_> {
+        Host { model: self.pipeline.model(), core: &mut self.core }
     }
 
     /// From now on [`process`](Switch::process), ingress and egress are done by `accelerator`, as long as nobody watches how.
@@ -215,8 +207,8 @@ fn not_run(program: &Program) -> Diagnostic {
 impl Device for Switch {
     fn ingress(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Queued> {
         self.core.counters.received += 1;
-        if let (Some(model), Some(accelerator)) = (self.pipeline.v1model(), &mut self.accelerator) {
-            let host = Host { core: &mut self.core, model: Model::V1(model) };
+        if let Some(accelerator) = &mut self.accelerator {
+            let host = Host { core: &mut self.core, model: self.pipeline.model() };
             if host.is_untold() {
                 return accelerator.ingress(host, port, frame, now);
             }
@@ -226,8 +218,8 @@ impl Device for Switch {
     }
 
     fn egress(&mut self, mut packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
-        if let (Some(model), Some(accelerator)) = (self.pipeline.v1model(), &mut self.accelerator) {
-            let host = Host { core: &mut self.core, model: Model::V1(model) };
+        if let Some(accelerator) = &mut self.accelerator {
+            let host = Host { core: &mut self.core, model: self.pipeline.model() };
             if host.is_untold() {
                 return accelerator.egress(host, packet, queue, now);
             }
@@ -238,8 +230,8 @@ impl Device for Switch {
     }
 
     fn resume(&mut self, packet: QueuedPacket, now: Time) -> Vec<Queued> {
-        if let (Some(model), Some(accelerator)) = (self.pipeline.v1model(), &mut self.accelerator) {
-            let host = Host { core: &mut self.core, model: Model::V1(model) };
+        if let Some(accelerator) = &mut self.accelerator {
+            let host = Host { core: &mut self.core, model: self.pipeline.model() };
             if host.is_untold() {
                 return accelerator.resume(host, packet, now);
             }
@@ -253,8 +245,8 @@ impl Device for Switch {
     }
 
     fn tick(&mut self, now: Time) -> Vec<Queued> {
-        if let (Some(model), Some(accelerator)) = (self.pipeline.v1model(), &mut self.accelerator) {
-            let host = Host { core: &mut self.core, model: Model::V1(model) };
+        if let Some(accelerator) = &mut self.accelerator {
+            let host = Host { core: &mut self.core, model: self.pipeline.model() };
             if host.is_untold() {
                 return accelerator.tick(host, now);
             }

@@ -3,7 +3,7 @@
 use crate::outbox::Outbox;
 use crate::turns::Turns;
 use dataplane_api::DropReason;
-use ir_interp::embed::Host;
+use ir_interp::embed::{Half, Host};
 use ir_interp::{Digest, Switch};
 use std::sync::MutexGuard;
 
@@ -16,6 +16,8 @@ pub(crate) enum Access<'s> {
         guard: Option<MutexGuard<'s, Switch>>,
         /// For what only the control plane asks for.
         outbox: &'s Outbox,
+        /// Of PSA: whose blocks it is asked about.
+        half: Half,
     },
 }
 
@@ -24,10 +26,19 @@ impl Access<'_> {
     pub(crate) fn host(&mut self) -> Host<'_> {
         match self {
             Access::Own(host) => host.again(),
-            Access::Shared { switch, guard, .. } => {
-                let switch = guard.get_or_insert_with(|| switch.lock());
-                switch.host().expect("only switches that have one are shared")
+            Access::Shared { switch, guard, half, .. } => {
+                let mut host = guard.get_or_insert_with(|| switch.lock()).host();
+                host.turn_to(*half);
+                host
             }
+        }
+    }
+
+    /// What is asked from now on is about the blocks of this half of PSA.
+    pub(crate) fn turn_to(&mut self, to: Half) {
+        match self {
+            Access::Own(host) => host.turn_to(to),
+            Access::Shared { half, .. } => *half = to,
         }
     }
 
@@ -51,10 +62,8 @@ impl Access<'_> {
 
     /// What the interpreter told in this thread's place is this thread's.
     pub(crate) fn hand_over(&mut self) {
-        if let Access::Shared { guard: Some(switch), outbox, .. } = self
-            && let Some(mut host) = switch.host()
-        {
-            outbox.tell(|told| told.append(host.take_told()));
+        if let Access::Shared { guard: Some(switch), outbox, .. } = self {
+            outbox.tell(|told| told.append(switch.host().take_told()));
         }
     }
 

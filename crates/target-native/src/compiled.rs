@@ -45,8 +45,6 @@ pub(crate) struct Build {
     pub(crate) facts: Facts,
     pub(crate) layout: Layout,
     pub(crate) zeros: Vec<Value>,
-    /// Of what packets take along, in the order of the layout.
-    pub(crate) carried_zeros: Vec<Value>,
 }
 
 /// Code, and what it speaks of by number.
@@ -64,17 +62,17 @@ impl Coded {
 }
 
 impl Build {
-    /// The code for a device, with its tables and cells; `None` if the program is for the interpreter alone. `shares` says that
-    /// several threads are to run it at once.
+    /// The code for a device, whose tables and cells are added to `mirrors`; `None` if the program is for the interpreter alone.
+    /// `shares` says that several threads are to run it at once.
     pub(crate) fn new(
         host: &mut Host,
         part: Part,
         mutant: Option<Mutant>,
         shares: bool,
-    ) -> Option<(Build, Mirrors)> {
+        mirrors: &mut Mirrors,
+    ) -> Option<Build> {
         let layout = Layout::new(host)?;
-        let mut mirrors = Mirrors::default();
-        let mut facts = Facts::new(host, &layout, &mut mirrors);
+        let mut facts = Facts::new(host, &layout, mirrors);
         (facts.mutant, facts.shares) = (mutant, shares);
         let program = Arc::clone(host.program());
         let whole = Coded::new(&program, &layout, &facts, part)?;
@@ -84,22 +82,7 @@ impl Build {
         let zeros = layout.values.iter().map(|ty| Value::zero(&program, ty)).collect();
         let [ingress, egress, again, out, deparse] = [const { OnceLock::new() }; 5];
         let resumes = facts.resumes.iter().map(|_| Default::default()).collect();
-        let carried = layout.half.iter().flat_map(|homes| &homes.carried);
-        let carried_zeros = carried.map(|(_, _, ty)| Value::zero(&program, ty)).collect();
-        let build = Build {
-            whole,
-            ingress,
-            egress,
-            again,
-            out,
-            deparse,
-            resumes,
-            facts,
-            layout,
-            zeros,
-            carried_zeros,
-        };
-        Some((build, mirrors))
+        Some(Build { whole, ingress, egress, again, out, deparse, resumes, facts, layout, zeros })
     }
 
     /// The tables and cells of another device with the same program, in the order that the code knows; `None` if the code is

@@ -18,7 +18,6 @@ use ir::Program;
 use ir_interp::embed::{Accelerator, BlockName, Host, Life, PacketParts, Stay};
 use ir_interp::{Options, Switch, Value};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A program as machine code, with its state.
 ///
@@ -38,8 +37,7 @@ pub struct Engine {
 enum Work {
     Interpreter,
     Whole(Box<Native>),
-    /// The switch has what runs halves of PSA; this is their code, and how often it was the interpreter.
-    Halves(HalfBuilds, Arc<AtomicU64>),
+    Halves(HalfBuilds, Box<HalvesAtWork>),
 }
 
 /// What was compiled, and how well.
@@ -99,12 +97,11 @@ impl Engine {
         let mut switch = Switch::new(Arc::clone(&compiled.program), options)?;
         let same = match &compiled.code {
             Made::Nothing => Some(Work::Interpreter),
-            Made::Whole(build) => switch.host().and_then(|mut host| {
-                let mirrors = build.mirrors(&mut host)?;
-                Some(Work::Whole(Box::new(Native::new(Arc::clone(build), mirrors))))
-            }),
+            Made::Whole(build) => {
+                build.mirrors(&mut switch.host()).map(|mirrors| Work::whole(build, mirrors))
+            }
             Made::Halves(builds) => {
-                builds.on(&mut switch).map(|halves| Work::halves(&mut switch, builds.clone(), halves))
+                builds.mirrors(&mut switch).map(|mirrors| Work::halves(&mut switch, builds, mirrors))
             }
         };
         // Made with other options, it is to be compiled for these.
@@ -132,8 +129,10 @@ impl Engine {
     /// Its [`process`](Switch::process) is the compiled code's.
     pub fn into_switch(self) -> Switch {
         let mut switch = self.switch;
-        if let Work::Whole(native) = self.work {
-            switch.accelerate(native);
+        match self.work {
+            Work::Interpreter => {}
+            Work::Whole(native) => switch.accelerate(native),
+            Work::Halves(_, halves) => switch.accelerate_halves(halves),
         }
         switch
     }
@@ -157,22 +156,24 @@ impl Engine {
         match &self.work {
             Work::Interpreter => 0,
             Work::Whole(native) => native.interpreted,
-            Work::Halves(_, interpreted) => interpreted.load(Ordering::Relaxed),
+            Work::Halves(_, halves) => halves.interpreted(),
         }
     }
 
     /// Runs a batch of packets, one after the other, at one moment; queues are empty. [`Packet::fate`] says what became of each;
     /// frames of packets that were copied, sent around or became too long for their buffers are returned, in order.
     pub fn process(&mut self, packets: &mut [Packet], now: Time) -> Vec<Output> {
-        match (&mut self.work, self.switch.host()) {
-            (Work::Whole(native), Some(host)) if host.is_unwatched() => {
-                native.batch(&mut Access::Own(host), packets, now)
+        let host = self.switch.host();
+        match &mut self.work {
+            Work::Whole(native) if host.is_unwatched() => native.batch(&mut Access::Own(host), packets, now),
+            Work::Halves(_, halves) if host.is_unwatched() => {
+                halves.batch(&mut Access::Own(host), packets, now)
             }
             _ => {
                 let mut outputs = vec![];
                 for packet in packets {
                     outputs.extend(self.switch.process(packet.in_port, packet.frame(), now));
-                    packet.fate = crate::packet::ELSEWHERE;
+                    packet.leave();
                 }
                 outputs
             }
@@ -182,19 +183,23 @@ impl Engine {
 
 impl Work {
     fn compile(switch: &mut Switch, mutant: Option<Mutant>) -> Work {
-        if let Some((builds, halves)) = HalfBuilds::new(switch, mutant) {
-            return Work::halves(switch, builds, halves);
+        if let Some((builds, mirrors)) = HalfBuilds::new(switch, mutant) {
+            return Work::halves(switch, &builds, mirrors);
         }
-        match switch.host().and_then(|mut host| Build::new(&mut host, Part::Whole, mutant, false)) {
-            Some((build, mirrors)) => Work::Whole(Box::new(Native::new(Arc::new(build), mirrors))),
+        let mut mirrors = Mirrors::default();
+        match Build::new(&mut switch.host(), Part::Whole, mutant, false, &mut mirrors) {
+            Some(build) => Work::whole(&Arc::new(build), mirrors),
             None => Work::Interpreter,
         }
     }
 
-    fn halves(switch: &mut Switch, builds: HalfBuilds, halves: HalvesAtWork) -> Work {
-        let interpreted = Arc::clone(&halves.interpreted);
-        switch.accelerate_halves(Box::new(halves));
-        Work::Halves(builds, interpreted)
+    fn whole(build: &Arc<Build>, mirrors: Mirrors) -> Work {
+        Work::Whole(Box::new(Native::new(Arc::clone(build), mirrors)))
+    }
+
+    fn halves(switch: &mut Switch, builds: &HalfBuilds, mirrors: [Mirrors; 2]) -> Work {
+        let halves = builds.on(mirrors, switch.host().new_life());
+        Work::Halves(builds.clone(), Box::new(halves))
     }
 }
 
@@ -284,7 +289,7 @@ impl Native {
                 job.life = life;
             }
             Start::Half(numbers, life) => {
-                context.told = *numbers;
+                context.told = numbers;
                 job.life = Some(life);
             }
             Start::Values(parts, stay) => {
@@ -367,7 +372,7 @@ pub(crate) enum Start {
     /// It is in the frame, and has left its queue.
     Frame(Stay, Option<Life>),
     /// Half of PSA is told these numbers.
-    Half(Box<[u64; told::COUNT]>, Life),
+    Half([u64; told::COUNT], Life),
     /// It is values, and has left its queue if it was in one.
     Values(Box<PacketParts>, Stay),
 }

@@ -1,7 +1,7 @@
 //! Variables as values of the interpreter, and back.
 #![allow(unsafe_code)]
 
-use crate::layout::{Elem, Header, Kind, Layout, Node, Part, Shape};
+use crate::layout::{Elem, Kind, Layout, Node, Part, Shape};
 use crate::memory::{Memory, header_bytes};
 use base_bits::{BitReader, BitWriter, Bits};
 use ir::ErrorId;
@@ -39,13 +39,8 @@ impl Exchange<'_> {
         match node {
             Node::Scalar(index) => value_of(self.layout.scalars[*index].kind, self.scalar(*index)),
             Node::Header(index) => {
-                let header = &self.layout.headers[*index];
-                let valid = self.memory.number(header.valid, 1) != 0;
-                let address = self.memory.number(header.pointer, 8) as u64;
-                // SAFETY: compiled code has written the pointer of a header before it called, and waits.
-                let varbit = header.varbit.map_or(0, |length| self.scalar(length) as usize);
-                let bytes = unsafe { header_bytes(address, header.shape.bytes() + varbit) };
-                read_header(&header.shape, bytes, valid)
+                let shape = &self.layout.headers[*index].shape;
+                read_header(shape, self.header_bytes(*index), self.is_valid(*index))
             }
             Node::Struct(nodes) => Value::Struct(nodes.iter().map(|n| self.read(n)).collect()),
             Node::Union(nodes) => Value::Union(nodes.iter().map(|n| self.read(n)).collect()),
@@ -65,19 +60,70 @@ impl Exchange<'_> {
         }
     }
 
+    /// Copies what lies at `from` in another frame to `node`, which has the same type; headers are at their homes then. Arrays are
+    /// not copied.
+    pub(crate) fn copy(&mut self, node: &Node, other: &Exchange, from: &Node) {
+        match (node, from) {
+            (Node::Scalar(to), Node::Scalar(from)) => self.set_scalar(*to, other.scalar(*from)),
+            (Node::Header(to), Node::Header(from)) => {
+                let valid = other.is_valid(*from);
+                self.set_header(*to, other.header_bytes(*from), valid);
+            }
+            (Node::Struct(nodes), Node::Struct(from)) | (Node::Union(nodes), Node::Union(from)) => {
+                nodes.iter().zip(from).for_each(|(node, from)| self.copy(node, other, from));
+            }
+            _ => {}
+        }
+    }
+
+    /// Zeros in the place of what lies at `node`, whose headers are invalid and at their homes then. Arrays are left as they are.
+    pub(crate) fn clear(&mut self, node: &Node) {
+        match node {
+            Node::Scalar(index) => self.set_scalar(*index, 0),
+            Node::Header(index) => self.set_header(*index, &[], false),
+            Node::Struct(nodes) | Node::Union(nodes) => nodes.iter().for_each(|node| self.clear(node)),
+            _ => {}
+        }
+    }
+
+    fn is_valid(&self, header: usize) -> bool {
+        self.memory.number(self.layout.headers[header].valid, 1) != 0
+    }
+
+    /// As they are on the wire, with those of a varbit.
+    fn header_bytes(&self, header: usize) -> &[u8] {
+        let header = &self.layout.headers[header];
+        let address = self.memory.number(header.pointer, 8) as u64;
+        let varbit = header.varbit.map_or(0, |length| self.scalar(length) as usize);
+        // SAFETY: compiled code has written the pointer of a header before it called, and waits.
+        unsafe { header_bytes(address, header.shape.bytes() + varbit) }
+    }
+
+    /// A header is at its home and has these bytes, and zeros behind them.
+    fn set_header(&mut self, index: usize, bytes: &[u8], valid: bool) {
+        let header = &self.layout.headers[index];
+        let room = self.memory.bytes_mut(header.home, header.shape.most_bytes());
+        let length = bytes.len().min(room.len());
+        room[..length].copy_from_slice(&bytes[..length]);
+        room[length..].fill(0);
+        if let Some(varbit) = header.varbit {
+            self.set_scalar(varbit, length.saturating_sub(header.shape.bytes()) as u128);
+        }
+        let address = self.memory.address() as usize + header.home as usize;
+        self.memory.set_number(header.pointer, 8, address as u128);
+        self.memory.set_number(header.valid, 1, u128::from(valid));
+    }
+
     /// Writes the value at `node`; headers are at their homes then.
     pub(crate) fn write(&mut self, node: &Node, value: &Value) {
         match (node, value) {
             (Node::Scalar(index), value) => self.set_scalar(*index, number_of(value)),
             (Node::Header(index), Value::Header(header)) => {
-                let Header { shape, home, pointer, valid, varbit } = &self.layout.headers[*index];
-                let written = write_header(shape, self.memory.bytes_mut(*home, shape.most_bytes()), header);
-                if let Some(length) = varbit {
-                    self.set_scalar(*length, written.saturating_sub(shape.bytes()) as u128);
-                }
-                let address = self.memory.address() as usize + *home as usize;
-                self.memory.set_number(*pointer, 8, address as u128);
-                self.memory.set_number(*valid, 1, u128::from(header.valid));
+                self.set_header(
+                    *index,
+                    &header_wire(&self.layout.headers[*index].shape, header),
+                    header.valid,
+                );
             }
             (Node::Struct(nodes), Value::Struct(values)) | (Node::Union(nodes), Value::Union(values)) => {
                 nodes.iter().zip(values).for_each(|(node, value)| self.write(node, value));
@@ -90,7 +136,9 @@ impl Exchange<'_> {
                             self.memory.set_number(at, slot_bytes(*kind), number_of(value));
                         }
                         (Elem::Header(shape), Value::Header(header)) => {
-                            write_header(shape, self.memory.bytes_mut(at, shape.bytes()), header);
+                            let bytes = header_wire(shape, header);
+                            let length = bytes.len().min(shape.bytes());
+                            self.memory.bytes_mut(at, length).copy_from_slice(&bytes[..length]);
                             self.memory.set_number(at + stack.valid(), 1, u128::from(header.valid));
                         }
                         _ => {}
@@ -140,15 +188,11 @@ fn read_parts(parts: &[Part], varbit: u32, reader: &mut BitReader) -> Vec<Value>
     parts.iter().map(read).collect()
 }
 
-/// Gives how many bytes were written.
-fn write_header(shape: &Shape, bytes: &mut [u8], header: &ir_interp::Header) -> usize {
+fn header_wire(shape: &Shape, header: &ir_interp::Header) -> Vec<u8> {
     let mut writer = BitWriter::new();
     header.fields.iter().zip(&shape.parts).for_each(|(value, part)| write_part(part, value, &mut writer));
     writer.pad();
-    let written = writer.finish();
-    let length = written.len().min(bytes.len());
-    bytes[..length].copy_from_slice(&written[..length]);
-    length
+    writer.finish()
 }
 
 fn write_part(part: &Part, value: &Value, writer: &mut BitWriter) {

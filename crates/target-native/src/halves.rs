@@ -3,26 +3,29 @@
 //! ```text
 //! frame ──> ingress ──> replication engine, queues ──> egress ──> frame
 //!           machine code       interpreter             machine code
+//!               └── one port, nothing else asked for ──────^
 //! ```
 //!
-//! A half with anything that code cannot do is the interpreter's as a whole: between halves there are only bytes.
+//! A half with anything that code cannot do is the interpreter's as a whole: between halves there are only bytes, and what
+//! deparsers give along. A packet of a batch that goes from one port to another stays in its buffer.
 
 use crate::access::Access;
 use crate::code::half::told;
 use crate::compiled::Build;
 use crate::engine::{Native, Start};
 use crate::exchange::Exchange;
-use crate::layout::Node;
+use crate::layout::{Node, asked};
 use crate::machine::Part;
 use crate::mutant::Mutant;
-use crate::packet::Packet;
+use crate::packet::{Fate, Packet};
 use crate::tables::Mirrors;
 use base_time::Time;
+use dataplane_api::{DropReason, Output, Port};
 use ir::Carried;
-use ir_interp::embed::{Half, HalfDone, HalfEnd, HalfStart, Halves, Host};
+use ir_interp::embed::{Half, HalfDone, HalfEnd, HalfStart, Halves, Host, Life};
 use ir_interp::{Switch, Value};
+use p4_arch::psa::{PORT_RECIRCULATE, packet_path};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The code of both halves. A clone is the same code.
 #[derive(Clone)]
@@ -32,35 +35,58 @@ pub(crate) struct HalfBuilds {
 }
 
 impl HalfBuilds {
-    /// The code for a device, with what runs it there; `None` if its program is not for PSA.
-    pub(crate) fn new(switch: &mut Switch, mutant: Option<Mutant>) -> Option<(HalfBuilds, HalvesAtWork)> {
-        let mut made = |half| Build::new(&mut switch.half(half)?, Part::Half(half), mutant, false);
-        let (ingress, of_ingress) = made(Half::Ingress)?;
-        let (egress, of_egress) = made(Half::Egress)?;
-        let builds = HalfBuilds { ingress: Arc::new(ingress), egress: Arc::new(egress) };
-        let halves = builds.at_work(of_ingress, of_egress);
-        Some((builds, halves))
-    }
-
-    /// What runs the code on another device with the same program.
-    pub(crate) fn on(&self, switch: &mut Switch) -> Option<HalvesAtWork> {
-        let of_ingress = self.ingress.mirrors(&mut switch.half(Half::Ingress)?)?;
-        let of_egress = self.egress.mirrors(&mut switch.half(Half::Egress)?)?;
-        Some(self.at_work(of_ingress, of_egress))
-    }
-
-    fn at_work(&self, of_ingress: Mirrors, of_egress: Mirrors) -> HalvesAtWork {
-        let native = |build: &Arc<Build>, mirrors| {
-            let native = Native::new(Arc::clone(build), mirrors);
-            native.build.runs_half().then_some(native)
+    /// The code for a device, with the tables and cells of each half there; `None` if its program is not for PSA.
+    pub(crate) fn new(switch: &mut Switch, mutant: Option<Mutant>) -> Option<(HalfBuilds, [Mirrors; 2])> {
+        let [mut of_ingress, mut of_egress] = <[Mirrors; 2]>::default();
+        let mut host = switch.host();
+        let builds = HalfBuilds {
+            ingress: half(&mut host, Half::Ingress, mutant, false, &mut of_ingress)?,
+            egress: half(&mut host, Half::Egress, mutant, false, &mut of_egress)?,
         };
+        Some((builds, [of_ingress, of_egress]))
+    }
+
+    /// The same for several threads, whose tables change all at once.
+    pub(crate) fn shared(switch: &mut Switch) -> Option<(HalfBuilds, Mirrors)> {
+        let (mut host, mut mirrors) = (switch.host(), Mirrors::default());
+        let builds = HalfBuilds {
+            ingress: half(&mut host, Half::Ingress, None, true, &mut mirrors)?,
+            egress: half(&mut host, Half::Egress, None, true, &mut mirrors)?,
+        };
+        Some((builds, mirrors))
+    }
+
+    /// The tables and cells of another device with the same program.
+    pub(crate) fn mirrors(&self, switch: &mut Switch) -> Option<[Mirrors; 2]> {
+        let mut host = switch.host();
+        let of_ingress = self.ingress.mirrors(&mut host)?;
+        host.turn_to(Half::Egress);
+        Some([of_ingress, self.egress.mirrors(&mut host)?])
+    }
+
+    /// What runs the code on a device; packets there may take what `life` may.
+    pub(crate) fn on(&self, [of_ingress, of_egress]: [Mirrors; 2], life: Life) -> HalvesAtWork {
         HalvesAtWork {
-            ingress: native(&self.ingress, of_ingress),
-            egress: native(&self.egress, of_egress),
-            packet: Packet::default(),
-            interpreted: Arc::default(),
+            ingress: Native::new(Arc::clone(&self.ingress), of_ingress),
+            egress: Native::new(Arc::clone(&self.egress), of_egress),
+            free: vec![],
+            came: vec![],
+            life,
+            interpreted: 0,
         }
     }
+}
+
+fn half(
+    host: &mut Host,
+    half: Half,
+    mutant: Option<Mutant>,
+    shares: bool,
+    mirrors: &mut Mirrors,
+) -> Option<Arc<Build>> {
+    host.half()?;
+    host.turn_to(half);
+    Build::new(host, Part::Half(half), mutant, shares, mirrors).map(Arc::new)
 }
 
 impl Build {
@@ -71,7 +97,7 @@ impl Build {
             .layout
             .half
             .as_ref()
-            .is_some_and(|homes| homes.carried.iter().all(|(_, node, _)| is_plain(node)));
+            .is_some_and(|homes| homes.carried.iter().all(|(_, node)| is_plain(node)));
         is_plain && notes.fallbacks.is_empty() && notes.stages.is_empty()
     }
 }
@@ -87,26 +113,160 @@ fn is_plain(node: &Node) -> bool {
 
 /// Runs the halves on a device.
 pub(crate) struct HalvesAtWork {
-    /// `None`: the interpreter's.
-    ingress: Option<Native>,
-    egress: Option<Native>,
-    packet: Packet,
-    /// How often the interpreter has run a half, or was called by one.
-    pub(crate) interpreted: Arc<AtomicU64>,
+    pub(crate) ingress: Native,
+    pub(crate) egress: Native,
+    /// Room for packets.
+    free: Vec<Packet>,
+    /// The frame of a packet of a batch, as it came to the half that it is in.
+    came: Vec<u8>,
+    /// As much as a packet may take.
+    life: Life,
+    /// How often the interpreter has run a half.
+    interpreted: u64,
 }
 
 impl Halves for HalvesAtWork {
     fn run(&mut self, host: Host<'_>, start: HalfStart<'_>, now: Time) -> HalfEnd {
+        let mut packet = self.free.pop().unwrap_or_default();
         let native = match start.half {
             Half::Ingress => &mut self.ingress,
             Half::Egress => &mut self.egress,
         };
-        let ran = native.as_mut().filter(|native| self.packet.receive_behind(native.emitted(), start.frame));
-        let Some(native) = ran else {
-            self.interpreted.fetch_add(1, Ordering::Relaxed);
-            return HalfEnd::NotMine;
+        let mut end = HalfEnd::NotMine;
+        if native.build.runs_half() && packet.receive_behind(native.emitted(), start.frame) {
+            native.take_along(start.carried);
+            let ran = native.half(&mut Access::Own(host), &mut packet, &start, now);
+            end = if ran { HalfEnd::Done(native.done(&packet)) } else { HalfEnd::Gone };
+        } else {
+            self.interpreted += 1;
+        }
+        self.free.push(packet);
+        end
+    }
+
+    fn process(&mut self, host: Host<'_>, port: Port, frame: &[u8], now: Time) -> Vec<Output> {
+        let mut access = Access::Own(host);
+        let mut packet = self.free.pop().unwrap_or_default();
+        let mut outputs;
+        if packet.receive(port, frame) {
+            outputs = self.batch(&mut access, std::slice::from_mut(&mut packet), now);
+            if let Fate::Sent(port) = packet.fate() {
+                outputs.push(Output { port, frame: packet.frame().to_vec() });
+            }
+        } else {
+            access.count(1, 0);
+            outputs = access.host().run_halves(self, port, frame, now);
+        }
+        self.free.push(packet);
+        outputs
+    }
+}
+
+impl HalvesAtWork {
+    /// How often the interpreter has run a half, or was called by one.
+    pub(crate) fn interpreted(&self) -> u64 {
+        self.interpreted + self.ingress.interpreted + self.egress.interpreted
+    }
+
+    /// Packets and all that comes of them, one after the other.
+    pub(crate) fn batch(&mut self, access: &mut Access, packets: &mut [Packet], now: Time) -> Vec<Output> {
+        let (mut outputs, mut sent, mut life) = (vec![], 0, self.life.another());
+        let is_code = self.ingress.build.runs_half() && self.egress.build.runs_half();
+        for packet in &mut *packets {
+            let rest = if is_code {
+                life.renew();
+                self.through(access, packet, &life, now)
+            } else {
+                self.whole(access, packet, now)
+            };
+            outputs.extend(rest);
+            sent += u64::from(matches!(packet.fate(), Fate::Sent(_)));
+        }
+        access.count(packets.len() as u64, sent);
+        access.hand_over();
+        outputs
+    }
+
+    /// A packet goes through both halves; what else it asks for, and all that comes of that, is the interpreter's.
+    fn through(&mut self, access: &mut Access, packet: &mut Packet, life: &Life, now: Time) -> Vec<Output> {
+        if !packet.make_room(self.ingress.emitted()) {
+            return self.whole(access, packet, now);
+        }
+        self.came.clear();
+        self.came.extend_from_slice(packet.frame());
+        let start = HalfStart {
+            half: Half::Ingress,
+            frame: &[],
+            path: packet_path::NORMAL,
+            ingress_port: packet.in_port,
+            egress_port: 0,
+            class_of_service: 0,
+            instance: 0,
+            timestamp: now.as_us(),
+            carried: None,
+            life,
         };
-        native.half(&mut Access::Own(host), &mut self.packet, start, now)
+        self.ingress.take_nothing_along();
+        if !self.ingress.half(access, packet, &start, now) {
+            return vec![];
+        }
+        let [clone, drop, resubmit, group, egress_port, class_of_service] = self.ingress.asked();
+        let is_sent = drop == 0 && resubmit == 0 && group == 0 && egress_port != u64::from(PORT_RECIRCULATE);
+        if clone == 0 && drop != 0 {
+            access.dropped(DropReason::Ingress, 1);
+            packet.drop();
+            return vec![];
+        }
+        if clone != 0 || !is_sent || !packet.make_room(self.egress.emitted()) {
+            return self.behind(access, packet, start, now);
+        }
+        let start = HalfStart {
+            half: Half::Egress,
+            path: packet_path::NORMAL_UNICAST,
+            egress_port: egress_port as Port,
+            class_of_service,
+            ..start
+        };
+        self.egress.take_along_from(&mut self.ingress, Carried::Normal);
+        if !self.egress.half(access, packet, &start, now) {
+            return vec![];
+        }
+        let [clone, drop, ..] = self.egress.asked();
+        if clone != 0 {
+            return self.behind(access, packet, start, now);
+        }
+        if drop != 0 {
+            access.dropped(DropReason::Egress, 1);
+            packet.drop();
+        } else {
+            packet.send(egress_port as Port);
+        }
+        vec![]
+    }
+
+    /// The interpreter runs a packet.
+    fn whole(&mut self, access: &mut Access, packet: &mut Packet, now: Time) -> Vec<Output> {
+        packet.leave();
+        access.host().run_halves(self, packet.in_port, packet.frame(), now)
+    }
+
+    /// The interpreter goes on with a packet behind a half.
+    fn behind(
+        &mut self,
+        access: &mut Access,
+        packet: &mut Packet,
+        start: HalfStart<'_>,
+        now: Time,
+    ) -> Vec<Output> {
+        let done = match start.half {
+            Half::Ingress => self.ingress.done(packet),
+            Half::Egress => self.egress.done(packet),
+        };
+        packet.leave();
+        let came = std::mem::take(&mut self.came);
+        let outputs = access.host().behind_half(self, HalfStart { frame: &came, ..start }, done, now);
+        self.came = came;
+        outputs
     }
 }
 
@@ -116,8 +276,8 @@ impl Native {
         self.build.whole.notes.emitted
     }
 
-    /// Runs a packet, whose bytes are in `packet`.
-    fn half(&mut self, host: &mut Access, packet: &mut Packet, start: HalfStart<'_>, now: Time) -> HalfEnd {
+    /// Runs a packet, whose bytes are in `packet`, and what it takes along in the frame; false if it came to its end, and is counted.
+    fn half(&mut self, access: &mut Access, packet: &mut Packet, start: &HalfStart<'_>, now: Time) -> bool {
         let mut numbers = [0; told::COUNT];
         numbers[told::INGRESS_PORT] = u64::from(start.ingress_port);
         numbers[told::PATH] = u64::from(start.path);
@@ -126,31 +286,57 @@ impl Native {
         numbers[told::CLASS_OF_SERVICE] = start.class_of_service;
         numbers[told::INSTANCE] = u64::from(start.instance);
         numbers[told::STEPS] = start.life.steps();
-        self.take_along(start.carried);
-        let start = Start::Half(Box::new(numbers), start.life.clone());
-        self.run(host, Part::Whole, std::slice::from_mut(packet), start, now);
-        if packet.waits().is_none() {
-            return HalfEnd::Gone;
-        }
-        let build = Arc::clone(&self.build);
-        let exchange = Exchange { layout: &build.layout, memory: &mut self.memory, values: &mut self.values };
-        let carried = build.layout.half.iter().flat_map(|homes| &homes.carried);
-        HalfEnd::Done(HalfDone {
-            output: exchange.read(&build.layout.roles[2]),
-            carried: carried.map(|(way, node, _)| (*way, exchange.read(node))).collect(),
+        access.turn_to(start.half);
+        let with = Start::Half(numbers, start.life.clone());
+        self.run(access, Part::Whole, std::slice::from_mut(packet), with, now);
+        packet.waits().is_some()
+    }
+
+    fn exchange(&mut self) -> Exchange<'_> {
+        Exchange { layout: &self.build.layout, memory: &mut self.memory, values: &mut self.values }
+    }
+
+    /// What it made of the packet, as values.
+    fn done(&mut self, packet: &Packet) -> HalfDone {
+        let exchange = self.exchange();
+        let layout = exchange.layout;
+        HalfDone {
+            output: exchange.read(&layout.roles[2]),
+            carried: layout.carried().map(|(way, node)| (way, exchange.read(node))).collect(),
             frame: packet.frame().to_vec(),
-        })
+        }
+    }
+
+    /// What the packet asks for, by the positions in [`asked`](crate::layout::asked).
+    fn asked(&mut self) -> [u64; asked::FIELDS.len()] {
+        let exchange = self.exchange();
+        let homes = exchange.layout.half.as_ref().map(|homes| homes.asked).unwrap_or_default();
+        homes.map(|field| field.map_or(0, |index| exchange.scalar(index) as u64))
     }
 
     /// Puts into the frame what a packet takes along; of other ways zeros.
     fn take_along(&mut self, carried: Option<&(Carried, Value)>) {
-        let build = Arc::clone(&self.build);
-        let Some(homes) = &build.layout.half else { return };
-        let mut exchange =
-            Exchange { layout: &build.layout, memory: &mut self.memory, values: &mut self.values };
-        for ((way, node, _), zero) in homes.carried.iter().zip(&build.carried_zeros) {
-            let value = carried.filter(|(by, _)| by == way).map_or(zero, |(_, value)| value);
+        self.take_nothing_along();
+        let mut exchange = self.exchange();
+        if let Some((by, value)) = carried
+            && let Some(node) = exchange.layout.carried_by(*by)
+        {
             exchange.write(node, value);
+        }
+    }
+
+    /// Puts zeros there.
+    fn take_nothing_along(&mut self) {
+        let mut exchange = self.exchange();
+        exchange.layout.carried().for_each(|(_, node)| exchange.clear(node));
+    }
+
+    /// Puts there what lies in another half's frame for this way; of other ways zeros.
+    fn take_along_from(&mut self, other: &mut Native, by: Carried) {
+        self.take_nothing_along();
+        let (mut exchange, other) = (self.exchange(), other.exchange());
+        if let (Some(node), Some(from)) = (exchange.layout.carried_by(by), other.layout.carried_by(by)) {
+            exchange.copy(node, &other, from);
         }
     }
 }

@@ -232,13 +232,21 @@ pub(crate) struct Layout {
 #[derive(Clone, Debug)]
 pub(crate) struct HalfHomes {
     /// What packets take along, for each way with anything in it.
-    pub(crate) carried: Vec<(Carried, Node, Type)>,
+    pub(crate) carried: Vec<(Carried, Node)>,
     /// Ones' complement sums of `InternetChecksum`s.
     pub(crate) sums: BTreeMap<InstanceId, usize>,
     /// The address of the counter of the entry that was hit last in the block; 0 if there is none.
     pub(crate) counter: usize,
     /// The parser's error.
     pub(crate) error: usize,
+    /// What it asks of the architecture, by the positions in [`asked`]; `None` if this half cannot ask for it.
+    pub(crate) asked: [Option<usize>; asked::FIELDS.len()],
+}
+
+/// What a half of PSA may ask for: the fields of `psa_ingress_output_metadata_t` and `psa_egress_output_metadata_t`.
+pub(crate) mod asked {
+    pub(crate) const FIELDS: [&str; 6] =
+        ["clone", "drop", "resubmit", "multicast_group", "egress_port", "class_of_service"];
 }
 
 /// How much of a frame is of registers, headers and metadata, and not of one block: the first bytes of the frame and of its
@@ -300,7 +308,7 @@ impl Layout {
         };
         let registers = builder.registers();
         let roles = host.types().map(|ty| builder.node(&ty));
-        let mut half = host.half().map(|_| builder.half());
+        let mut half = host.half().map(|_| builder.half(&roles[2], &host.types()[2]));
         let counted = match host.counted_length() {
             None => None,
             Some(field) => Some(builder.word_of(&roles[1], field)?),
@@ -371,6 +379,16 @@ impl Layout {
         self.blocks.iter().find(|(name, _)| *name == block).map_or(&[], |(_, nodes)| nodes)
     }
 
+    /// Where packets keep what they take along, for each way.
+    pub(crate) fn carried(&self) -> impl Iterator<Item = (Carried, &Node)> {
+        self.half.iter().flat_map(|homes| &homes.carried).map(|(way, node)| (*way, node))
+    }
+
+    /// The same for one way.
+    pub(crate) fn carried_by(&self, by: Carried) -> Option<&Node> {
+        self.carried().find_map(|(way, node)| (way == by).then_some(node))
+    }
+
     /// Says where arrays are, which was counted from 0 on before.
     fn move_arrays(&mut self) {
         fn shift(node: &mut Node, by: i32) {
@@ -384,7 +402,7 @@ impl Layout {
         self.roles.iter_mut().for_each(|node| shift(node, by));
         self.blocks.iter_mut().flat_map(|(_, nodes)| nodes).for_each(|node| shift(node, by));
         let carried = self.half.iter_mut().flat_map(|half| &mut half.carried);
-        carried.for_each(|(_, node, _)| shift(node, by));
+        carried.for_each(|(_, node)| shift(node, by));
     }
 }
 
@@ -419,8 +437,11 @@ impl Builder<'_> {
         registers
     }
 
-    fn half(&mut self) -> HalfHomes {
+    fn half(&mut self, output: &Node, ty: &Type) -> HalfHomes {
         let program = self.program;
+        let fields = program.fields(ty);
+        let asked = asked::FIELDS
+            .map(|name| self.word_of(output, fields.iter().position(|field| field.name.as_str() == name)?));
         let is_sum =
             |at: &usize| program.extern_object(program.instances[*at].object).name == "InternetChecksum";
         let sums = (0..program.instances.len()).filter(is_sum);
@@ -429,17 +450,18 @@ impl Builder<'_> {
             sums: sums.map(|at| (InstanceId::from(at), self.scalar(Kind::Bits(16)))).collect(),
             counter: self.scalar(Kind::Bits(64)),
             error: self.scalar(Kind::Error),
+            asked,
         }
     }
 
     /// What is carried by a way: one place for all blocks.
     fn carried(&mut self, half: &mut HalfHomes, way: Carried, ty: &Type) -> Node {
-        if let Some((_, node, _)) = half.carried.iter().find(|(of, ..)| *of == way) {
+        if let Some((_, node)) = half.carried.iter().find(|(of, _)| *of == way) {
             return node.clone();
         }
         let node = self.node(ty);
         if !matches!(&node, Node::Struct(nodes) if nodes.is_empty()) {
-            half.carried.push((way, node.clone(), ty.clone()));
+            half.carried.push((way, node.clone()));
         }
         node
     }

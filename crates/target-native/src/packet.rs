@@ -105,6 +105,34 @@ impl Packet {
         }
     }
 
+    /// There are so many free bytes in front of it; false, and nothing happens, if there is no room for them.
+    pub(crate) fn make_room(&mut self, room: usize) -> bool {
+        let (first, length) = (self.start as usize, self.length as usize);
+        if first < room {
+            if room + length + TAIL > BUFFER {
+                return false;
+            }
+            self.buffer.copy_within(first..first + length, room);
+            self.start = room as u32;
+        }
+        true
+    }
+
+    /// It goes out by a port.
+    pub(crate) fn send(&mut self, port: u32) {
+        (self.fate, self.out_port) = (SENT, port);
+    }
+
+    /// It comes to nothing.
+    pub(crate) fn drop(&mut self) {
+        self.fate = DROPPED;
+    }
+
+    /// What comes of it is elsewhere.
+    pub(crate) fn leave(&mut self) {
+        self.fate = ELSEWHERE;
+    }
+
     /// Where it goes, if it waits for egress.
     pub(crate) fn waits(&self) -> Option<Replica> {
         let replica = Replica { port: self.out_port, priority: self.priority as u8 };

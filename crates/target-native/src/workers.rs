@@ -21,6 +21,7 @@
 use crate::access::Access;
 use crate::compiled::Build;
 use crate::engine::Native;
+use crate::halves::{HalfBuilds, HalvesAtWork};
 use crate::machine::Part;
 use crate::outbox::Outbox;
 use crate::packet::Packet;
@@ -31,6 +32,7 @@ use base_time::Time;
 use dataplane_api::Output;
 use dataplane_tables::{Control, Shared as Tables};
 use ir::{Block, Program, visit};
+use ir_interp::embed::{Half, Life};
 use ir_interp::{Options, Switch, Told};
 use std::sync::{Arc, Mutex};
 
@@ -46,7 +48,7 @@ use std::sync::{Arc, Mutex};
 pub struct Shared(Arc<State>);
 
 struct State {
-    build: Arc<Build>,
+    code: Code,
     switch: Turns<Switch>,
     writer: Mutex<(Mirrors, Control)>,
     tables: Tables,
@@ -56,11 +58,22 @@ struct State {
     is_serial: bool,
 }
 
+enum Code {
+    Whole(Arc<Build>),
+    /// Of PSA, with what a packet may take.
+    Halves(HalfBuilds, Life),
+}
+
 /// What a thread runs packets with.
 pub struct Worker {
     shared: Shared,
     outbox: Arc<Outbox>,
-    native: Native,
+    runner: Runner,
+}
+
+enum Runner {
+    Whole(Box<Native>),
+    Halves(Box<HalvesAtWork>),
 }
 
 impl Shared {
@@ -68,14 +81,13 @@ impl Shared {
     pub fn compile(program: &Program, options: Options) -> Result<Option<Shared>, Vec<Diagnostic>> {
         let Ok(lowered) = ir_lower::lower(program) else { return Ok(None) };
         let mut switch = Switch::new(Arc::new(lowered), options)?;
-        let built = switch.host().and_then(|mut host| Build::new(&mut host, Part::Whole, None, true));
-        let Some((build, mut mirrors)) = built else { return Ok(None) };
+        let Some((code, mut mirrors)) = Code::new(&mut switch) else { return Ok(None) };
         let control = mirrors.control();
         let tables = Tables::new(&control);
-        let is_serial = has_atomic_blocks(program) || build.facts.cells.values().any(|cells| cells.bytes > 8);
+        let is_serial = has_atomic_blocks(program) || code.has_wide_cells();
         let writer = Mutex::new((mirrors, control));
-        let (build, switch) = (Arc::new(build), Turns::new(switch));
-        let state = State { build, switch, writer, tables, outboxes: Mutex::default(), is_serial };
+        let switch = Turns::new(switch);
+        let state = State { code, switch, writer, tables, outboxes: Mutex::default(), is_serial };
         let shared = Shared(Arc::new(state));
         shared.write(|_| ());
         Ok(Some(shared))
@@ -90,14 +102,12 @@ impl Shared {
         let (mirrors, control) = &mut *writer;
         let (result, news) = {
             let mut switch = switch.lock();
-            if let Some(mut host) = switch.host() {
-                lock(outboxes).iter().for_each(|outbox| outbox.settle(&mut host));
-            }
+            lock(outboxes).iter().for_each(|outbox| outbox.settle(&mut switch.host()));
             let result = work(&mut switch);
-            (result, switch.host().map(|mut host| mirrors.news(&mut host)))
+            (result, mirrors.news(&mut switch.host()))
         };
         // The switch is free again: a batch that is waited for may want it.
-        mirrors.write(control, news.unwrap_or_default());
+        mirrors.write(control, news);
         tables.publish(control);
         mirrors.published();
         result
@@ -118,14 +128,20 @@ impl Shared {
 
     /// For one more thread.
     pub fn worker(&self) -> Worker {
-        let native = Native::new(Arc::clone(&self.0.build), lock(&self.0.writer).0.reader());
+        let reader = || lock(&self.0.writer).0.reader();
+        let runner = match &self.0.code {
+            Code::Whole(build) => Runner::Whole(Box::new(Native::new(Arc::clone(build), reader()))),
+            Code::Halves(builds, life) => {
+                Runner::Halves(Box::new(builds.on([reader(), reader()], life.another())))
+            }
+        };
         let mut outboxes = lock(&self.0.outboxes);
         let left = outboxes.iter().find(|outbox| Arc::strong_count(outbox) == 1).cloned();
         let outbox = left.unwrap_or_else(|| {
             outboxes.push(Arc::default());
             Arc::clone(&outboxes[outboxes.len() - 1])
         });
-        Worker { shared: self.clone(), outbox, native }
+        Worker { shared: self.clone(), outbox, runner }
     }
 }
 
@@ -134,15 +150,48 @@ impl Worker {
     pub fn process(&mut self, packets: &mut [Packet], now: Time) -> Vec<Output> {
         let State { switch, tables, is_serial, .. } = &*self.shared.0;
         let guard = is_serial.then(|| switch.lock());
-        let mut access = Access::Shared { switch, guard, outbox: &self.outbox };
+        let mut access = Access::Shared { switch, guard, outbox: &self.outbox, half: Half::Ingress };
         let tables = tables.pin();
-        self.native.mirrors.read(&tables);
-        self.native.batch(&mut access, packets, now)
+        match &mut self.runner {
+            Runner::Whole(native) => {
+                native.mirrors.read(&tables);
+                native.batch(&mut access, packets, now)
+            }
+            Runner::Halves(halves) => {
+                halves.ingress.mirrors.read(&tables);
+                halves.egress.mirrors.read(&tables);
+                halves.batch(&mut access, packets, now)
+            }
+        }
     }
 
     /// See [`Engine::interpreted`](crate::Engine::interpreted).
     pub fn interpreted(&self) -> u64 {
-        self.native.interpreted
+        match &self.runner {
+            Runner::Whole(native) => native.interpreted,
+            Runner::Halves(halves) => halves.interpreted(),
+        }
+    }
+}
+
+impl Code {
+    /// The code for the device, with its tables and cells; `None` if only the interpreter runs its program.
+    fn new(switch: &mut Switch) -> Option<(Code, Mirrors)> {
+        if let Some((builds, mirrors)) = HalfBuilds::shared(switch) {
+            return Some((Code::Halves(builds, switch.host().new_life()), mirrors));
+        }
+        let mut mirrors = Mirrors::default();
+        let build = Build::new(&mut switch.host(), Part::Whole, None, true, &mut mirrors)?;
+        Some((Code::Whole(Arc::new(build)), mirrors))
+    }
+
+    /// True if it has cells that a processor does not write at once.
+    fn has_wide_cells(&self) -> bool {
+        let builds = match self {
+            Code::Whole(build) => vec![build],
+            Code::Halves(builds, _) => vec![&builds.ingress, &builds.egress],
+        };
+        builds.into_iter().flat_map(|build| build.facts.cells.values()).any(|cells| cells.bytes > 8)
     }
 }
 

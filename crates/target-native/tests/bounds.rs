@@ -1,4 +1,5 @@
-//! Tables are bounded by the size that the program declares, and so is their memory. One test: it counts what is allocated.
+//! Tables are bounded by the size that the program declares, and so is their memory; packets take none. One test: it counts what
+//! is allocated.
 #![allow(unsafe_code)]
 
 mod common;
@@ -8,12 +9,15 @@ use base_time::Time;
 use ir_interp::{KeyMatch, Options};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use target_native::{Engine, Packet};
+use target_native::{Engine, Fate, Packet};
 
 /// Counts the bytes in use.
 struct Counting;
 
 static USED: AtomicUsize = AtomicUsize::new(0);
+
+/// How often memory was taken.
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -22,6 +26,7 @@ static ALLOCATOR: Counting = Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         USED.fetch_add(layout.size(), Ordering::Relaxed);
+        TAKEN.fetch_add(1, Ordering::Relaxed);
         // SAFETY: by the contract of this function.
         unsafe { System.alloc(layout) }
     }
@@ -89,6 +94,23 @@ fn tables_and_their_memory_are_bounded_by_their_sizes() {
     full_tables_refuse();
     a_great_size_costs_nothing();
     entries_that_come_and_go_leave_nothing();
+    packets_take_none("bounds.p4", [0; 60]);
+    packets_take_none("l2_psa.p4", [200; 60]);
+}
+
+fn packets_take_none(program: &str, frame: [u8; 60]) {
+    let path = format!("{}/tests/{program}", env!("CARGO_MANIFEST_DIR"));
+    let mut engine = Engine::compile(&common::program_with(&path, &["SIZE=200"]), Options::default())
+        .expect("it compiles");
+    let received = vec![Packet::new(1, &frame).expect("it fits"); 32];
+    let mut packets = received.clone();
+    engine.process(&mut packets, Time::ZERO);
+    assert!(packets.iter().all(|packet| matches!(packet.fate(), Fate::Sent(_))), "{program}");
+    packets.clone_from(&received);
+    let before = TAKEN.load(Ordering::Relaxed);
+    engine.process(&mut packets, Time::ZERO);
+    let taken = TAKEN.load(Ordering::Relaxed) - before;
+    assert!(taken <= 1, "{program}: a batch of 32 takes memory {taken} times");
 }
 
 fn full_tables_refuse() {

@@ -4,10 +4,10 @@ mod common;
 
 use base_bits::Bits;
 use base_time::{Duration, Rng, Time};
-use dataplane_api::Device;
+use dataplane_api::{Device, Output};
 use ir_interp::{Driver, KeyMatch, MeterRate, Options, Session, Switch};
 use std::sync::Arc;
-use target_native::{Engine, Mutant};
+use target_native::{Engine, Fate, MOST_BYTES, Mutant, Packet, Shared};
 
 fn program() -> ir::Program {
     common::program_at(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/psa.p4"))
@@ -66,13 +66,61 @@ fn everything() {
 }
 
 #[test]
-fn the_interpreter_is_not_asked_but_for_what_is_too_long() {
+fn the_interpreter_is_not_asked() {
     let mut engine = Engine::compile(&program(), Options::default()).expect("it compiles");
     fill(engine.switch());
-    for frame in frames(2000).iter().filter(|frame| frame.len() < 100) {
-        engine.switch().process(1, frame, Time::ZERO);
-    }
+    let mut packets: Vec<_> = frames(2000).iter().filter_map(|frame| Packet::new(1, frame)).collect();
+    engine.process(&mut packets, Time::ZERO);
     assert_eq!(engine.interpreted(), 0);
-    engine.switch().process(1, &[0; 2000], Time::ZERO);
-    assert!(engine.interpreted() > 0);
+}
+
+#[test]
+fn batches() {
+    let mut engine = Engine::compile(&program(), Options::default()).expect("it compiles");
+    let shared = Shared::compile(&program(), Options::default()).expect("it runs").expect("it compiles");
+    let mut reference = Switch::new(Arc::new(program()), Options::default()).expect("a device");
+    fill(engine.switch());
+    shared.write(fill);
+    fill(&mut reference);
+    let mut worker = shared.worker();
+    let mut fates = [0; 3];
+    for (number, batch) in frames(3000).chunks(32).enumerate() {
+        let now = Time::ZERO + Duration::from_us(100 * number as u64);
+        let fitting = |frame: &&Vec<u8>| frame.len() <= MOST_BYTES;
+        let mut packets: Vec<_> =
+            batch.iter().filter(fitting).map(|frame| Packet::new(1, frame).expect("it fits")).collect();
+        let mut others = packets.clone();
+        let wanted = sorted(batch.iter().filter(fitting).flat_map(|frame| reference.process(1, frame, now)));
+        let ran = engine.process(&mut packets, now);
+        for packet in &packets {
+            fates[match packet.fate() {
+                Fate::Dropped => 0,
+                Fate::Sent(_) => 1,
+                Fate::Elsewhere => 2,
+            }] += 1;
+        }
+        assert_eq!(sorted(sent(&packets).chain(ran)), wanted, "batch {number}");
+        let ran = worker.process(&mut others, now);
+        assert_eq!(sorted(sent(&others).chain(ran)), wanted, "batch {number} of a worker");
+    }
+    assert!(fates.iter().all(|packets| *packets > 200), "{fates:?}");
+    let told = reference.take_digests();
+    assert_eq!(engine.switch().take_digests(), told);
+    assert_eq!(shared.take_told().digests, told);
+    let wanted = (reference.state(), reference.counters().clone());
+    assert_eq!((engine.switch().state(), engine.switch().counters().clone()), wanted);
+    assert_eq!(shared.write(|switch| (switch.state(), switch.counters().clone())), wanted);
+}
+
+fn sent(packets: &[Packet]) -> impl Iterator<Item = Output> {
+    packets.iter().filter_map(|packet| match packet.fate() {
+        Fate::Sent(port) => Some(Output { port, frame: packet.frame().to_vec() }),
+        _ => None,
+    })
+}
+
+fn sorted(outputs: impl Iterator<Item = Output>) -> Vec<Output> {
+    let mut outputs: Vec<_> = outputs.collect();
+    outputs.sort();
+    outputs
 }

@@ -3,11 +3,14 @@
 
 use super::Psa;
 use super::layout;
+use super::packet::Packet;
+use super::pipeline::PsaSwitch;
 use crate::embed::{BlockName, Host};
 use crate::life::Life;
+use crate::v1model::Model;
 use crate::value::Value;
 use base_time::Time;
-use dataplane_api::Port;
+use dataplane_api::{EgressResult, Output, Port};
 use ir::{Carried, ControlId, ParserId, Role, Type};
 
 /// Ingress or egress.
@@ -76,6 +79,60 @@ pub enum HalfEnd {
 pub trait Halves: Send {
     /// Parser, control and deparser of a half.
     fn run(&mut self, host: Host<'_>, start: HalfStart<'_>, now: Time) -> HalfEnd;
+
+    /// A frame and all that comes of it, at one moment.
+    fn process(&mut self, host: Host<'_>, port: Port, frame: &[u8], now: Time) -> Vec<Output>;
+}
+
+impl Host<'_> {
+    /// Its blocks are those of this half of PSA from now on.
+    pub fn turn_to(&mut self, half: Half) {
+        if let Model::Psa(_, at) = &mut self.model {
+            *at = half;
+        }
+    }
+
+    /// Runs a frame and all that comes of it through PSA, at one moment. Whoever calls has counted it.
+    pub fn run_halves(
+        &mut self,
+        halves: &mut (dyn Halves + 'static),
+        port: Port,
+        frame: &[u8],
+        now: Time,
+    ) -> Vec<Output> {
+        let packet = Packet::received(self.core, port, frame);
+        let Some(mut switch) = self.psa(halves, now) else { return vec![] };
+        let queued = switch.run_ingress(packet);
+        switch.drain(EgressResult::default(), queued)
+    }
+
+    /// Code has run a half: what comes of that, at one moment.
+    pub fn behind_half(
+        &mut self,
+        halves: &mut (dyn Halves + 'static),
+        start: HalfStart<'_>,
+        done: HalfDone,
+        now: Time,
+    ) -> Vec<Output> {
+        let (half, packet) = (start.half, Packet::at(start));
+        let Some(mut switch) = self.psa(halves, now) else { return vec![] };
+        let (mut result, mut queued) = (EgressResult::default(), vec![]);
+        match half {
+            Half::Ingress => {
+                let again = switch.behind_ingress(packet, done, &mut queued);
+                switch.passes_of_ingress(again, &mut queued);
+            }
+            Half::Egress => result = switch.behind_egress(packet, done),
+        }
+        switch.drain(result, queued)
+    }
+
+    fn psa<'h>(&'h mut self, halves: &'h mut (dyn Halves + 'static), now: Time) -> Option<PsaSwitch<'h>> {
+        match self.model {
+            Model::V1(_) => None,
+            Model::Psa(psa, _) => Some(psa.on(self.core, Some(halves), now)),
+        }
+    }
 }
 
 impl Half {

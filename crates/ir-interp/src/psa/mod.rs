@@ -21,15 +21,14 @@ pub use embed::{Half, HalfDone, HalfEnd, HalfStart, Halves};
 pub(crate) use object::object;
 
 use crate::switch::{Core, Pipeline};
-use crate::trace::{Cause, PacketId};
+use crate::v1model::Model;
 use base_diag::Diagnostic;
 use base_time::Time;
 use dataplane_api::{EgressResult, Port, QueueRecord, Queued, QueuedPacket};
 use ir::Program;
 use layout::Layout;
-use p4_arch::psa::packet_path;
-use packet::{Packet, Waiting};
-use pipeline::PsaSwitch;
+use packet::Packet;
+use pipeline::{PsaSwitch, waiting_packet};
 
 /// What is worked out once for a program for PSA.
 pub(crate) struct Psa {
@@ -61,17 +60,7 @@ impl Pipeline for Psa {
         frame: &[u8],
         now: Time,
     ) -> Vec<Queued> {
-        let packet = Packet {
-            frame: frame.to_vec(),
-            path: packet_path::NORMAL,
-            ingress_port: port,
-            egress_port: 0,
-            class_of_service: 0,
-            instance: 0,
-            carried: None,
-            life: core.new_life(),
-            trace: core.begin(PacketId::default(), Cause::Received, Some(port), frame.len() as u64),
-        };
+        let packet = Packet::received(core, port, frame);
         self.on(core, halves, now).run_ingress(packet)
     }
 
@@ -83,10 +72,8 @@ impl Pipeline for Psa {
         _: QueueRecord,
         now: Time,
     ) -> EgressResult {
-        match packet.packet.downcast::<Waiting>() {
-            Ok(waiting) => self.on(core, halves, now).run_egress(waiting.packet),
-            Err(_) => EgressResult::default(),
-        }
+        let packet = waiting_packet(packet.packet);
+        packet.map(|packet| self.on(core, halves, now).run_egress(packet)).unwrap_or_default()
     }
 
     fn resume(
@@ -96,14 +83,12 @@ impl Pipeline for Psa {
         packet: QueuedPacket,
         now: Time,
     ) -> Vec<Queued> {
-        match packet.downcast::<Waiting>() {
-            Ok(waiting) => self.on(core, halves, now).run_ingress(waiting.packet),
-            Err(_) => vec![],
-        }
+        let packet = waiting_packet(packet);
+        packet.map(|packet| self.on(core, halves, now).run_ingress(packet)).unwrap_or_default()
     }
 
-    fn psa(&self) -> Option<&Psa> {
-        Some(self)
+    fn model(&self) -> Model<'_> {
+        Model::Psa(self, Half::Ingress)
     }
 
     fn deadline(&self, _: &Core) -> Option<Time> {

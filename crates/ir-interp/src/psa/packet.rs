@@ -1,10 +1,13 @@
 //! A packet on its way through the device.
 
+use super::embed::HalfStart;
 use crate::life::Life;
-use crate::trace::PacketId;
+use crate::switch::Core;
+use crate::trace::{Cause, PacketId};
 use crate::value::Value;
 use dataplane_api::Port;
 use ir::Carried;
+use p4_arch::psa::packet_path;
 
 /// A packet between the halves: bytes, and what the switch knows of it. Nothing else crosses.
 #[derive(Clone)]
@@ -23,6 +26,38 @@ pub(super) struct Packet {
     pub(super) life: Life,
     /// Its number in the trace.
     pub(super) trace: PacketId,
+}
+
+impl Packet {
+    /// A frame that came in by a port.
+    pub(super) fn received(core: &mut Core, port: Port, frame: &[u8]) -> Packet {
+        Packet {
+            frame: frame.to_vec(),
+            path: packet_path::NORMAL,
+            ingress_port: port,
+            egress_port: 0,
+            class_of_service: 0,
+            instance: 0,
+            carried: None,
+            life: core.new_life(),
+            trace: core.begin(PacketId::default(), Cause::Received, Some(port), frame.len() as u64),
+        }
+    }
+
+    /// What came to a half that code ran; nobody watches.
+    pub(super) fn at(start: HalfStart<'_>) -> Packet {
+        Packet {
+            frame: start.frame.to_vec(),
+            path: start.path,
+            ingress_port: start.ingress_port,
+            egress_port: start.egress_port,
+            class_of_service: start.class_of_service,
+            instance: start.instance,
+            carried: start.carried.cloned(),
+            life: start.life.clone(),
+            trace: PacketId::default(),
+        }
+    }
 }
 
 /// A packet that waits: for egress, or to start again.

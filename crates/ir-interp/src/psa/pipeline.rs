@@ -12,9 +12,10 @@ use crate::switch::Core;
 use crate::trace::{Cause, EventKind};
 use crate::v1model::Model;
 use base_time::Time;
-use dataplane_api::{DropReason, EgressResult, Output, Port, Queued, Replica};
+use dataplane_api::{DropReason, EgressResult, Output, Port, Queued, QueuedPacket, Replica};
 use ir::{Carried, Role};
 use p4_arch::psa::{PORT_RECIRCULATE, packet_path};
+use std::collections::VecDeque;
 
 /// Queues behind a port.
 const HIGHEST_PRIORITY: u64 = 7;
@@ -32,11 +33,15 @@ impl PsaSwitch<'_> {
     /// Runs a packet through ingress, as often as it is resubmitted, and the replication engine.
     pub(super) fn run_ingress(&mut self, packet: Packet) -> Vec<Queued> {
         let mut queued = vec![];
-        let mut next = Some(packet);
-        while let Some(packet) = next {
-            next = self.pass_ingress(packet, &mut queued);
-        }
+        self.passes_of_ingress(Some(packet), &mut queued);
         queued
+    }
+
+    /// See [`run_ingress`](PsaSwitch::run_ingress).
+    pub(super) fn passes_of_ingress(&mut self, mut next: Option<Packet>, queued: &mut Vec<Queued>) {
+        while let Some(packet) = next {
+            next = self.pass_ingress(packet, queued);
+        }
     }
 
     /// One pass; gives the packet if it is resubmitted.
@@ -44,6 +49,16 @@ impl PsaSwitch<'_> {
         self.core.state.trace.turn_to(packet.trace);
         let timestamp = self.core.state.read_environment(&Source::IngressTimestamp, self.now.as_us());
         let pass = self.half(Half::Ingress, &packet, timestamp)?;
+        self.behind_ingress(packet, pass, queued)
+    }
+
+    /// The replication engine; gives the packet if it is resubmitted.
+    pub(super) fn behind_ingress(
+        &mut self,
+        packet: Packet,
+        pass: HalfDone,
+        queued: &mut Vec<Queued>,
+    ) -> Option<Packet> {
         let asked = |name: &str| self.asked(Half::Ingress, &pass, name);
         let [clone, drop, resubmit, group] = ["clone", "drop", "resubmit", "multicast_group"].map(asked);
         let [session, port, class] = ["clone_session_id", "egress_port", "class_of_service"].map(asked);
@@ -122,6 +137,22 @@ impl PsaSwitch<'_> {
         stages.run(packet, facts, initial).map_err(|stop| self.core.stopped(&stop)).ok()
     }
 
+    /// All that comes of packets in queues, at one moment: as [`Device::drain`](dataplane_api::Device::drain) has it.
+    pub(super) fn drain(&mut self, first: EgressResult, queued: Vec<Queued>) -> Vec<Output> {
+        let mut outputs = vec![];
+        let mut waiting = VecDeque::from(queued);
+        let mut result = first;
+        loop {
+            outputs.extend(result.output);
+            waiting.extend(result.requeued);
+            for again in result.again.into_iter().filter_map(waiting_packet) {
+                waiting.extend(self.run_ingress(again));
+            }
+            let Some(next) = waiting.pop_front() else { return outputs };
+            result = waiting_packet(next.packet).map(|packet| self.run_egress(packet)).unwrap_or_default();
+        }
+    }
+
     /// A field of what a half asks for.
     fn asked(&self, half: Half, pass: &HalfDone, name: &str) -> u64 {
         fields::get(&self.core.program, &self.psa.half(half).control.ty(Role::Output), &pass.output, name)
@@ -187,9 +218,16 @@ impl PsaSwitch<'_> {
     /// Egress, then: clone, drop, recirculate, send.
     pub(super) fn run_egress(&mut self, packet: Packet) -> EgressResult {
         self.core.state.trace.turn_to(packet.trace);
-        let mut result = EgressResult::default();
         let timestamp = self.core.state.read_environment(&Source::EgressTimestamp, self.now.as_us());
-        let Some(pass) = self.half(Half::Egress, &packet, timestamp) else { return result };
+        match self.half(Half::Egress, &packet, timestamp) {
+            Some(pass) => self.behind_egress(packet, pass),
+            None => EgressResult::default(),
+        }
+    }
+
+    /// Clone, drop, recirculate, send.
+    pub(super) fn behind_egress(&mut self, packet: Packet, pass: HalfDone) -> EgressResult {
+        let mut result = EgressResult::default();
         let asked = |name: &str| self.asked(Half::Egress, &pass, name);
         let [clone, session, drop] = ["clone", "clone_session_id", "drop"].map(asked);
         if clone != 0 {
@@ -230,6 +268,11 @@ impl PsaSwitch<'_> {
         };
         result.again.push(Box::new(Waiting { packet }));
     }
+}
+
+/// A packet that waited; nothing if it is another device's.
+pub(super) fn waiting_packet(packet: QueuedPacket) -> Option<Packet> {
+    packet.downcast::<Waiting>().ok().map(|waiting| waiting.packet)
 }
 
 fn enqueue(mut packet: Packet, port: Port) -> Queued {

@@ -98,8 +98,8 @@ impl Pipeline for V1Model {
         }
     }
 
-    fn v1model(&self) -> Option<&V1Model> {
-        Some(self)
+    fn model(&self) -> Model<'_> {
+        Model::V1(self)
     }
 
     fn deadline(&self, core: &Core) -> Option<Time> {

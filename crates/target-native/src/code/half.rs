@@ -34,11 +34,11 @@ impl<'a> Code<'a, '_> {
             self.set_field_to("drop", 1);
         }
         let Some(homes) = &self.layout.half else { return Ok(()) };
-        homes.carried.iter().for_each(|(_, node, _)| self.fill(node));
+        homes.carried.iter().for_each(|(_, node)| self.fill(node));
         let none = self.number(types::I32, 0);
         self.set_scalar(homes.error, none);
         self.parse()?;
-        homes.carried.iter().for_each(|(_, node, _)| self.zero(node));
+        homes.carried.iter().for_each(|(_, node)| self.zero(node));
         self.control(half.control())?;
         self.begin_deparser()?;
         self.deparser()
@@ -101,7 +101,7 @@ impl<'a> Code<'a, '_> {
         self.spill(asked);
         self.spill_scalar(self.layout.registers.fuel);
         let carried = self.layout.half.iter().flat_map(|homes| &homes.carried);
-        carried.for_each(|(_, node, _)| self.spill(node));
+        carried.for_each(|(_, node)| self.spill(node));
         let fate = self.number(types::I32, u64::from(WAITS));
         self.b.ins().store(PLAIN, fate, self.packet, offset_of!(Packet, fate) as i32);
         self.b.ins().jump(self.next, &[]);
