@@ -309,8 +309,18 @@ impl<'a> Code<'a, '_> {
             inside,
             |code| {
                 let address = code.cell(cells, index);
-                code.b.ins().store(PLAIN, value, address, 0);
-                Ok(())
+                if !code.facts.shares {
+                    code.b.ins().store(PLAIN, value, address, 0);
+                    return Ok(());
+                }
+                // Writing what is there already would take the line from the other workers.
+                let old = code.b.ins().load(super::wire::int(cells.bytes), PLAIN, address, 0);
+                let is_new = code.b.ins().icmp(IntCC::NotEqual, old, value);
+                let write = |code: &mut Self| {
+                    code.b.ins().store(PLAIN, value, address, 0);
+                    Ok(())
+                };
+                code.branch(is_new, write, |_| Ok(()))
             },
             |_| Ok(()),
         )?;
