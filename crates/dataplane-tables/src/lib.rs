@@ -56,6 +56,7 @@ mod ternary;
 pub use control::{Control, Entry, ProfileId, Run, TableId, TableSpec, WriteError, action_word};
 pub use key::{EntryKey, FieldMatch, KeyError};
 pub use layout::{Field, KeyLayout, MatchKind, Order, Place};
+pub use lpm::FirstBits;
 pub use profile::{Profile, ProfileSpec, Spread, Weighted};
 pub use records::Records;
 pub use shared::{Shared, Tables};

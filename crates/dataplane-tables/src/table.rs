@@ -3,7 +3,7 @@
 use crate::cpu::fast;
 use crate::exact::{Cuckoo, Direct};
 use crate::layout::{MatchKind, Order};
-use crate::lpm::Lpm;
+use crate::lpm::{FirstBits, Lpm};
 use crate::records::Records;
 use crate::store::Store;
 use crate::ternary::Ternary;
@@ -71,6 +71,14 @@ impl Table {
     pub fn direct(&self) -> Option<&[u32]> {
         match &self.index {
             Index::Direct(direct) => Some(direct.entries()),
+            _ => None,
+        }
+    }
+
+    /// The arrays for the first bits of a prefix, in a table that has them at the moment: its key is one prefix and nothing else.
+    pub fn first_bits(&self) -> Option<FirstBits> {
+        match &self.index {
+            Index::Lpm(lpm) => lpm.first_bits(),
             _ => None,
         }
     }

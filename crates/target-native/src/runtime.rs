@@ -68,6 +68,9 @@ pub(crate) struct TableRef {
     pub(crate) stride: u64,
     /// The entry numbers by key, of tables that have an array of them.
     pub(crate) direct: *const u32,
+    /// The arrays for the first bits, of tables of prefixes that have them now, or null: see [`dataplane_tables::FirstBits`].
+    pub(crate) top: *const u32,
+    pub(crate) chunks: *const u32,
     /// Not 0 if it pays to ask for what a lookup reads in advance.
     pub(crate) far: u64,
 }

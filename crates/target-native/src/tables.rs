@@ -6,7 +6,8 @@ use crate::runtime::{Asked, MOST_ASKED, TableRef};
 use crate::turns::lock;
 use base_bits::Bits;
 use dataplane_tables::{
-    Control, EntryKey as CopyKey, Field, FieldMatch, KeyLayout, MatchKind, Run, TableSpec, Tables, WriteError,
+    Control, EntryKey as CopyKey, Field, FieldMatch, FirstBits, KeyLayout, MatchKind, Run, TableSpec, Tables,
+    WriteError,
 };
 use ir_interp::embed::{
     ActionView, EntryKey, EntryView, Host, News, SharedCells, TableAt, TableChange, TableFacts,
@@ -175,11 +176,15 @@ impl Mirrors {
         let of = |id| {
             let table = tables.table(id);
             let records = table.records();
+            let none = FirstBits { top: std::ptr::null(), chunks: std::ptr::null() };
+            let FirstBits { top, chunks } = table.first_bits().unwrap_or(none);
             TableRef {
                 table: std::ptr::from_ref(table),
                 actions: records.words()[records.action_at()..].as_ptr(),
                 stride: 8 * records.stride() as u64,
                 direct: table.direct().map_or(std::ptr::null(), <[u32]>::as_ptr),
+                top,
+                chunks,
                 far: u64::from(table.is_far() && table.key_words() <= MOST_ASKED),
             }
         };

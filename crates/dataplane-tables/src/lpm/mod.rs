@@ -21,6 +21,7 @@ use crate::masked::with_masked;
 use crate::records::Records;
 use crate::table::MISS;
 use bits::{BitString, narrow, wide};
+pub use shortcut::FirstBits;
 use shortcut::Shortcut;
 use trie::{AT_ONCE, Descent, Root, Tries};
 
@@ -86,6 +87,10 @@ impl Lpm {
             shortcut: None,
             prefixes: 0,
         }
+    }
+
+    pub(crate) fn first_bits(&self) -> Option<FirstBits> {
+        self.shortcut.as_ref().map(Shortcut::first_bits)
     }
 
     /// Asks for the first cache line that a lookup of `key` reads.

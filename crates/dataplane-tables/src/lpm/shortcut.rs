@@ -26,7 +26,7 @@ pub(crate) const DEPTH: u32 = TOP + STRIDE;
 const FROM: usize = 64;
 
 /// In a slot: the rest is the number of a chunk or of a way, and else the slot is an entry number.
-const FURTHER: u32 = 1 << 31;
+const FURTHER: u32 = FirstBits::FURTHER;
 
 /// Slots of a chunk.
 const SLOTS: usize = 1 << STRIDE;
@@ -34,6 +34,24 @@ const SLOTS: usize = 1 << STRIDE;
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 struct Chunk([u32; SLOTS]);
+
+/// Where the arrays of the module begin, for who reads them by code of its own. They stay where they are until the table changes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FirstBits {
+    /// A slot for each value of the first [`TOP`](FirstBits::TOP) bits.
+    pub top: *const u32,
+    /// Chunks of a slot for each value of the next [`CHUNK`](FirstBits::CHUNK) bits.
+    pub chunks: *const u32,
+}
+
+impl FirstBits {
+    /// Bits that choose a slot of the first array.
+    pub const TOP: u32 = TOP;
+    /// Bits that choose a slot of a chunk.
+    pub const CHUNK: u32 = STRIDE;
+    /// In a slot that is no entry number: the rest is the number of a chunk; in a slot of a chunk, that a lookup has to go on.
+    pub const FURTHER: u32 = 1 << 31;
+}
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -65,6 +83,10 @@ impl Shortcut {
             stale: vec![u64::MAX; (1 << TOP) / 64],
             touched: (0..(1 << TOP) / 64).collect(),
         }
+    }
+
+    pub(crate) fn first_bits(&self) -> FirstBits {
+        FirstBits { top: self.top.as_ptr(), chunks: self.chunks.as_ptr().cast() }
     }
 
     #[inline(always)]

@@ -6,7 +6,7 @@ use crate::mutant::Mutant;
 use crate::runtime::{Context, TableRef};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, JumpTableData, Value, types};
-use dataplane_tables::Order;
+use dataplane_tables::{FirstBits, Order};
 use ir::{MatchKind, TableId};
 use std::mem::offset_of;
 
@@ -16,6 +16,13 @@ pub(crate) struct Applied {
     pub(crate) hit: Value,
     /// What ran, by its position in the table's list.
     pub(crate) action: Value,
+}
+
+/// True if the table may have arrays for the first bits of its only key.
+fn has_first_bits(facts: &TableCode) -> bool {
+    let [(field, place)] = facts.layout.fields() else { return false };
+    field.kind == dataplane_tables::MatchKind::Lpm
+        && (FirstBits::TOP + FirstBits::CHUNK..=64).contains(&place.width)
 }
 
 impl<'a> Code<'a, '_> {
@@ -87,9 +94,17 @@ impl<'a> Code<'a, '_> {
             let entry = match *key {
                 [key] if facts.is_direct => {
                     let array = field(self, offset_of!(TableRef, direct));
-                    let offset = self.shift_up(key, 2);
-                    let at = self.b.ins().iadd(array, offset);
-                    self.b.ins().uload32(PLAIN, at, 0)
+                    self.slot(array, key)
+                }
+                [key] if has_first_bits(facts) => {
+                    let [table, top, chunks] = [
+                        offset_of!(TableRef, table),
+                        offset_of!(TableRef, top),
+                        offset_of!(TableRef, chunks),
+                    ]
+                    .map(|offset| field(self, offset));
+                    let width = facts.layout.fields()[0].1.width;
+                    self.lookup_prefix(table, [top, chunks], key, width)
                 }
                 _ => {
                     let table = field(self, offset_of!(TableRef, table));
@@ -123,6 +138,41 @@ impl<'a> Code<'a, '_> {
         let action = self.b.ins().load(types::I32, PLAIN, record, 0);
         self.run_action(table, facts, action, record)?;
         Ok(Applied { hit, action })
+    }
+
+    /// The number of the entry that fits a key of one prefix of so many bits: of most keys the arrays for the first bits say it.
+    fn lookup_prefix(&mut self, table: Value, [top, chunks]: [Value; 2], key: Value, width: u32) -> Value {
+        let [found, slow] = [(); 2].map(|()| self.b.create_block());
+        self.b.append_block_param(found, types::I64);
+        let is_missing = self.b.ins().icmp_imm_u(IntCC::Equal, top, 0);
+        self.leave_if(is_missing, slow, &[]);
+        let slot = self.shift_down(key, width - FirstBits::TOP);
+        let slot = self.slot(top, slot);
+        let is_entry = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, slot, i64::from(FirstBits::FURTHER));
+        self.leave_if(is_entry, found, &[slot]);
+        let chunk = self.b.ins().band_imm_u(slot, i64::from(!FirstBits::FURTHER));
+        let chunk = self.shift_up(chunk, FirstBits::CHUNK);
+        let slot = self.shift_down(key, width - FirstBits::TOP - FirstBits::CHUNK);
+        let slot = self.b.ins().band_imm_u(slot, (1 << FirstBits::CHUNK) - 1);
+        let slot = self.b.ins().bor(chunk, slot);
+        let slot = self.slot(chunks, slot);
+        let is_entry = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, slot, i64::from(FirstBits::FURTHER));
+        self.leave_if(is_entry, found, &[slot]);
+        self.b.ins().jump(slow, &[]);
+        self.b.seal_block(slow);
+        self.b.switch_to_block(slow);
+        let entry = self.lookup(table, &[key]);
+        self.b.ins().jump(found, &[entry.into()]);
+        self.b.seal_block(found);
+        self.b.switch_to_block(found);
+        self.b.block_params(found)[0]
+    }
+
+    /// An element of an array of words of 32 bits.
+    fn slot(&mut self, array: Value, index: Value) -> Value {
+        let offset = self.shift_up(index, 2);
+        let at = self.b.ins().iadd(array, offset);
+        self.b.ins().uload32(PLAIN, at, 0)
     }
 
     /// The number of the entry that fits.
