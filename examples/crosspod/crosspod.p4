@@ -8,6 +8,9 @@
 //
 // Each name in brackets is a region that may run on another device. A link is protected while it is faulty: the neighbour at its other end
 // says so by a mark, an LLDP frame, since its decoder counts what is lost. Links whose frames are to be counted carry tags without parity.
+//
+// NO_DECODE, NO_DECOMPRESS, NO_CACHE, NO_COMPRESS and NO_ENCODE leave a function out. With CACHE_ASIDE only frames that the cache is for go
+// where it runs: then what a decoder has had may not go on to state of another device by both ways.
 
 #include <core.p4>
 #define V1MODEL_VERSION 20200408
@@ -69,6 +72,7 @@ struct metadata_t {
     bit<8>  traffic_class;
     bit<8>  k;
     bit<8>  h;
+    bit<1>  cached;         // a cache is for it
     ipv4_t  server;
     ipv4_t  next_hop;
 }
@@ -140,11 +144,21 @@ control CrosspodIngress(inout headers_t hdr,
     // Until when the link at a port is faulty, in microseconds.
     register<bit<48>, bit<32>>(PORTS) faulty_until;
 
+#ifndef NO_DECODE
     FecDecode(20000, 0, 200, 5000) decoder;
+#endif
+#ifndef NO_DECOMPRESS
     HeaderDecompress(1024) decompressor;
+#endif
+#ifndef NO_CACHE
     KvCache(1000, 0) cache;
+#endif
+#ifndef NO_COMPRESS
     HeaderCompress(1024, 64) compressor;
+#endif
+#ifndef NO_ENCODE
     FecEncode(2000) encoder;
+#endif
 
     action drop() {
         mark_to_drop(standard_metadata);
@@ -188,12 +202,14 @@ control CrosspodIngress(inout headers_t hdr,
         size = 256;
     }
 
+#ifndef NO_CACHE
     table caches {
         key = { meta.server: exact; }
         actions = { NoAction; }
         default_action = NoAction();
         size = 64;
     }
+#endif
 
     // Routing.
 
@@ -287,36 +303,56 @@ control CrosspodIngress(inout headers_t hdr,
     apply {
         meta.in_port = (bit<16>)standard_metadata.ingress_port;
         meta.from_link = 1;
-        @region("FecDecode") {
+        // What is tagged or short passes both regions, wherever they run, so that none overtakes another.
+        if (hdr.fec.isValid() || hdr.compressed.isValid()) {
+#ifndef NO_DECODE
+            @region("FecDecode") {
+                if (hdr.fec.isValid()) {
+                    decoder.decode(meta.in_port);
+                }
+            }
+#endif
             if (hdr.fec.isValid()) {
-                decoder.decode(meta.in_port);
+                meta.in_port = hdr.fec.channel;
+                hdr.ethernet.ether_type = hdr.fec.ether_type;
+                hdr.fec.setInvalid();
             }
-        }
-        if (hdr.fec.isValid()) {
-            meta.in_port = hdr.fec.channel;
-            hdr.ethernet.ether_type = hdr.fec.ether_type;
-            hdr.fec.setInvalid();
-        }
-        ingress_links.apply();
-        @region("Decompress") {
-            if (hdr.compressed.isValid() && meta.decompress == 1) {
-                decompressor.decompress(meta.in_port);
+            ingress_links.apply();
+#ifndef NO_DECOMPRESS
+            @region("Decompress") {
+                if (hdr.compressed.isValid() && meta.decompress == 1) {
+                    decompressor.decompress(meta.in_port);
+                }
             }
+#endif
         }
         if (hdr.ipv4.isValid()) {
             permitted.apply();
         }
-        // All frames pass here, wherever it runs, so that none overtakes another.
-        @region("Cache") {
-            if (hdr.ipv4.isValid() && hdr.ports.isValid() && hdr.ipv4.protocol == PROTO_UDP
-                && (hdr.ports.dst_port == MEMCACHED || hdr.ports.src_port == MEMCACHED)
-                && standard_metadata.egress_spec != DROP) {
-                meta.server = hdr.ports.dst_port == MEMCACHED ? hdr.ipv4.dst_addr : hdr.ipv4.src_addr;
-                if (caches.apply().hit) {
-                    cache.process();
-                }
+#ifndef NO_CACHE
+        if (hdr.ipv4.isValid() && hdr.ports.isValid() && hdr.ipv4.protocol == PROTO_UDP
+            && (hdr.ports.dst_port == MEMCACHED || hdr.ports.src_port == MEMCACHED)
+            && standard_metadata.egress_spec != DROP) {
+            meta.server = hdr.ports.dst_port == MEMCACHED ? hdr.ipv4.dst_addr : hdr.ipv4.src_addr;
+            if (caches.apply().hit) {
+                meta.cached = 1;
             }
         }
+#ifdef CACHE_ASIDE
+        if (meta.cached == 1) {
+            @region("Cache") {
+                cache.process();
+            }
+        }
+#else
+        // All frames pass here, wherever it runs, so that none overtakes another.
+        @region("Cache") {
+            if (meta.cached == 1) {
+                cache.process();
+            }
+        }
+#endif
+#endif
         if (hdr.mark.isValid()) {
             if (meta.from_link == 1) {
                 if (hdr.mark.oui == OUI) {
@@ -347,17 +383,23 @@ control CrosspodIngress(inout headers_t hdr,
                 if (hdr.ipv4.isValid() && hdr.ports.isValid()) {
                     classification.apply();
                 }
-                egress_links.apply();
-                protection.apply();
-                @region("Compress") {
-                    if (meta.compress == 1 && hdr.ports.isValid()) {
-                        compressor.compress((bit<16>)standard_metadata.egress_spec);
+                // What leaves by a link passes both regions, too.
+                if (egress_links.apply().hit) {
+#ifndef NO_COMPRESS
+                    @region("Compress") {
+                        if (meta.compress == 1 && hdr.ports.isValid()) {
+                            compressor.compress((bit<16>)standard_metadata.egress_spec);
+                        }
                     }
-                }
-                @region("FecEncode") {
-                    if (meta.k != 0) {
-                        encoder.encode((bit<16>)standard_metadata.egress_spec, meta.traffic_class, meta.k, meta.h);
+#endif
+                    protection.apply();
+#ifndef NO_ENCODE
+                    @region("FecEncode") {
+                        if (meta.k != 0) {
+                            encoder.encode((bit<16>)standard_metadata.egress_spec, meta.traffic_class, meta.k, meta.h);
+                        }
                     }
+#endif
                 }
                 if (hdr.fec.isValid()) {
                     standard_metadata.egress_spec = (bit<9>)hdr.fec.channel;

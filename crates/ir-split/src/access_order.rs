@@ -6,7 +6,11 @@
 //!
 //! Objects that stand together in a section are used at one moment and count as one. What remains is a graph of such
 //! groups; where it is a forest and each edge keeps order, no cycle of packets can arise (the orders at a leaf are those at
-//! its neighbour). Otherwise all sections of the groups must lie on one way that every packet takes.
+//! its neighbour). Otherwise all sections of the groups must lie on one way that every packet takes, or on a *line*: packets join
+//! it and leave it where they like, and between that pass all of it.
+//!
+//! On a line no cycle arises: two packets are in one order wherever both are, a packet is on a stretch of the line, and of
+//! three stretches that meet two by two there is a place that is on all three. A longer cycle has a shorter one in it.
 
 use crate::placement::DeviceIndex;
 use crate::section::{SectionId, Sections};
@@ -78,7 +82,7 @@ pub fn overtaken(
     let mut joined: BTreeMap<InstanceId, InstanceId> = BTreeMap::new();
     for edge in &edges {
         let (a, b) = (root(&joined, edge.0.0), root(&joined, edge.0.1));
-        if a == b && !all_on_one_way(sections, &users) {
+        if a == b && !all_on_one_way(sections, &users) && !on_a_line(sections, &users) {
             return Some(found(edge));
         }
         if a != b {
@@ -134,4 +138,19 @@ fn all_on_one_way(sections: &Sections, users: &[(SectionId, Vec<InstanceId>)]) -
     let to: Vec<_> = users.iter().map(|(id, _)| &ways[id.0 as usize].0).collect();
     let one = to.iter().all(|ways| ways.len() == 1);
     one && to.iter().all(|a| to.iter().all(|b| a[0].starts_with(&b[0]) || b[0].starts_with(&a[0])))
+}
+
+/// From each of the sections to each behind it there is one way, and it leads by all sections that are between them.
+fn on_a_line(sections: &Sections, users: &[(SectionId, Vec<InstanceId>)]) -> bool {
+    let ways: Vec<_> = users.iter().map(|(id, _)| ways_from(sections, *id)).collect();
+    let way = |from: usize, to: usize| match ways[from][users[to].0.0 as usize].0.as_slice() {
+        [way] => Some(way.as_slice()),
+        _ => None,
+    };
+    let leads_by = |from: usize, by: usize, to: usize| {
+        Some(way(from, to)? == [way(from, by)?, way(by, to)?.get(1..)?].concat())
+    };
+    let all = users.len();
+    let triples = (0..all).flat_map(|a| (a..all).flat_map(move |b| (b..all).map(move |c| (a, b, c))));
+    triples.into_iter().all(|(a, b, c)| leads_by(a, b, c) == Some(true))
 }

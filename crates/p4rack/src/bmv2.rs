@@ -18,7 +18,7 @@ use std::fmt::{self, Write as _};
 /// The commands that fill one device: its tables and value sets, the runtime's and the user's, its state, and the origin's
 /// groups and sessions.
 pub fn commands(racked: &Racked, device: usize) -> String {
-    let Some(Some(part)) = racked.parts.get(device) else { return String::new() };
+    let Some((_, part)) = racked.part(device) else { return String::new() };
     let mut out = String::new();
     for (name, members) in &part.linkage.value_sets {
         for member in members {
@@ -45,8 +45,7 @@ pub(crate) fn fill_commands(program: &Program, writes: &[Write]) -> String {
 /// What a part has that `simple_switch` has not.
 pub fn lacks(racked: &Racked) -> Vec<Diagnostic> {
     let mut found = vec![];
-    for (name, part) in racked.placement.devices.iter().zip(&racked.parts) {
-        let Some(part) = part else { continue };
+    for (name, part) in racked.parts() {
         for called in functions::used(&part.program) {
             found.push(
                 Diagnostic::warning(

@@ -1,7 +1,12 @@
 //! The frame externs that p4rack has.
 
-use dataplane_api::Registry;
+use base_bits::Bits;
+use base_time::{Duration, Time};
+use dataplane_api::{Emitter, FrameExtern, FrameExternError, FrameExternFactory, Registry};
 use ir::{Instance, Program};
+use rack_emulator::Spent;
+use rack_model::Device;
+use std::sync::Arc;
 
 /// All of them.
 pub fn all() -> Registry {
@@ -13,16 +18,52 @@ pub fn all() -> Registry {
     registry
 }
 
-/// Those that a device offers.
-pub fn offered(names: impl IntoIterator<Item = impl AsRef<str>>) -> Registry {
+/// Those that a device offers; what their calls take is told to `spent`.
+pub fn offered(device: &Device, spent: &Spent) -> Registry {
     let all = all();
     let mut registry = Registry::default();
-    for name in names {
-        if let Some(factory) = all.get(name.as_ref()) {
-            registry.add(name.as_ref(), factory.clone());
-        }
+    for name in device.externs.iter().map(|name| name.value.as_str()) {
+        let Some(factory) = all.get(name) else { continue };
+        let (factory, spent, time) = (factory.clone(), spent.clone(), device.call_time(name));
+        let timed: FrameExternFactory = match time > Duration::ZERO {
+            true => Arc::new(move |args| {
+                Ok(Box::new(Timed { function: factory(args)?, time, spent: spent.clone() }))
+            }),
+            false => factory,
+        };
+        registry.add(name, timed);
     }
     registry
+}
+
+/// A frame extern whose calls take time.
+struct Timed {
+    function: Box<dyn FrameExtern>,
+    time: Duration,
+    spent: Spent,
+}
+
+impl FrameExtern for Timed {
+    fn call(&mut self, method: &str, args: &[Bits], frame: &[u8], now: Time, out: &mut Emitter) {
+        self.spent.add(self.time);
+        self.function.call(method, args, frame, now, out);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.function.deadline()
+    }
+
+    fn tick(&mut self, now: Time, out: &mut Emitter) {
+        self.function.tick(now, out);
+    }
+
+    fn snapshot(&self) -> Vec<u8> {
+        self.function.snapshot()
+    }
+
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), FrameExternError> {
+        self.function.restore(snapshot)
+    }
 }
 
 /// Those that a program calls, by the name in `@frame_extern("name")`, sorted.

@@ -36,4 +36,4 @@ pub mod up;
 pub use bench_load;
 pub use compile::{Compiled, Until, compile};
 pub use files::Disk;
-pub use rack::{Racked, load};
+pub use rack::{Racked, SplitApp, load};

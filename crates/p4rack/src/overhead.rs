@@ -34,9 +34,7 @@ pub struct Overhead {
 
 /// What the runtime costs on each device that has a part.
 pub fn overhead(racked: &Racked) -> Vec<Overhead> {
-    let devices = racked.placement.devices.iter().zip(&racked.parts);
-    let counted = |(name, part): (&ir::Name, &Option<Part>)| Some(of_part(name, part.as_ref()?));
-    devices.filter_map(counted).collect()
+    racked.parts().map(|(name, part)| of_part(name, part)).collect()
 }
 
 /// What the runtime costs in one part.

@@ -1,8 +1,8 @@
-//! Prove a rack's split, every other split of its program over the same two devices, and cuts that nobody marked.
+//! Prove an app's split, every other split of its program over the same two devices, and cuts that nobody marked.
 
 use crate::analysis;
 use crate::functions;
-use crate::rack::{Racked, make_parts};
+use crate::rack::{SplitApp, make_parts};
 use base_diag::{Diagnostic, SourceMap};
 use ir::Name;
 use ir_prove::{Case, Effort, Failure, Tried, prove};
@@ -18,33 +18,33 @@ pub struct Proved {
     pub outcome: Result<Tried, Box<Failure>>,
 }
 
-/// The case of the rack as it is.
-pub fn case(racked: &Racked) -> Case {
+/// The case of an app as it is placed.
+pub fn case(app: &SplitApp) -> Case {
     Case {
-        whole: Arc::clone(&racked.whole),
-        parts: racked.parts.clone(),
-        placement: racked.placement.clone(),
+        whole: Arc::clone(&app.whole),
+        parts: app.parts.clone(),
+        placement: app.placement.clone(),
         registry: functions::all(),
     }
 }
 
-/// Proves the rack's own placement.
-pub fn prove_rack(racked: &Racked, effort: &Effort) -> Proved {
-    Proved { regions: placed(&racked.placement), outcome: prove(&case(racked), effort) }
+/// Proves an app's own placement.
+pub fn prove_app(app: &SplitApp, effort: &Effort) -> Proved {
+    Proved { regions: placed(&app.placement), outcome: prove(&case(app), effort) }
 }
 
-/// The placements in which each marked region runs either at the origin or where the rack's map has it; a region that
+/// The placements in which each marked region runs either at the origin or where the app's map has it; a region that
 /// the map leaves at the origin goes to the first other device.
-pub fn combinations(racked: &Racked) -> Result<Vec<Placement>, Vec<Diagnostic>> {
-    let marks = marks(&racked.whole)?;
-    let origin = racked.placement.origin;
-    let away = |region: &Name| match racked.placement.device_of(region) {
-        device if device == origin => other(racked),
+pub fn combinations(app: &SplitApp) -> Result<Vec<Placement>, Vec<Diagnostic>> {
+    let marks = marks(&app.whole)?;
+    let origin = app.placement.origin;
+    let away = |region: &Name| match app.placement.device_of(region) {
+        device if device == origin => other(app),
         device => device,
     };
     let mut all = vec![];
     for mask in 0..1u64 << marks.len().min(16) {
-        let mut placement = racked.placement.clone();
+        let mut placement = app.placement.clone();
         placement.regions.clear();
         for (bit, mark) in marks.iter().enumerate() {
             if mask & (1 << bit) != 0 {
@@ -56,16 +56,16 @@ pub fn combinations(racked: &Racked) -> Result<Vec<Placement>, Vec<Diagnostic>> 
     Ok(all)
 }
 
-/// Proves another placement of the rack's program.
+/// Proves another placement of the app's program.
 pub fn prove_placement(
-    racked: &Racked,
+    app: &SplitApp,
     placement: Placement,
     effort: &Effort,
     map: &mut SourceMap,
 ) -> Result<Proved, Vec<Diagnostic>> {
-    let (_, parts, _) = make_parts(&racked.whole, &placement, map)?;
+    let (_, parts, _) = make_parts(&app.whole, &placement, map)?;
     let regions = placed(&placement);
-    let case = Case { whole: Arc::clone(&racked.whole), parts, placement, registry: functions::all() };
+    let case = Case { whole: Arc::clone(&app.whole), parts, placement, registry: functions::all() };
     Ok(Proved { regions, outcome: prove(&case, effort) })
 }
 
@@ -75,21 +75,20 @@ pub type CutProof = (Name, Result<Proved, Vec<Diagnostic>>);
 /// Proves each region that a policy chooses, alone on the first device that is not the origin; each result is given to
 /// `show` as it is there.
 pub fn prove_cuts(
-    racked: &Racked,
+    app: &SplitApp,
     policy: Policy,
     effort: &Effort,
     show: &mut dyn FnMut(CutProof),
 ) -> Result<(), Vec<Diagnostic>> {
-    let base = analysis::base(&racked.whole, policy)?;
+    let base = analysis::base(&app.whole, policy)?;
     for cut in auto::cuts(&base, policy) {
-        let mut placement = racked.placement.clone();
-        placement.regions = [(cut.name.clone(), other(racked))].into();
+        let mut placement = app.placement.clone();
+        placement.regions = [(cut.name.clone(), other(app))].into();
         let marked = analysis::marked(&base, &cut);
         // Each part is compiled from sources of its own.
         let proved = make_parts(&marked, &placement, &mut SourceMap::new()).map(|(_, parts, _)| {
             let regions = placed(&placement);
-            let case =
-                Case { whole: Arc::clone(&racked.whole), parts, placement, registry: functions::all() };
+            let case = Case { whole: Arc::clone(&app.whole), parts, placement, registry: functions::all() };
             Proved { regions, outcome: prove(&case, effort) }
         });
         show((cut.name, proved));
@@ -98,9 +97,9 @@ pub fn prove_cuts(
 }
 
 /// The first device that is not the origin.
-fn other(racked: &Racked) -> DeviceIndex {
-    let origin = racked.placement.origin;
-    (0..racked.placement.devices.len() as u32).map(DeviceIndex).find(|d| *d != origin).unwrap_or(origin)
+fn other(app: &SplitApp) -> DeviceIndex {
+    let origin = app.placement.origin;
+    (0..app.placement.devices.len() as u32).map(DeviceIndex).find(|d| *d != origin).unwrap_or(origin)
 }
 
 fn placed(placement: &Placement) -> Vec<(Name, Name)> {

@@ -17,27 +17,17 @@ use ir_split::auto::{self, Policy};
 use ir_split::{DeviceIndex, Limits, Order, Placement, Split, split};
 use p4_syntax::Options;
 use rack_emulator::Captures;
-use rack_model::{Cuts, DeviceClass, DeviceId, NodeId, Rack, Regions, Spanned, Stage};
+use rack_model::{App, Cuts, DeviceClass, DeviceId, NodeId, Rack, Regions, Spanned, Stage};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A rack whose app is compiled and split.
+/// A rack whose apps are compiled and split.
 pub struct Racked {
     /// As the file describes it.
     pub rack: Rack,
-    /// The whole program.
-    pub whole: Arc<Program>,
-    /// Where it runs.
-    pub placement: Placement,
-    /// How it was cut.
-    pub split: Split,
-    /// What each device runs, compiled from its printed source.
-    pub parts: Vec<Option<Part>>,
-    /// The printed sources.
-    pub texts: Vec<Option<String>>,
-    /// What fills its tables.
-    pub entries: Entries,
+    /// Its apps, in the order of the file.
+    pub apps: Vec<SplitApp>,
     /// What only some devices have, in the order of the rack's devices.
     pub own_entries: Vec<Entries>,
     /// What each stage adds, by device.
@@ -48,15 +38,54 @@ pub struct Racked {
     pub warnings: Vec<Diagnostic>,
 }
 
+/// A program, cut for the devices that run it.
+pub struct SplitApp {
+    /// The whole program.
+    pub whole: Arc<Program>,
+    /// Where it runs; its devices are all of the rack's.
+    pub placement: Placement,
+    /// How it was cut.
+    pub split: Split,
+    /// What each device runs, compiled from its printed source.
+    pub parts: Vec<Option<Part>>,
+    /// The printed sources.
+    pub texts: Vec<Option<String>>,
+    /// What fills its tables.
+    pub entries: Entries,
+}
+
 impl Racked {
-    /// What a device is filled with, from the entries of the rack and its own, in order. A counter on several devices counts
+    /// The part that a device runs, with the app it is of.
+    pub fn part(&self, index: usize) -> Option<(&SplitApp, &Part)> {
+        self.apps.iter().find_map(|app| Some((app, app.parts.get(index)?.as_ref()?)))
+    }
+
+    /// The parts of all devices that run something: their names, and what they run.
+    pub fn parts(&self) -> impl Iterator<Item = (&str, &Part)> {
+        let devices = self.rack.devices.iter().enumerate();
+        devices.filter_map(|(index, device)| Some((device.name.value.as_str(), self.part(index)?.1)))
+    }
+
+    /// The one app, of a rack that has no more, for `what` can do no more than one.
+    pub fn only_app(&self, what: &str) -> Result<&SplitApp, Vec<Diagnostic>> {
+        match (self.apps.as_slice(), self.rack.apps.get(1)) {
+            ([app], _) => Ok(app),
+            (apps, second) => {
+                let diagnostic =
+                    Diagnostic::error(codes::ONE_APP, format!("the rack has {} apps, not one", apps.len()))
+                        .note(format!("{what} is of one app"));
+                Err(vec![second.into_iter().fold(diagnostic, |d, app| d.at(app.span, "the second"))])
+            }
+        }
+    }
+
+    /// What a device is filled with, from the entries of its app and its own, in order. A counter on several devices counts
     /// in sum: what it starts from is written to the first.
     pub fn fill(&self, index: usize) -> Vec<&Write> {
-        let Some(Some(part)) = self.parts.get(index) else { return vec![] };
-        let is_origin = self.placement.origins().any(|origin| origin.0 as usize == index);
-        let before =
-            |write: &Write| self.parts[..index].iter().flatten().any(|p| has(&p.program, write.to()));
-        let shared = self.entries.for_part(&part.program, is_origin);
+        let Some((app, part)) = self.part(index) else { return vec![] };
+        let is_origin = app.placement.origins().any(|origin| origin.0 as usize == index);
+        let before = |write: &Write| app.parts[..index].iter().flatten().any(|p| has(&p.program, write.to()));
+        let shared = app.entries.for_part(&part.program, is_origin);
         let shared = shared.filter(|write| !matches!(write, Write::Counter { .. }) || !before(write));
         let own = self.own_entries.get(index).into_iter();
         shared.chain(own.flat_map(|own| own.for_part(&part.program, true))).collect()
@@ -65,54 +94,72 @@ impl Racked {
 
 /// Reads a RACK.toml (or the one in a directory) and everything it names.
 pub fn load(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Result<Racked, Vec<Diagnostic>> {
-    let Read { rack, program, rules, entries, own_entries, stage_entries, captures, mut warnings } =
-        read(path, extra_defines, map)?;
-    let placement = match rack.apps.first().map(|app| &app.map) {
-        Some(Regions::Planned) => RackProblem::new(&rack, program.clone(), &rules, &[])?.best()?,
-        Some(Regions::ByHand(regions)) => by_hand(&rack, regions)?,
-        None => return Err(vec![]),
-    };
-    let (split, parts, texts) = make_parts(&program, &placement, map)?;
-    warnings.extend(split.warnings.iter().cloned());
-    check_offers(&rack, &placement, &parts)?;
-    Ok(Racked {
-        rack,
-        whole: program,
-        placement,
-        split,
-        parts,
-        texts,
-        entries,
-        own_entries,
-        stage_entries,
-        captures,
-        warnings,
-    })
+    load_telling(path, extra_defines, map, &mut |_| ())
 }
 
-/// A planning problem from a RACK.toml (or the one in a directory) and everything it names, with warnings.
-pub fn load_problem(
+/// The same; `tell` is called when a step begins.
+pub fn load_telling(
+    path: &Path,
+    extra_defines: &[String],
+    map: &mut SourceMap,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Racked, Vec<Diagnostic>> {
+    tell("check");
+    let Read { rack, apps, rules, own_entries, stage_entries, captures, mut warnings } =
+        read(path, extra_defines, map)?;
+    let mut made = vec![];
+    for (at, (model, ReadApp { program, entries })) in rack.apps.iter().zip(apps).enumerate() {
+        let (placement, split) = match &model.map {
+            Regions::Planned => {
+                tell("plan");
+                let mut problem = RackProblem::new(&rack, at, program.clone(), &rules, &[])?;
+                let (placement, split) = problem.best()?;
+                (placement, split)
+            }
+            Regions::ByHand(regions) => {
+                tell("split");
+                let placement = by_hand(&rack, at, regions)?;
+                let split = split(&program, &placement)?;
+                (placement, split)
+            }
+        };
+        let (parts, texts) = print_parts(&split, &placement, map)?;
+        warnings.extend(split.warnings.iter().cloned());
+        check_offers(&rack, &placement, &parts)?;
+        made.push(SplitApp { whole: program, placement, split, parts, texts, entries });
+    }
+    Ok(Racked { rack, apps: made, own_entries, stage_entries, captures, warnings })
+}
+
+/// A planning problem for each app of a RACK.toml (or the one in a directory) and everything it names, with warnings.
+pub fn load_problems(
     path: &Path,
     extra_defines: &[String],
     wishes: &Wishes,
     map: &mut SourceMap,
-) -> Result<(RackProblem, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let Read { mut rack, program, rules, warnings, .. } = read(path, extra_defines, map)?;
+) -> Result<(Vec<RackProblem>, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let Read { mut rack, apps, rules, warnings, .. } = read(path, extra_defines, map)?;
     wishes.fill(&mut rack.plan)?;
-    let problem = RackProblem::new(&rack, program, &rules, &wishes.without)?;
-    Ok((problem, warnings))
+    let problem =
+        |(at, app): (usize, ReadApp)| RackProblem::new(&rack, at, app.program, &rules, &wishes.without);
+    let problems = apps.into_iter().enumerate().map(problem).collect::<Result<_, _>>()?;
+    Ok((problems, warnings))
 }
 
 struct Read {
     rack: Rack,
-    program: Arc<Program>,
+    apps: Vec<ReadApp>,
     /// Rules for plans.
     rules: Vec<RuleText>,
-    entries: Entries,
     own_entries: Vec<Entries>,
     stage_entries: Vec<Vec<(DeviceId, Entries)>>,
     captures: Captures,
     warnings: Vec<Diagnostic>,
+}
+
+struct ReadApp {
+    program: Arc<Program>,
+    entries: Entries,
 }
 
 fn read(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Result<Read, Vec<Diagnostic>> {
@@ -121,40 +168,65 @@ fn read(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Result<Re
     let (text, base) = sources::read(&file, map).map_err(|d| vec![d])?;
     let (rack, mut found) = rack_model::read_rack(&text, base);
     let Some(rack) = rack else { return Err(found) };
-    let app = match rack.apps.as_slice() {
-        [app] => app,
-        apps => {
-            let mut diagnostic =
-                Diagnostic::error(codes::ONE_APP, format!("the rack has {} apps, not one", apps.len()));
-            if let Some(second) = apps.get(1) {
-                diagnostic = diagnostic.at(second.span, "several apps on one rack are not supported yet");
+    if rack.apps.is_empty() {
+        let diagnostic = Diagnostic::error(codes::ONE_APP, "the rack has no app");
+        return Err(vec![diagnostic.help("describe a program under `[[app]]`")]);
+    }
+    let mut apps: Vec<ReadApp> = vec![];
+    for (at, app) in rack.apps.iter().enumerate() {
+        let mut defines: Vec<String> =
+            app.defines.iter().map(|(name, value)| format!("{}={}", name.value, value.value)).collect();
+        defines.extend(extra_defines.iter().cloned());
+        let class = |app: &App| rack.devices[app.origin.value.0 as usize].class;
+        // Apps that are alike in all that is compiled share it, and what there is to say of it.
+        let alike = |known: &App| {
+            let defines =
+                |app: &App| app.defines.iter().map(|(n, v)| (n.value.clone(), v.value.clone())).collect();
+            let what = |app: &App| -> (String, Vec<(String, String)>, Cuts, DeviceClass) {
+                (app.program.value.clone(), defines(app), app.cuts, class(app))
+            };
+            what(known) == what(app)
+        };
+        let program = match rack.apps[..at].iter().position(alike).and_then(|known| apps.get(known)) {
+            Some(known) => Arc::clone(&known.program),
+            None => {
+                let options = Options { defines, ..Options::default() };
+                let main = directory.join(&app.program.value).display().to_string();
+                with_regions(compile_program(&main, &options, map, &mut found)?, app.cuts, class(app))?
             }
-            return Err(vec![diagnostic.help("describe one program under `[[app]]`")]);
-        }
-    };
-    let mut defines: Vec<String> =
-        app.defines.iter().map(|(name, value)| format!("{}={}", name.value, value.value)).collect();
-    defines.extend(extra_defines.iter().cloned());
-    let options = Options { defines, ..Options::default() };
-    let main = directory.join(&app.program.value).display().to_string();
-    let class = rack.devices[app.origin.value.0 as usize].class;
-    let program = with_regions(compile_program(&main, &options, map, &mut found)?, app.cuts, class)?;
+        };
+        let entries = read_entries(app.entries.as_ref(), &directory, &program, map)?;
+        apps.push(ReadApp { program, entries });
+    }
     let mut rules = vec![];
     for path in &rack.plan.rules {
         let (text, base) = sources::read(&directory.join(&path.value), map).map_err(|found| vec![found])?;
         rules.push(RuleText { text, base, is_table: path.value.ends_with(".csv") });
     }
-    let mut read = |path: &Spanned<String>| entries::read(&directory.join(&path.value), &program, map);
-    let mut read_if = |path: &Option<_>| path.as_ref().map_or(Ok(Entries::default()), &mut read);
-    let entries = read_if(&app.entries)?;
-    let own_entries = rack.devices.iter().map(|device| read_if(&device.entries)).collect::<Result<_, _>>()?;
+    let mut read = |device: DeviceId, path: Option<&Spanned<String>>| {
+        let app = rack.app_of(device).and_then(|at| apps.get(at));
+        app.map_or(Ok(Entries::default()), |app| read_entries(path, &directory, &app.program, map))
+    };
+    let devices = (0..).map(DeviceId).zip(&rack.devices);
+    let own_entries =
+        devices.map(|(id, device)| read(id, device.entries.as_ref())).collect::<Result<_, _>>()?;
     let mut read_stage = |stage: &Stage| {
-        let more = stage.entries.iter().map(|(device, path)| Ok((*device, read(path)?)));
+        let more = stage.entries.iter().map(|(device, path)| Ok((*device, read(*device, Some(path))?)));
         more.collect::<Result<Vec<_>, Vec<Diagnostic>>>()
     };
     let stage_entries = rack.stages.iter().map(&mut read_stage).collect::<Result<_, _>>()?;
     let captures = captures::read(&rack, &directory)?;
-    Ok(Read { rack, program, rules, entries, own_entries, stage_entries, captures, warnings: found })
+    Ok(Read { rack, apps, rules, own_entries, stage_entries, captures, warnings: found })
+}
+
+/// Entries from a file beside the rack's; none if no file is named.
+fn read_entries(
+    path: Option<&Spanned<String>>,
+    directory: &Path,
+    program: &Arc<Program>,
+    map: &mut SourceMap,
+) -> Result<Entries, Vec<Diagnostic>> {
+    path.map_or(Ok(Entries::default()), |path| entries::read(&directory.join(&path.value), program, map))
 }
 
 /// Compiles a program that has to run, with its `flyto` calls as regions; warnings are added to `warnings`.
@@ -209,24 +281,25 @@ fn with_regions(
     Ok(Arc::new(marked))
 }
 
-/// The placement that the rack's only app writes out.
-fn by_hand(rack: &Rack, regions: &[rack_model::Placement]) -> Result<Placement, Vec<Diagnostic>> {
+/// The placement that an app writes out.
+fn by_hand(rack: &Rack, app: usize, regions: &[rack_model::Placement]) -> Result<Placement, Vec<Diagnostic>> {
     let name = |p: &rack_model::Placement| ir::Name::from(p.region.value.as_str());
     let device = |p| (name(p), DeviceIndex(p.device.value.0));
     let called = regions.iter().filter(|p| p.policy == rack_model::Policy::Call);
     let calls = called.map(name).collect();
-    Ok(Placement { calls, ..placement(rack, regions.iter().map(device).collect())? })
+    Ok(Placement { calls, ..placement(rack, app, regions.iter().map(device).collect())? })
 }
 
-/// A placement of regions of the rack's only app, none of them called; what is not named runs at the origin.
+/// A placement of regions of one of the rack's apps, none of them called; what is not named runs at the origin.
 pub fn placement(
     rack: &Rack,
+    at: usize,
     regions: BTreeMap<ir::Name, DeviceIndex>,
 ) -> Result<Placement, Vec<Diagnostic>> {
-    let Some(app) = rack.apps.first() else { return Err(vec![]) };
+    let Some(app) = rack.apps.get(at) else { return Err(vec![]) };
     let index = |id: rack_model::DeviceId| DeviceIndex(id.0);
     let mut placement = Placement {
-        app: 1,
+        app: at as u64 + 1,
         epoch: u64::from(app.epoch),
         devices: rack.devices.iter().map(|d| d.name.value.as_str().into()).collect(),
         origin: index(app.origin.value),
@@ -254,11 +327,14 @@ pub fn placement(
             }
         }
         let at_origin = |node: NodeId| matches!(node, NodeId::Device(id) if placement.role(index(id)) == placement.origin);
-        let is_host = |node: NodeId| !matches!(node, NodeId::Device(_));
-        if (at_origin(a.node) && is_host(b.node)) || (at_origin(b.node) && is_host(a.node)) {
+        let is_ours = |node: NodeId| matches!(node, NodeId::Device(id) if rack.app_of(id) == Some(at));
+        if (at_origin(a.node) && !is_ours(b.node)) || (at_origin(b.node) && !is_ours(a.node)) {
             placement.longest_frame = placement.longest_frame.max(Some(link.longest_frame()));
         }
-        if let (NodeId::Device(from), NodeId::Device(to)) = (a.node, b.node) {
+        if let (NodeId::Device(from), NodeId::Device(to)) = (a.node, b.node)
+            && is_ours(a.node)
+            && is_ours(b.node)
+        {
             placement.longest_on_link.entry((index(from), index(to))).or_insert(link.longest_frame());
             placement.longest_on_link.entry((index(to), index(from))).or_insert(link.longest_frame());
             placement.ports.entry((index(from), index(to))).or_insert(u64::from(a.port));
@@ -281,7 +357,20 @@ pub fn make_parts(
     map: &mut SourceMap,
 ) -> Result<Parts, Vec<Diagnostic>> {
     let split = split(program, placement)?;
-    let (mut parts, mut texts): (Vec<Option<Part>>, Vec<Option<String>>) = (vec![], vec![]);
+    let (parts, texts) = print_parts(&split, placement, map)?;
+    Ok((split, parts, texts))
+}
+
+/// What each device runs, and its source.
+type Printed = (Vec<Option<Part>>, Vec<Option<String>>);
+
+/// The parts of a split, compiled from what is printed of them.
+fn print_parts(
+    split: &Split,
+    placement: &Placement,
+    map: &mut SourceMap,
+) -> Result<Printed, Vec<Diagnostic>> {
+    let (mut parts, mut texts): Printed = (vec![], vec![]);
     for (device, name) in split.devices.iter().zip(&placement.devices) {
         let Some(device) = device else {
             parts.push(None);
@@ -301,7 +390,7 @@ pub fn make_parts(
         parts.push(Some(Part { program, linkage: device.linkage.clone() }));
         texts.push(Some(text));
     }
-    Ok((split, parts, texts))
+    Ok((parts, texts))
 }
 
 /// Every frame extern runs on a device that offers it.

@@ -130,7 +130,7 @@ impl Row {
         let last = count - 1;
         let switches = (0..count).map(|at| {
             let device = usize::from(at > 0 && at == last);
-            let part = racked.parts[device].as_ref().unwrap();
+            let (_, part) = racked.part(device).unwrap();
             let options = Options { registry: functions::all(), ..Options::default() };
             let mut switch = Switch::new(Arc::clone(&part.program), options).unwrap();
             racked.fill(device).into_iter().for_each(|write| switch.fill(write).unwrap());
@@ -270,9 +270,9 @@ fn a_hundred_frames_over_two_bad_links_all_arrive() {
     let middle = middle.replace("port:2)", "port:3)").replace("egress_spec:2", "egress_spec:3");
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("crosspod-two-links/middle.stf");
     fs::write(&path, middle).unwrap();
-    let entries = p4rack::entries::read(&path, &racked.whole, &mut SourceMap::new()).unwrap();
+    let entries = p4rack::entries::read(&path, &racked.apps[0].whole, &mut SourceMap::new()).unwrap();
     let options = Options { registry: functions::all(), ..Options::default() };
-    let part = &racked.parts[0].as_ref().unwrap().program;
+    let part = &racked.part(0).unwrap().1.program;
     let mut switch = Switch::new(Arc::clone(part), options).unwrap();
     entries.for_part(part, true).for_each(|write| switch.fill(write).unwrap());
     row.switches[1] = switch;
@@ -397,7 +397,7 @@ fn the_split_rack_carries_all_traffic() {
         report.workloads.iter().all(|workload| workload.lost == 0 && workload.reordered == 0),
         "{report:?}"
     );
-    assert!(report.devices.iter().all(|device| device.received > 1000), "{report:?}");
+    assert!(report.devices.iter().all(|device| device.received >= 900), "{report:?}");
 }
 
 /// Frames as the other switch sends them, tagged and compressed, some of them lost: what the split rack makes of them, with the functions on

@@ -145,7 +145,7 @@ fn entries_of_every_kind_go_where_they_belong() {
         up::bring_up(racked).unwrap_or_else(|found| panic!("{}", text(&found, map)));
         commands = [0, 1].map(|device| bmv2::commands(racked, device)).to_vec();
         let request = WriteRequest {
-            updates: control::updates(&racked.entries, &racked.whole)
+            updates: control::updates(&racked.apps[0].entries, &racked.apps[0].whole)
                 .unwrap_or_else(|found| panic!("{}", text(&found, map))),
             ..WriteRequest::default()
         };
@@ -204,7 +204,7 @@ fn a_policy_is_read_from_the_file() {
         let files = [("RACK.toml", rack.as_str()), ("entries.stf", ""), ("copies.p4", program.as_str())];
         load(&format!("rack-policy-{number}"), &files, |racked, _| {
             let call = |name| {
-                let section = racked.split.sections.iter().find(|s| s.name == name);
+                let section = racked.apps[0].split.sections.iter().find(|s| s.name == name);
                 format!("{:?}", section.expect("it is a section").call)
             };
             assert_eq!(["R", "S"].map(call), expected, "{map}");

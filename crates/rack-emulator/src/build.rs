@@ -71,7 +71,7 @@ fn device_nodes(rack: &Rack, mut devices: Vec<RackDevice>) -> Result<Vec<DeviceN
         let at = devices.iter().position(|d| d.name == *name);
         let at = at.ok_or_else(|| BuildError(format!("nothing was given to run as device `{name}`")))?;
         let given = devices.remove(at);
-        nodes.push(DeviceNode::new(model, given.engine, given.device));
+        nodes.push(DeviceNode::new(model, given));
     }
     match devices.first() {
         Some(other) => {

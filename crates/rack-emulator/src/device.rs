@@ -1,5 +1,6 @@
 //! A device while it runs: who waits for it, who is inside, and whether it tells the truth.
 
+use crate::emulator::{RackDevice, Spent};
 use base_time::{Duration, Time};
 use dataplane_api::{Device, DropReason, EgressResult, Port, QueueRecord, Queued, QueuedPacket};
 use std::collections::{BTreeMap, VecDeque};
@@ -16,6 +17,8 @@ pub(crate) struct DeviceNode {
     pub name: String,
     pub engine: String,
     device: Box<dyn Device>,
+    /// What calls of frame externs take.
+    spent: Spent,
     service: Duration,
     /// It takes this many times as long: a fault.
     factor: u64,
@@ -71,11 +74,12 @@ struct Call {
 }
 
 impl DeviceNode {
-    pub fn new(model: &rack_model::Device, engine: String, device: Box<dyn Device>) -> DeviceNode {
+    pub fn new(model: &rack_model::Device, given: RackDevice) -> DeviceNode {
         let mut node = DeviceNode {
             name: model.name.value.clone(),
-            engine,
-            device,
+            engine: given.engine,
+            device: given.device,
+            spent: given.spent,
             service: model.service,
             factor: 1,
             is_down: false,
@@ -143,8 +147,9 @@ impl DeviceNode {
             Work::Again(packet) => ("resume", 0, self.device.resume(packet, now)),
         };
         let got = queued.len() as u64;
+        let takes = (self.service + self.spent.take()) * self.factor;
         // Nobody overtakes one that was slow.
-        let through = self.inside.back().map_or(now, |(at, _)| *at).max(now + self.service * self.factor);
+        let through = self.inside.back().map_or(now, |(at, _)| *at).max(now + takes);
         self.inside.push_back((through, queued));
         self.held_inside += got;
         self.audit(Call { name, given: 1, got, received, sent: 0 })?;
@@ -200,6 +205,7 @@ impl DeviceNode {
     /// Runs its timers.
     pub fn tick(&mut self, now: Time) -> Result<Vec<Queued>, String> {
         let queued = self.device.tick(now);
+        self.spent.take();
         self.audit(Call { name: "tick", given: 0, got: queued.len() as u64, received: 0, sent: 0 })?;
         match self.deadline() {
             Some(at) if at <= now => Err(format!("after a tick the next deadline, {at}, is not later")),

@@ -20,6 +20,8 @@ use dataplane_api::Device;
 use rack_model::{DeviceId, HostId, LinkId, NodeId, Rack};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A device's implementation.
 pub struct RackDevice {
@@ -29,6 +31,23 @@ pub struct RackDevice {
     pub engine: String,
     /// It.
     pub device: Box<dyn Device>,
+    /// What its frame externs tell of the time that calls take.
+    pub spent: Spent,
+}
+
+/// Time that a device has spent besides its service time, since it was last asked.
+#[derive(Clone, Default, Debug)]
+pub struct Spent(Arc<AtomicU64>);
+
+impl Spent {
+    /// Some more.
+    pub fn add(&self, time: Duration) {
+        self.0.fetch_add(time.as_ps(), Ordering::Relaxed);
+    }
+
+    pub(crate) fn take(&self) -> Duration {
+        Duration::from_ps(self.0.swap(0, Ordering::Relaxed))
+    }
 }
 
 /// The rack and the devices that were given do not go together: a mistake of the caller.

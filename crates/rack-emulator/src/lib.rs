@@ -57,7 +57,7 @@ mod violation;
 mod wire;
 
 pub use build::Captures;
-pub use emulator::{BuildError, Emulator, PacketBalance, RackDevice, RunEnd};
+pub use emulator::{BuildError, Emulator, PacketBalance, RackDevice, RunEnd, Spent};
 pub use host::Received;
 pub use log::LogHash;
 pub use pcap::Pcap;

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use expect_test::{Expect, expect};
-use rack_emulator::{BuildError, Emulator, RackDevice};
+use rack_emulator::{BuildError, Emulator, RackDevice, Spent};
 
 fn caught(toy: Toy, expected: Expect) {
     let mut rack = star(2);
@@ -104,6 +104,7 @@ fn every_device_of_the_rack_must_be_given() {
         name: name.to_string(),
         engine: "toy".to_string(),
         device: Box::new(Toy::new(wire)),
+        spent: Spent::default(),
     };
     let error = |devices| Emulator::new(&rack, devices).err();
     let message = |text: &str| Some(BuildError(text.to_string()));

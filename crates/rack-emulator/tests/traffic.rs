@@ -4,7 +4,7 @@ mod common;
 
 use base_time::{Duration, Rate, Time};
 use common::*;
-use rack_emulator::{Captures, Emulator, RackDevice, RunReport, WorkloadReport};
+use rack_emulator::{Captures, Emulator, RackDevice, RunReport, Spent, WorkloadReport};
 use rack_model::workload::Verb;
 use rack_model::{Flows, HostId, Pace, Probability, Rack, WorkloadKind};
 
@@ -181,7 +181,12 @@ fn a_tcp_transfer_to_nowhere_is_given_up() {
 }
 
 fn with_capture(rack: &Rack, toy: Toy, frames: Vec<(Duration, Vec<u8>)>) -> RunReport {
-    let device = RackDevice { name: "dev".to_string(), engine: "toy".to_string(), device: Box::new(toy) };
+    let device = RackDevice {
+        name: "dev".to_string(),
+        engine: "toy".to_string(),
+        device: Box::new(toy),
+        spent: Spent::default(),
+    };
     let captures = Captures::from([("trace.pcap".to_string(), frames)]);
     let mut emulator = Emulator::with_captures(rack, vec![device], captures).unwrap();
     emulator.run().unwrap();

@@ -7,6 +7,7 @@
 //! defines = { WIDE = 1 }        # as -D
 //! entries = "entries.stf"       # what fills the devices: STF, TOML, commands, P4Runtime updates
 //! origin = "tor"                # owns the ports and the traffic manager; ["tor1", "tor2"]: each on its own, with the same helpers
+//! devices = ["nic"]             # where its regions may run besides; default: what `map` names, or all devices if there is one app
 //! map = { Acl = "nic" }         # what does not run at the origin; "plan": what is best by the objectives of `[plan]`
 //!                               # Acl = { device = "nic", policy = "call" }: by a policy of its own
 //! policy = "direct"             # behind a region control goes to where it is needed next; "call": back to the device around it first
@@ -17,6 +18,8 @@
 //! order = "keep"                # of packets of one flow: "any" if it does not matter
 //! long_frames = "refuse"        # frames that are too long for a link once they are handed over: "drop" accepts their loss
 //! ```
+//!
+//! A rack may have several apps, each on devices of its own. To one app another's devices are what hosts are: where frames come from.
 
 use crate::names::Names;
 use crate::section::{Item, Reader, Section};
@@ -40,6 +43,8 @@ pub struct App {
     pub origin: Spanned<DeviceId>,
     /// Other switches that run the program for packets of their own, with the same helpers.
     pub twins: Vec<Spanned<DeviceId>>,
+    /// Other devices that it names as its own.
+    pub helpers: Vec<Spanned<DeviceId>>,
     /// Where its regions run.
     pub map: Regions,
     /// What its regions are.
@@ -52,6 +57,18 @@ pub struct App {
     pub any_order: bool,
     /// Where it is described.
     pub span: Span,
+}
+
+impl App {
+    /// The devices that it names.
+    pub fn devices(&self) -> impl Iterator<Item = Spanned<DeviceId>> {
+        let placed = match &self.map {
+            Regions::ByHand(map) => map.as_slice(),
+            Regions::Planned => &[],
+        };
+        let placed = placed.iter().map(|placement| &placement.device);
+        std::iter::once(&self.origin).chain(&self.twins).chain(&self.helpers).chain(placed).cloned()
+    }
 }
 
 /// Where regions run.
@@ -134,6 +151,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
         names.device(r, Spanned::new(name.as_str(), i.span))
     };
     let origins = s.required(r, "origin", "\"tor\"", |r, i| origins(r, i, device));
+    let helpers = s.optional(r, "devices", |r, i| value::list(r, i, device));
     let policy = s.optional(r, "policy", |r, i| value::choice(r, i, &POLICIES));
     let usual = policy.as_ref().map_or(Policy::Direct, |p| p.value);
     let map = s.optional(r, "map", |r, i| regions(r, i, usual, device));
@@ -160,6 +178,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
         entries,
         origin: origins.next()?,
         twins: origins.collect(),
+        helpers: helpers.map_or(vec![], |h| h.value),
         map: map.map_or(Regions::ByHand(vec![]), |m| m.value),
         cuts: cuts.map_or(Cuts::Marked, |c| c.value),
         epoch: epoch.map_or(1, |e| e.value),

@@ -7,14 +7,15 @@
 //! parallel = 8              # how many packets at once; default by class
 //! backlog = 1024            # how many may wait for that; the rest is dropped
 //! entries = "tor.stf"       # its own entries, besides those of the app
-//! externs = ["beacon"]      # the frame externs it offers
+//! externs = ["beacon"]      # the frame externs it offers; { beacon = "2us" }: with how much longer a packet takes for each call
 //! resources = { Tables = 24, EntryBits = "20000000" }   # what it has for plans, by variable
 //! ```
 
 use crate::Spanned;
-use crate::section::{Item, Reader, Section};
+use crate::section::{Entry, Item, Reader, Section};
 use crate::value;
 use base_time::Duration;
+use toml::de::DeValue;
 
 /// A device of the rack.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,6 +34,8 @@ pub struct Device {
     pub entries: Option<Spanned<String>>,
     /// The frame externs it offers.
     pub externs: Vec<Spanned<String>>,
+    /// How much longer a packet takes that one of them is called for; those that are not named take no time.
+    pub call_times: Vec<(String, Duration)>,
     /// How much of what there is little of it has: names of variables with quantities, as written.
     pub resources: Vec<(Spanned<String>, Spanned<String>)>,
 }
@@ -84,6 +87,12 @@ impl DeviceClass {
 }
 
 impl Device {
+    /// How much longer a packet takes that the frame extern `name` is called for.
+    pub fn call_time(&self, name: &str) -> Duration {
+        let known = self.call_times.iter().find(|(known, _)| known == name);
+        known.map_or(Duration::ZERO, |(_, time)| *time)
+    }
+
     /// A device called `name` with the defaults of its class and no frame externs.
     pub fn new(name: &str, class: DeviceClass) -> Device {
         let (service, parallel) = class.default_service();
@@ -95,12 +104,25 @@ impl Device {
             backlog: BACKLOG,
             entries: None,
             externs: vec![],
+            call_times: vec![],
             resources: vec![],
         }
     }
 }
 
 const BACKLOG: u32 = 1024;
+
+/// Names, and how long calls take.
+type Externs = (Vec<Spanned<String>>, Vec<(String, Duration)>);
+
+/// A list of names, or names with times.
+fn externs(r: &mut Reader, item: Item<'_>) -> Option<Externs> {
+    let DeValue::Table(table) = item.value else { return Some((value::list(r, item, value::name)?, vec![])) };
+    let entries = r.entries(table);
+    let names = entries.iter().map(|entry| Spanned::new(entry.key.to_string(), entry.key_span)).collect();
+    let time = |entry: &Entry<'_>| Some((entry.key.to_string(), value::duration(r, entry.item)?));
+    Some((names, entries.iter().filter_map(time).collect()))
+}
 
 pub(crate) fn read(r: &mut Reader, name: Spanned<String>, item: Item<'_>) -> Option<Device> {
     let mut s = Section::new(r, format!("device `{}`", name.value), name.span, item)?;
@@ -109,7 +131,7 @@ pub(crate) fn read(r: &mut Reader, name: Spanned<String>, item: Item<'_>) -> Opt
     let parallel = s.optional(r, "parallel", |r, i| value::small(r, i, 1..=1_000_000));
     let backlog = s.optional(r, "backlog", |r, i| value::small(r, i, 1..=1_000_000));
     let entries = s.optional(r, "entries", value::string);
-    let externs = s.optional(r, "externs", |r, i| value::list(r, i, value::name));
+    let externs = s.optional(r, "externs", externs);
     let resources = s.optional(r, "resources", |r, i| value::texts(r, i, "{ Tables = 24 }"));
     for key in ["profile", "ports"] {
         s.later(r, key);
@@ -121,7 +143,7 @@ pub(crate) fn read(r: &mut Reader, name: Spanned<String>, item: Item<'_>) -> Opt
     device.parallel = parallel.map_or(device.parallel, |p| p.value);
     device.backlog = backlog.map_or(device.backlog, |b| b.value);
     device.entries = entries;
-    device.externs = externs.map_or(vec![], |e| e.value);
+    (device.externs, device.call_times) = externs.map_or((vec![], vec![]), |e| e.value);
     device.resources = resources.map_or(vec![], |list| list.value);
     Some(device)
 }

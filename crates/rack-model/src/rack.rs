@@ -89,6 +89,14 @@ impl Rack {
         Some(HostId(at as u32))
     }
 
+    /// The app that a device is of, by its place in [`Rack::apps`]: the one that names it; where there is one app, that.
+    pub fn app_of(&self, device: DeviceId) -> Option<usize> {
+        match self.apps.len() {
+            1 => Some(0),
+            _ => self.apps.iter().position(|app| app.devices().any(|known| known.value == device)),
+        }
+    }
+
     /// The name of a node; empty for one of another rack.
     pub fn node_name(&self, node: NodeId) -> &str {
         let name = match node {

@@ -115,6 +115,34 @@ fn regions_have_policies() {
     assert_eq!(policies(&others), [call, direct, call, call]);
 }
 
+/// Of several apps each has the devices that it names; one app has all.
+#[test]
+fn devices_are_of_the_app_that_names_them() {
+    let apps_of = |text: &str| {
+        let (rack, diagnostics) = read_rack(text, 1);
+        assert_eq!(diagnostics, []);
+        let rack = rack.unwrap();
+        let devices = rack.devices.iter().map(|d| rack.device(&d.name.value).unwrap());
+        devices.map(|id| rack.app_of(id)).collect::<Vec<_>>()
+    };
+    assert_eq!(apps_of(SLICE), [Some(0), Some(0)]);
+    let more = "\n[device.more]\nclass = \"cpu\"\n[device.idle]\nclass = \"cpu\"\n[[app]]\nname = \"other\"\nprogram = \"b.p4\"\n\
+origin = \"more\"\n";
+    assert_eq!(apps_of(&format!("{SLICE}{more}")), [Some(0), Some(0), Some(1), None]);
+}
+
+#[test]
+fn calls_of_frame_externs_may_take_time() {
+    let text = SLICE.replace("externs = [\"beacon\"]", "externs = { beacon = \"2us\", other = \"0ns\" }");
+    let (rack, diagnostics) = read_rack(&text, 1);
+    assert_eq!(diagnostics, []);
+    let nic = rack.unwrap().devices[1].clone();
+    let names: Vec<&str> = nic.externs.iter().map(|name| name.value.as_str()).collect();
+    assert_eq!(names, ["beacon", "other"]);
+    let times = ["beacon", "other", "unknown"].map(|name| nic.call_time(name).as_ps());
+    assert_eq!(times, [2_000_000, 0, 0]);
+}
+
 #[test]
 fn broken_files_give_diagnostics_and_never_panic() {
     let mut rng = Rng::new(7);

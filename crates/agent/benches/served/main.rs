@@ -90,8 +90,9 @@ fn switch(one: bool) -> Switch {
     }
     let racked =
         rack::load(&folder.join("RACK.toml"), &[], &mut map).unwrap_or_else(|found| panic!("{found:#?}"));
-    let updates = control::updates(&racked.entries, &racked.whole).unwrap();
-    Switch::Rack(racked.whole, Box::new(racked.placement), updates)
+    let app = racked.only_app("a switch").unwrap();
+    let updates = control::updates(&app.entries, &app.whole).unwrap();
+    Switch::Rack(app.whole.clone(), Box::new(app.placement.clone()), updates)
 }
 
 /// Ids of the program's, from its P4Info.

@@ -146,9 +146,9 @@ fn done(args: &Args) -> Result<ExitCode, ClientError> {
 /// The map of a rack.
 fn regions(path: &Path) -> Result<Replace, (Vec<base_diag::Diagnostic>, SourceMap)> {
     let mut map = SourceMap::new();
-    match rack::load(path, &[], &mut map) {
-        Ok(racked) => {
-            let placement = &racked.placement;
+    let racked = rack::load(path, &[], &mut map);
+    match racked.and_then(|racked| Ok(racked.only_app("a map")?.placement.clone())) {
+        Ok(placement) => {
             let device = |(region, device): (&ir::Name, &ir_split::DeviceIndex)| {
                 Some((region.to_string(), placement.devices.get(device.0 as usize)?.to_string()))
             };

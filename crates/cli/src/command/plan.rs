@@ -6,7 +6,7 @@ use ir_split::{DeviceIndex, SectionId};
 use p4rack::plan::flightplan::{self, Request};
 use p4rack::plan::{self, RackProblem, Refused, Wishes};
 use p4rack::rack;
-use plan_model::print_rules;
+use plan_model::{find_name, print_rules};
 use plan_search::{Found, Goal, Plan, Problem, Progress, Stop, explain, judge, search, why};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -25,6 +25,9 @@ pub struct Args {
     /// Defines a macro for the rack's program
     #[arg(short = 'D', value_name = "NAME[=VALUE]")]
     define: Vec<String>,
+    /// Of a rack with several apps: only this one
+    #[arg(long, value_name = "NAME")]
+    app: Option<String>,
     /// Of abstract programs: variables, classes of devices and objectives, as Flightplan's planner_config.json
     #[arg(long, requires_all = ["devices", "network", "rules", "focus"])]
     config: Option<PathBuf>,
@@ -88,39 +91,76 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>> {
-    let mut asked = read(args, map)?;
+    let mut all = read(args, map)?;
+    if let Some(wanted) = &args.app {
+        let names = all.iter().map(|asked| asked.rack().map_or("", RackProblem::app_name));
+        let at = find_name("app", wanted, names).map_err(|found| vec![found])?;
+        all = vec![all.swap_remove(at)];
+    }
+    if all.len() > 1 && (args.why_not.is_some() || args.html.is_some()) {
+        eprintln!("p4rack: `--why-not` and `--html` are of one app: name it with `--app`");
+        return Ok(ExitCode::from(2));
+    }
     if args.prints_rules {
-        let model = &asked.problem().model;
-        output::print(&print_rules(&model.signature, &model.rules));
+        for asked in &all {
+            let model = &asked.problem().model;
+            output::print(&print_rules(&model.signature, &model.rules));
+        }
         return Ok(ExitCode::SUCCESS);
     }
+    let is_one = all.len() == 1;
+    let mut told = vec![];
+    for mut asked in all {
+        let (found, refused) = plan_one(args, &mut asked)?;
+        if let Some(path) = &args.html {
+            let title = args.programs.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ");
+            let text = plan::page(&format!("Plans of {title}"), asked.problem(), &found.plans);
+            if let Err(why) = std::fs::write(path, text) {
+                eprintln!("p4rack: `{}` cannot be written: {why}", path.display());
+                return Ok(ExitCode::FAILURE);
+            }
+        }
+        let rack = asked.rack();
+        let shown = Shown { problem: asked.problem(), rack, found: &found, refused: &refused };
+        let name = rack.filter(|_| !is_one).map(RackProblem::app_name);
+        match args.format {
+            Format::Text => {
+                let title = name.map_or(String::new(), |name| format!("{name}:\n"));
+                output::print(&format!("{title}{}", shown.text(args.explain)));
+            }
+            Format::Json => {
+                let mut json = shown.json();
+                if let Some(name) = name {
+                    json["app"] = json!(name);
+                }
+                told.push(json);
+            }
+        }
+    }
+    if args.format == Format::Json {
+        output::json(&match told.as_slice() {
+            [one] => one.clone(),
+            all => json!({ "ok": true, "apps": all }),
+        });
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The plans of one app, or why there is none.
+fn plan_one(args: &Args, asked: &mut Asked) -> Result<(Found, Vec<Refused>), Vec<Diagnostic>> {
     if let Some(wanted) = &args.why_not {
         asked.bind(wanted)?;
     }
     let clock = Clock::start(args.time_limit);
     let goal = if args.first { Goal::First } else { Goal::Front };
     let (found, refused) = asked.search(&goal, &mut |progress| clock.look(progress))?;
-    let problem = asked.problem();
     if found.plans.is_empty() && found.is_complete {
         return Err(match refused.is_empty() {
-            true => vec![why::no_plan(problem, &mut || !clock.is_over())],
+            true => vec![why::no_plan(asked.problem(), &mut || !clock.is_over())],
             false => refused.into_iter().flat_map(|refused| refused.why).collect(),
         });
     }
-    if let Some(path) = &args.html {
-        let title = args.programs.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ");
-        let text = plan::page(&format!("Plans of {title}"), problem, &found.plans);
-        if let Err(why) = std::fs::write(path, text) {
-            eprintln!("p4rack: `{}` cannot be written: {why}", path.display());
-            return Ok(ExitCode::FAILURE);
-        }
-    }
-    let shown = Shown { problem, rack: asked.rack(), found: &found, refused: &refused };
-    match args.format {
-        Format::Text => output::print(&shown.text(args.explain)),
-        Format::Json => output::json(&shown.json()),
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok((found, refused))
 }
 
 /// What is to be planned.
@@ -165,7 +205,8 @@ impl Asked {
     }
 }
 
-fn read(args: &Args, map: &mut SourceMap) -> Result<Asked, Vec<Diagnostic>> {
+/// One for each app of a rack.
+fn read(args: &Args, map: &mut SourceMap) -> Result<Vec<Asked>, Vec<Diagnostic>> {
     let wishes = Wishes {
         rate: args.rate.clone(),
         any_tier: args.any_tier,
@@ -173,11 +214,11 @@ fn read(args: &Args, map: &mut SourceMap) -> Result<Asked, Vec<Diagnostic>> {
         objectives: args.objective.clone(),
     };
     let (Some(config), Some(devices), Some(network)) = (&args.config, &args.devices, &args.network) else {
-        let (rack, warnings) = rack::load_problem(&args.programs[0], &args.define, &wishes, map)?;
+        let (problems, warnings) = rack::load_problems(&args.programs[0], &args.define, &wishes, map)?;
         if args.format == Format::Text {
             output::diagnostics_text(&warnings, map);
         }
-        return Ok(Asked::Rack(Box::new(rack)));
+        return Ok(problems.into_iter().map(|problem| Asked::Rack(Box::new(problem))).collect());
     };
     let request = Request {
         config: config.clone(),
@@ -189,7 +230,7 @@ fn read(args: &Args, map: &mut SourceMap) -> Result<Asked, Vec<Diagnostic>> {
         shared: args.shared,
         wishes,
     };
-    Ok(Asked::Abstract(Box::new(flightplan::load(&request, map)?)))
+    Ok(vec![Asked::Abstract(Box::new(flightplan::load(&request, map)?))])
 }
 
 struct Clock {
@@ -268,7 +309,7 @@ impl Shown<'_> {
     /// The line for RACK.toml, and what is handed over.
     fn on_rack(&self, rack: &RackProblem, plan: &Plan) -> String {
         let mut out = format!("  {}\n", self.map_line(&rack.map(plan)));
-        if let Ok(split) = rack.split(plan) {
+        if let Some(split) = rack.split(plan) {
             let live = |edge: &(SectionId, SectionId)| {
                 split.sections[edge.1.0 as usize].live.iter().flatten().map(|v| v.bits).sum::<u32>()
             };

@@ -5,7 +5,7 @@ use crate::output::{self, Format};
 use base_diag::{Diagnostic, SourceMap};
 use ir_prove::Effort;
 use p4rack::proof::{self, Proved};
-use p4rack::rack;
+use p4rack::{SplitApp, rack};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -44,33 +44,40 @@ pub fn run(args: &Args) -> ExitCode {
     };
     let effort = Effort { packets: args.packets, seed: args.seed, ..Effort::default() };
     let mut results = vec![];
-    if let Some(policy) = args.cut.policy() {
-        let proved = proof::prove_cuts(&racked, policy, &effort, &mut |(name, result)| match result {
-            Ok(proved) => show(args, proved, &mut results),
-            Err(found) => show_refused(args, &name, &found, &mut results),
-        });
-        if let Err(found) = proved {
+    for app in &racked.apps {
+        if let Err(found) = prove(args, app, &effort, &mut map, &mut results) {
             return output::failed(&found, &map, args.format);
         }
-    } else if args.all_cuts {
-        let placements = match proof::combinations(&racked) {
-            Ok(placements) => placements,
-            Err(found) => return output::failed(&found, &map, args.format),
-        };
-        for placement in placements {
-            match proof::prove_placement(&racked, placement, &effort, &mut map) {
-                Ok(proved) => show(args, proved, &mut results),
-                Err(found) => return output::failed(&found, &map, args.format),
-            }
-        }
-    } else {
-        show(args, proof::prove_rack(&racked, &effort), &mut results);
     }
     let ok = results.iter().all(|r| r["equal"] != Value::Bool(false));
     if args.format == Format::Json {
         output::json(&json!({ "ok": ok, "proofs": results }));
     }
     if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// What is asked for of one app.
+fn prove(
+    args: &Args,
+    app: &SplitApp,
+    effort: &Effort,
+    map: &mut SourceMap,
+    results: &mut Vec<Value>,
+) -> Result<(), Vec<Diagnostic>> {
+    if let Some(policy) = args.cut.policy() {
+        return proof::prove_cuts(app, policy, effort, &mut |(name, result)| match result {
+            Ok(proved) => show(args, proved, results),
+            Err(found) => show_refused(args, &name, &found, results),
+        });
+    }
+    if !args.all_cuts {
+        show(args, proof::prove_app(app, effort), results);
+        return Ok(());
+    }
+    for placement in proof::combinations(app)? {
+        show(args, proof::prove_placement(app, placement, effort, map)?, results);
+    }
+    Ok(())
 }
 
 /// Prints a proof as it is done; JSON waits for the end.

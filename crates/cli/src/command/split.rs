@@ -3,7 +3,7 @@
 use crate::output::{self, Format};
 use base_diag::SourceMap;
 use ir_split::{CallEnd, SectionKind};
-use p4rack::{Racked, overhead, rack};
+use p4rack::{Racked, SplitApp, overhead, rack};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,9 @@ fn write(racked: &Racked, directory: &Path, target: Target) -> Result<(), String
     };
     std::fs::create_dir_all(directory)
         .map_err(|e| format!("`{}` cannot be made: {e}", directory.display()))?;
-    for (index, (name, text)) in racked.placement.devices.iter().zip(&racked.texts).enumerate() {
+    for (index, device) in racked.rack.devices.iter().enumerate() {
+        let name = &device.name.value;
+        let text = racked.part(index).and_then(|(app, _)| app.texts.get(index)?.as_ref());
         let Some(text) = text else { continue };
         to(directory.join(format!("{name}.p4")), text)?;
         let Target::Bmv2 = target;
@@ -91,12 +93,23 @@ fn write(racked: &Racked, directory: &Path, target: Target) -> Result<(), String
 /// What runs where and what travels.
 pub fn summary(racked: &Racked) -> String {
     let mut out = String::new();
-    let split = &racked.split;
+    for (model, app) in racked.rack.apps.iter().zip(&racked.apps) {
+        if racked.apps.len() > 1 {
+            let _ = writeln!(out, "{}:", model.name.value);
+        }
+        out.push_str(&app_summary(app));
+    }
+    out
+}
+
+fn app_summary(app: &SplitApp) -> String {
+    let mut out = String::new();
+    let split = &app.split;
     for (index, section) in split.sections.iter().enumerate() {
         if section.is_plain_end() {
             continue;
         }
-        let device = racked.placement.name(section.device);
+        let device = app.placement.name(section.device);
         let _ = write!(out, "{index:>3}  {:<14} on {device:<10}", section.name);
         match &section.live {
             Some(live) => {
@@ -127,9 +140,16 @@ pub fn summary(racked: &Racked) -> String {
     out
 }
 
-/// The same as JSON.
+/// The same as JSON; of several apps a list.
 pub fn placement_json(racked: &Racked) -> Value {
-    let split = &racked.split;
+    match racked.apps.as_slice() {
+        [app] => app_json(app),
+        apps => Value::Array(apps.iter().map(app_json).collect()),
+    }
+}
+
+fn app_json(app: &SplitApp) -> Value {
+    let split = &app.split;
     let sections: Vec<Value> = split
         .sections
         .iter()
@@ -139,7 +159,7 @@ pub fn placement_json(racked: &Racked) -> Value {
                 "region": section.region,
                 "half": if section.half == ir_split::Half::Ingress { "ingress" } else { "egress" },
                 "end": section.kind == SectionKind::End,
-                "device": racked.placement.name(section.device),
+                "device": app.placement.name(section.device),
                 "call": section.call.map(|call| match call {
                     CallEnd::Handler => "handler",
                     CallEnd::Return => "return",
@@ -156,8 +176,8 @@ pub fn placement_json(racked: &Racked) -> Value {
     let common: Vec<Value> =
         split.common.iter().map(|field| json!({ "field": field.name, "bits": field.width })).collect();
     json!({
-        "devices": racked.placement.devices,
-        "origin": racked.placement.name(racked.placement.origin),
+        "devices": app.placement.devices,
+        "origin": app.placement.name(app.placement.origin),
         "sections": sections,
         "cut_edges": edges,
         "counted_behind_a_cut": split.counted_behind_a_cut,

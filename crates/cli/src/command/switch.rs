@@ -10,6 +10,7 @@ use p4rack::{Disk, Until, compile, control, rack};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Run a device, or a rack that looks like one, and serve it to controllers over P4Runtime
 #[derive(clap::Args)]
@@ -115,14 +116,15 @@ fn switch(args: &Args) -> Result<Switch, ExitCode> {
                     .help("write them by P4Runtime, or run the rack with `p4rack up`");
             return Err(wrong(&[diagnostic], &map));
         }
-        let updates =
-            control::updates(&racked.entries, &racked.whole).map_err(|found| wrong(&found, &map))?;
+        let app = racked.only_app("a switch").map_err(|found| wrong(&found, &map))?;
+        let updates = control::updates(&app.entries, &app.whole).map_err(|found| wrong(&found, &map))?;
+        let (whole, placement) = (Arc::clone(&app.whole), Box::new(app.placement.clone()));
         if !args.agent.is_empty() {
-            let names: Vec<String> = racked.placement.devices.iter().map(ToString::to_string).collect();
+            let names: Vec<String> = placement.devices.iter().map(ToString::to_string).collect();
             let addresses = addresses(&args.agent, &names).map_err(|why| failed(&why))?;
-            return Ok(Switch::Remote(racked.whole, Box::new(racked.placement), updates, addresses));
+            return Ok(Switch::Remote(whole, placement, updates, addresses));
         }
-        return Ok(Switch::Rack(racked.whole, Box::new(racked.placement), updates));
+        return Ok(Switch::Rack(whole, placement, updates));
     }
     if !args.agent.is_empty() {
         return Err(failed("agents are those of a rack's devices: this is a program for one device"));

@@ -1,10 +1,11 @@
-//! A planning problem from a rack: the regions of its only app on its devices.
+//! A planning problem from a rack: the regions of one of its apps on the devices that it may use.
 //!
 //! ```text
-//! section of a region   needs `p4`, the frame externs it calls, and what bears its name
-//! device                provides its class, and `offers.NAME` of each frame extern
+//! section of a region   needs `p4`, the frame externs it calls, what they take (`time.NAME`), and what bears its name
+//! device                provides its class, and of each frame extern `offers.NAME` and `takes.NAME.TIME`
 //! rules                 rule "beacon" beacon if offers.beacon;
-//!                      rule "smartnic" p4 if smartnic;
+//!                       rule "beacon in 2us" time.beacon if takes.beacon.2us then Latency += 2us;
+//!                       rule "smartnic" p4 if smartnic;
 //!                       rule "Acl" Acl then <Tables> += 1, <EntryBits> += 58880bit;     unless the user's own prove the same
 //! link into a device    its delay, what a frame takes on the wire besides its own bytes, and the device's service time
 //! ```
@@ -19,6 +20,7 @@ use crate::functions;
 use crate::rack::placement;
 use base_diag::codes::plan as codes;
 use base_diag::{Diagnostic, Span};
+use base_time::Duration;
 use ir::{Name, Program};
 use ir_split::{DeviceIndex, Half, Mark, Placement, SectionInfo, Split, marks, split};
 use plan_model::flightplan::read_performance_csv;
@@ -29,8 +31,8 @@ use plan_model::{
 use plan_search::{
     Found, Goal, Objective, Plan, Problem, Progress, Scopes, Settings, Stop, Tiers, search, why,
 };
-use rack_model::{NodeId, Rack};
-use std::collections::BTreeMap;
+use rack_model::{DeviceId, NodeId, Rack};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Needed by every section.
@@ -49,20 +51,25 @@ pub struct RackProblem {
     /// Regions that stay at the origin, with why.
     pub fixed: Vec<(Name, String)>,
     rack: Rack,
+    /// The app, by its place.
+    app: usize,
     program: Arc<Program>,
     /// By region of the problem: the program's region it belongs to.
     regions: Vec<Option<Name>>,
+    /// What the splitter has made of plans that were found, by their devices.
+    splits: BTreeMap<Vec<usize>, Split>,
 }
 
 impl RackProblem {
-    /// For the only app of a rack, `without` some devices.
+    /// For one of the apps of a rack, `without` some devices.
     pub fn new(
         rack: &Rack,
+        at: usize,
         program: Arc<Program>,
         rules: &[RuleText],
         without: &[String],
     ) -> Result<RackProblem> {
-        let Some(app) = rack.apps.first() else { return Err(vec![]) };
+        let Some(app) = rack.apps.get(at) else { return Err(vec![]) };
         let origin = app.origin.value.0 as usize;
         let cut = Cut::new(&program)?;
         let mut signature = signature(rack, origin);
@@ -76,9 +83,9 @@ impl RackProblem {
             }
         }
         model.signature = signature;
-        model.devices = devices(rack, &model.signature)?;
-        model.links = links(rack, &mut model.devices);
-        model.apps.push(cut.app(&program, origin));
+        model.devices = devices(rack, at, &model.signature)?;
+        model.links = links(rack, at, &mut model.devices);
+        model.apps.push(cut.app(rack, &program, origin));
         let generated = cut.rules(rack, &program, &model);
         model.rules.extend(generated);
         let scopes = Scopes::new(&model.signature);
@@ -100,9 +107,16 @@ impl RackProblem {
             problem: Problem::new(model, settings)?,
             fixed,
             rack: rack.clone(),
+            app: at,
             program,
             regions,
+            splits: BTreeMap::new(),
         })
+    }
+
+    /// The name of the app.
+    pub fn app_name(&self) -> &str {
+        self.rack.apps.get(self.app).map_or("", |app| &app.name.value)
     }
 
     /// The regions that a plan takes away from the origin, with their devices.
@@ -112,9 +126,18 @@ impl RackProblem {
         regions.filter_map(|(name, device)| Some((name.clone()?, DeviceIndex(*device as u32)))).collect()
     }
 
-    /// A plan as the splitter makes it, or what it has against it.
-    pub fn split(&self, plan: &Plan) -> Result<Split> {
-        split(&self.program, &placement(&self.rack, self.map(plan))?)
+    /// A plan that was found, as the splitter has made it.
+    pub fn split(&self, plan: &Plan) -> Option<&Split> {
+        self.splits.get(&*plan.device)
+    }
+
+    /// Has a plan split; an error is what the splitter has against it.
+    fn try_split(&mut self, plan: &Plan) -> Result<()> {
+        if self.split(plan).is_none() {
+            let made = split(&self.program, &placement(&self.rack, self.app, self.map(plan))?)?;
+            self.splits.insert(plan.device.to_vec(), made);
+        }
+        Ok(())
     }
 
     /// The plans that `goal` asks for, all of which the splitter makes: what it refuses is not looked at again. `refused` has
@@ -130,7 +153,7 @@ impl RackProblem {
             let mut settings = self.problem.settings.clone();
             let known = settings.refused.len();
             for (_, plan) in &found.plans {
-                if let Err(why) = self.split(plan) {
+                if let Err(why) = self.try_split(plan) {
                     settings.refused.push(plan.device.clone());
                     refused.push(Refused { map: self.map(plan), why });
                 }
@@ -148,12 +171,16 @@ impl RackProblem {
         }
     }
 
-    /// The first plan in the order of the objectives.
-    pub fn best(mut self) -> Result<Placement> {
+    /// The first plan in the order of the objectives, and what the splitter makes of it.
+    pub fn best(&mut self) -> Result<(Placement, Split)> {
         let mut watch = |p: &Progress| if p.labels > MAX_LABELS { Stop::Yes } else { Stop::No };
         let (found, refused) = self.search(&Goal::First, &mut watch)?;
         match found.plans.first() {
-            Some((_, plan)) => placement(&self.rack, self.map(plan)),
+            Some((_, plan)) => {
+                let placement = placement(&self.rack, self.app, self.map(plan))?;
+                let made = self.splits.remove(&*plan.device);
+                Ok((placement, made.ok_or_else(Vec::new)?))
+            }
             None if refused.is_empty() => Err(vec![why::no_plan(&self.problem, &mut || true)]),
             None => Err(refused.into_iter().flat_map(|refused| refused.why).collect()),
         }
@@ -200,6 +227,26 @@ fn offer(name: &str) -> Prop {
     format!("offers.{name}").into()
 }
 
+/// What a call of a frame extern needs besides, where calls take time.
+fn call_time(name: &str) -> Prop {
+    format!("time.{name}").into()
+}
+
+/// What holds on a device on which a call takes so long.
+fn takes(name: &str, time: Duration) -> Prop {
+    format!("takes.{name}.{time}").into()
+}
+
+/// Frame externs with the time that a call takes, on each device that offers them; none if no call takes any.
+fn call_times(rack: &Rack) -> BTreeSet<(&str, Duration)> {
+    let times = rack.devices.iter().flat_map(|device| {
+        device.externs.iter().map(|name| (name.value.as_str(), device.call_time(&name.value)))
+    });
+    let times: BTreeSet<_> = times.collect();
+    let is_timed = |name: &str| times.iter().any(|(known, time)| *known == name && *time > Duration::ZERO);
+    times.iter().copied().filter(|(name, _)| is_timed(name)).collect()
+}
+
 /// The program in as many pieces as can be.
 struct Cut {
     split: Split,
@@ -211,9 +258,14 @@ struct Cut {
 impl Cut {
     fn new(program: &Program) -> Result<Cut> {
         let marks = marks(program)?;
+        let all = sharing(program, &marks);
+        if let Ok(split) = split(program, &apart(&all)) {
+            return Ok(Cut { split, groups: all, fixed: vec![] });
+        }
+        // Some have to stay: those that cannot leave alone, then the last ones.
         let mut fixed: Vec<(Name, String)> = vec![];
         let mut groups = vec![];
-        for group in sharing(program, &marks) {
+        for group in all {
             match split(program, &apart(std::slice::from_ref(&group))) {
                 Ok(_) => groups.push(group),
                 Err(found) => {
@@ -239,11 +291,11 @@ impl Cut {
     }
 
     /// The region graph, behind what the origin parses.
-    fn app(&self, program: &Program, origin: usize) -> App {
+    fn app(&self, rack: &Rack, program: &Program, origin: usize) -> App {
         let start = Region { name: "parser".into(), on: vec![origin], ..Region::default() };
         let sections = self.split.sections.iter().map(|section| Region {
             name: section.name.as_str().into(),
-            paths: vec![needs(program, section)],
+            paths: vec![needs(rack, program, section)],
             on: if self.is_away(section) { vec![] } else { vec![origin] },
             span: Span::NONE,
         });
@@ -291,6 +343,14 @@ impl Cut {
         functions.sort_unstable();
         functions.dedup();
         rules.extend(functions.into_iter().map(|name| rule(name, name, vec![offer(name)], vec![])));
+        rules.extend(call_times(rack).into_iter().map(|(name, time)| {
+            let latency = model
+                .signature
+                .role(Role::Latency)
+                .map(|var| Effect { var, change: Change::Add(steps(time.as_ps(), 1)) });
+            let title = format!("{name} in {time}");
+            rule(&title, &call_time(name), vec![takes(name, time)], latency.into_iter().collect())
+        }));
         for section in self.split.sections.iter().filter(|section| !is_proved(&section.name)) {
             let tables = section.tables.iter().filter_map(|table| footprint::table(program, table));
             let bits = tables.map(|t| t.size.unwrap_or(DEFAULT_SIZE).saturating_mul(t.entry_bits));
@@ -312,9 +372,13 @@ fn reasons(found: &[Diagnostic]) -> String {
 }
 
 /// What a section needs of its device.
-fn needs(program: &Program, section: &SectionInfo) -> Vec<Prop> {
+fn needs(rack: &Rack, program: &Program, section: &SectionInfo) -> Vec<Prop> {
     let used = program.instances.iter().filter(|i| section.state.contains(&i.control_plane_name));
-    let functions = used.filter_map(|i| functions::name(program, i)).map(Prop::from);
+    let timed = call_times(rack);
+    let functions = used.filter_map(|i| functions::name(program, i)).flat_map(|name| {
+        let is_timed = timed.iter().any(|(known, _)| *known == name);
+        std::iter::once(Prop::from(name)).chain(is_timed.then(|| call_time(name)))
+    });
     [Prop::from(P4), section.name.as_str().into()].into_iter().chain(functions).collect()
 }
 
@@ -391,12 +455,11 @@ fn steps(value: u64, each: i64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX).saturating_mul(each)
 }
 
-fn devices(rack: &Rack, signature: &Signature) -> Result<Vec<Device>> {
+fn devices(rack: &Rack, app: usize, signature: &Signature) -> Result<Vec<Device>> {
     let mut wrong = vec![];
     let mut devices = vec![];
-    let twins = rack.apps.iter().flat_map(|app| &app.twins).map(|twin| twin.value.0 as usize);
-    let twins: Vec<usize> = twins.collect();
-    let origin = rack.apps.first().map(|app| app.origin.value.0 as usize);
+    let is_twin = |id: DeviceId| rack.apps[app].twins.iter().any(|twin| twin.value == id);
+    let origin = rack.apps[app].origin.value.0 as usize;
     for (at, device) in rack.devices.iter().enumerate() {
         let mut limits = vec![];
         for (name, text) in &device.resources {
@@ -405,14 +468,18 @@ fn devices(rack: &Rack, signature: &Signature) -> Result<Vec<Device>> {
                 Err(found) => wrong.push(found.at(name.span, format!("of device `{}`", device.name.value))),
             }
         }
-        let offers = device.externs.iter().map(|name| offer(&name.value));
+        let id = DeviceId(at as u32);
+        let offers = device.externs.iter().flat_map(|name| {
+            let time = device.call_time(&name.value);
+            [offer(&name.value), takes(&name.value, time)]
+        });
         devices.push(Device {
             name: device.name.value.as_str().into(),
             provides: std::iter::once(device.class.word().into()).chain(offers).collect(),
-            is_host: !twins.contains(&at),
+            is_host: rack.app_of(id) == Some(app) && !is_twin(id),
             limits,
-            bounds: capacity(rack, signature, device, origin == Some(at)).into_iter().collect(),
-            recirculates: origin == Some(at),
+            bounds: capacity(rack, signature, device, origin == at).into_iter().collect(),
+            recirculates: origin == at,
             transit: steps(device.service.as_ps(), 1),
             span: device.name.span,
             ..Device::default()
@@ -446,11 +513,14 @@ fn capacity(
     Some(Bound { var: signature.role(Role::Rate)?, compare: Compare::AtMost, value: steps(left, 1000) })
 }
 
-/// Links between devices, and their ports.
-fn links(rack: &Rack, devices: &mut [Device]) -> Vec<Link> {
+/// Links between devices of the app, and their ports.
+fn links(rack: &Rack, app: usize, devices: &mut [Device]) -> Vec<Link> {
     let mut links = vec![];
     for link in &rack.links {
         let [NodeId::Device(a), NodeId::Device(b)] = link.ends.map(|end| end.node) else { continue };
+        if [a, b].iter().any(|end| rack.app_of(*end) != Some(app)) {
+            continue;
+        }
         let ends = [(a, link.ends[0].port), (b, link.ends[1].port)].map(|(device, port)| {
             let device = device.0 as usize;
             devices[device].ports.push(Port { name: port.to_string().into(), bounds: vec![] });

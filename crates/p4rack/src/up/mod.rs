@@ -13,7 +13,7 @@ use crate::rack::Racked;
 use base_diag::{Diagnostic, codes::emulate as codes};
 use base_time::Rng;
 use ir_interp::Options;
-use rack_emulator::{Emulator, RackDevice, RunReport};
+use rack_emulator::{Emulator, RackDevice, RunReport, Spent};
 use std::collections::BTreeMap;
 use target_native::Engine;
 
@@ -29,19 +29,21 @@ pub fn bring_up_in(racked: &Racked, stage: Option<usize>) -> Result<Emulator, Ve
     let seeds = Rng::new(rack.seed).split("devices");
     let mut devices = vec![];
     let mut compiled = BTreeMap::new();
-    for (index, (device, part)) in racked.rack.devices.iter().zip(&racked.parts).enumerate() {
+    for (index, device) in racked.rack.devices.iter().enumerate() {
         let name = device.name.value.clone();
-        let Some(part) = part else {
-            devices.push(RackDevice { name, engine: "idle".to_string(), device: Box::new(Idle::default()) });
+        let spent = Spent::default();
+        let Some((app, part)) = racked.part(index) else {
+            let device = Box::new(Idle::default());
+            devices.push(RackDevice { name, engine: "idle".to_string(), device, spent });
             continue;
         };
         let options = Options {
-            registry: functions::offered(device.externs.iter().map(|e| e.value.as_str())),
+            registry: functions::offered(device, &spent),
             seed: seeds.split_index(index as u64).next_u64(),
             ..Options::default()
         };
         // Devices with the same source share its code.
-        let text = racked.texts.get(index).and_then(Option::as_ref);
+        let text = app.texts.get(index).and_then(Option::as_ref);
         let made = match text.and_then(|text| compiled.get(text)) {
             Some(compiled) => Engine::of(compiled, options)?,
             None => Engine::compile(&part.program, options)?,
@@ -56,7 +58,7 @@ pub fn bring_up_in(racked: &Racked, stage: Option<usize>) -> Result<Emulator, Ve
         for write in racked.fill(index).into_iter().chain(added) {
             switch.fill(write).map_err(|error| refused(&error.message))?;
         }
-        devices.push(RackDevice { name, engine: engine.to_string(), device: Box::new(switch) });
+        devices.push(RackDevice { name, engine: engine.to_string(), device: Box::new(switch), spent });
     }
     let captures = racked.captures.clone();
     Emulator::with_captures(&rack, devices, captures).map_err(|error| refused(&error.0))

@@ -57,13 +57,11 @@ pub fn page(racked: &Racked, emulator: &Emulator, report: &RunReport, timeline: 
 /// Of each device what it runs.
 fn runs(racked: &Racked) -> Vec<Vec<String>> {
     let mut runs = vec![vec![]; racked.rack.devices.len()];
-    for section in &racked.split.sections {
-        if section.is_plain_end() {
-            continue;
-        }
+    let sections = racked.apps.iter().flat_map(|app| app.split.sections.iter().map(move |s| (app, s)));
+    for (app, section) in sections.filter(|(_, section)| !section.is_plain_end()) {
         // What the origin runs its twins run too.
-        let twins: Vec<_> = match section.device == racked.placement.origin {
-            true => racked.placement.origins().collect(),
+        let twins: Vec<_> = match section.device == app.placement.origin {
+            true => app.placement.origins().collect(),
             false => vec![section.device],
         };
         for device in twins {

@@ -8,7 +8,7 @@ use dataplane_api::{
     Counters, Device, DropReason, EgressResult, EntryError, Output, Port, QueueRecord, Queued, QueuedPacket,
     Replica,
 };
-use rack_emulator::{Emulator, RackDevice};
+use rack_emulator::{Emulator, RackDevice, Spent};
 use rack_model::{
     DeviceClass, DeviceId, Flows, Host, HostId, Link, Mac, Network, NodeId, Pace, Rack, Spanned, Workload,
     WorkloadKind,
@@ -208,7 +208,12 @@ pub fn udp(name: &str, from: u32, to: u32, count: u64, size: u32, mbit_per_s: u6
 }
 
 pub fn emulator(rack: &Rack, toy: Toy) -> Emulator {
-    let device = RackDevice { name: "dev".to_string(), engine: "toy".to_string(), device: Box::new(toy) };
+    let device = RackDevice {
+        name: "dev".to_string(),
+        engine: "toy".to_string(),
+        device: Box::new(toy),
+        spent: Spent::default(),
+    };
     Emulator::new(rack, vec![device]).unwrap()
 }
 

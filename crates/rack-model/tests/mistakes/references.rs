@@ -405,10 +405,81 @@ fn policies() {
 }
 
 #[test]
+fn apps_have_devices_of_their_own() {
+    let app = |name: &str, more: &str| format!("[[app]]\nname = \"{name}\"\nprogram = \"a.p4\"\n{more}\n");
+    let other =
+        "[device.nic]\nclass = \"smartnic\"\n[device.idle]\nclass = \"cpu\"\nentries = \"idle.stf\"\n";
+    let both = [
+        app("a", "origin = \"tor\"\nmap = { Acl = \"nic\" }"),
+        app("b", "origin = \"nic\"\ndevices = [\"tor\"]"),
+        other.to_string(),
+    ];
+    check_with(
+        &both.concat(),
+        expect![[r#"
+        error[P4R0607]: device `nic` is of two apps
+          --> RACK.toml:24:10
+           |
+        20 | map = { Acl = "nic" }
+           |               ----- first named here
+        ...
+        24 | origin = "nic"
+           |          ^^^^^ named again here
+           |
+           = help: give each app devices of its own
+
+        error[P4R0607]: device `tor` is of two apps
+          --> RACK.toml:25:12
+           |
+        19 | origin = "tor"
+           |          ----- first named here
+        ...
+        25 | devices = ["tor"]
+           |            ^^^^^ named again here
+           |
+           = help: give each app devices of its own
+
+        error[P4R0605]: entries of a device that runs nothing
+          --> RACK.toml:30:11
+           |
+        30 | entries = "idle.stf"
+           |           ^^^^^^^^^^ no app names `idle`
+           |
+           = help: add it to the `devices` of an app
+    "#]],
+    );
+    let one = app("a", "origin = \"tor\"");
+    check_with(
+        &format!("{one}{one}"),
+        expect![[r#"
+        error[P4R0607]: app name `a` is used twice
+          --> RACK.toml:21:8
+           |
+        17 | name = "a"
+           |        --- first used here
+        ...
+        21 | name = "a"
+           |        ^^^ used again here
+
+        error[P4R0607]: device `tor` is of two apps
+          --> RACK.toml:23:10
+           |
+        19 | origin = "tor"
+           |          ----- first named here
+        ...
+        23 | origin = "tor"
+           |          ^^^^^ named again here
+           |
+           = help: give each app devices of its own
+    "#]],
+    );
+}
+
+#[test]
 fn not_supported_yet() {
     let app = "[[app]]\nprogram = \"x/a.p4\"\norigin = \"tor\"\n";
     check_with(
-        &format!("{app}runtime = \"headerless\"\n{app}policy = \"shard\"\n"),
+        &format!("{app}runtime = \"headerless\"\npolicy = \"shard\"\n"),
         expect![[r#"
             error[P4R0611]: `headerless` is not supported yet
               --> RACK.toml:19:11
@@ -416,16 +487,10 @@ fn not_supported_yet() {
             19 | runtime = "headerless"
                |           ^^^^^^^^^^^^ not supported yet
 
-            error[P4R0611]: several apps in one rack are not supported yet
-              --> RACK.toml:20:1
-               |
-            20 | [[app]]
-               | ^^^^^^^ not supported yet
-
             error[P4R0611]: `shard` is not supported yet
-              --> RACK.toml:23:10
+              --> RACK.toml:20:10
                |
-            23 | policy = "shard"
+            20 | policy = "shard"
                |          ^^^^^^^ not supported yet
         "#]],
     );
