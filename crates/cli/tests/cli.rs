@@ -146,22 +146,6 @@ fn up_runs_the_stages_of_an_experiment() {
     assert!(stderr(&none).contains("the rack has no stages"));
 }
 
-/// The paper's numbers stand beside ours, and what was set and left out below.
-#[test]
-fn figures_of_flightplan_are_repeated() {
-    for (figure, paper) in [("fig10", "1.19Gbit/s of 10"), ("fig13", "almost three times as much")] {
-        let output = p4rack(&["reproduce", "flightplan", figure, "--until", "3ms"]);
-        assert!(output.status.success(), "{}", stderr(&output));
-        let text = stdout(&output);
-        for words in ["max  paper", paper, "40 TCP connections", "The model leaves out"] {
-            assert!(text.contains(words), "no `{words}` in\n{text}");
-        }
-    }
-    let nowhere = ["reproduce", "flightplan", "fig13", "--racks", "nowhere"];
-    check_mistake(&nowhere, &["P4R0701", "nowhere/figure-13.toml"]);
-    assert_eq!(p4rack(&["reproduce", "flightplan", "fig99"]).status.code(), Some(2));
-}
-
 #[test]
 fn the_doctor_says_what_can_be_done() {
     let output = p4rack(&["doctor"]);

@@ -93,21 +93,19 @@ const PLANS: [(&str, [&[&str]; 2]); 3] = [
 ];
 
 /// The testbed with a stream of UDP that all functions are for: to the store's port, short, with parity for its class.
-fn streamed(plan: &str, rate: &str, count: u32) -> String {
+fn streamed(plan: &str) -> String {
     let all = "add egress_links standard_metadata.egress_spec:2 egress_link(compress:1)\n\
 add protection standard_metadata.egress_spec:2 meta.faulty:0 meta.traffic_class:1 protect(k:5, h:1)\n\
 add caches meta.server:0x0a000401 NoAction()\n";
-    let workload = format!(
-        "[[workload]]\nkind = \"udp\"\nname = \"stream\"\nfrom = \"client\"\nto = \"store\"\nport = 11211\n\
-rate = \"{rate}\"\ncount = {count}\nsize = 1400\n"
-    );
+    let workload = "[[workload]]\nkind = \"udp\"\nname = \"stream\"\nfrom = \"client\"\nto = \"store\"\nport = 11211\n\
+rate = \"100Mbit/s\"\ncount = 50\nsize = 1400\n";
     let change = |file: &str, text: String| match file {
         "testbed-left.stf" => text + all,
         "testbed-right.stf" => text + "add ingress_links meta.in_port:2 link(decompress:1)\n",
         file if file == plan => {
             let head = text.split("[[workload]]").next().expect("something stands before");
             // 1400 bytes of payload behind 42 of headers.
-            head.replace("size = 1500", "size = 1442") + &workload
+            head.replace("size = 1500", "size = 1442") + workload
         }
         _ => text,
     };
@@ -120,16 +118,13 @@ rate = \"{rate}\"\ncount = {count}\nsize = 1400\n"
         "testbed.csv",
         plan,
     ];
-    copy(&format!("{rate}-{plan}").replace('/', "-"), "crosspod", &files, change)
-        .join(plan)
-        .display()
-        .to_string()
+    copy(&format!("streamed-{plan}"), "crosspod", &files, change).join(plan).display().to_string()
 }
 
 #[test]
 fn three_plans_of_crosspod_take_as_long_and_carry_as_much_as_predicted() {
     for (plan, away) in PLANS {
-        let rack = streamed(plan, "10Mbit/s", 50);
+        let rack = streamed(plan);
         let planned = json(&["plan", &rack, "--objective", "Latency", "--objective", "InputRate"]);
         let apps = planned["apps"].as_array().expect("two switches");
         for (app, away) in apps.iter().zip(away) {
@@ -141,6 +136,22 @@ fn three_plans_of_crosspod_take_as_long_and_carry_as_much_as_predicted() {
         let predicted = apps.iter().map(|app| latency(&app["plans"][0])).sum::<f64>() + wires;
         let is = emulated(&rack, "stream");
         assert!((predicted - is).abs() < 0.05 * is, "{plan}: {predicted} us predicted, {is} us emulated");
+        // What the left switch makes of a bit that comes in.
+        let predicted = megabits(&apps[0]["plans"][0]["cost"]["InputRate"]) / 900.0;
+        let links = json(&["up", &rack])["report"]["links"].as_array().expect("a list").clone();
+        let sent = |from: &str| {
+            links.iter().find(|l| l["from"] == from).and_then(|l| l["bytes"].as_f64()).expect("it is there")
+        };
+        let is = sent("left:2") / sent("client");
+        assert!((predicted - is).abs() < 0.05 * is, "{plan}: {predicted} bits predicted, {is} emulated");
+    }
+}
+
+fn megabits(rate: &Value) -> f64 {
+    let text = rate.as_str().expect("a rate");
+    match text.strip_suffix("Gbit/s") {
+        Some(number) => number.parse::<f64>().unwrap() * 1000.0,
+        None => text.strip_suffix("Mbit/s").unwrap().parse().unwrap(),
     }
 }
 

@@ -29,6 +29,7 @@ pub mod pushed;
 pub mod rack;
 pub mod region_graph;
 pub mod reparse;
+pub mod reproduce;
 pub mod run;
 pub mod sources;
 pub mod up;

@@ -6,7 +6,7 @@ use crate::compile::{Until, compile};
 use crate::entries::{self, Entries, has};
 use crate::files::Disk;
 use crate::functions;
-use crate::plan::{RackProblem, RuleText, Wishes};
+use crate::plan::{Cost, RackProblem, RuleText, Wishes};
 use crate::reparse::reparse;
 use crate::sources;
 use base_diag::{Diagnostic, Severity, SourceMap, codes::emulate as codes};
@@ -19,6 +19,7 @@ use p4_syntax::Options;
 use rack_emulator::Captures;
 use rack_model::{App, Cuts, DeviceClass, DeviceId, NodeId, Rack, Regions, Spanned, Stage};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -38,6 +39,33 @@ pub struct Racked {
     pub warnings: Vec<Diagnostic>,
 }
 
+/// What is done of a rack, in this order; of an app with its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step<'a> {
+    /// The file, programs and entries are read and checked.
+    Check,
+    /// What can be cut apart, and what each piece needs.
+    Analyze(&'a str),
+    /// Plans are searched and split.
+    Plan(&'a str),
+    /// Split as the map says.
+    Split(&'a str),
+    /// The parts are printed and compiled.
+    Compile(&'a str),
+}
+
+impl fmt::Display for Step<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Check => write!(f, "check"),
+            Step::Analyze(app) => write!(f, "analyze {app}"),
+            Step::Plan(app) => write!(f, "plan and split {app}"),
+            Step::Split(app) => write!(f, "split {app}"),
+            Step::Compile(app) => write!(f, "compile the parts of {app}"),
+        }
+    }
+}
+
 /// A program, cut for the devices that run it.
 pub struct SplitApp {
     /// The whole program.
@@ -46,6 +74,8 @@ pub struct SplitApp {
     pub placement: Placement,
     /// How it was cut.
     pub split: Split,
+    /// What the plan says of it, by objective; nothing of what was placed by hand.
+    pub costs: Vec<Cost>,
     /// What each device runs, compiled from its printed source.
     pub parts: Vec<Option<Part>>,
     /// The printed sources.
@@ -94,39 +124,42 @@ impl Racked {
 
 /// Reads a RACK.toml (or the one in a directory) and everything it names.
 pub fn load(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Result<Racked, Vec<Diagnostic>> {
-    load_telling(path, extra_defines, map, &mut |_| ())
+    load_as(path, extra_defines, map, &|_| (), &mut |_| ())
 }
 
-/// The same; `tell` is called when a step begins.
-pub fn load_telling(
+/// The same of a rack that `change` makes of the file's. `tell` is called when a step begins.
+pub fn load_as(
     path: &Path,
     extra_defines: &[String],
     map: &mut SourceMap,
-    tell: &mut dyn FnMut(&str),
+    change: &dyn Fn(&mut Rack),
+    tell: &mut dyn FnMut(Step),
 ) -> Result<Racked, Vec<Diagnostic>> {
-    tell("check");
+    tell(Step::Check);
     let Read { rack, apps, rules, own_entries, stage_entries, captures, mut warnings } =
-        read(path, extra_defines, map)?;
+        read(path, extra_defines, map, change)?;
     let mut made = vec![];
     for (at, (model, ReadApp { program, entries })) in rack.apps.iter().zip(apps).enumerate() {
-        let (placement, split) = match &model.map {
+        let name = &model.name.value;
+        let (placement, split, costs) = match &model.map {
             Regions::Planned => {
-                tell("plan");
+                tell(Step::Analyze(name));
                 let mut problem = RackProblem::new(&rack, at, program.clone(), &rules, &[])?;
-                let (placement, split) = problem.best()?;
-                (placement, split)
+                tell(Step::Plan(name));
+                problem.best()?
             }
             Regions::ByHand(regions) => {
-                tell("split");
+                tell(Step::Split(name));
                 let placement = by_hand(&rack, at, regions)?;
                 let split = split(&program, &placement)?;
-                (placement, split)
+                (placement, split, vec![])
             }
         };
+        tell(Step::Compile(name));
         let (parts, texts) = print_parts(&split, &placement, map)?;
         warnings.extend(split.warnings.iter().cloned());
         check_offers(&rack, &placement, &parts)?;
-        made.push(SplitApp { whole: program, placement, split, parts, texts, entries });
+        made.push(SplitApp { whole: program, placement, split, costs, parts, texts, entries });
     }
     Ok(Racked { rack, apps: made, own_entries, stage_entries, captures, warnings })
 }
@@ -138,7 +171,7 @@ pub fn load_problems(
     wishes: &Wishes,
     map: &mut SourceMap,
 ) -> Result<(Vec<RackProblem>, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let Read { mut rack, apps, rules, warnings, .. } = read(path, extra_defines, map)?;
+    let Read { mut rack, apps, rules, warnings, .. } = read(path, extra_defines, map, &|_| ())?;
     wishes.fill(&mut rack.plan)?;
     let problem =
         |(at, app): (usize, ReadApp)| RackProblem::new(&rack, at, app.program, &rules, &wishes.without);
@@ -162,12 +195,18 @@ struct ReadApp {
     entries: Entries,
 }
 
-fn read(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Result<Read, Vec<Diagnostic>> {
+fn read(
+    path: &Path,
+    extra_defines: &[String],
+    map: &mut SourceMap,
+    change: &dyn Fn(&mut Rack),
+) -> Result<Read, Vec<Diagnostic>> {
     let file = if path.is_dir() { path.join("RACK.toml") } else { path.to_path_buf() };
     let directory = file.parent().map_or_else(PathBuf::new, Path::to_path_buf);
     let (text, base) = sources::read(&file, map).map_err(|d| vec![d])?;
     let (rack, mut found) = rack_model::read_rack(&text, base);
-    let Some(rack) = rack else { return Err(found) };
+    let Some(mut rack) = rack else { return Err(found) };
+    change(&mut rack);
     if rack.apps.is_empty() {
         let diagnostic = Diagnostic::error(codes::ONE_APP, "the rack has no app");
         return Err(vec![diagnostic.help("describe a program under `[[app]]`")]);

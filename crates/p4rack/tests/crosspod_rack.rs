@@ -389,6 +389,53 @@ fn each_stage_does_what_it_did_on_the_testbed() {
     assert!(stages.iter().flat_map(|(_, report)| &report.workloads).all(|w| w.corrupted == 0), "{table}");
 }
 
+/// Flightplan's three plans, all functions on, a link that loses nothing: the receiver gets the same frames in the same order, the client the same
+/// answers.
+#[test]
+fn three_plans_are_the_same_to_applications() {
+    let mut seen = vec![];
+    for file in ["RACK.toml", "resource-saver.toml", "legacy-extender.toml"] {
+        let mut racked = load(&example().join(file));
+        let all_on = racked.rack.stages.len() - 1;
+        racked.rack.stages.iter_mut().for_each(|stage| stage.faults.clear());
+        racked.rack.workloads.retain(|workload| workload.name.value != "iperf");
+        racked.rack.workloads.iter_mut().for_each(|workload| {
+            workload.count = 200;
+            workload.start = Time::ZERO;
+        });
+        let host = |name: &str| racked.rack.host(name).unwrap();
+        let (sender, receiver, client) = (host("sender"), host("receiver"), host("client"));
+        let mut emulator = up::bring_up_in(&racked, Some(all_on)).unwrap();
+        [receiver, client].into_iter().for_each(|host| emulator.listen(host));
+        let mut rng = Rng::new(11);
+        let sent: Vec<Vec<u8>> = (0..200u16)
+            .map(|n| {
+                let tcp =
+                    [&[0, 20, 0, 80][..], &[0, 0, n as u8, 0], &[0; 4], &[0x50, 0x18, 1, 0, 0, 0, 0, 0]];
+                let length = rng.between(48, 1400) as usize;
+                frame(1, 2, 6, n, &[&tcp.concat()[..], &rng.bytes(length)].concat())
+            })
+            .collect();
+        for (n, frame) in (0..).zip(&sent) {
+            assert!(emulator.send(sender, frame.clone(), Time::ZERO + Duration::from_us(20 * n)));
+        }
+        emulator.run().unwrap();
+        let came: Vec<Vec<u8>> = emulator.take_received(receiver).into_iter().map(|r| r.frame).collect();
+        let wanted: Vec<Vec<u8>> = sent.into_iter().map(|frame| routed(frame, 2)).collect();
+        assert!(came == wanted, "{file}: {} of {}", came.len(), wanted.len());
+        // Behind Ethernet, IPv4 and UDP; whether the cache or the store has made a frame may be seen in those.
+        let mut answers: Vec<Vec<u8>> =
+            emulator.take_received(client).into_iter().map(|r| r.frame[42..].to_vec()).collect();
+        answers.sort();
+        let devices = racked.apps.iter().flat_map(|app| app.placement.regions.values());
+        let boards = devices.collect::<std::collections::BTreeSet<_>>().len();
+        seen.push((boards, answers));
+    }
+    let boards: Vec<usize> = seen.iter().map(|(boards, _)| *boards).collect();
+    assert_eq!(boards, [3, 5, 5]);
+    assert!(seen.iter().all(|(_, answers)| answers.len() == 400 && *answers == seen[0].1));
+}
+
 /// With all functions on an FPGA and a server: nothing is lost on the detours.
 #[test]
 fn the_split_rack_carries_all_traffic() {
@@ -498,4 +545,17 @@ fn random_maps_are_equal() {
         }
     }
     assert!(refused * 2 < maps, "{refused} of {maps} refused");
+}
+
+/// What is told while a rack is made ready: each step once, app by app, before anything runs.
+#[test]
+fn a_rack_is_made_ready_step_by_step() {
+    let mut steps = vec![];
+    let mut tell = |step: rack::Step<'_>| steps.push(step.to_string());
+    let racked = rack::load_as(&example(), &[], &mut SourceMap::new(), &|_| (), &mut tell);
+    assert!(racked.is_ok_and(|racked| racked.apps.iter().all(|app| app.costs.len() == 3)));
+    let of = |app: &str| {
+        [format!("analyze {app}"), format!("plan and split {app}"), format!("compile the parts of {app}")]
+    };
+    assert_eq!(steps, [vec!["check".to_string()], of("left").to_vec(), of("right").to_vec()].concat());
 }

@@ -60,12 +60,12 @@ pub struct Table {
 
 impl Table {
     /// Columns whose title begins with `<` are left-aligned.
-    pub(crate) fn new<const N: usize>(
+    pub fn new<const N: usize>(
         titles: &[&'static str; N],
-        rows: impl Iterator<Item = [String; N]>,
+        rows: impl IntoIterator<Item = [String; N]>,
     ) -> Table {
         let title = |title: &&'static str| (title.trim_start_matches('<'), title.starts_with('<'));
-        Table { titles: titles.iter().map(title).collect(), rows: rows.map(Vec::from).collect() }
+        Table { titles: titles.iter().map(title).collect(), rows: rows.into_iter().map(Vec::from).collect() }
     }
 }
 
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn tables_are_aligned() {
         let rows = [["a".to_string(), "1".to_string()], ["long".to_string(), "1000".to_string()]];
-        let table = Table::new(&["<name", "n"], rows.into_iter());
+        let table = Table::new(&["<name", "n"], rows);
         assert_eq!(table.to_string(), "name     n\na        1\nlong  1000\n");
     }
 }

@@ -1,7 +1,12 @@
 //! `p4rack reproduce`
 
-use super::up;
-use crate::output;
+use crate::output::{self, Format};
+use base_diag::SourceMap;
+use base_time::{Duration, Time};
+use p4rack::reproduce::{EXPERIMENTS, Experiment, Lab};
+use serde_json::json;
+use std::fmt::Write;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -15,68 +20,94 @@ pub struct Args {
 #[derive(clap::Subcommand)]
 enum Paper {
     /// Flightplan (NSDI'21): in-network functions of Crosspod on two switches
-    Flightplan {
-        /// Which figure
-        figure: Figure,
-        /// Where its racks are
-        #[arg(long, value_name = "DIR", default_value = "examples/crosspod")]
-        racks: PathBuf,
-        /// Links of 10 Gbit/s as in the paper, and not of 1 Gbit/s
-        #[arg(long)]
-        full_rate: bool,
-        /// Stop each run at this virtual time
-        #[arg(long, value_name = "TIME")]
-        until: Option<String>,
-        /// Also write the figures as one page that a browser shows
-        #[arg(long, value_name = "FILE")]
-        html: Option<PathBuf>,
-    },
+    Flightplan(Flightplan),
 }
 
-/// What can be repeated.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-enum Figure {
-    /// Functions switched on one by one, as TCP and memcached see them
-    #[value(name = "fig10")]
-    Functions,
-    /// What loss leaves of TCP, with and without error correction
-    #[value(name = "fig13")]
-    Loss,
+#[derive(clap::Args)]
+struct Flightplan {
+    /// Which figure or table; without one all are listed
+    #[arg(value_parser = find)]
+    figure: Option<&'static Experiment>,
+    /// Where its racks are
+    #[arg(long, value_name = "DIR", default_value = "examples/crosspod")]
+    racks: PathBuf,
+    /// Links of 10 Gbit/s as in the paper, and not of 1 Gbit/s
+    #[arg(long)]
+    full_rate: bool,
+    /// Stop each run at this virtual time
+    #[arg(long, value_name = "TIME")]
+    until: Option<Duration>,
+    /// Also write the figure as one page that a browser shows, where it has one
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// How to print the result
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
 }
 
-/// What no figure has.
-const LEAVES_OUT: &str = "The model leaves out: FPGAs beside the switches (the switches call the functions themselves, and take the same time with \
-and\nwithout them), power, and of TCP selective acknowledgements (smoltcp's Reno waits for its timer of 200 ms where Linux does not).\n";
-
-impl Figure {
-    fn file(self) -> &'static str {
-        match self {
-            Figure::Functions => "RACK.toml",
-            Figure::Loss => "figure-13.toml",
-        }
-    }
-
-    /// Flows, times and loss: what goodput depends on.
-    fn setting(self) -> &'static str {
-        match self {
-            Figure::Functions => {
-                "40 TCP connections (the paper does not say how many), each with at most 256 KiB under way; 4 us of propagation there and back;\n\
-                 loss from left to right, each frame for itself; a read each 100 us and a write each ms on average, 10,000 keys by Zipf's law (0.99).\n"
-            }
-            Figure::Loss => {
-                "40 TCP connections (10 in the paper), each with at most 256 KiB under way, for a second (10 times a minute in the paper);\n\
-                 4 us of propagation there and back; loss from left to right, each frame for itself; k = 5, h = 1 as in the paper.\n"
-            }
-        }
-    }
+fn find(name: &str) -> Result<&'static Experiment, String> {
+    let known = || EXPERIMENTS.iter().map(|experiment| experiment.name);
+    let found = EXPERIMENTS.iter().find(|experiment| experiment.name == name);
+    found.copied().ok_or_else(|| match base_diag::did_you_mean(name, known()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("there are {}", known().collect::<Vec<_>>().join(", ")),
+    })
 }
 
-/// Exit status 1 if a rack is not there or wrong.
+/// Exit status 1 if a rack is not there or wrong, 2 if there is no such figure.
 pub fn run(args: Args) -> ExitCode {
-    let Paper::Flightplan { figure, racks, full_rate, until, html } = args.paper;
-    let status = up::run(&up::Args::of_stages(racks.join(figure.file()), full_rate, until, html));
-    if status == ExitCode::SUCCESS {
-        output::print(&format!("\n{}{LEAVES_OUT}", figure.setting()));
+    let Paper::Flightplan(args) = args.paper;
+    let Some(experiment) = args.figure else {
+        list(args.format);
+        return ExitCode::SUCCESS;
+    };
+    let tells = args.format == Format::Text && std::io::stderr().is_terminal();
+    let mut map = SourceMap::new();
+    let mut lab = Lab {
+        racks: args.racks,
+        full_rate: args.full_rate,
+        until: args.until.map(|until| Time::ZERO + until),
+        map: &mut map,
+        tell: &mut |what| {
+            if tells {
+                eprintln!("{what}");
+            }
+        },
+    };
+    let shown = match experiment.run(&mut lab) {
+        Ok(shown) => shown,
+        Err(found) => return output::failed(&found, &map, args.format),
+    };
+    if let Some(path) = &args.html {
+        let Some(page) = &shown.page else {
+            eprintln!("p4rack: {} has no page", experiment.name);
+            return ExitCode::from(2);
+        };
+        if let Err(error) = std::fs::write(path, page) {
+            eprintln!("p4rack: `{}` cannot be written: {error}", path.display());
+            return ExitCode::FAILURE;
+        }
     }
-    status
+    match args.format {
+        Format::Text => output::print(&experiment.text(&shown)),
+        Format::Json => output::json(&experiment.json(&shown)),
+    }
+    ExitCode::SUCCESS
+}
+
+/// What there is.
+fn list(format: Format) {
+    match format {
+        Format::Text => {
+            let mut out = String::new();
+            for experiment in EXPERIMENTS {
+                let _ = writeln!(out, "{:<7} {}", experiment.name, experiment.about);
+            }
+            output::print(&out);
+        }
+        Format::Json => output::json(&json!({
+            "ok": true,
+            "experiments": EXPERIMENTS.map(|e| json!({ "experiment": e.name, "about": e.about })),
+        })),
+    }
 }

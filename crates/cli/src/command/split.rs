@@ -97,6 +97,11 @@ pub fn summary(racked: &Racked) -> String {
         if racked.apps.len() > 1 {
             let _ = writeln!(out, "{}:", model.name.value);
         }
+        if !app.costs.is_empty() {
+            let costs: Vec<String> =
+                app.costs.iter().map(|c| format!("{} {}", c.objective, c.shown)).collect();
+            let _ = writeln!(out, "     planned: {}", costs.join(", "));
+        }
         out.push_str(&app_summary(app));
     }
     out

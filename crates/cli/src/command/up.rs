@@ -5,6 +5,7 @@ mod staged;
 use crate::output::{self, Format};
 use base_diag::SourceMap;
 use base_time::Time;
+use p4rack::rack::Step;
 use p4rack::{Racked, rack, up};
 use rack_emulator::{Emulator, RunReport, Timeline};
 use rack_model::LinkId;
@@ -51,25 +52,6 @@ pub struct Args {
     format: Format,
 }
 
-impl Args {
-    /// All stages of a rack, as text.
-    pub fn of_stages(rack: PathBuf, full_rate: bool, until: Option<String>, html: Option<PathBuf>) -> Args {
-        Args {
-            rack,
-            define: vec![],
-            stage: None,
-            full_rate,
-            seed: None,
-            until,
-            log: None,
-            record: None,
-            html,
-            step: false,
-            format: Format::Text,
-        }
-    }
-}
-
 /// Exit status 1 if the rack, its program or its entries are wrong.
 pub fn run(args: &Args) -> ExitCode {
     let mut map = SourceMap::new();
@@ -81,7 +63,14 @@ pub fn run(args: &Args) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let mut racked = match rack::load(&args.rack, &args.define, &mut map) {
+    // What is worked on, on the terminal; warnings come before anything runs.
+    let tells = args.format == Format::Text && std::io::stderr().is_terminal();
+    let mut tell = |step: Step<'_>| {
+        if tells {
+            eprintln!("{step}");
+        }
+    };
+    let mut racked = match rack::load_as(&args.rack, &args.define, &mut map, &|_| (), &mut tell) {
         Ok(racked) => racked,
         Err(found) => return output::failed(&found, &map, args.format),
     };
@@ -107,6 +96,9 @@ pub fn run(args: &Args) -> ExitCode {
     if args.format == Format::Text {
         output::diagnostics_text(&racked.warnings, &map);
         output::print(&super::split::summary(&racked));
+    }
+    if tells {
+        eprintln!("bring up");
     }
     if is_staged {
         return staged::run(args, &racked, &map);

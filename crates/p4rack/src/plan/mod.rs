@@ -5,7 +5,7 @@ mod page;
 mod rack;
 
 pub use page::page;
-pub use rack::{RackProblem, Refused, RuleText};
+pub use rack::{Cost, RackProblem, Refused, RuleText};
 
 use base_diag::Diagnostic;
 use base_diag::codes::plan as codes;

@@ -140,6 +140,16 @@ impl RackProblem {
         Ok(())
     }
 
+    fn costs(&self, values: &[i64]) -> Vec<Cost> {
+        let objectives = self.problem.settings.objectives.iter().zip(values).enumerate();
+        let cost = |(at, (objective, value)): (usize, (&Objective, &i64))| Cost {
+            objective: objective.name.to_string(),
+            value: *value,
+            shown: self.problem.show(at, *value),
+        };
+        objectives.map(cost).collect()
+    }
+
     /// The plans that `goal` asks for, all of which the splitter makes: what it refuses is not looked at again. `refused` has
     /// what it said, each with the map it was about. Not complete if too much is refused.
     pub fn search(
@@ -171,20 +181,31 @@ impl RackProblem {
         }
     }
 
-    /// The first plan in the order of the objectives, and what the splitter makes of it.
-    pub fn best(&mut self) -> Result<(Placement, Split)> {
+    /// The first plan in the order of the objectives, what the splitter makes of it, and what it costs.
+    pub fn best(&mut self) -> Result<(Placement, Split, Vec<Cost>)> {
         let mut watch = |p: &Progress| if p.labels > MAX_LABELS { Stop::Yes } else { Stop::No };
         let (found, refused) = self.search(&Goal::First, &mut watch)?;
         match found.plans.first() {
-            Some((_, plan)) => {
+            Some((costs, plan)) => {
                 let placement = placement(&self.rack, self.app, self.map(plan))?;
                 let made = self.splits.remove(&*plan.device);
-                Ok((placement, made.ok_or_else(Vec::new)?))
+                Ok((placement, made.ok_or_else(Vec::new)?, self.costs(costs)))
             }
             None if refused.is_empty() => Err(vec![why::no_plan(&self.problem, &mut || true)]),
             None => Err(refused.into_iter().flat_map(|refused| refused.why).collect()),
         }
     }
+}
+
+/// What a plan says of an objective.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cost {
+    /// As the file has it.
+    pub objective: String,
+    /// In steps of its unit.
+    pub value: i64,
+    /// For people.
+    pub shown: String,
 }
 
 /// A map that the splitter does not make.

@@ -1,0 +1,128 @@
+//! `p4rack reproduce`: small runs; what they are about is in the order of numbers, not in the numbers.
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const NAMES: [&str; 12] = [
+    "fig9", "fig10", "fig11", "fig12", "fig13", "fig14", "fig18", "fig19", "fig20", "table1", "table2",
+    "table3",
+];
+
+fn reproduce(args: &[&str]) -> Output {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
+    command.args(["reproduce", "flightplan"]).args(args).current_dir(root).output().expect("the binary runs")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn text(args: &[&str]) -> String {
+    let output = reproduce(args);
+    assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// The rows of an experiment, each an object.
+fn rows(args: &[&str]) -> Vec<Value> {
+    let told: Value = serde_json::from_str(&text(&[args, &["--format", "json"]].concat())).expect("JSON");
+    assert_eq!((&told["ok"], &told["experiment"]), (&Value::Bool(true), &Value::from(args[0])));
+    assert!(told["set"].as_str().is_some_and(|set| !set.is_empty()));
+    assert!(told["leaves_out"].as_str().is_some_and(|out| !out.is_empty()));
+    told["rows"].as_array().expect("rows").clone()
+}
+
+/// The number that a cell begins with.
+fn number(row: &Value, column: &str) -> f64 {
+    let cell = row[column].as_str().unwrap_or_else(|| panic!("no `{column}` in {row}"));
+    let end = cell.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(cell.len());
+    cell[..end].parse().unwrap_or_else(|_| panic!("{cell}"))
+}
+
+#[test]
+fn all_are_listed() {
+    let list = text(&[]);
+    assert_eq!(list.lines().filter_map(|line| line.split(' ').next()).collect::<Vec<_>>(), NAMES);
+    let told: Value = serde_json::from_str(&text(&["--format", "json"])).expect("JSON");
+    assert_eq!(told["experiments"].as_array().map(Vec::len), Some(NAMES.len()));
+}
+
+#[test]
+fn mistakes_are_told() {
+    for (figure, words) in [("fig99", "fig9"), ("tabel1", "did you mean `table1`?")] {
+        let output = reproduce(&[figure]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(words), "{}", stderr(&output));
+    }
+    let nowhere = reproduce(&["fig13", "--racks", "nowhere"]);
+    assert_eq!(nowhere.status.code(), Some(1));
+    for words in ["P4R0701", "nowhere/figure-13.toml"] {
+        assert!(stderr(&nowhere).contains(words), "{}", stderr(&nowhere));
+    }
+    let page = reproduce(&["fig9", "--html", "page.html"]);
+    assert_eq!((page.status.code(), stderr(&page).contains("fig9 has no page")), (Some(2), true));
+}
+
+/// The paper's numbers stand beside ours, and what was set and left out below.
+#[test]
+fn stages_stand_beside_the_papers() {
+    for (figure, paper) in [("fig10", "1.19Gbit/s of 10"), ("fig13", "almost three times as much")] {
+        let text = text(&[figure, "--until", "3ms"]);
+        for words in ["max  paper", paper, "40 TCP connections", "The model leaves out"] {
+            assert!(text.contains(words), "no `{words}` in\n{text}");
+        }
+    }
+}
+
+/// What plans cost does not depend on any run.
+#[test]
+fn plans_cost_what_the_paper_says_or_less() {
+    let cell = |row: &Value, column: &str| row[column].as_str().expect("a cell").to_string();
+    let found = rows(&["fig9"]);
+    let costs: Vec<_> = found.iter().map(|row| (cell(row, "power"), cell(row, "cost"))).collect();
+    let wanted = [("192.4W", "18"), ("246.5W", "11"), ("532.3W", "27"), ("813W", "26")];
+    assert_eq!(costs, wanted.map(|(power, cost)| (power.to_string(), cost.to_string())));
+    let plans = rows(&["fig11", "--until", "25ms"]);
+    let powers: Vec<String> = plans[1..].iter().map(|row| cell(row, "power")).collect();
+    assert_eq!(powers, ["192.4W", "247W", "246.5W"], "two boards less, as in the paper");
+}
+
+#[test]
+fn the_cache_keeps_reads_quick_at_any_rate() {
+    let found = rows(&["fig12", "--until", "25ms"]);
+    let read = found.iter().rfind(|row| row["requests"] == "get").expect("reads");
+    assert!(number(read, "answered") < number(read, "answered with cache"), "{read}");
+}
+
+#[test]
+fn short_headers_make_short_queues() {
+    let found = rows(&["fig14", "--until", "60ms"]);
+    assert!(number(&found[1], "queue, mean") < number(&found[0], "queue, mean"), "{found:?}");
+}
+
+#[test]
+fn hand_overs_are_as_quick_as_on_the_testbed() {
+    let quick = |row: &Value| number(row, "below 1us");
+    let loads = rows(&["fig19", "--until", "3ms"]);
+    let of = |load: &str| loads.iter().find(|row| row["load"] == load).map(quick).expect("the load is tried");
+    assert!(of("30%") > 80.0 && of("50%") > 60.0 && of("90%") < of("50%"), "{loads:?}");
+    let bursts = rows(&["fig20", "--until", "3ms"]);
+    assert!(bursts.windows(2).all(|pair| quick(&pair[0]) >= quick(&pair[1])), "{bursts:?}");
+    let pings = rows(&["fig18", "--until", "10ms"]);
+    assert!(pings.iter().any(|row| row["paper"] == "+18.7%"), "{pings:?}");
+}
+
+#[test]
+fn tables_stand_beside_the_papers() {
+    for (table, count, column, paper) in [
+        ("table1", 7, "paper's Gbit/s", "9.07"),
+        ("table2", 9, "entry bits / paper", "88 / 179"),
+        ("table3", 10, "paper's us", "5800"),
+    ] {
+        let found = rows(&[table]);
+        assert_eq!(found.len(), count);
+        assert_eq!(found[0][column], paper);
+    }
+}

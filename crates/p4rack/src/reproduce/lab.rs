@@ -1,0 +1,92 @@
+//! Where experiments run: racks of a directory, as they are or changed.
+
+use crate::rack::{Racked, load_as};
+use crate::up::{bring_up_in, run};
+use base_diag::codes::emulate as codes;
+use base_diag::{Diagnostic, SourceMap};
+use base_time::{Duration, Time};
+use rack_emulator::{Emulator, RunReport};
+use rack_model::Rack;
+use std::path::PathBuf;
+
+/// Where racks are, and how they are to run.
+pub struct Lab<'a> {
+    /// The directory of the racks.
+    pub racks: PathBuf,
+    /// Links have their full rates.
+    pub full_rate: bool,
+    /// When runs end at the latest, if not when their files say.
+    pub until: Option<Time>,
+    /// The sources of what was read.
+    pub map: &'a mut SourceMap,
+    /// Is told what is being run.
+    pub tell: &'a mut dyn FnMut(&str),
+}
+
+impl Lab<'_> {
+    /// The rack of a file.
+    pub fn rack(&mut self, file: &str) -> Result<Racked, Vec<Diagnostic>> {
+        self.changed(file, &|_| ())
+    }
+
+    /// The rack that `change` makes of a file's.
+    pub fn changed(&mut self, file: &str, change: &dyn Fn(&mut Rack)) -> Result<Racked, Vec<Diagnostic>> {
+        let (full_rate, until) = (self.full_rate, self.until);
+        let set = |rack: &mut Rack| {
+            if full_rate {
+                rack.at_full_rate();
+            }
+            rack.until = until.or(rack.until);
+            change(rack);
+        };
+        load_as(&self.racks.join(file), &[], self.map, &set, &mut |_| ())
+    }
+
+    /// Runs a rack in one of its stages, or in none.
+    pub fn run(
+        &mut self,
+        racked: &Racked,
+        stage: Option<&str>,
+    ) -> Result<(Emulator, RunReport), Vec<Diagnostic>> {
+        let at = stage.map(|name| stage_of(&racked.rack, name)).transpose()?;
+        (self.tell)(&format!("{} {}", racked.rack.name.value, stage.unwrap_or_default()));
+        let mut emulator = bring_up_in(racked, at)?;
+        let report = run(&mut emulator)?;
+        Ok((emulator, report))
+    }
+}
+
+/// The place of a stage.
+pub fn stage_of(rack: &Rack, name: &str) -> Result<usize, Vec<Diagnostic>> {
+    let found = rack.stages.iter().position(|stage| stage.name.value == name);
+    found.ok_or_else(|| {
+        let title = format!("rack `{}` has no stage `{name}`", rack.name.value);
+        vec![Diagnostic::error(codes::EMULATION, title)]
+    })
+}
+
+/// Lets a stage follow none, so that it has what it adds itself and nothing else, but for `faults` if they are to be.
+pub fn alone(rack: &mut Rack, name: &str) {
+    for stage in rack.stages.iter_mut().filter(|stage| stage.name.value == name) {
+        stage.after = None;
+    }
+}
+
+/// Keeps only the workloads with these names.
+pub fn only(rack: &mut Rack, names: &[&str]) {
+    rack.workloads.retain(|workload| names.contains(&workload.name.value.as_str()));
+    let known = |name: &str| names.contains(&name);
+    rack.stages.iter_mut().for_each(|stage| stage.paper.retain(|(name, _)| known(&name.value)));
+}
+
+/// The latency that `percent` of 100 do not exceed, of latencies with how often each occurred.
+pub fn percentile(counts: &[(Duration, u64)], percent: u64) -> Option<Duration> {
+    let all: u64 = counts.iter().map(|(_, count)| count).sum();
+    let rank = (u128::from(all) * u128::from(percent)).div_ceil(100).max(1);
+    let mut below = 0u128;
+    let found = counts.iter().find(|(_, count)| {
+        below += u128::from(*count);
+        below >= rank
+    });
+    found.map(|(latency, _)| *latency)
+}

@@ -1,0 +1,111 @@
+//! Experiments of Flightplan's (NSDI'21), run again: each figure and table in a file of its own, with the paper's number beside ours, what was
+//! set, and what the model leaves out.
+
+mod fig10;
+mod fig11;
+mod fig12;
+mod fig13;
+mod fig14;
+mod fig18;
+mod fig19;
+mod fig20;
+mod fig9;
+mod hand_over;
+mod lab;
+mod table1;
+mod table2;
+mod table3;
+
+pub use lab::Lab;
+
+use base_diag::Diagnostic;
+use rack_emulator::Table;
+use serde_json::{Map, Value, json};
+
+/// A figure or table of the paper.
+pub struct Experiment {
+    /// As the command line names it.
+    pub name: &'static str,
+    /// What the paper shows there, in a line.
+    pub about: &'static str,
+    /// Flows, rates, sizes: what the numbers depend on.
+    pub set: &'static str,
+    /// What the model has not.
+    pub leaves_out: &'static str,
+    run: fn(&mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>>,
+}
+
+/// All of them, in the paper's order.
+pub const EXPERIMENTS: [&Experiment; 12] = [
+    &fig9::EXPERIMENT,
+    &fig10::EXPERIMENT,
+    &fig11::EXPERIMENT,
+    &fig12::EXPERIMENT,
+    &fig13::EXPERIMENT,
+    &fig14::EXPERIMENT,
+    &fig18::EXPERIMENT,
+    &fig19::EXPERIMENT,
+    &fig20::EXPERIMENT,
+    &table1::EXPERIMENT,
+    &table2::EXPERIMENT,
+    &table3::EXPERIMENT,
+];
+
+/// What an experiment has shown.
+pub struct Shown {
+    /// Our numbers, with the paper's in the last columns.
+    pub table: Table,
+    /// A page with pictures, of those that have one.
+    pub page: Option<String>,
+}
+
+impl From<Table> for Shown {
+    fn from(table: Table) -> Shown {
+        Shown { table, page: None }
+    }
+}
+
+impl Experiment {
+    /// Runs it; an error if a rack is not there or wrong.
+    pub fn run(&self, lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
+        (self.run)(lab)
+    }
+
+    /// What was shown, for people.
+    pub fn text(&self, shown: &Shown) -> String {
+        let set = wrapped(&format!("Set: {}", self.set));
+        let leaves_out = wrapped(&format!("The model leaves out: {}", self.leaves_out));
+        format!("{}\n\n{}\n{set}{leaves_out}", self.about, shown.table)
+    }
+
+    /// The same as a value: each row is an object.
+    pub fn json(&self, shown: &Shown) -> Value {
+        let row = |cells: &Vec<String>| -> Value {
+            let titles = shown.table.titles.iter().map(|(title, _)| title.to_string());
+            Value::Object(titles.zip(cells).map(|(title, cell)| (title, json!(cell))).collect::<Map<_, _>>())
+        };
+        json!({
+            "ok": true,
+            "experiment": self.name,
+            "about": self.about,
+            "rows": shown.table.rows.iter().map(row).collect::<Vec<_>>(),
+            "set": self.set,
+            "leaves_out": self.leaves_out,
+        })
+    }
+}
+
+/// Letters in a line.
+const WIDTH: usize = 120;
+
+/// Words in lines.
+fn wrapped(text: &str) -> String {
+    let mut lines: Vec<String> = vec![];
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.len() + word.len() < WIDTH => *line = format!("{line} {word}"),
+            _ => lines.push(word.to_string()),
+        }
+    }
+    lines.into_iter().map(|line| line + "\n").collect()
+}

@@ -1,0 +1,71 @@
+//! Table 3: each function alone, on each target.
+
+use super::{Experiment, Lab, Shown};
+use crate::profile::{Point, Settings, measure};
+use base_diag::Diagnostic;
+use base_diag::codes::emulate as codes;
+use rack_emulator::Table;
+
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "table3",
+    about: "Highest rate and latency of each function on each target.",
+    set: "frames of 1,000 bytes. CPU: one core of this machine, measured as `p4rack profile` does: the latency is what 99 of 100 frames take at most at the highest rate, waiting among it. \
+          FPGA: what the racks of the examples set, which is the paper's (of the cache at a tenth of its rate).",
+    leaves_out: "FPGAs: there are none, and emulated ones take the time that they are told to take, at any rate. The network around a function on a CPU, which is most of the paper's latencies there.",
+    run,
+};
+
+/// Ours, target, Mbit/s and microseconds of the paper.
+const ROWS: [(&str, &str, &str, &str); 10] = [
+    ("header-compress", "CPU", "95.2", "5800"),
+    ("header-decompress", "CPU", "198.75", "5900"),
+    ("fec-encode", "CPU", "35", "300"),
+    ("fec-decode", "CPU", "64.47", "90"),
+    ("kv-cache", "CPU", "-", "-"),
+    ("header-compress", "FPGA", "8350", "5.24"),
+    ("header-decompress", "FPGA", "8890", "4.47"),
+    ("fec-encode", "FPGA", "8130", "4.75"),
+    ("fec-decode", "FPGA", "7950", "32.8"),
+    ("kv-cache", "FPGA", "7730", "15.9"),
+];
+
+/// Frames that are timed.
+const FRAMES: usize = 2000;
+
+fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
+    let racked = lab.rack("RACK.toml")?;
+    let mut rows = vec![];
+    for (function, target, rate, latency) in ROWS {
+        let ours = match target {
+            "CPU" => {
+                let points = measured(lab, function)?;
+                at_best(&points).map(|best| (best.rate.to_string(), best.latency_ns as f64 / 1000.0))
+            }
+            _ => {
+                let offers = racked.rack.devices.iter().map(|device| device.call_time(function)).max();
+                offers.map(|time| ("not measured".to_string(), time.as_ps() as f64 / 1e6))
+            }
+        };
+        let (our_rate, our_latency) = ours.map_or(("-".to_string(), "-".to_string()), |(rate, us)| {
+            let rate = rate.parse::<u64>().map_or(rate, |bits| format!("{}", bits / 1_000_000));
+            (rate, format!("{us:.2}"))
+        });
+        rows.push([function, target, &our_rate, &our_latency, rate, latency].map(str::to_string));
+    }
+    Ok(Table::new(&["<function", "<target", "Mbit/s", "us", "paper's Mbit/s", "paper's us"], rows).into())
+}
+
+/// What one core of this machine does.
+pub fn measured(lab: &mut Lab<'_>, function: &str) -> Result<Vec<Point>, Vec<Diagnostic>> {
+    (lab.tell)(function);
+    let settings =
+        Settings { sizes: vec![1000], frames: FRAMES, class: "cpu".to_string(), power: 0, cost: 0 };
+    measure(function, &settings).map_err(|why| {
+        vec![Diagnostic::error(codes::EMULATION, format!("`{function}` cannot be measured")).note(why)]
+    })
+}
+
+/// The point with the highest rate.
+pub fn at_best(points: &[Point]) -> Option<&Point> {
+    points.iter().max_by_key(|point| point.rate)
+}
