@@ -16,15 +16,19 @@ pub const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
+/// What is shown of round trips: its name, how it is found, and how much more the paper has.
+type Measure = (&'static str, fn(&(Emulator, RunReport)) -> Option<u64>, &'static str);
+
+const MEASURES: [Measure; 4] =
+    [("least", least, ""), ("mean", mean, "+18.7%"), ("99 of 100", p99, ""), ("most", most, "+22.3%")];
+
 fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
     let here = lab.changed(FILE, &whole)?;
     let here = lab.run(&here, None)?;
     let away = lab.rack(FILE)?;
     let away = lab.run(&away, None)?;
     let mut rows = vec![];
-    let measures: [(&str, fn(&(Emulator, RunReport)) -> Option<u64>, &str); 4] =
-        [("least", least, ""), ("mean", mean, "+18.7%"), ("99 of 100", p99, ""), ("most", most, "+22.3%")];
-    for (name, measure, paper) in measures {
+    for (name, measure, paper) in MEASURES {
         let (Some(a), Some(b)) = (measure(&here), measure(&away)) else { continue };
         let more = (b as f64 / a.max(1) as f64 - 1.0) * 100.0;
         rows.push([
