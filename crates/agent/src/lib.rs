@@ -15,7 +15,7 @@ use controller::{Call, DeviceId};
 use device::Owner;
 use ir::Program;
 use ir_split::Placement;
-use p4rack::control::{Direct, Maker, Metric, OneSwitch, RackSwitch, RemoteRack, Served, Splitter};
+use p4rack::control::{Direct, Known, Maker, Metric, OneSwitch, RackSwitch, RemoteRack, Served, Splitter};
 use p4runtime_grpc::{Front, Link, LinkEnd, Place};
 use p4runtime_proto::p4::v1::Update;
 use ports::Ports;
@@ -205,7 +205,8 @@ fn links(switch: &Switch, tls: Option<&ClientTls>) -> Result<(Vec<Link>, Vec<Lin
 fn owner(setup: Setup, ports: Ports, front: Front, links: Vec<Link>) -> Result<Owner, SetupError> {
     let epoch = unix_time();
     let Setup { device_id, cpu_port, seed, drop_port, .. } = setup;
-    let maker = |own| Maker { seed, drop_port, own };
+    let maker =
+        |own| Maker { seed, drop_port, own, registry: p4rack::functions::all(), known: Known::default() };
     let (switch, updates): (Box<dyn Served>, _) = match setup.switch {
         Switch::One(program) => {
             let updates = program.is_some().then(Vec::new);

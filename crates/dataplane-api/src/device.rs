@@ -87,6 +87,8 @@ pub enum DropReason {
     UnknownRegion,
     /// The program breaks a rule that its verifier should have found: our mistake.
     Internal,
+    /// The device runs no program.
+    NoProgram,
 }
 
 /// What a device has counted since it was made.
@@ -114,7 +116,7 @@ pub struct EntryError {
 /// A device that runs one program.
 ///
 /// **Invariant**: deterministic. The same calls with the same times give the same results.
-pub trait Device: Send {
+pub trait Device: std::any::Any + Send {
     /// A frame arrives on a port.
     fn ingress(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Queued>;
 

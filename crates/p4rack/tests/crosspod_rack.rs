@@ -27,8 +27,7 @@ fn load(path: &Path) -> Racked {
 }
 
 fn run(racked: &Racked) -> RunReport {
-    let mut emulator = up::bring_up(racked).unwrap();
-    up::run(&mut emulator).unwrap()
+    up::bring_up(racked).unwrap().run().unwrap()
 }
 
 /// A copy of the example in which files say other things: `(file, what it says, what it is to say)`.
@@ -405,8 +404,8 @@ fn three_plans_are_the_same_to_applications() {
         });
         let host = |name: &str| racked.rack.host(name).unwrap();
         let (sender, receiver, client) = (host("sender"), host("receiver"), host("client"));
-        let mut emulator = up::bring_up_in(&racked, Some(all_on)).unwrap();
-        [receiver, client].into_iter().for_each(|host| emulator.listen(host));
+        let mut running = up::bring_up_in(&racked, Some(all_on)).unwrap();
+        [receiver, client].into_iter().for_each(|host| running.emulator.listen(host));
         let mut rng = Rng::new(11);
         let sent: Vec<Vec<u8>> = (0..200u16)
             .map(|n| {
@@ -417,15 +416,16 @@ fn three_plans_are_the_same_to_applications() {
             })
             .collect();
         for (n, frame) in (0..).zip(&sent) {
-            assert!(emulator.send(sender, frame.clone(), Time::ZERO + Duration::from_us(20 * n)));
+            assert!(running.emulator.send(sender, frame.clone(), Time::ZERO + Duration::from_us(20 * n)));
         }
-        emulator.run().unwrap();
-        let came: Vec<Vec<u8>> = emulator.take_received(receiver).into_iter().map(|r| r.frame).collect();
+        running.run().unwrap();
+        let came: Vec<Vec<u8>> =
+            running.emulator.take_received(receiver).into_iter().map(|r| r.frame).collect();
         let wanted: Vec<Vec<u8>> = sent.into_iter().map(|frame| routed(frame, 2)).collect();
         assert!(came == wanted, "{file}: {} of {}", came.len(), wanted.len());
         // Behind Ethernet, IPv4 and UDP; whether the cache or the store has made a frame may be seen in those.
         let mut answers: Vec<Vec<u8>> =
-            emulator.take_received(client).into_iter().map(|r| r.frame[42..].to_vec()).collect();
+            running.emulator.take_received(client).into_iter().map(|r| r.frame[42..].to_vec()).collect();
         answers.sort();
         let devices = racked.apps.iter().flat_map(|app| app.placement.regions.values());
         let boards = devices.collect::<std::collections::BTreeSet<_>>().len();
@@ -480,13 +480,19 @@ fn frames_of_a_bad_link_come_out_of_the_split_as_out_of_one_switch() {
     let came = |name: &str, changes: &[(&str, &str, &str)]| {
         let mut racked = load(&copied(name, &[&to_link[..], changes].concat()).join("split.toml"));
         racked.rack.workloads.clear();
-        let mut emulator = up::bring_up(&racked).unwrap();
+        let mut running = up::bring_up(&racked).unwrap();
+        let emulator = &mut running.emulator;
         emulator.listen(HostId(0));
         for (n, frame) in (0..).zip(&link) {
             assert!(emulator.send(HostId(1), frame.clone(), Time::ZERO + Duration::from_us(20 * n)));
         }
-        emulator.run().unwrap();
-        emulator.take_received(HostId(0)).into_iter().map(|received| received.frame).collect::<Vec<_>>()
+        running.run().unwrap();
+        running
+            .emulator
+            .take_received(HostId(0))
+            .into_iter()
+            .map(|received| received.frame)
+            .collect::<Vec<_>>()
     };
     let one_switch = [
         (

@@ -15,8 +15,7 @@ fn load(path: &Path) -> Racked {
 }
 
 fn run(racked: &Racked) -> RunReport {
-    let mut emulator = up::bring_up(racked).unwrap();
-    up::run(&mut emulator).unwrap()
+    up::bring_up(racked).unwrap().run().unwrap()
 }
 
 #[test]

@@ -13,8 +13,7 @@ fn racked() -> p4rack::Racked {
 
 #[test]
 fn calls_are_fast_and_bulk_gets_what_it_is_promised() {
-    let mut emulator = up::bring_up(&racked()).unwrap();
-    let report = up::run(&mut emulator).unwrap();
+    let report = up::bring_up(&racked()).unwrap().run().unwrap();
     let [call, bulk, rest] = report.workloads.as_slice() else { panic!("{report:?}") };
     // A call waits for one frame of 1,066 bytes at 100 Mbit/s at most, and for those of its own kind.
     assert!(call.lost == 0 && call.latency.unwrap().p99_ps < 200_000_000, "{call:?}");
@@ -26,11 +25,11 @@ fn calls_are_fast_and_bulk_gets_what_it_is_promised() {
 #[test]
 fn packets_are_marked_by_class_and_profile() {
     let racked = racked();
-    let mut emulator = up::bring_up(&racked).unwrap();
-    emulator.listen(HostId(1));
-    up::run(&mut emulator).unwrap();
+    let mut running = up::bring_up(&racked).unwrap();
+    running.emulator.listen(HostId(1));
+    running.run().unwrap();
     let mut marks: BTreeMap<(u16, u8), u64> = BTreeMap::new();
-    for received in emulator.take_received(HostId(1)) {
+    for received in running.emulator.take_received(HostId(1)) {
         let frame = received.frame;
         *marks.entry((u16::from_be_bytes([frame[36], frame[37]]), frame[15] >> 2)).or_default() += 1;
     }

@@ -1,4 +1,5 @@
-//! A split program while links and devices fail: what comes is what would have come, and nothing comes twice.
+//! A split program while links, devices and the controller's channels fail, and while another plan takes over: what comes is what would
+//! have come, and nothing comes twice.
 //!
 //! `P4RACK_RACK_FAULT_SEEDS` says how many seeds; the coverage is printed with `--nocapture`.
 
@@ -6,7 +7,9 @@ use base_diag::SourceMap;
 use base_time::{Duration, Rng, Time};
 use p4rack::{Racked, rack, up};
 use rack_emulator::Emulator;
-use rack_model::{DeviceId, Fault, FaultKind, HostId, LinkId, NodeId, Probability};
+use rack_model::{
+    DeviceId, Fault, FaultKind, HostId, LinkId, NodeId, Placement, Probability, Replace, Spanned,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -23,6 +26,8 @@ fn slice() -> Racked {
     let mut racked =
         rack::load(&path, &[], &mut SourceMap::new()).unwrap_or_else(|found| panic!("{found:#?}"));
     racked.rack.workloads.clear();
+    // A controller waits long for lost answers.
+    racked.rack.until = Some(Time::ZERO + Duration::from_ms(300_000));
     racked.rack.links.iter_mut().for_each(|link| link.loss = Probability::ZERO);
     racked
 }
@@ -42,8 +47,9 @@ fn frame(host: u8, n: u64) -> Vec<u8> {
 }
 
 /// The rack with hosts that send and listen.
-fn bring_up(racked: &Racked) -> Emulator {
-    let mut emulator = up::bring_up(racked).unwrap();
+fn bring_up(racked: &Racked) -> up::Running {
+    let mut running = up::bring_up(racked).unwrap();
+    let emulator = &mut running.emulator;
     for host in [1, 2] {
         emulator.listen(HostId(host - 1));
         for n in 0..FRAMES {
@@ -51,7 +57,7 @@ fn bring_up(racked: &Racked) -> Emulator {
             assert!(emulator.send(HostId(host - 1), frame(host as u8, n), at));
         }
     }
-    emulator
+    running
 }
 
 fn arrivals(emulator: &mut Emulator) -> Arrivals {
@@ -67,7 +73,8 @@ fn arrivals(emulator: &mut Emulator) -> Arrivals {
 fn draw(rng: &mut Rng) -> Fault {
     let link = LinkId(rng.below(3) as u32);
     let device = DeviceId(rng.below(2) as u32);
-    let kind = match rng.below(6) {
+    let agent = rng.next_bool().then_some(device);
+    let kind = match rng.below(8) {
         0 => FaultKind::LinkDown(link),
         1 => {
             let from = rng.next_bool().then_some(NodeId::Device(DeviceId(0)));
@@ -76,6 +83,11 @@ fn draw(rng: &mut Rng) -> Fault {
         2 => FaultKind::Delay { link, by: Duration::from_us(rng.between(1, 50)) },
         3 => FaultKind::DeviceDown(device),
         4 => FaultKind::Slow { device, factor: rng.between(2, 20) as u32 },
+        5 => FaultKind::ControlDelay { device: agent, by: Duration::from_us(rng.between(1, 500)) },
+        6 => {
+            let share = Probability::from_ppb(rng.between(1, 900_000_000) as u32);
+            FaultKind::ControlLoss { device: agent, share }
+        }
         _ => FaultKind::Partition(vec![if rng.next_bool() {
             NodeId::Device(device)
         } else {
@@ -83,8 +95,22 @@ fn draw(rng: &mut Rng) -> Fault {
         }]),
     };
     let at = Time::ZERO + Duration::from_ns(rng.between(1_000, 500_000));
-    let lasts = rng.chance(3, 4).then(|| Duration::from_ns(rng.between(1_000, 80_000)));
+    // While nobody can be told to take frames in again, they wait.
+    let ends = matches!(kind, FaultKind::ControlLoss { .. }) || rng.chance(3, 4);
+    let lasts = ends.then(|| Duration::from_ns(rng.between(1_000, 80_000)));
     Fault { kind, at, lasts, span: Default::default() }
+}
+
+/// Another plan: each region on either device.
+fn draw_replace(rng: &mut Rng) -> Replace {
+    let at = Time::ZERO + Duration::from_ns(rng.between(1_000, 500_000));
+    let on_nic = ["Acl", "Mark"].into_iter().filter(|_| rng.next_bool());
+    let place = |region: &str| Placement {
+        region: Spanned::from(region),
+        device: Spanned::new(DeviceId(1), Default::default()),
+        policy: Default::default(),
+    };
+    Replace { at, map: on_nic.map(place).collect(), span: Default::default() }
 }
 
 #[test]
@@ -93,24 +119,28 @@ fn what_comes_is_what_would_have_come() {
     let seeds = std::env::var("P4RACK_RACK_FAULT_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(100u64);
     let mut racked = slice();
     let mut calm = bring_up(&racked);
-    calm.run().unwrap();
-    let wanted = arrivals(&mut calm);
-    let drops = calm.report().drops;
+    let drops = calm.run().unwrap().drops;
+    let wanted = arrivals(&mut calm.emulator);
     assert_eq!(wanted.values().sum::<u64>(), 2 * FRAMES, "without faults everything comes: {drops:?}");
     assert!(wanted.values().all(|n| *n == 1), "all frames differ");
     let mut coverage: BTreeMap<(&str, bool), u64> = BTreeMap::new();
-    let (mut lost, mut whole) = (0, 0);
+    let (mut lost, mut whole, mut replaced) = (0, 0, 0);
     for seed in 0..seeds {
         let mut rng = Rng::new(seed).split("faults");
         racked.rack.seed = seed;
         racked.rack.faults = (0..=rng.below(3)).map(|_| draw(&mut rng)).collect();
         racked.rack.faults.sort_by_key(|fault| fault.at);
-        let mut emulator = bring_up(&racked);
+        racked.rack.replaces = (0..rng.below(2)).map(|_| draw_replace(&mut rng)).collect();
+        let mut running = bring_up(&racked);
         for fault in &racked.rack.faults {
-            emulator.run_until(fault.at - Duration::from_ps(1)).unwrap();
-            *coverage.entry((fault.kind.word(), emulator.on_link(INNER) > 0)).or_default() += 1;
+            let before = fault.at - Duration::from_ps(1);
+            running.run_until(before).unwrap_or_else(|violation| panic!("seed {seed}: {violation}"));
+            *coverage.entry((fault.kind.word(), running.emulator.on_link(INNER) > 0)).or_default() += 1;
         }
-        emulator.run().unwrap_or_else(|violation| panic!("seed {seed}: {violation}"));
+        let report = running.run().unwrap_or_else(|found| panic!("seed {seed}: {found:?}"));
+        let notes = report.notes.iter().map(|note| note.what.as_str());
+        replaced += notes.filter(|note| *note == "the other plan has taken over").count() as u64;
+        let mut emulator = running.emulator;
         let found = arrivals(&mut emulator);
         for (arrival, times) in &found {
             assert!(
@@ -128,15 +158,18 @@ fn what_comes_is_what_would_have_come() {
     }
     for ((kind, handed_over), n) in &coverage {
         println!(
-            "{kind:<12} {:<30} {n:>5}",
+            "{kind:<13} {:<30} {n:>5}",
             if *handed_over { "hand-overs in flight" } else { "none in flight" }
         );
     }
-    println!("{seeds} seeds: {lost} of {} frames lost, {whole} runs without loss", seeds * 2 * FRAMES);
+    println!(
+        "{seeds} seeds: {lost} of {} frames lost, {whole} runs without loss, {replaced} plans replaced",
+        seeds * 2 * FRAMES
+    );
     assert_eq!(
         coverage.len(),
-        12,
+        16,
         "every kind of fault, with and without hand-overs in flight: {coverage:?}"
     );
-    assert!(lost > 0 && whole > 0);
+    assert!(lost > 0 && whole > 0 && replaced > seeds / 5);
 }

@@ -49,6 +49,8 @@ pub(crate) fn build(
         drops: BTreeMap::new(),
         log: Log::new(),
         recordings: rack.links.iter().map(|_| None).collect(),
+        restarted: vec![],
+        notes: vec![],
         ready: VecDeque::new(),
         events: 0,
         events_now: 0,

@@ -2,8 +2,8 @@
 
 use crate::emulator::{RackDevice, Spent};
 use base_time::{Duration, Time};
-use dataplane_api::{Device, DropReason, EgressResult, Port, QueueRecord, Queued, QueuedPacket};
-use std::collections::{BTreeMap, VecDeque};
+use dataplane_api::{Counters, Device, DropReason, EgressResult, Port, QueueRecord, Queued, QueuedPacket};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A packet that is to go through ingress.
 pub(crate) enum Work {
@@ -12,6 +12,9 @@ pub(crate) enum Work {
     /// It was recirculated.
     Again(QueuedPacket),
 }
+
+/// The most frames that wait outside of a device that takes none in.
+const MOST_KEPT: usize = 1 << 16;
 
 pub(crate) struct DeviceNode {
     pub name: String,
@@ -39,6 +42,11 @@ pub(crate) struct DeviceNode {
     pub timer: Option<Time>,
     pub counts: DeviceCounts,
     seen: Seen,
+    /// What programs counted that ran here before.
+    past: Counters,
+    /// If frames from outside wait: the ports by which they come in all the same; and those that wait.
+    gate: Option<BTreeSet<Port>>,
+    kept: VecDeque<Work>,
     /// Drops by the program, as far as [`next_fresh_drop`](Self::next_fresh_drop) has told them.
     told_drops: BTreeMap<DropReason, u64>,
     told: u64,
@@ -93,17 +101,52 @@ impl DeviceNode {
             timer: None,
             counts: DeviceCounts::default(),
             seen: Seen::default(),
+            past: Counters::default(),
+            gate: None,
+            kept: VecDeque::new(),
             told_drops: BTreeMap::new(),
             told: 0,
         };
-        node.seen = node.look();
-        node.told_drops = node.device.counters().dropped.clone();
-        node.told = node.seen.dropped;
+        node.begin();
         node
+    }
+
+    /// A program begins: what it has counted by now was not here.
+    fn begin(&mut self) {
+        self.seen = self.look();
+        self.told_drops = self.device.counters().dropped.clone();
+        self.told = self.seen.dropped;
     }
 
     pub fn device(&self) -> &dyn Device {
         self.device.as_ref()
+    }
+
+    pub fn device_mut(&mut self) -> &mut dyn Device {
+        self.device.as_mut()
+    }
+
+    /// It runs another program than before, when all were counted `before`: what is inside is lost. How many packets that is.
+    pub fn end_program(&mut self, before: Counters) -> u64 {
+        self.past = before;
+        self.begin();
+        let frames = self.backlog.iter().filter(|work| matches!(work, Work::Frame(..))).count() as u64;
+        let lost = self.held() - self.kept.len() as u64 - frames;
+        self.backlog.retain(|work| matches!(work, Work::Frame(..)));
+        self.inside.clear();
+        self.held_inside = 0;
+        lost
+    }
+
+    /// All that its programs have counted.
+    pub fn counters(&self) -> Counters {
+        let mut all = self.past.clone();
+        let now = self.device.counters();
+        all.received += now.received;
+        all.sent += now.sent;
+        all.created += now.created;
+        now.dropped.iter().for_each(|(reason, n)| *all.dropped.entry(*reason).or_default() += n);
+        all
     }
 
     /// The outlet of a port; the flag says whether it has a link.
@@ -114,9 +157,47 @@ impl DeviceNode {
         }
     }
 
-    /// Packets in the backlog and inside.
+    /// Packets in the backlog, inside, and kept out.
     pub fn held(&self) -> u64 {
+        (self.backlog.len() + self.kept.len()) as u64 + self.held_inside
+    }
+
+    /// Frames that wait outside.
+    pub fn kept(&self) -> u64 {
+        self.kept.len() as u64
+    }
+
+    /// Packets in the backlog and inside: those that are under way.
+    pub fn moving(&self) -> u64 {
         self.backlog.len() as u64 + self.held_inside
+    }
+
+    /// From now on frames wait outside, but for those by these ports.
+    pub fn close(&mut self, open: BTreeSet<Port>) {
+        self.gate = Some(open);
+    }
+
+    /// Frames come in again: those that waited.
+    pub fn open(&mut self) -> VecDeque<Work> {
+        self.gate = None;
+        std::mem::take(&mut self.kept)
+    }
+
+    /// True if a frame has to wait outside.
+    pub fn keeps_out(&self, work: &Work) -> bool {
+        match (work, &self.gate) {
+            (Work::Frame(port, _), Some(open)) => !open.contains(port),
+            _ => false,
+        }
+    }
+
+    /// Keeps a frame; false, and it is gone, if too many wait.
+    pub fn keep(&mut self, work: Work) -> bool {
+        let fits = self.kept.len() < MOST_KEPT;
+        if fits {
+            self.kept.push_back(work);
+        }
+        fits
     }
 
     /// True if a packet can get inside at once.
@@ -173,6 +254,7 @@ impl DeviceNode {
         }
         let lost = self.held();
         self.backlog.clear();
+        self.kept.clear();
         self.inside.clear();
         self.held_inside = 0;
         lost
@@ -215,7 +297,8 @@ impl DeviceNode {
 
     /// Packets that the device has made and ended by its own account.
     pub fn created_and_dropped(&self) -> (u64, u64) {
-        (self.seen.created, self.seen.dropped)
+        let before: u64 = self.past.dropped.values().sum();
+        (self.past.created + self.seen.created, before + self.seen.dropped)
     }
 
     /// The reason of a drop by the program that was not told yet.

@@ -119,6 +119,10 @@ pub struct Emulator {
     pub(crate) log: Log,
     /// For each link that is recorded.
     pub(crate) recordings: Vec<Option<Pcap>>,
+    /// Devices that are up again, since somebody asked.
+    pub(crate) restarted: Vec<DeviceId>,
+    /// What others than packets have done, and when.
+    pub(crate) notes: Vec<(Time, String)>,
     /// Outlets that may be able to send.
     pub(crate) ready: VecDeque<u32>,
     pub(crate) events: u64,
@@ -299,13 +303,14 @@ impl Emulator {
 
     pub(crate) fn log(&mut self, entry: Entry) {
         let now = self.now;
-        let names =
-            Names { rack: &self.rack, wires: &self.wires, outlets: &self.outlets, flows: &self.flows };
+        let Emulator { rack, wires, outlets, flows, notes, .. } = self;
+        let names = Names { rack, wires, outlets, flows, notes };
         self.log.add(now, entry, |entry| names.line(entry));
     }
 
     pub(crate) fn names(&self) -> Names<'_> {
-        Names { rack: &self.rack, wires: &self.wires, outlets: &self.outlets, flows: &self.flows }
+        let Emulator { rack, wires, outlets, flows, notes, .. } = self;
+        Names { rack, wires, outlets, flows, notes }
     }
 
     /// Counts a drop that is not the program's.

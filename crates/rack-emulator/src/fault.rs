@@ -60,7 +60,10 @@ impl Emulator {
                 FaultKind::LinkDown(_) | FaultKind::Partition(_) => harm.is_down = true,
                 FaultKind::Loss { share, .. } => harm.losses.push(*share),
                 FaultKind::Delay { by, .. } => harm.delay += *by,
-                FaultKind::DeviceDown(_) | FaultKind::Slow { .. } => {}
+                FaultKind::DeviceDown(_)
+                | FaultKind::Slow { .. }
+                | FaultKind::ControlDelay { .. }
+                | FaultKind::ControlLoss { .. } => {}
             }
         }
         harm
@@ -79,18 +82,28 @@ impl Emulator {
             }
         }
         let node = &mut self.devices[id.0 as usize];
-        let mut swept = node.suffer(is_down, factor);
-        if is_down {
-            let outlets: Vec<u32> = node.outlets().collect();
-            swept += outlets.iter().map(|at| self.outlets[*at as usize].queue.clear(self.now)).sum::<u64>();
+        if node.is_down && !is_down {
+            self.restarted.push(id);
         }
-        self.devices[id.0 as usize].counts.dropped += swept;
-        (0..swept).for_each(|_| self.drop_at(Place::Device(id.0), Reason::DeviceDown));
+        let swept = node.suffer(is_down, factor) + if is_down { self.clear_queues(id) } else { 0 };
+        self.end_all(id, swept, Reason::DeviceDown);
         if !is_down {
             self.watch_timer(id.0 as usize);
         }
         self.check_device(id)?;
         Ok(swept)
+    }
+
+    /// Empties the queues of all ports of a device: of how many packets.
+    pub(crate) fn clear_queues(&mut self, id: DeviceId) -> u64 {
+        let outlets: Vec<u32> = self.devices[id.0 as usize].outlets().collect();
+        outlets.iter().map(|at| self.outlets[*at as usize].queue.clear(self.now)).sum()
+    }
+
+    /// So many packets have ended at a device.
+    pub(crate) fn end_all(&mut self, id: DeviceId, packets: u64, reason: Reason) {
+        self.devices[id.0 as usize].counts.dropped += packets;
+        (0..packets).for_each(|_| self.drop_at(Place::Device(id.0), reason));
     }
 }
 
@@ -104,6 +117,9 @@ fn concerns_wire(kind: &FaultKind, wire: &Wire) -> bool {
             let inside = |node: NodeId| nodes.contains(&node);
             inside(wire.from.node) != inside(wire.to.node)
         }
-        FaultKind::DeviceDown(_) | FaultKind::Slow { .. } => false,
+        FaultKind::DeviceDown(_)
+        | FaultKind::Slow { .. }
+        | FaultKind::ControlDelay { .. }
+        | FaultKind::ControlLoss { .. } => false,
     }
 }

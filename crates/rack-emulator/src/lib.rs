@@ -30,6 +30,7 @@
 mod build;
 mod calendar;
 mod conservation;
+mod control;
 mod device;
 mod emulator;
 mod fault;
@@ -57,12 +58,13 @@ mod violation;
 mod wire;
 
 pub use build::Captures;
+pub use control::Passed;
 pub use emulator::{BuildError, Emulator, PacketBalance, RackDevice, RunEnd, Spent};
 pub use host::Received;
 pub use log::LogHash;
 pub use pcap::Pcap;
 pub use report::{
-    DeviceReport, DropReport, FaultReport, LatencyReport, LinkReport, RunReport, WorkloadReport,
+    DeviceReport, DropReport, FaultReport, LatencyReport, LinkReport, NoteReport, RunReport, WorkloadReport,
 };
 pub use stages::stage_table;
 pub use table::{Table, rate_words, time_words};

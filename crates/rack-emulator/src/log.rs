@@ -31,6 +31,8 @@ pub(crate) enum Entry {
     Fault { fault: u32, begins: bool },
     /// The timers of a device have run.
     Ticked { device: u32 },
+    /// Something else has happened: the number of the note, and a digest of its words.
+    Noted { note: u32, digest: u64 },
 }
 
 /// The log's state.
@@ -81,6 +83,7 @@ impl Entry {
             Entry::Received { host, flow, sequence } => (4 << 60, host.into(), pair(flow, sequence)),
             Entry::Fault { fault, begins } => (6 << 60, fault.into(), begins.into()),
             Entry::Ticked { device } => (5 << 60, device.into(), 0),
+            Entry::Noted { note, digest } => (7 << 60, note.into(), digest),
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::log::Entry;
 use crate::outlet::Outlet;
 use crate::place::Place;
 use crate::wire::Wire;
+use base_time::Time;
 use rack_model::{DeviceId, HostId, NodeId, Rack};
 
 /// What names are made from.
@@ -13,6 +14,7 @@ pub(crate) struct Names<'a> {
     pub wires: &'a [Wire],
     pub outlets: &'a [Outlet],
     pub flows: &'a [Flow],
+    pub notes: &'a [(Time, String)],
 }
 
 impl Names<'_> {
@@ -54,6 +56,7 @@ impl Names<'_> {
                 let name = workload.map_or("", |w| &w.name.value);
                 format!("{} received {name} {sequence}", self.place(Place::Host(host)))
             }
+            Entry::Noted { note, .. } => self.notes.get(note as usize).map_or(String::new(), |n| n.1.clone()),
             Entry::Ticked { device } => format!("{} timer", self.device(device)),
         }
     }

@@ -23,6 +23,8 @@ pub(crate) enum Reason {
     LinkDown,
     /// The device was down.
     DeviceDown,
+    /// The device was given another program.
+    Replaced,
     /// Longer than the link's MTU allows.
     TooLong,
     /// The queue was full.
@@ -77,6 +79,7 @@ impl Reason {
             Reason::NoReceiver => 11,
             Reason::LinkDown => 12,
             Reason::DeviceDown => 13,
+            Reason::Replaced => 14,
             Reason::Program(reason) => 21 + reason as u64,
         }
     }
@@ -87,6 +90,7 @@ impl Reason {
             Reason::Loss => "lost on the link",
             Reason::LinkDown => "link down",
             Reason::DeviceDown => "device down",
+            Reason::Replaced => "program replaced",
             Reason::TooLong => "longer than the MTU",
             Reason::QueueFull => "queue full",
             Reason::NoSuchPriority => "no such priority",
@@ -108,6 +112,7 @@ fn program_words(reason: DropReason) -> &'static str {
         DropReason::Ingress => "dropped in ingress",
         DropReason::Egress => "dropped in egress",
         DropReason::NoReplica => "no multicast member",
+        DropReason::NoProgram => "no program",
         DropReason::Absorbed => "kept by a frame extern",
         DropReason::PassLimit => "too many passes",
         DropReason::ParserLimit => "parser without progress",

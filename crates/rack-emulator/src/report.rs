@@ -36,6 +36,17 @@ pub struct RunReport {
     pub drops: Vec<DropReport>,
     /// In the order of the rack's file.
     pub faults: Vec<FaultReport>,
+    /// What the controller did, in the order in which it happened.
+    pub notes: Vec<NoteReport>,
+}
+
+/// Something that happened, other than to packets.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct NoteReport {
+    /// When, in picoseconds.
+    pub at_ps: u64,
+    /// What.
+    pub what: String,
 }
 
 /// Something that went wrong.
@@ -188,6 +199,11 @@ impl Emulator {
             links: self.link_reports(),
             drops: self.drop_reports(),
             faults: self.fault_reports(),
+            notes: self
+                .notes
+                .iter()
+                .map(|(at, what)| NoteReport { at_ps: at.as_ps(), what: what.clone() })
+                .collect(),
         }
     }
 
@@ -236,7 +252,7 @@ impl Emulator {
 
     fn device_report(&self, device: usize) -> DeviceReport {
         let node = &self.devices[device];
-        let counters = node.device().counters();
+        let counters = node.counters();
         let dropped = counters.dropped.iter();
         DeviceReport {
             name: node.name.clone(),
@@ -281,8 +297,8 @@ impl Emulator {
     fn drop_reports(&self) -> Vec<DropReport> {
         let mut drops = self.drops.clone();
         for (id, node) in (0..).map(DeviceId).zip(&self.devices) {
-            for (reason, n) in &node.device().counters().dropped {
-                drops.insert((Place::Device(id.0), Reason::Program(*reason)), *n);
+            for (reason, n) in node.counters().dropped {
+                drops.insert((Place::Device(id.0), Reason::Program(reason)), n);
             }
         }
         let names = self.names();

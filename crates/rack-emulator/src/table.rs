@@ -1,7 +1,7 @@
 //! A report as text tables.
 
 use crate::report::{
-    DeviceReport, DropReport, FaultReport, LatencyReport, LinkReport, RunReport, WorkloadReport,
+    DeviceReport, DropReport, FaultReport, LatencyReport, LinkReport, NoteReport, RunReport, WorkloadReport,
 };
 use std::fmt;
 
@@ -44,6 +44,7 @@ impl RunReport {
             Table::new(&LINKS, self.links.iter().map(link_row)),
             Table::new(&DROPS, self.drops.iter().map(drop_row)),
             Table::new(&FAULTS, self.faults.iter().map(fault_row)),
+            Table::new(&NOTES, self.notes.iter().map(note_row)),
         ];
         tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
     }
@@ -168,6 +169,12 @@ const FAULTS: [&str; 4] = ["<fault", "from", "to", "swept"];
 fn fault_row(f: &FaultReport) -> [String; 4] {
     let end = f.ends_ps.map_or("-".to_string(), |at| four_digits(at, &TIME_UNITS));
     [f.what.clone(), four_digits(f.begins_ps, &TIME_UNITS), end, f.swept.to_string()]
+}
+
+const NOTES: [&str; 2] = ["<what the controller did", "at"];
+
+fn note_row(note: &NoteReport) -> [String; 2] {
+    [note.what.clone(), four_digits(note.at_ps, &TIME_UNITS)]
 }
 
 /// A time in picoseconds as it stands in tables.

@@ -266,17 +266,19 @@ impl Emulator {
     }
 
     /// A packet comes to a device: it gets inside, waits, or is dropped.
-    fn device_takes(&mut self, device: usize, work: Work) -> Result<(), Violation> {
+    pub(crate) fn device_takes(&mut self, device: usize, work: Work) -> Result<(), Violation> {
         if self.devices[device].is_down {
             self.devices[device].counts.dropped += 1;
             self.drop_at(Place::Device(device as u32), Reason::DeviceDown);
             return Ok(());
         }
-        if self.devices[device].has_room() {
+        let node = &mut self.devices[device];
+        let keeps_out = node.keeps_out(&work);
+        if !keeps_out && node.has_room() {
             return self.enter(device, work);
         }
-        let node = &mut self.devices[device];
-        if !node.wait(work) {
+        let fits = if keeps_out { node.keep(work) } else { node.wait(work) };
+        if !fits {
             node.counts.dropped += 1;
             self.drop_at(Place::Device(device as u32), Reason::BacklogFull);
         }

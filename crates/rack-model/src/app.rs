@@ -227,7 +227,7 @@ fn defines(r: &mut Reader, item: Item<'_>) -> Option<Vec<(Spanned<String>, Spann
     Some(defines)
 }
 
-fn regions<'t>(
+pub(crate) fn regions<'t>(
     r: &mut Reader,
     item: Item<'t>,
     usual: Policy,

@@ -21,7 +21,7 @@
 //! at = "1ms"
 //!
 //! [[fault]]
-//! kind = "device-down"      # what is inside and what comes is lost; its memory stays
+//! kind = "device-down"      # what is inside and what comes is lost; when it comes back it has forgotten everything
 //! device = "nic"
 //! at = "5ms"
 //!
@@ -29,6 +29,18 @@
 //! kind = "slow"             # each packet takes this many times as long
 //! device = "nic"
 //! factor = 10
+//! at = "5ms"
+//!
+//! [[fault]]
+//! kind = "control-delay"    # messages between the controller and the device are under way this much longer
+//! device = "nic"            # default: all devices
+//! by = "10ms"
+//! at = "5ms"
+//!
+//! [[fault]]
+//! kind = "control-loss"     # so many of these messages are lost, besides what is lost anyway
+//! device = "nic"
+//! share = "20%"
 //! at = "5ms"
 //!
 //! [[fault]]
@@ -79,7 +91,7 @@ pub enum FaultKind {
         /// How much longer.
         by: Duration,
     },
-    /// A device takes and sends nothing; what is inside is lost, its memory is not.
+    /// A device takes and sends nothing; what is inside is lost, and what it remembers.
     DeviceDown(DeviceId),
     /// A device takes this many times as long for each packet.
     Slow {
@@ -90,6 +102,20 @@ pub enum FaultKind {
     },
     /// All links between some nodes and all others are down.
     Partition(Vec<NodeId>),
+    /// Messages between the controller and a device, or all, are under way longer.
+    ControlDelay {
+        /// The device.
+        device: Option<DeviceId>,
+        /// How much longer.
+        by: Duration,
+    },
+    /// Messages between the controller and a device, or all, are lost, by the seed, besides what is lost anyway.
+    ControlLoss {
+        /// The device.
+        device: Option<DeviceId>,
+        /// How many.
+        share: Probability,
+    },
 }
 
 impl FaultKind {
@@ -102,6 +128,8 @@ impl FaultKind {
             FaultKind::DeviceDown(_) => "device-down",
             FaultKind::Slow { .. } => "slow",
             FaultKind::Partition(_) => "partition",
+            FaultKind::ControlDelay { .. } => "control-delay",
+            FaultKind::ControlLoss { .. } => "control-loss",
         }
     }
 }
@@ -119,6 +147,7 @@ impl Fault {
             ends.map_or(String::new(), |[a, b]| format!("{a} - {b}"))
         };
         let device = |id: DeviceId| rack.node_name(NodeId::Device(id)).to_string();
+        let agent = |id: &Option<DeviceId>| id.map_or("all devices".to_string(), device);
         let what = match &self.kind {
             FaultKind::LinkDown(id) => link(*id),
             FaultKind::Loss { link: id, from: None, share } => format!("{share} on {}", link(*id)),
@@ -132,6 +161,8 @@ impl Fault {
                 let names: Vec<&str> = nodes.iter().map(|node| rack.node_name(*node)).collect();
                 names.join(", ")
             }
+            FaultKind::ControlDelay { device, by } => format!("{by} to {}", agent(device)),
+            FaultKind::ControlLoss { device, share } => format!("{share} to {}", agent(device)),
         };
         format!("{} {what}", self.kind.word())
     }
@@ -145,6 +176,8 @@ enum Kind {
     DeviceDown,
     Slow,
     Partition,
+    ControlDelay,
+    ControlLoss,
 }
 
 const KINDS: [(&str, Option<Kind>); 8] = [
@@ -154,8 +187,8 @@ const KINDS: [(&str, Option<Kind>); 8] = [
     ("device-down", Some(Kind::DeviceDown)),
     ("slow", Some(Kind::Slow)),
     ("partition", Some(Kind::Partition)),
-    ("control-delay", None),
-    ("control-loss", None),
+    ("control-delay", Some(Kind::ControlDelay)),
+    ("control-loss", Some(Kind::ControlLoss)),
 ];
 
 /// `rack` has its links already.
@@ -183,6 +216,18 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, rack: &Rack) -
             device.zip(factor).map(|(device, factor)| FaultKind::Slow { device, factor: factor.value })
         }
         Kind::Partition => read_nodes(r, &mut s, names).map(FaultKind::Partition),
+        Kind::ControlDelay => {
+            let device = s.optional(r, "device", |r, i| device_at(r, i, names));
+            let by = s.required(r, "by", "\"10ms\"", value::interval);
+            let device = device.map(|device| device.value);
+            by.map(|by| FaultKind::ControlDelay { device, by: by.value })
+        }
+        Kind::ControlLoss => {
+            let device = s.optional(r, "device", |r, i| device_at(r, i, names));
+            let share = s.required(r, "share", "\"20%\"", value::probability);
+            let device = device.map(|device| device.value);
+            share.map(|share| FaultKind::ControlLoss { device, share: share.value })
+        }
     };
     s.finish(r);
     Some(Fault { kind: kind?, at: at?.value, lasts: lasts.map(|l| l.value), span: item.span })
@@ -226,11 +271,12 @@ fn read_link(r: &mut Reader, s: &mut Section<'_>, names: &Names, rack: &Rack) ->
 }
 
 fn read_device(r: &mut Reader, s: &mut Section<'_>, names: &Names) -> Option<DeviceId> {
-    let device = s.required(r, "device", "\"nic\"", |r, i| {
-        let name = value::string(r, i)?;
-        names.device(r, Spanned::new(name.as_str(), i.span))
-    });
-    device.map(|d| d.value)
+    s.required(r, "device", "\"nic\"", |r, i| device_at(r, i, names)).map(|d| d.value)
+}
+
+fn device_at(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<DeviceId> {
+    let name = value::string(r, item)?;
+    names.device(r, Spanned::new(name.as_str(), item.span))
 }
 
 fn read_nodes(r: &mut Reader, s: &mut Section<'_>, names: &Names) -> Option<Vec<NodeId>> {

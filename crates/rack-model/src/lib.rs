@@ -24,6 +24,7 @@
 mod address;
 pub mod app;
 mod check;
+pub mod control;
 pub mod device;
 pub mod fault;
 pub mod generate;
@@ -42,6 +43,7 @@ pub mod workload;
 
 pub use address::{Mac, Network};
 pub use app::{App, Cuts, Placement, Policy, Regions};
+pub use control::{Control, Replace};
 pub use device::{Device, DeviceClass};
 pub use fault::{Fault, FaultKind};
 pub use host::Host;

@@ -1,6 +1,6 @@
 //! The whole rack, and what can be asked of it.
 
-use crate::{App, Device, End, Fault, Host, Link, Planning, Spanned, Stage, Workload};
+use crate::{App, Control, Device, End, Fault, Host, Link, Planning, Replace, Spanned, Stage, Workload};
 use base_time::Time;
 
 /// A device, by its place in [`Rack::devices`].
@@ -45,6 +45,10 @@ pub struct Rack {
     pub workloads: Vec<Workload>,
     /// What goes wrong.
     pub faults: Vec<Fault>,
+    /// The channels between the controller and the agents.
+    pub control: Control,
+    /// Other plans, while it runs.
+    pub replaces: Vec<Replace>,
     /// The steps of its experiment, if it has one.
     pub stages: Vec<Stage>,
     /// What is asked of plans.
@@ -63,6 +67,8 @@ impl Default for Rack {
             apps: vec![],
             workloads: vec![],
             faults: vec![],
+            control: Control::default(),
+            replaces: vec![],
             stages: vec![],
             plan: Planning::default(),
         }

@@ -4,8 +4,8 @@ use crate::check::check;
 use crate::names::Names;
 use crate::section::{Entry, Item, Reader, Section};
 use crate::{
-    Device, DeviceId, Host, HostId, NodeId, Planning, Rack, Spanned, app, device, fault, host, link, plan,
-    stage, value, workload,
+    Control, Device, DeviceId, Host, HostId, NodeId, Planning, Rack, Spanned, app, control, device, fault,
+    host, link, plan, stage, value, workload,
 };
 use base_diag::codes::rack;
 use base_diag::{Diagnostic, Span};
@@ -65,6 +65,8 @@ fn read_file(r: &mut Reader, table: &DeTable<'_>) -> Draft {
     let apps = listed(r, file.entry("app"), "app");
     let workloads = listed(r, file.entry("workload"), "workload");
     let faults = listed(r, file.entry("fault"), "fault");
+    let replaces = listed(r, file.entry("replace"), "replace");
+    let control = file.entry("control");
     let stages = listed(r, file.entry("stage"), "stage");
     let plan = file.entry("plan");
     file.later(r, "generate");
@@ -94,6 +96,8 @@ fn read_file(r: &mut Reader, table: &DeTable<'_>) -> Draft {
         let fault = fault::read(r, item, &names, &rack);
         rack.faults.extend(fault);
     }
+    rack.control = control.map_or_else(Control::default, |entry| control::read(r, entry));
+    rack.replaces = replaces.into_iter().filter_map(|item| control::read_replace(r, item, &names)).collect();
     for item in stages {
         let stage = stage::read(r, item, &names, &rack);
         rack.stages.extend(stage);

@@ -103,22 +103,27 @@ pub fn run(args: &Args) -> ExitCode {
     if is_staged {
         return staged::run(args, &racked, &map);
     }
-    let mut emulator = match up::bring_up_in(&racked, stage) {
-        Ok(emulator) => emulator,
+    let mut running = match up::bring_up_in(&racked, stage) {
+        Ok(running) => running,
         Err(found) => return output::failed(&found, &map, args.format),
     };
-    emulator.keep_log(args.log.is_some() || args.step);
-    let mut watch = match Watch::new(args, &mut emulator) {
+    let bring_up = running.bring_up;
+    if args.format == Format::Text {
+        output::print(&format!("{bring_up}\n"));
+    }
+    running.emulator.keep_log(args.log.is_some() || args.step);
+    let mut watch = match Watch::new(args, &mut running.emulator) {
         Ok(watch) => watch,
         Err(why) => {
             eprintln!("p4rack: {why}");
             return ExitCode::FAILURE;
         }
     };
-    let report = match up::run_watched(&mut emulator, &mut |emulator| watch.event(emulator)) {
+    let report = match running.run_watched(&mut |emulator| watch.event(emulator)) {
         Ok(report) => report,
         Err(found) => return output::failed(&found, &map, args.format),
     };
+    let mut emulator = running.emulator;
     if let Err(why) = watch.save(&mut emulator).and_then(|()| watch.page(&racked, &emulator, &report)) {
         eprintln!("p4rack: {why}");
         return ExitCode::FAILURE;
@@ -128,6 +133,7 @@ pub fn run(args: &Args) -> ExitCode {
         Format::Json => output::json(&json!({
             "ok": true,
             "placement": super::split::placement_json(&racked),
+            "bring_up": bring_up,
             "report": report,
         })),
     }

@@ -22,17 +22,22 @@ use std::collections::BTreeMap;
 
 /// The updates that write a rack's entries.
 pub fn updates(entries: &Entries, whole: &Program) -> Result<Vec<Update>, Vec<Diagnostic>> {
+    updates_of(entries.writes(), whole)
+}
+
+/// The updates that do what is written to a program.
+pub(crate) fn updates_of(writes: &[Write], whole: &Program) -> Result<Vec<Update>, Vec<Diagnostic>> {
     let info = p4info::p4info(whole)?;
     let tables: BTreeMap<&str, &ir::Table> =
         whole.controls.iter().flat_map(|c| &c.tables).map(|t| (t.control_plane_name.as_str(), t)).collect();
-    let priorities = entries.writes().iter().filter_map(|write| match write {
+    let priorities = writes.iter().filter_map(|write| match write {
         Write::Entry { table, entry, .. } => {
             tables.get(table.as_str()).filter(|t| is_ranked(t)).map(|_| entry.priority)
         }
         _ => None,
     });
     let least = priorities.min().unwrap_or(1).min(1);
-    let filler = Filler { info: &info, whole, tables, writes: entries.writes(), least };
+    let filler = Filler { info: &info, whole, tables, writes, least };
     let updates = filler.writes.iter().map(|write| filler.updates(write)).collect::<Result<Vec<_>, _>>();
     updates.map(|updates| updates.into_iter().flatten().collect()).map_err(|found| vec![*found])
 }

@@ -21,6 +21,7 @@ use crate::functions;
 use crate::reparse::reparse;
 use base_diag::{Diagnostic, Severity, SourceMap, Style, render};
 use base_time::Time;
+use dataplane_api::Registry;
 use ir_interp::{Options, Switch};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
@@ -28,12 +29,15 @@ use p4runtime_proto::p4::v1::ForwardingPipelineConfig;
 use p4runtime_server::{Builder, Built, Status};
 use p4runtime_store::{Catalog, EntryKey};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use target_native::{Compiled, Engine, Report};
 
 pub use fill::updates;
+pub(crate) use fill::updates_of;
 pub use metric::{Metric, PORT_RECEIVED, PORT_SENT, exposition, summary};
 pub use one::OneSwitch;
 pub use plan::Splitter;
+pub(crate) use plan::{make_part, wires};
 pub use rack::{Channel, Direct, Passage, RackSwitch};
 pub use remote::RemoteRack;
 pub use served::{Event, Served};
@@ -48,6 +52,44 @@ pub struct Maker {
     pub drop_port: Option<u32>,
     /// The program that a configuration without text means.
     pub own: Option<Arc<ir::Program>>,
+    /// The frame externs that there are.
+    pub registry: Registry,
+    /// Machine code that is there already.
+    pub known: Known,
+}
+
+/// Programs by their text, with their machine code: devices with one program share it. A clone is the same.
+#[derive(Clone, Default)]
+pub struct Known(Arc<Mutex<BTreeMap<Vec<u8>, KnownProgram>>>);
+
+#[derive(Clone)]
+struct KnownProgram {
+    program: Arc<ir::Program>,
+    code: Compiled,
+    report: Report,
+}
+
+impl Known {
+    fn get(&self, text: &[u8]) -> Option<KnownProgram> {
+        lock(&self.0).get(text).cloned()
+    }
+
+    /// How a text's program is compiled; from now on it is known.
+    pub(crate) fn engine(&self, text: &str, program: &Arc<ir::Program>) -> Result<Report, Vec<Diagnostic>> {
+        if let Some(program) = lock(&self.0).get(text.as_bytes()) {
+            return Ok(program.report.clone());
+        }
+        let options = Options { registry: functions::all(), ..Options::default() };
+        let engine = Engine::compile(program, options)?;
+        let (program, code, report) = (Arc::clone(program), engine.compiled(), engine.report());
+        let known = KnownProgram { program, code, report: report.clone() };
+        lock(&self.0).insert(text.as_bytes().to_vec(), known);
+        Ok(report)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A switch whose entities a P4Runtime server keeps.
@@ -65,12 +107,19 @@ pub struct Controlled {
     breaks: VecDeque<u32>,
     /// Where the program's text stands.
     map: SourceMap,
+    /// Stands for this one.
+    token: Arc<()>,
 }
 
 impl Controlled {
     /// The switch. What is written to it past the server is not known to controllers.
     pub fn switch(&mut self) -> &mut Switch {
         &mut self.switch
+    }
+
+    /// Stands for it: another program is another one.
+    pub(crate) fn token(&self) -> &Arc<()> {
+        &self.token
     }
 
     /// Refuses a change now and then, as a device that breaks would: each number says how many are done before.
@@ -140,15 +189,22 @@ impl Builder for Maker {
     type Target = Controlled;
 
     fn build(&self, config: &ForwardingPipelineConfig) -> Result<Built<Controlled>, Status> {
-        let (program, map) = self.program(config)?;
+        let known = self.known.get(&config.p4_device_config);
+        let (program, map) = match &known {
+            Some(known) => (Arc::clone(&known.program), SourceMap::new()),
+            None => self.program(config)?,
+        };
         let info =
             p4info::p4info(&program).map_err(|problems| told("no P4Info of the program", &problems))?;
         agrees(config, &info)?;
         let initial =
             p4info::entries(&program).map_err(|problems| told("the program's entries", &problems))?;
-        let mut options = Options { registry: functions::all(), seed: self.seed, ..Options::default() };
+        let mut options = Options { registry: self.registry.clone(), seed: self.seed, ..Options::default() };
         options.drop_port = self.drop_port.unwrap_or(options.drop_port);
-        let engine = target_native::Engine::compile(&program, options);
+        let engine = match known {
+            Some(known) => Engine::of(&known.code, options),
+            None => Engine::compile(&program, options),
+        };
         let switch = engine.map_err(|problems| told("the program cannot run", &problems))?.into_switch();
         let info = Arc::new(info);
         let target = Controlled {
@@ -160,6 +216,7 @@ impl Builder for Maker {
             numbers: 0,
             breaks: VecDeque::new(),
             map,
+            token: Arc::default(),
         };
         Ok(Built { target, info, initial: initial.updates })
     }

@@ -74,7 +74,7 @@ impl Planner for Splitter {
     }
 }
 
-fn make_part(
+pub(crate) fn make_part(
     name: &str,
     program: &Program,
     linkage: &Linkage,
@@ -96,7 +96,7 @@ fn make_part(
 }
 
 /// The links of a placement, each from both ends.
-pub(super) fn wires(placement: &Placement) -> Wires {
+pub(crate) fn wires(placement: &Placement) -> Wires {
     let end = |device: DeviceIndex, port: u64| Some((device.0 as usize, u32::try_from(port).ok()?));
     let wire = |((from, to), port): (&(DeviceIndex, DeviceIndex), &u64)| {
         let back = placement.ports.get(&(*to, *from))?;

@@ -1,7 +1,7 @@
 //! Where experiments run: racks of a directory, as they are or changed.
 
 use crate::rack::{Racked, load_as};
-use crate::up::{bring_up_in, run};
+use crate::up::bring_up_in;
 use base_diag::codes::emulate as codes;
 use base_diag::{Diagnostic, SourceMap};
 use base_time::{Duration, Time};
@@ -50,9 +50,9 @@ impl Lab<'_> {
     ) -> Result<(Emulator, RunReport), Vec<Diagnostic>> {
         let at = stage.map(|name| stage_of(&racked.rack, name)).transpose()?;
         (self.tell)(&format!("{} {}", racked.rack.name.value, stage.unwrap_or_default()));
-        let mut emulator = bring_up_in(racked, at)?;
-        let report = run(&mut emulator)?;
-        Ok((emulator, report))
+        let mut running = bring_up_in(racked, at)?;
+        let report = running.run()?;
+        Ok((running.emulator, report))
     }
 }
 

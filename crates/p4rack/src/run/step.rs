@@ -215,6 +215,7 @@ pub fn drop_word(reason: DropReason) -> &'static str {
         DropReason::Egress => "egress",
         DropReason::NoReplica => "no-replica",
         DropReason::Absorbed => "absorbed",
+        DropReason::NoProgram => "no-program",
         DropReason::PassLimit => "pass-limit",
         DropReason::ParserLimit => "parser-limit",
         DropReason::StepLimit => "step-limit",

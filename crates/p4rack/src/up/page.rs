@@ -9,6 +9,8 @@ use std::fmt::Write;
 
 /// Points of a line at most.
 const POINTS: usize = 240;
+/// What happens at one moment is this part of a chart wide.
+const NARROW: f64 = 300.0;
 /// Links whose load is drawn at most.
 const LINKS: usize = 24;
 /// Room for a link's name.
@@ -136,6 +138,9 @@ fn over_time(out: &mut String, report: &RunReport, timeline: &Timeline) {
             (fault.begins_ps as f64, to, fault.what.clone())
         })
         .collect();
+    let notes = report.notes.iter().filter(|note| (note.at_ps as f64) < end);
+    let notes = notes.map(|note| (note.at_ps as f64, note.at_ps as f64 + end / NARROW, note.what.clone()));
+    let spans = spans.into_iter().chain(notes).collect();
     let chart = Chart {
         title: "received a second".to_string(),
         x: Axis { range: (0.0, end), logarithmic: false, words: time_words },

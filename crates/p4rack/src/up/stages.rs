@@ -1,6 +1,6 @@
 //! An experiment: a run for each stage of a rack.
 
-use super::{bring_up_in, page, run_watched};
+use super::{bring_up_in, page};
 use crate::markup::{self, escape};
 use crate::rack::Racked;
 use base_diag::Diagnostic;
@@ -18,8 +18,7 @@ pub fn run_stages(
 ) -> Result<Vec<(String, RunReport)>, Vec<Diagnostic>> {
     let mut runs = vec![];
     for (at, stage) in racked.rack.stages.iter().enumerate() {
-        let mut emulator = bring_up_in(racked, Some(at))?;
-        let report = run_watched(&mut emulator, &mut |emulator| watch(stage, emulator))?;
+        let report = bring_up_in(racked, Some(at))?.run_watched(&mut |emulator| watch(stage, emulator))?;
         runs.push((stage.name.value.clone(), report));
     }
     Ok(runs)

@@ -4,8 +4,10 @@ use base_diag::SourceMap;
 use base_time::{Duration, Time};
 use controller::{Call, Reply, Steer, Ticket};
 use ir_split::{DeviceIndex, Placement};
-use p4rack::control::{Channel, Controlled, Direct, Event, Maker, OneSwitch, RackSwitch, Served, Splitter};
-use p4rack::{Until, compile};
+use p4rack::control::{
+    Channel, Controlled, Direct, Event, Known, Maker, OneSwitch, RackSwitch, Served, Splitter,
+};
+use p4rack::{Until, compile, functions};
 use p4runtime_proto::p4::v1::{
     ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, MasterArbitrationUpdate, ReadRequest,
     ReadResponse, SetForwardingPipelineConfigRequest, StreamMessageRequest, Uint128, WriteRequest,
@@ -55,7 +57,13 @@ pub fn one_device() -> OneSwitch {
 }
 
 fn maker() -> Maker {
-    Maker { seed: 1, drop_port: None, own: Some(program()) }
+    Maker {
+        seed: 1,
+        drop_port: None,
+        own: Some(program()),
+        registry: functions::all(),
+        known: Known::default(),
+    }
 }
 
 /// `Cells` and `Filter` run beside the switch, `Known` behind that.

@@ -494,16 +494,6 @@ fn not_supported_yet() {
                |          ^^^^^^^ not supported yet
         "#]],
     );
-    check_with(
-        "[[fault]]\nkind = \"control-loss\"\n",
-        expect![[r#"
-        error[P4R0611]: `control-loss` is not supported yet
-          --> RACK.toml:17:8
-           |
-        17 | kind = "control-loss"
-           |        ^^^^^^^^^^^^^^ not supported yet
-    "#]],
-    );
 }
 
 #[test]
@@ -775,5 +765,70 @@ fn workloads_of_many_kinds() {
         16 | [[workload]]
            | ^^^^^^^^^^^^ no pair of two hosts
     "#]],
+    );
+}
+
+#[test]
+fn the_controller() {
+    check_with(
+        "[control]\ndelay = \"1 hour\"\nloss = 2\n[[replace]]\nmap = \"plan\"\n[[replace]]\nat = \"1ms\"\nmap = { Acl = \"tro\", B = { device = \"tor\", policy = \"call\" } }\n[[fault]]\nkind = \"control-loss\"\ndevice = \"h1\"\nat = \"1ms\"\n",
+        expect![[r#"
+            error[P4R0605]: not a duration
+              --> RACK.toml:17:9
+               |
+            17 | delay = "1 hour"
+               |         ^^^^^^^^ unknown unit `hour`: known are ps, ns, us, ms, s, min, h
+
+            error[P4R0605]: not a probability
+              --> RACK.toml:18:8
+               |
+            18 | loss = 2
+               |        ^ more than 1: write "1%" or 0.01
+
+            error[P4R0604]: `at` is missing
+              --> RACK.toml:19:1
+               |
+            19 | [[replace]]
+               | ^^^^^^^^^^^ this plan has no `at`
+               |
+               = help: for example: `at = "20ms"`
+
+            error[P4R0605]: a plan that replaces another is written out
+              --> RACK.toml:20:7
+               |
+            20 | map = "plan"
+               |       ^^^^^^ write `{ Acl = "nic" }`
+
+            error[P4R0606]: unknown device `tro`
+              --> RACK.toml:23:15
+               |
+            23 | map = { Acl = "tro", B = { device = "tor", policy = "call" } }
+               |               ^^^^^ not known
+               |
+               = help: did you mean `tor`?
+
+            error[P4R0605]: regions are called or not from the start
+              --> RACK.toml:23:37
+               |
+            23 | map = { Acl = "tro", B = { device = "tor", policy = "call" } }
+               |                                     ^^^^^ leave `policy` out
+
+            error[P4R0604]: `share` is missing
+              --> RACK.toml:24:1
+               |
+            24 | [[fault]]
+               | ^^^^^^^^^ this fault has no `share`
+               |
+               = help: for example: `share = "20%"`
+
+            error[P4R0606]: `h1` is not a device
+              --> RACK.toml:26:10
+               |
+             4 | [host.h1]
+               |       -- declared here
+            ...
+            26 | device = "h1"
+               |          ^^^^ a device is needed
+        "#]],
     );
 }

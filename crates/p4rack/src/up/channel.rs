@@ -1,0 +1,81 @@
+//! The channels between the controller and the agents: messages are under way for a while, in order, and some are lost.
+
+use base_time::{Rng, Time};
+use rack_model::{Control, DeviceId, FaultKind, Probability, Rack};
+use std::collections::BTreeMap;
+
+/// Messages that are under way, and where to. Times are those of the controller, which begins before the rack's.
+pub(super) struct Channel<M> {
+    control: Control,
+    /// Of each device: chance, and when the last message there and the last one back arrive.
+    devices: Vec<(Rng, [Time; 2])>,
+    under_way: BTreeMap<(Time, u64), M>,
+    sent: u64,
+    /// Messages that did not arrive.
+    pub(super) lost: u64,
+}
+
+/// To a device, or back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Way {
+    There,
+    Back,
+}
+
+impl<M> Channel<M> {
+    pub(super) fn new(rack: &Rack) -> Channel<M> {
+        let seeds = Rng::new(rack.seed).split("control");
+        let devices = (0..rack.devices.len() as u64).map(|at| (seeds.split_index(at), [Time::ZERO; 2]));
+        let control = rack.control.clone();
+        Channel { control, devices: devices.collect(), under_way: BTreeMap::new(), sent: 0, lost: 0 }
+    }
+
+    /// A message begins; it is lost by chance, and if the device `is_down`. `faults` are under way.
+    pub(super) fn send<'f>(
+        &mut self,
+        now: Time,
+        device: usize,
+        way: Way,
+        is_down: bool,
+        faults: impl Iterator<Item = &'f FaultKind>,
+        message: M,
+    ) {
+        let (rng, last) = &mut self.devices[device];
+        let here = |at: &Option<DeviceId>| at.is_none_or(|at| at.0 as usize == device);
+        let (mut delay, mut losses) = (self.control.delay, vec![self.control.loss]);
+        for fault in faults {
+            match fault {
+                FaultKind::ControlDelay { device, by } if here(device) => delay += *by,
+                FaultKind::ControlLoss { device, share } if here(device) => losses.push(*share),
+                _ => {}
+            }
+        }
+        let mut happens =
+            |share: &Probability| share.ppb() > 0 && rng.chance(share.ppb().into(), 1_000_000_000);
+        let is_lost = losses.iter().filter(|share| happens(share)).count() > 0;
+        if is_lost || is_down {
+            self.lost += 1;
+            return;
+        }
+        let last = &mut last[way as usize];
+        *last = (now + delay).max(*last);
+        self.under_way.insert((*last, self.sent), message);
+        self.sent += 1;
+    }
+
+    /// When the next message arrives.
+    pub(super) fn next_time(&self) -> Option<Time> {
+        self.under_way.first_key_value().map(|((at, _), _)| *at)
+    }
+
+    /// A message that has arrived by `now`.
+    pub(super) fn arrive(&mut self, now: Time) -> Option<M> {
+        let entry = self.under_way.first_entry()?;
+        (entry.key().0 <= now).then(|| entry.remove())
+    }
+
+    /// Messages that have begun.
+    pub(super) fn sent(&self) -> u64 {
+        self.sent + self.lost
+    }
+}

@@ -1,0 +1,533 @@
+//! The rack's controller and its agents in virtual time, beside the emulator.
+//!
+//! ```text
+//! controller ══ ask ══ channel ══> agent ── lends, takes ── emulator's device
+//!            <═ answer ═ channel ══
+//! ```
+//!
+//! A rack with one origin whose entries are the program's is one switch, with one controller over all devices. Where there are several
+//! origins, or devices with entries of their own, each device is a switch of its own.
+//!
+//! The controller's time begins with the bring-up, the rack's when that is done.
+
+use super::channel::{Channel, Way};
+use super::driven::Driven;
+use super::refused;
+use crate::control::{Known, Maker, Splitter, make_part, updates_of, wires};
+use crate::functions;
+use crate::rack::{Racked, SplitApp};
+use crate::reparse::reparse;
+use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
+use base_time::{Duration, Rng, Time};
+use controller::{
+    Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Output, Part, Planner, PortCount, RegionMap,
+    Reply, Rollout, Steer, Ticket, Wires,
+};
+use ir_interp::{Options, Switch, Write};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::config::v1::P4Info;
+use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, Update};
+use p4runtime_server::Status;
+use rack_emulator::{Emulator, RackDevice, Spent, Violation};
+use rack_model::{Rack, Replace};
+use std::any::Any;
+use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+
+/// The longest that a packet is on its way through the rack when another plan waits for it.
+const DRAIN: Duration = Duration::from_ms(1_000);
+
+/// How often the controller tries to bring a switch up whose devices do not answer.
+const TRIES: u32 = 20;
+
+/// See the module.
+pub(super) struct Control {
+    rack: Rack,
+    /// By device; `None` where nothing is to run.
+    agents: Vec<Option<Agent<Maker>>>,
+    domains: Vec<Domain>,
+    channel: Channel<Message>,
+    /// How long the bring-up took: the rack's time 0 is the controller's then.
+    began: Duration,
+    /// Plans that are yet to come, the first first.
+    replaces: VecDeque<Replace>,
+    /// Plans that are being brought in.
+    replacing: u64,
+    /// When something is to be done next.
+    next: Option<Time>,
+}
+
+/// What is one switch.
+struct Domain {
+    controller: Controller<Plan>,
+    /// Its devices in the rack's order.
+    devices: Vec<usize>,
+    wires: Wires,
+    /// Devices that were not as they should be when somebody looked last.
+    stale: BTreeSet<usize>,
+}
+
+enum Message {
+    Ask { domain: usize, device: DeviceId, id: Option<AskId>, ask: Ask },
+    Answer { domain: usize, id: AskId, answer: Answer },
+    BeganAnew { domain: usize, device: DeviceId },
+}
+
+/// What a domain runs.
+enum Plan {
+    Rack(Box<Splitter>),
+    Device { info: Arc<P4Info>, initial: Vec<Update>, part: Box<Part> },
+}
+
+impl Planner for Plan {
+    fn plan(&self, config: &ForwardingPipelineConfig, epoch: u64) -> Result<Rollout, Status> {
+        match self {
+            Plan::Rack(splitter) => splitter.plan(config, epoch),
+            Plan::Device { info, initial, part } => Ok(Rollout {
+                info: Arc::clone(info),
+                initial: initial.clone(),
+                origin: 0,
+                parts: vec![Some(Part::clone(part))],
+                wires: Wires::new(),
+            }),
+        }
+    }
+
+    fn replace(&mut self, map: RegionMap) -> Result<RegionMap, Status> {
+        match self {
+            Plan::Rack(splitter) => splitter.replace(map),
+            Plan::Device { .. } => {
+                let why = "each device of this rack is a switch of its own: nothing moves between them";
+                Err(Status::new(Code::FailedPrecondition, why))
+            }
+        }
+    }
+}
+
+/// What a run had to do before the rack's time began.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct BringUp {
+    /// How long it took, in picoseconds.
+    pub took_ps: u64,
+    /// Messages between controller and agents.
+    pub messages: u64,
+    /// Those that were lost.
+    pub lost: u64,
+    /// Switches that the rack is to its controller.
+    pub switches: usize,
+}
+
+/// `brought up in 1.2ms as 1 switch, with 24 messages between controller and agents`
+impl fmt::Display for BringUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let BringUp { took_ps, messages, lost, switches } = *self;
+        let several = if switches == 1 { "" } else { "es" };
+        let took = rack_emulator::time_words(took_ps);
+        write!(
+            f,
+            "brought up in {took} as {switches} switch{several}, with {messages} messages between controller and agents"
+        )?;
+        if lost > 0 { write!(f, ", of which {lost} were lost") } else { Ok(()) }
+    }
+}
+
+impl Control {
+    /// Brings a rack up in one of its stages: every device has its program and its entries, at time 0.
+    pub(super) fn bring_up(
+        racked: &Racked,
+        stage: Option<usize>,
+    ) -> Result<(Control, Emulator, BringUp), Vec<Diagnostic>> {
+        let rack = racked.rack.in_stage(stage);
+        let stages = rack.stages_up_to(stage);
+        let has_own = |device: usize| {
+            let added = stages.iter().filter_map(|stage| racked.stage_entries.get(*stage)).flatten();
+            let own = racked.own_entries.get(device).is_some_and(|own| !own.writes().is_empty());
+            own || added.into_iter().any(|(at, _)| at.0 as usize == device)
+        };
+        let is_one = |app: &SplitApp| {
+            let mut devices = (0..).zip(&app.parts).filter(|(_, part)| part.is_some());
+            app.placement.twins.is_empty() && !devices.any(|(device, _)| has_own(device))
+        };
+        if let Some(replace) = rack.replaces.first()
+            && !(racked.apps.len() == 1 && racked.apps.iter().all(is_one))
+        {
+            let title = "a plan can be replaced in racks that are one switch";
+            let place = "no other plan can take the place of this rack's";
+            return Err(vec![
+                Diagnostic::error(codes::EMULATION, title)
+                    .at(replace.span, place)
+                    .note("this one has several apps or origins, or devices with entries of their own"),
+            ]);
+        }
+        let known = Known::default();
+        let seeds = Rng::new(rack.seed).split("devices");
+        let spent: Vec<Spent> = rack.devices.iter().map(|_| Spent::default()).collect();
+        let maker = |index: usize| Maker {
+            seed: seeds.split_index(index as u64).next_u64(),
+            drop_port: None,
+            own: None,
+            registry: functions::offered(&rack.devices[index], &spent[index]),
+            known: known.clone(),
+        };
+        let (mut engines, mut agents) = (vec![], vec![]);
+        for at in 0..rack.devices.len() {
+            let part = racked.part(at).and_then(|(app, part)| Some((part, app.texts.get(at)?.as_ref()?)));
+            agents.push(part.map(|_| Agent::new(maker(at))));
+            engines.push(match part {
+                Some((part, text)) if known.engine(text, &part.program)?.compiled => "native",
+                Some(_) => "interp",
+                None => "idle",
+            });
+        }
+        let (mut domains, mut starts) = (vec![], vec![]);
+        for app in &racked.apps {
+            if is_one(app) {
+                let maker =
+                    Maker { own: Some(Arc::clone(&app.whole)), ..maker(app.placement.origin.0 as usize) };
+                let placement = app.placement.clone();
+                let wires = wires(&placement);
+                let plan = Plan::Rack(Box::new(Splitter { maker, placement }));
+                starts.push(updates_of(app.entries.writes(), &app.whole)?);
+                domains.push(Domain::new(plan, (0..app.parts.len()).collect(), wires));
+                continue;
+            }
+            for (at, (part, text)) in app.parts.iter().zip(&app.texts).enumerate() {
+                let (Some(part), Some(text)) = (part, text) else { continue };
+                let info = p4info::p4info(&part.program)?;
+                let initial = p4info::entries(&part.program)?.updates;
+                let name = &app.placement.devices[at];
+                let made = make_part(name, &part.program, &part.linkage, text.clone(), &info);
+                let made = made.map_err(|status| refused(&status.message))?;
+                let added = stages.iter().filter_map(|stage| racked.stage_entries.get(*stage)).flatten();
+                let added = added.filter(|(device, _)| device.0 as usize == at);
+                let added = added.flat_map(|(_, more)| more.for_part(&part.program, true));
+                let writes: Vec<Write> = racked.fill(at).into_iter().chain(added).cloned().collect();
+                starts.push(updates_of(&writes, &part.program)?);
+                let plan = Plan::Device { info: Arc::new(info), initial, part: Box::new(made) };
+                domains.push(Domain::new(plan, vec![at], Wires::new()));
+            }
+        }
+        let mut replaces = rack.replaces.clone();
+        replaces.sort_by_key(|replace| replace.at);
+        let mut control = Control {
+            agents,
+            domains,
+            channel: Channel::new(&rack),
+            began: Duration::ZERO,
+            replaces: replaces.into(),
+            replacing: 0,
+            next: None,
+            rack,
+        };
+        let took = control.start(starts)?;
+        let bring_up = BringUp {
+            took_ps: took.as_ps(),
+            messages: control.channel.sent(),
+            lost: control.channel.lost,
+            switches: control.domains.len(),
+        };
+        let emulator = control.emulate(racked, &engines, spent)?;
+        Ok((control, emulator, bring_up))
+    }
+
+    /// Lets the controllers bring the programs and entries in; gives how long that took.
+    fn start(&mut self, starts: Vec<Vec<Update>>) -> Result<Duration, Vec<Diagnostic>> {
+        let mut now = Time::ZERO;
+        let mut left = starts.len();
+        let mut outputs: VecDeque<(usize, Output)> = VecDeque::new();
+        for (domain, updates) in starts.iter().enumerate() {
+            let call = Call::Start(Box::default(), updates.clone());
+            outputs.extend(self.domains[domain].call(domain, now, call));
+        }
+        let mut tries = vec![1; starts.len()];
+        loop {
+            while let Some((domain, output)) = outputs.pop_front() {
+                match output {
+                    Output::Reply(_, Reply::Done(Err(status)))
+                        if status.code == Code::Unavailable && tries[domain] < TRIES =>
+                    {
+                        tries[domain] += 1;
+                        let call = Call::Start(Box::default(), starts[domain].clone());
+                        outputs.extend(self.domains[domain].call(domain, now, call));
+                    }
+                    Output::Reply(_, Reply::Done(Err(status))) => {
+                        return Err(vec![
+                            Diagnostic::error(codes::EMULATION, "the rack cannot be brought up")
+                                .note(status.message)
+                                .note(format!("the controller has tried for {}", now.since(Time::ZERO))),
+                        ]);
+                    }
+                    Output::Reply(..) => left -= 1,
+                    Output::Ask(device, id, ask) => self.ask(now, None, (domain, device, id, ask)),
+                    Output::Send(..) | Output::End(..) => {}
+                }
+            }
+            if left == 0 {
+                break;
+            }
+            let deadlines = self.domains.iter().filter_map(|domain| domain.controller.deadline());
+            let Some(next) = deadlines.chain(self.channel.next_time()).min() else {
+                return Err(refused("the controller waits for nothing"));
+            };
+            now = now.max(next);
+            while let Some(message) = self.channel.arrive(now) {
+                outputs.extend(
+                    self.arrive(now, message, None).map_err(|violation| refused(&violation.to_string()))?,
+                );
+            }
+            outputs.extend(self.tick(now));
+        }
+        self.began = now.since(Time::ZERO);
+        self.next = self.find_next();
+        Ok(self.began)
+    }
+
+    /// The emulator, whose devices run what the agents have.
+    fn emulate(
+        &mut self,
+        racked: &Racked,
+        engines: &[&str],
+        spent: Vec<Spent>,
+    ) -> Result<Emulator, Vec<Diagnostic>> {
+        let nothing = reparse("nothing.p4", NOTHING, &mut SourceMap::new())?;
+        let mut devices = vec![];
+        let devices_of_rack = self.rack.devices.iter().zip(&mut self.agents).zip(engines).zip(spent);
+        for (((device, agent), engine), spent) in devices_of_rack {
+            let other = Switch::new(Arc::clone(&nothing), Options::default())?;
+            let driven: Box<dyn dataplane_api::Device> = match agent {
+                Some(agent) => Box::new(Driven::new(agent, other)),
+                None => Box::new(crate::idle::Idle::default()),
+            };
+            let (name, engine) = (device.name.value.clone(), engine.to_string());
+            devices.push(RackDevice { name, engine, device: driven, spent });
+        }
+        let captures = racked.captures.clone();
+        Emulator::with_captures(&self.rack, devices, captures).map_err(|error| refused(&error.0))
+    }
+
+    /// When something is to be done next, in the rack's time.
+    pub(super) fn next_time(&self) -> Option<Time> {
+        self.next
+    }
+
+    fn find_next(&self) -> Option<Time> {
+        let deadlines = self.domains.iter().filter_map(|domain| domain.controller.deadline());
+        let due = deadlines
+            .chain(self.channel.next_time())
+            .min()
+            .map(|at| at.max(Time::ZERO + self.began) - self.began);
+        self.replaces.front().map(|replace| replace.at).into_iter().chain(due).min()
+    }
+
+    /// True if a plan is yet to come in, or a message to arrive.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.replaces.is_empty() || self.replacing > 0 || self.channel.next_time().is_some()
+    }
+
+    /// Does what is due now, and looks at what has happened since the last call.
+    pub(super) fn watch(&mut self, emulator: &mut Emulator) -> Result<(), Violation> {
+        let now = emulator.now() + self.began;
+        let mut outputs = vec![];
+        for device in emulator.take_restarted() {
+            self.begin_anew(device.0 as usize, emulator, now)?;
+        }
+        while self.replaces.front().is_some_and(|replace| replace.at <= emulator.now())
+            && let Some(replace) = self.replaces.pop_front()
+        {
+            let name = |device: rack_model::DeviceId| self.rack.devices[device.0 as usize].name.value.clone();
+            let map: RegionMap =
+                replace.map.iter().map(|p| (p.region.value.clone(), name(p.device.value))).collect();
+            let words: Vec<String> =
+                map.iter().map(|(region, device)| format!("{region} on {device}")).collect();
+            emulator.note(format!("another plan is to take over: {}", words.join(", ")));
+            self.replacing += 1;
+            outputs.extend(self.domains[0].call(0, now, Call::Steer(None, Steer::Replace(map))));
+        }
+        while let Some(message) = self.channel.arrive(now) {
+            outputs.extend(self.arrive(now, message, Some(emulator))?);
+        }
+        outputs.extend(self.tick(now));
+        for (domain, output) in outputs {
+            match output {
+                Output::Ask(device, id, ask) => self.ask(now, Some(emulator), (domain, device, id, ask)),
+                Output::Reply(_, reply) => {
+                    self.replacing -= 1;
+                    emulator.note(match reply {
+                        Reply::Done(Err(status)) => format!("the old plan stays: {}", status.message),
+                        _ => "the other plan has taken over".to_string(),
+                    });
+                }
+                Output::Send(..) | Output::End(..) => {}
+            }
+        }
+        for domain in &mut self.domains {
+            let stale: BTreeSet<usize> = domain.controller.stale().keys().map(|device| device.0).collect();
+            for device in domain.stale.difference(&stale) {
+                let name = &self.rack.devices[domain.devices[*device]].name.value;
+                emulator.note(format!("`{name}` is as it should be again"));
+            }
+            domain.stale = stale;
+        }
+        self.next = self.find_next();
+        Ok(())
+    }
+
+    /// A device is up again, and has forgotten everything; its agent says so.
+    fn begin_anew(&mut self, device: usize, emulator: &mut Emulator, now: Time) -> Result<(), Violation> {
+        if self.agents[device].is_none() {
+            return Ok(());
+        }
+        self.with_agent(device, Some(emulator), Agent::restart)?;
+        emulator.note(format!("`{}` has begun anew", self.rack.devices[device].name.value));
+        for (domain, Domain { devices, .. }) in self.domains.iter().enumerate() {
+            if let Some(at) = devices.iter().position(|at| *at == device) {
+                let message = Message::BeganAnew { domain, device: DeviceId(at) };
+                // It says so until it is heard.
+                let faults = std::iter::empty();
+                self.channel.send(now, device, Way::Back, false, faults, message);
+            }
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self, now: Time) -> Vec<(usize, Output)> {
+        let tick = |(number, domain): (usize, &mut Domain)| {
+            let is_due = domain.controller.deadline().is_some_and(|at| at <= now);
+            let outputs = if is_due { domain.controller.tick(now) } else { vec![] };
+            outputs.into_iter().map(move |output| (number, output))
+        };
+        self.domains.iter_mut().enumerate().flat_map(tick).collect()
+    }
+
+    fn ask(
+        &mut self,
+        now: Time,
+        emulator: Option<&Emulator>,
+        (domain, device, id, ask): (usize, DeviceId, Option<AskId>, Ask),
+    ) {
+        let to = self.domains[domain].devices[device.0];
+        self.send(now, emulator, (to, Way::There), Message::Ask { domain, device, id, ask });
+    }
+
+    fn send(
+        &mut self,
+        now: Time,
+        emulator: Option<&Emulator>,
+        (device, way): (usize, Way),
+        message: Message,
+    ) {
+        let is_down = emulator.is_some_and(|emulator| emulator.is_down(rack_model::DeviceId(device as u32)));
+        let active = emulator.into_iter().flat_map(Emulator::active_faults);
+        let faults = active.filter_map(|at| self.rack.faults.get(at)).map(|fault| &fault.kind);
+        self.channel.send(now, device, way, is_down, faults, message);
+    }
+
+    /// A message arrives.
+    fn arrive(
+        &mut self,
+        now: Time,
+        message: Message,
+        emulator: Option<&mut Emulator>,
+    ) -> Result<Vec<(usize, Output)>, Violation> {
+        let (domain, outputs) = match message {
+            Message::Answer { domain, id, answer } => {
+                (domain, self.domains[domain].controller.answer(now, id, answer))
+            }
+            Message::BeganAnew { domain, device } => {
+                (domain, self.domains[domain].controller.restarted(now, device))
+            }
+            Message::Ask { domain, device, id, ask } => {
+                let mut emulator = emulator;
+                let answer = self.work(now, (domain, device), ask, emulator.as_deref_mut())?;
+                if let (Some(id), Some(answer)) = (id, answer) {
+                    let from = self.domains[domain].devices[device.0];
+                    let message = Message::Answer { domain, id, answer };
+                    self.send(now, emulator.as_deref(), (from, Way::Back), message);
+                }
+                return Ok(vec![]);
+            }
+        };
+        Ok(outputs.into_iter().map(|output| (domain, output)).collect())
+    }
+
+    /// An agent does what it is asked.
+    fn work(
+        &mut self,
+        now: Time,
+        (domain, device): (usize, DeviceId),
+        ask: Ask,
+        emulator: Option<&mut Emulator>,
+    ) -> Result<Option<Answer>, Violation> {
+        let Domain { devices, wires, .. } = &self.domains[domain];
+        let at = devices[device.0];
+        let id = rack_model::DeviceId(at as u32);
+        match (ask, emulator) {
+            (Ask::Hold, Some(emulator)) => {
+                // Other devices are behind these ports.
+                let internal = wires.keys().filter(|(from, _)| *from == device.0).map(|(_, port)| *port);
+                emulator.hold(id, internal.collect());
+                Ok(Some(Answer::Done))
+            }
+            (Ask::Release, Some(emulator)) => emulator.release(id).map(|()| Some(Answer::Done)),
+            (Ask::Ports, Some(emulator)) => {
+                let passed = emulator.passed(id).into_iter();
+                let count = |passed: rack_emulator::Passed| PortCount {
+                    received: passed.received,
+                    sent: passed.sent,
+                };
+                Ok(Some(Answer::Ports(passed.map(|(port, passed)| (port, count(passed))).collect())))
+            }
+            (ask, emulator) => {
+                let answer = self.with_agent(at, emulator, |agent| {
+                    agent.targets().for_each(|target| target.at(now));
+                    agent.ask(ask).0
+                })?;
+                Ok(answer.flatten())
+            }
+        }
+    }
+
+    /// Lets an agent work on its device.
+    fn with_agent<R>(
+        &mut self,
+        device: usize,
+        emulator: Option<&mut Emulator>,
+        work: impl FnOnce(&mut Agent<Maker>) -> R,
+    ) -> Result<Option<R>, Violation> {
+        let Some(agent) = &mut self.agents[device] else { return Ok(None) };
+        let Some(emulator) = emulator else { return Ok(Some(work(agent))) };
+        let mut result = None;
+        emulator.steer(rack_model::DeviceId(device as u32), |device| {
+            let Some(driven) = (device as &mut dyn Any).downcast_mut::<Driven>() else { return false };
+            let (done, is_another) = driven.lend(agent, work);
+            result = Some(done);
+            is_another
+        })?;
+        Ok(result)
+    }
+}
+
+impl Domain {
+    fn new(plan: Plan, devices: Vec<usize>, wires: Wires) -> Domain {
+        let controller = Controller::new(plan, 1, 0, DRAIN);
+        Domain { controller, devices, wires, stale: BTreeSet::new() }
+    }
+
+    fn call(&mut self, number: usize, now: Time, call: Call) -> impl Iterator<Item = (usize, Output)> {
+        let outputs = self.controller.call(now, Ticket(0), call);
+        outputs.into_iter().map(move |output| (number, output))
+    }
+}
+
+/// A program that does nothing, for switches that nobody uses.
+const NOTHING: &str = "\
+#include <core.p4>
+#include <v1model.p4>
+struct none {}
+parser P(packet_in p, out none h, inout none m, inout standard_metadata_t s) { state start { transition accept; } }
+control C(inout none h, inout none m) { apply { } }
+control G(inout none h, inout none m, inout standard_metadata_t s) { apply { } }
+control D(packet_out p, in none h) { apply { } }
+V1Switch(P(), C(), G(), G(), C(), D()) main;
+";

@@ -1,0 +1,101 @@
+//! A device of the emulator whose agent may give it another program.
+
+use crate::control::Controlled;
+use crate::idle::Idle;
+use base_bits::Bits;
+use base_time::Time;
+use controller::Agent;
+use dataplane_api::{Counters, Device, EgressResult, EntryError, Port, QueueRecord, Queued, QueuedPacket};
+use ir_interp::Switch;
+use p4runtime_server::Builder;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// It has the switch while packets run, and the agent while that works on it: then each has the other's, which nobody uses.
+pub(super) struct Driven {
+    switch: Switch,
+    /// Without a program.
+    idle: Idle,
+    runs: bool,
+}
+
+impl Driven {
+    /// Runs what the agent's switch is; `other` is what the agent has from now on.
+    pub(super) fn new<B: Builder<Target = Controlled>>(agent: &mut Agent<B>, other: Switch) -> Driven {
+        let mut driven = Driven { switch: other, idle: Idle::default(), runs: false };
+        driven.take(agent);
+        driven
+    }
+
+    /// The agent works on the switch, or is told to forget it. True if another program runs then, or none any more.
+    pub(super) fn lend<B: Builder<Target = Controlled>, R>(
+        &mut self,
+        agent: &mut Agent<B>,
+        work: impl FnOnce(&mut Agent<B>) -> R,
+    ) -> (R, bool) {
+        let token = |agent: &mut Agent<B>| agent.target().map(|target| Arc::clone(target.token()));
+        let before = token(agent);
+        self.exchange(agent);
+        let result = work(agent);
+        self.take(agent);
+        let is_same = match (before, token(agent)) {
+            (Some(before), Some(after)) => Arc::ptr_eq(&before, &after),
+            (None, None) => true,
+            _ => false,
+        };
+        (result, !is_same)
+    }
+
+    fn take<B: Builder<Target = Controlled>>(&mut self, agent: &mut Agent<B>) {
+        self.runs = agent.target().is_some();
+        self.exchange(agent);
+    }
+
+    fn exchange<B: Builder<Target = Controlled>>(&mut self, agent: &mut Agent<B>) {
+        if let Some(target) = agent.target() {
+            std::mem::swap(&mut self.switch, target.switch());
+        }
+    }
+
+    fn device(&self) -> &dyn Device {
+        if self.runs { &self.switch } else { &self.idle }
+    }
+
+    fn device_mut(&mut self) -> &mut dyn Device {
+        if self.runs { &mut self.switch } else { &mut self.idle }
+    }
+}
+
+impl Device for Driven {
+    fn ingress(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Queued> {
+        self.device_mut().ingress(port, frame, now)
+    }
+
+    fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
+        self.device_mut().egress(packet, queue, now)
+    }
+
+    fn resume(&mut self, packet: QueuedPacket, now: Time) -> Vec<Queued> {
+        self.device_mut().resume(packet, now)
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.device().deadline()
+    }
+
+    fn tick(&mut self, now: Time) -> Vec<Queued> {
+        self.device_mut().tick(now)
+    }
+
+    fn counters(&self) -> &Counters {
+        self.device().counters()
+    }
+
+    fn register_read(&self, name: &str, index: u64) -> Result<Bits, EntryError> {
+        self.device().register_read(name, index)
+    }
+
+    fn state(&self) -> BTreeMap<String, Vec<u8>> {
+        self.device().state()
+    }
+}

@@ -1,0 +1,137 @@
+//! Racks under their controller in virtual time: brought up, led back, replanned under load.
+
+use base_diag::SourceMap;
+use base_time::{Duration, Time};
+use p4rack::{Racked, rack, up};
+use rack_emulator::RunReport;
+use rack_model::{DeviceId, Fault, FaultKind, HostId, Placement, Probability, Replace, Spanned};
+use std::path::Path;
+
+const NIC: DeviceId = DeviceId(1);
+
+/// The split router, its links without loss.
+fn slice() -> Racked {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/slice");
+    let mut racked =
+        rack::load(&path, &[], &mut SourceMap::new()).unwrap_or_else(|found| panic!("{found:#?}"));
+    racked.rack.links.iter_mut().for_each(|link| link.loss = Probability::ZERO);
+    racked
+}
+
+fn at_ms(ms: u64) -> Time {
+    Time::ZERO + Duration::from_ms(ms)
+}
+
+fn replace(ms: u64, regions: &[&str]) -> Replace {
+    let place = |region: &&str| Placement {
+        region: Spanned::from(*region),
+        device: Spanned::new(NIC, Default::default()),
+        policy: Default::default(),
+    };
+    Replace { at: at_ms(ms), map: regions.iter().map(place).collect(), span: Default::default() }
+}
+
+fn notes(report: &RunReport) -> Vec<&str> {
+    report.notes.iter().map(|note| note.what.as_str()).collect()
+}
+
+/// What h1 and h2 receive, in the order in which each does.
+fn received(racked: &Racked) -> (RunReport, [Vec<Vec<u8>>; 2]) {
+    let mut running = up::bring_up(racked).unwrap();
+    [0, 1].iter().for_each(|host| running.emulator.listen(HostId(*host)));
+    let report = running.run().unwrap();
+    let frames = [0, 1].map(|host| {
+        let received = running.emulator.take_received(HostId(host)).into_iter();
+        received.map(|received| received.frame).collect()
+    });
+    (report, frames)
+}
+
+#[test]
+fn a_plan_takes_the_place_of_another_under_load_and_no_packet_is_lost_or_wrong() {
+    let mut racked = slice();
+    let (_, mut wanted) = received(&racked);
+    racked.rack.replaces = vec![
+        replace(40, &["Sample", "Acl"]),
+        replace(80, &["Sample"]),
+        replace(120, &["Sample", "Mark", "Out"]),
+    ];
+    let (report, mut found) = received(&racked);
+    let told = [
+        "another plan is to take over: Acl on nic, Sample on nic",
+        "the other plan has taken over",
+        "another plan is to take over: Sample on nic",
+        "the other plan has taken over",
+        "another plan is to take over: Mark on nic, Out on nic, Sample on nic",
+        "the other plan has taken over",
+    ];
+    assert_eq!(notes(&report), told);
+    assert_eq!(report.packets.dropped, 0, "{:?}", report.drops);
+    // The sampler copies to other hosts as long as it runs; what it copies comes beside.
+    for (wanted, found) in wanted.iter_mut().zip(&mut found) {
+        wanted.sort();
+        found.sort();
+        wanted.dedup();
+        found.dedup();
+    }
+    assert_eq!(found, wanted);
+}
+
+#[test]
+fn a_device_that_begins_anew_is_led_back_and_what_it_counted_is_lost() {
+    let mut racked = slice();
+    let kind = FaultKind::DeviceDown(NIC);
+    let lasts = Some(Duration::from_ms(3));
+    racked.rack.faults = vec![Fault { kind, at: at_ms(50), lasts, span: Default::default() }];
+    let (calm, _) = received(&slice());
+    let (report, _) = received(&racked);
+    assert_eq!(notes(&report), ["`nic` has begun anew", "`nic` is as it should be again"]);
+    let up = report.notes[1].at_ps - report.notes[0].at_ps;
+    // Reads what it holds, its program, what that is to hold, and commits: four times there and back.
+    assert_eq!(up, (racked.rack.control.delay * 9).as_ps());
+    let why: Vec<&str> = report.drops.iter().map(|drop| drop.reason.as_str()).collect();
+    assert_eq!(why, ["device down", "no program"]);
+    assert!(report.packets.delivered > calm.packets.delivered / 2, "{:?}", report.packets);
+}
+
+#[test]
+fn messages_that_are_lost_or_late_only_take_time() {
+    let mut racked = slice();
+    let calm = up::bring_up(&racked).unwrap();
+    racked.rack.control.loss = Probability::parse("5%").unwrap();
+    let (mut lossy, mut lost) = (0, 0);
+    for seed in 0..20 {
+        racked.rack.seed = seed;
+        let Ok(mut running) = up::bring_up(&racked) else { continue };
+        lossy += 1;
+        lost += running.bring_up.lost;
+        assert_eq!(running.bring_up.took_ps > calm.bring_up.took_ps, running.bring_up.lost > 0);
+        assert_eq!(running.run().unwrap().packets.dropped, 0);
+    }
+    assert!(lossy > 2 && lost > 0, "{lossy} came up, {lost} messages lost");
+    racked.rack.control.loss = Probability::parse("100%").unwrap();
+    let found = up::bring_up(&racked).err().expect("nothing arrives");
+    assert_eq!(found[0].title, "the rack cannot be brought up");
+    assert!(found[0].notes.iter().any(|note| note.contains("does not answer")), "{found:?}");
+}
+
+#[test]
+fn a_plan_that_cannot_be_leaves_the_old_one() {
+    let mut racked = slice();
+    racked.rack.replaces = vec![replace(40, &["Nowhere"]), replace(60, &["Acl"])];
+    let (report, _) = received(&racked);
+    let told = notes(&report);
+    assert!(told[1].starts_with("the old plan stays: "), "{told:?}");
+    // The sampler would be on the switch.
+    assert!(told[3].ends_with("no frame extern `beacon` on this device"), "{told:?}");
+    assert_eq!(report.packets.dropped, 0);
+}
+
+#[test]
+fn plans_of_racks_with_several_origins_stay() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/fat-tree");
+    let mut racked = rack::load(&path, &[], &mut SourceMap::new()).unwrap();
+    racked.rack.replaces = vec![replace(40, &[])];
+    let found = up::bring_up(&racked).err().expect("it is refused");
+    assert_eq!(found[0].title, "a plan can be replaced in racks that are one switch");
+}

@@ -1,0 +1,78 @@
+//! `[control]`: the channels between the controller and the devices' agents. `[[replace]]`: another plan while the rack runs.
+//!
+//! ```toml
+//! [control]
+//! delay = "50us"            # of a message, one way; default 100us
+//! loss = "1%"               # of messages, by the seed; default none
+//!
+//! [[replace]]
+//! at = "20ms"               # frames wait from then on, until none is inside and each device has its part of the new plan
+//! map = { Acl = "nic2" }    # as in `[[app]]`: where regions run from then on
+//! ```
+
+use crate::app::{Policy, Regions, regions};
+use crate::names::Names;
+use crate::section::{Entry, Item, Reader, Section};
+use crate::{Placement, Probability, Spanned, value};
+use base_diag::Span;
+use base_time::{Duration, Time};
+
+/// The channels between the controller and the agents.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Control {
+    /// Of a message, one way.
+    pub delay: Duration,
+    /// How many messages are lost.
+    pub loss: Probability,
+}
+
+impl Default for Control {
+    fn default() -> Control {
+        Control { delay: Duration::from_us(100), loss: Probability::default() }
+    }
+}
+
+/// Another plan, while the rack runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Replace {
+    /// When it is asked for.
+    pub at: Time,
+    /// Where regions run from then on; what is not named runs at the origin.
+    pub map: Vec<Placement>,
+    /// Where it is described.
+    pub span: Span,
+}
+
+pub(crate) fn read(r: &mut Reader, entry: Entry<'_>) -> Control {
+    let default = Control::default();
+    let Some(mut s) = Section::new(r, "`[control]`".to_string(), entry.key_span, entry.item) else {
+        return default;
+    };
+    let delay = s.optional(r, "delay", value::interval);
+    let loss = s.optional(r, "loss", value::probability);
+    s.finish(r);
+    Control {
+        delay: delay.map_or(default.delay, |delay| delay.value),
+        loss: loss.map_or(default.loss, |loss| loss.value),
+    }
+}
+
+pub(crate) fn read_replace(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<Replace> {
+    let mut s = Section::new(r, "this plan".to_string(), item.span, item)?;
+    let at = s.required(r, "at", "\"20ms\"", value::time);
+    let device = |r: &mut Reader, i: Item<'_>| {
+        let name = value::string(r, i)?;
+        names.device(r, Spanned::new(name.as_str(), i.span))
+    };
+    let map = s.required(r, "map", "{ Acl = \"nic\" }", |r, i| regions(r, i, Policy::Direct, device));
+    s.finish(r);
+    let map = map?;
+    let Regions::ByHand(regions) = map.value else {
+        r.bad_value(map.span, "a plan that replaces another is written out", "write `{ Acl = \"nic\" }`");
+        return None;
+    };
+    if let Some(called) = regions.iter().find(|region| region.policy == Policy::Call) {
+        r.bad_value(called.device.span, "regions are called or not from the start", "leave `policy` out");
+    }
+    Some(Replace { at: at?.value, map: regions, span: item.span })
+}
