@@ -278,7 +278,10 @@ control CrosspodIngress(inout headers_t hdr,
     }
 
     table egress_links {
-        key = { standard_metadata.egress_spec: exact; }
+        key = {
+            standard_metadata.egress_spec: exact;
+            meta.traffic_class: exact;
+        }
         actions = { egress_link; NoAction; }
         default_action = NoAction();
         size = 64;
@@ -383,7 +386,7 @@ control CrosspodIngress(inout headers_t hdr,
                 if (hdr.ipv4.isValid() && hdr.ports.isValid()) {
                     classification.apply();
                 }
-                // What leaves by a link passes both regions, too.
+                // What leaves by a link passes both regions, too, if it is of a class that is short or protected there.
                 if (egress_links.apply().hit) {
 #ifndef NO_COMPRESS
                     @region("Compress") {

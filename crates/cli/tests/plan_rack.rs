@@ -94,7 +94,7 @@ const PLANS: [(&str, [&[&str]; 2]); 3] = [
 
 /// The testbed with a stream of UDP that all functions are for: to the store's port, short, with parity for its class.
 fn streamed(plan: &str) -> String {
-    let all = "add egress_links standard_metadata.egress_spec:2 egress_link(compress:1)\n\
+    let all = "add egress_links standard_metadata.egress_spec:2 meta.traffic_class:1 egress_link(compress:1)\n\
 add protection standard_metadata.egress_spec:2 meta.faulty:0 meta.traffic_class:1 protect(k:5, h:1)\n\
 add caches meta.server:0x0a000401 NoAction()\n";
     let workload = "[[workload]]\nkind = \"udp\"\nname = \"stream\"\nfrom = \"client\"\nto = \"store\"\nport = 11211\n\
@@ -137,7 +137,7 @@ fn three_plans_of_crosspod_take_as_long_and_carry_as_much_as_predicted() {
         let is = emulated(&rack, "stream");
         assert!((predicted - is).abs() < 0.05 * is, "{plan}: {predicted} us predicted, {is} us emulated");
         // What the left switch makes of a bit that comes in.
-        let predicted = megabits(&apps[0]["plans"][0]["cost"]["InputRate"]) / 900.0;
+        let predicted = megabits(&apps[0]["plans"][0]["cost"]["InputRate"]) / 200.0;
         let links = json(&["up", &rack])["report"]["links"].as_array().expect("a list").clone();
         let sent = |from: &str| {
             links.iter().find(|l| l["from"] == from).and_then(|l| l["bytes"].as_f64()).expect("it is there")

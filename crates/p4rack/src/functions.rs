@@ -5,7 +5,7 @@ use base_time::{Duration, Time};
 use dataplane_api::{Emitter, FrameExtern, FrameExternError, FrameExternFactory, Registry};
 use ir::{Instance, Program};
 use rack_emulator::Spent;
-use rack_model::Device;
+use rack_model::{Call, Device};
 use std::sync::Arc;
 
 /// All of them.
@@ -24,12 +24,13 @@ pub fn offered(device: &Device, spent: &Spent) -> Registry {
     let mut registry = Registry::default();
     for name in device.externs.iter().map(|name| name.value.as_str()) {
         let Some(factory) = all.get(name) else { continue };
-        let (factory, spent, time) = (factory.clone(), spent.clone(), device.call_time(name));
-        let timed: FrameExternFactory = match time > Duration::ZERO {
-            true => Arc::new(move |args| {
-                Ok(Box::new(Timed { function: factory(args)?, time, spent: spent.clone() }))
+        let (factory, spent, cost) = (factory.clone(), spent.clone(), device.call(name));
+        let timed: FrameExternFactory = match cost == Call::default() {
+            true => factory,
+            false => Arc::new(move |args| {
+                let free_at = Time::ZERO;
+                Ok(Box::new(Timed { function: factory(args)?, cost, free_at, spent: spent.clone() }))
             }),
-            false => factory,
         };
         registry.add(name, timed);
     }
@@ -39,13 +40,18 @@ pub fn offered(device: &Device, spent: &Spent) -> Registry {
 /// A frame extern whose calls take time.
 struct Timed {
     function: Box<dyn FrameExtern>,
-    time: Duration,
+    cost: Call,
+    /// When it can take the next frame.
+    free_at: Time,
     spent: Spent,
 }
 
 impl FrameExtern for Timed {
     fn call(&mut self, method: &str, args: &[Bits], frame: &[u8], now: Time, out: &mut Emitter) {
-        self.spent.add(self.time);
+        let begins = self.free_at.max(now);
+        let takes = self.cost.rate.map_or(Duration::ZERO, |rate| rate.time_for(frame.len() as u64));
+        self.free_at = begins + takes;
+        self.spent.add(begins.since(now) + self.cost.time);
         self.function.call(method, args, frame, now, out);
     }
 
@@ -78,4 +84,34 @@ pub fn used(program: &Program) -> Vec<String> {
 /// The frame extern that an instance is one of, if it is.
 pub fn name<'p>(program: &'p Program, instance: &Instance) -> Option<&'p str> {
     program.extern_object(instance.object).frame_extern()?.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base_time::Rate;
+    use rack_model::DeviceClass;
+
+    /// Two frames of 1,000 bytes at once, through a function that takes 2 us and 8 Gbit/s; and a third when it is idle.
+    #[test]
+    fn calls_take_time_and_wait_for_one_another() {
+        let mut device = Device::new("board", DeviceClass::Fpga);
+        device.externs.push("header-decompress".to_string().into());
+        let cost = Call {
+            time: Duration::from_us(2),
+            rate: Some(Rate::from_bits_per_s(8_000_000_000)),
+            full_rate: None,
+        };
+        device.calls.push(("header-decompress".to_string(), cost));
+        let spent = Spent::default();
+        let registry = offered(&device, &spent);
+        let factory = registry.get("header-decompress").expect("it is offered");
+        let mut function = factory(&[Bits::new(16, 4)]).expect("it is made");
+        let mut call = |now: u64| {
+            let at = Time::ZERO + Duration::from_us(now);
+            function.call("decompress", &[Bits::new(16, 1)], &[0; 1000], at, &mut Emitter::default());
+            spent.take()
+        };
+        assert_eq!([call(0), call(0), call(9)], [2, 3, 2].map(Duration::from_us));
+    }
 }

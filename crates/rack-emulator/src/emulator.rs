@@ -45,7 +45,8 @@ impl Spent {
         self.0.fetch_add(time.as_ps(), Ordering::Relaxed);
     }
 
-    pub(crate) fn take(&self) -> Duration {
+    /// All of it; from now on there is none.
+    pub fn take(&self) -> Duration {
         Duration::from_ps(self.0.swap(0, Ordering::Relaxed))
     }
 }

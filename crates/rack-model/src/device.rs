@@ -7,14 +7,15 @@
 //! parallel = 8              # how many packets at once; default by class
 //! backlog = 1024            # how many may wait for that; the rest is dropped
 //! entries = "tor.stf"       # its own entries, besides those of the app
-//! externs = ["beacon"]      # the frame externs it offers; { beacon = "2us" }: with how much longer a packet takes for each call
+//! externs = ["beacon"]      # the frame externs it offers; { beacon = "2us" }: with how much longer a packet takes for each call;
+//!                           # { beacon = { time = "2us", rate = "8Gbit/s" } }: and how much goes through; `full_rate` as of links
 //! resources = { Tables = 24, EntryBits = "20000000" }   # what it has for plans, by variable
 //! ```
 
 use crate::Spanned;
 use crate::section::{Entry, Item, Reader, Section};
 use crate::value;
-use base_time::Duration;
+use base_time::{Duration, Rate};
 use toml::de::DeValue;
 
 /// A device of the rack.
@@ -34,10 +35,21 @@ pub struct Device {
     pub entries: Option<Spanned<String>>,
     /// The frame externs it offers.
     pub externs: Vec<Spanned<String>>,
-    /// How much longer a packet takes that one of them is called for; those that are not named take no time.
-    pub call_times: Vec<(String, Duration)>,
+    /// What calls of them cost; of those that are not named nothing.
+    pub calls: Vec<(String, Call)>,
     /// How much of what there is little of it has: names of variables with quantities, as written.
     pub resources: Vec<(Spanned<String>, Spanned<String>)>,
+}
+
+/// What calls of a frame extern cost on a device.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Call {
+    /// How much longer a packet takes.
+    pub time: Duration,
+    /// How fast frames go through; none if they never wait for one another.
+    pub rate: Option<Rate>,
+    /// The same when a run is to be at full rate.
+    pub full_rate: Option<Rate>,
 }
 
 /// The kind of machine that a device is.
@@ -87,10 +99,10 @@ impl DeviceClass {
 }
 
 impl Device {
-    /// How much longer a packet takes that the frame extern `name` is called for.
-    pub fn call_time(&self, name: &str) -> Duration {
-        let known = self.call_times.iter().find(|(known, _)| known == name);
-        known.map_or(Duration::ZERO, |(_, time)| *time)
+    /// What a call of the frame extern `name` costs.
+    pub fn call(&self, name: &str) -> Call {
+        let known = self.calls.iter().find(|(known, _)| known == name);
+        known.map_or(Call::default(), |(_, call)| *call)
     }
 
     /// A device called `name` with the defaults of its class and no frame externs.
@@ -104,7 +116,7 @@ impl Device {
             backlog: BACKLOG,
             entries: None,
             externs: vec![],
-            call_times: vec![],
+            calls: vec![],
             resources: vec![],
         }
     }
@@ -112,16 +124,29 @@ impl Device {
 
 const BACKLOG: u32 = 1024;
 
-/// Names, and how long calls take.
-type Externs = (Vec<Spanned<String>>, Vec<(String, Duration)>);
+/// Names, and what calls cost.
+type Externs = (Vec<Spanned<String>>, Vec<(String, Call)>);
 
-/// A list of names, or names with times.
+/// A list of names, or names with costs.
 fn externs(r: &mut Reader, item: Item<'_>) -> Option<Externs> {
     let DeValue::Table(table) = item.value else { return Some((value::list(r, item, value::name)?, vec![])) };
     let entries = r.entries(table);
     let names = entries.iter().map(|entry| Spanned::new(entry.key.to_string(), entry.key_span)).collect();
-    let time = |entry: &Entry<'_>| Some((entry.key.to_string(), value::duration(r, entry.item)?));
-    Some((names, entries.iter().filter_map(time).collect()))
+    let calls = entries.iter().filter_map(|entry| Some((entry.key.to_string(), call(r, entry)?)));
+    Some((names, calls.collect()))
+}
+
+/// How long calls take, or that and more.
+fn call(r: &mut Reader, entry: &Entry<'_>) -> Option<Call> {
+    if !matches!(entry.item.value, DeValue::Table(_)) {
+        return Some(Call { time: value::duration(r, entry.item)?, ..Call::default() });
+    }
+    let mut s = Section::new(r, format!("extern `{}`", entry.key), entry.key_span, entry.item)?;
+    let time = s.optional(r, "time", value::duration);
+    let rate = s.optional(r, "rate", value::rate).map(|rate| rate.value);
+    let full_rate = s.optional(r, "full_rate", value::rate).map(|rate| rate.value);
+    s.finish(r);
+    Some(Call { time: time.map_or(Duration::ZERO, |time| time.value), rate, full_rate: full_rate.or(rate) })
 }
 
 pub(crate) fn read(r: &mut Reader, name: Spanned<String>, item: Item<'_>) -> Option<Device> {
@@ -143,7 +168,7 @@ pub(crate) fn read(r: &mut Reader, name: Spanned<String>, item: Item<'_>) -> Opt
     device.parallel = parallel.map_or(device.parallel, |p| p.value);
     device.backlog = backlog.map_or(device.backlog, |b| b.value);
     device.entries = entries;
-    (device.externs, device.call_times) = externs.map_or((vec![], vec![]), |e| e.value);
+    (device.externs, device.calls) = externs.map_or((vec![], vec![]), |e| e.value);
     device.resources = resources.map_or(vec![], |list| list.value);
     Some(device)
 }

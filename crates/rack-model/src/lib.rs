@@ -44,7 +44,7 @@ pub mod workload;
 pub use address::{Mac, Network};
 pub use app::{App, Cuts, Placement, Policy, Regions};
 pub use control::{Control, Replace};
-pub use device::{Device, DeviceClass};
+pub use device::{Call, Device, DeviceClass};
 pub use fault::{Fault, FaultKind};
 pub use host::Host;
 pub use link::{End, Link};

@@ -76,10 +76,13 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// From now on every link has its full rate.
+    /// From now on every link and every frame extern has its full rate.
     pub fn at_full_rate(&mut self) {
         for link in &mut self.links {
             link.rate = link.full_rate;
+        }
+        for (_, call) in self.devices.iter_mut().flat_map(|device| &mut device.calls) {
+            call.rate = call.full_rate;
         }
     }
 

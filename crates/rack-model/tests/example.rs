@@ -132,15 +132,24 @@ origin = \"more\"\n";
 }
 
 #[test]
-fn calls_of_frame_externs_may_take_time() {
-    let text = SLICE.replace("externs = [\"beacon\"]", "externs = { beacon = \"2us\", other = \"0ns\" }");
+fn calls_of_frame_externs_may_cost_time_and_rate() {
+    let other = "{ time = \"5us\", rate = \"1Gbit/s\", full_rate = \"10Gbit/s\" }";
+    let text = SLICE
+        .replace("externs = [\"beacon\"]", &format!("externs = {{ beacon = \"2us\", other = {other} }}"));
     let (rack, diagnostics) = read_rack(&text, 1);
     assert_eq!(diagnostics, []);
-    let nic = rack.unwrap().devices[1].clone();
-    let names: Vec<&str> = nic.externs.iter().map(|name| name.value.as_str()).collect();
+    let mut rack = rack.unwrap();
+    let names: Vec<&str> = rack.devices[1].externs.iter().map(|name| name.value.as_str()).collect();
     assert_eq!(names, ["beacon", "other"]);
-    let times = ["beacon", "other", "unknown"].map(|name| nic.call_time(name).as_ps());
-    assert_eq!(times, [2_000_000, 0, 0]);
+    let costs = |rack: &Rack| {
+        ["beacon", "other", "unknown"].map(|name| {
+            let call = rack.devices[1].call(name);
+            (call.time.as_ps(), call.rate.map_or(0, |rate| rate.bits_per_s()))
+        })
+    };
+    assert_eq!(costs(&rack), [(2_000_000, 0), (5_000_000, 1_000_000_000), (0, 0)]);
+    rack.at_full_rate();
+    assert_eq!(costs(&rack)[1].1, 10_000_000_000);
 }
 
 #[test]

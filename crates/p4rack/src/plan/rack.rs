@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! section of a region   needs `p4`, the frame externs it calls, what they take (`time.NAME`), and what bears its name
-//! device                provides its class, and of each frame extern `offers.NAME` and `takes.NAME.TIME`
+//! device                provides its class, and of each frame extern `offers.NAME` and `takes.NAME.TIME` (with its rate)
 //! rules                 rule "beacon" beacon if offers.beacon;
 //!                       rule "beacon in 2us" time.beacon if takes.beacon.2us then Latency += 2us;
 //!                       rule "smartnic" p4 if smartnic;
@@ -20,7 +20,6 @@ use crate::functions;
 use crate::rack::placement;
 use base_diag::codes::plan as codes;
 use base_diag::{Diagnostic, Span};
-use base_time::Duration;
 use ir::{Name, Program};
 use ir_split::{DeviceIndex, Half, Mark, Placement, SectionInfo, Split, marks, split};
 use plan_model::flightplan::read_performance_csv;
@@ -31,7 +30,7 @@ use plan_model::{
 use plan_search::{
     Found, Goal, Objective, Plan, Problem, Progress, Scopes, Settings, Stop, Tiers, search, why,
 };
-use rack_model::{DeviceId, NodeId, Rack};
+use rack_model::{Call, DeviceId, NodeId, Rack};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -253,19 +252,21 @@ fn call_time(name: &str) -> Prop {
     format!("time.{name}").into()
 }
 
-/// What holds on a device on which a call takes so long.
-fn takes(name: &str, time: Duration) -> Prop {
-    format!("takes.{name}.{time}").into()
+/// What holds on a device on which a call costs so much.
+fn takes(name: &str, call: Call) -> Prop {
+    let rate = call.rate.map_or(String::new(), |rate| format!(".{rate}"));
+    format!("takes.{name}.{}{rate}", call.time).into()
 }
 
-/// Frame externs with the time that a call takes, on each device that offers them; none if no call takes any.
-fn call_times(rack: &Rack) -> BTreeSet<(&str, Duration)> {
-    let times = rack.devices.iter().flat_map(|device| {
-        device.externs.iter().map(|name| (name.value.as_str(), device.call_time(&name.value)))
-    });
-    let times: BTreeSet<_> = times.collect();
-    let is_timed = |name: &str| times.iter().any(|(known, time)| *known == name && *time > Duration::ZERO);
-    times.iter().copied().filter(|(name, _)| is_timed(name)).collect()
+/// Frame externs with what a call costs, on each device that offers them; none if no call costs anything.
+fn calls(rack: &Rack) -> BTreeSet<(&str, Call)> {
+    let all = rack
+        .devices
+        .iter()
+        .flat_map(|device| device.externs.iter().map(|name| (name.value.as_str(), device.call(&name.value))));
+    let all: BTreeSet<_> = all.collect();
+    let costs = |name: &str| all.iter().any(|(known, call)| *known == name && *call != Call::default());
+    all.iter().copied().filter(|(name, _)| costs(name)).collect()
 }
 
 /// The program in as many pieces as can be.
@@ -364,13 +365,26 @@ impl Cut {
         functions.sort_unstable();
         functions.dedup();
         rules.extend(functions.into_iter().map(|name| rule(name, name, vec![offer(name)], vec![])));
-        rules.extend(call_times(rack).into_iter().map(|(name, time)| {
+        rules.extend(calls(rack).into_iter().map(|(name, call)| {
             let latency = model
                 .signature
                 .role(Role::Latency)
-                .map(|var| Effect { var, change: Change::Add(steps(time.as_ps(), 1)) });
-            let title = format!("{name} in {time}");
-            rule(&title, &call_time(name), vec![takes(name, time)], latency.into_iter().collect())
+                .map(|var| Effect { var, change: Change::Add(steps(call.time.as_ps(), 1)) });
+            let rate = model.signature.role(Role::Rate).zip(call.rate);
+            let bound = rate.map(|(var, rate)| Bound {
+                var,
+                compare: Compare::AtMost,
+                value: steps(rate.bits_per_s(), 1000),
+            });
+            Rule {
+                bounds: bound.into_iter().collect(),
+                ..rule(
+                    &format!("{name} in {}", call.time),
+                    &call_time(name),
+                    vec![takes(name, call)],
+                    latency.into_iter().collect(),
+                )
+            }
         }));
         for section in self.split.sections.iter().filter(|section| !is_proved(&section.name)) {
             let tables = section.tables.iter().filter_map(|table| footprint::table(program, table));
@@ -395,7 +409,7 @@ fn reasons(found: &[Diagnostic]) -> String {
 /// What a section needs of its device.
 fn needs(rack: &Rack, program: &Program, section: &SectionInfo) -> Vec<Prop> {
     let used = program.instances.iter().filter(|i| section.state.contains(&i.control_plane_name));
-    let timed = call_times(rack);
+    let timed = calls(rack);
     let functions = used.filter_map(|i| functions::name(program, i)).flat_map(|name| {
         let is_timed = timed.iter().any(|(known, _)| *known == name);
         std::iter::once(Prop::from(name)).chain(is_timed.then(|| call_time(name)))
@@ -490,10 +504,10 @@ fn devices(rack: &Rack, app: usize, signature: &Signature) -> Result<Vec<Device>
             }
         }
         let id = DeviceId(at as u32);
-        let offers = device.externs.iter().flat_map(|name| {
-            let time = device.call_time(&name.value);
-            [offer(&name.value), takes(&name.value, time)]
-        });
+        let offers = device
+            .externs
+            .iter()
+            .flat_map(|name| [offer(&name.value), takes(&name.value, device.call(&name.value))]);
         devices.push(Device {
             name: device.name.value.as_str().into(),
             provides: std::iter::once(device.class.word().into()).chain(offers).collect(),

@@ -39,6 +39,12 @@ fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
 fn load(rack: &mut Rack) {
     only(rack, &["get"]);
     alone(rack, "compression");
+    let left = rack.device("left");
+    for (device, path) in rack.stages.iter_mut().flat_map(|stage| &mut stage.entries) {
+        if Some(*device) == left && path.value == "stages/compress.stf" {
+            path.value = "stages/compress-udp.stf".to_string();
+        }
+    }
     let between =
         rack.links.iter().find(|link| link.ends.iter().all(|end| matches!(end.node, NodeId::Device(_))));
     let rate = rack

@@ -6,7 +6,7 @@ use base_diag::Diagnostic;
 use base_time::{Duration, Rate};
 use plan_model::Unit;
 use rack_emulator::Table;
-use rack_model::{DeviceClass, Rack};
+use rack_model::{Call, DeviceClass, Rack};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "fig9",
@@ -64,9 +64,10 @@ fn set(rack: &mut Rack, rate: u64, has_servers: bool) {
     rack.plan.objectives.push(AREA.to_string().into());
     for device in rack.devices.iter_mut().filter(|device| has_servers && device.class == DeviceClass::Fpga) {
         device.class = DeviceClass::Cpu;
-        for (name, time) in &mut device.call_times {
+        for (name, call) in &mut device.calls {
             let server = SERVER.iter().find(|(known, _)| known == name);
-            *time = server.map_or(*time, |(_, us)| Duration::from_us(*us));
+            *call =
+                Call { time: server.map_or(call.time, |(_, us)| Duration::from_us(*us)), ..Call::default() };
         }
     }
 }
