@@ -1,11 +1,11 @@
 //! What happens next: events in the order of (time, sequence).
 
 use base_time::Time;
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// Something that happens at a moment. The numbers are places in the emulator's lists.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     /// The next frame on a wire has arrived.
     Arrive(u32),
@@ -32,13 +32,47 @@ pub(crate) enum Event {
 /// it came.
 #[derive(Default)]
 pub(crate) struct Calendar {
-    heap: BinaryHeap<Reverse<(u128, Event)>>,
+    heap: BinaryHeap<Planned>,
     /// Of the last event that came, and of all in `soon`.
     now: Time,
     soon: VecDeque<Event>,
     /// Events scheduled so far.
     scheduled: u64,
 }
+
+/// An event, and when: its picosecond above the number of those scheduled before.
+#[derive(Clone, Copy, Debug)]
+struct Planned {
+    order: u128,
+    event: Event,
+}
+
+impl Planned {
+    fn time(&self) -> Time {
+        Time::from_ps((self.order >> 64) as u64)
+    }
+}
+
+/// The first one is the greatest. No two are equal.
+impl Ord for Planned {
+    fn cmp(&self, other: &Planned) -> Ordering {
+        other.order.cmp(&self.order)
+    }
+}
+
+impl PartialOrd for Planned {
+    fn partial_cmp(&self, other: &Planned) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Planned {
+    fn eq(&self, other: &Planned) -> bool {
+        self.order == other.order
+    }
+}
+
+impl Eq for Planned {}
 
 impl Calendar {
     pub fn schedule(&mut self, at: Time, event: Event) {
@@ -47,20 +81,20 @@ impl Calendar {
         }
         let order = u128::from(at.as_ps()) << 64 | u128::from(self.scheduled);
         self.scheduled += 1;
-        self.heap.push(Reverse((order, event)));
+        self.heap.push(Planned { order, event });
     }
 
     /// When the next event comes; none if nothing is left to happen.
     pub fn next_time(&self) -> Option<Time> {
-        let first = self.heap.peek().map(|Reverse((order, _))| Time::from_ps((order >> 64) as u64));
+        let first = self.heap.peek().map(Planned::time);
         let first = first.filter(|at| *at < Time::MAX);
         if self.soon.is_empty() { first } else { Some(self.now) }
     }
 
     pub fn pop(&mut self) -> Option<(Time, Event)> {
         let at = self.next_time()?;
-        let in_heap = self.heap.peek().is_some_and(|Reverse((order, _))| (order >> 64) as u64 == at.as_ps());
-        let event = if in_heap { self.heap.pop()?.0.1 } else { self.soon.pop_front()? };
+        let in_heap = self.soon.is_empty() || self.heap.peek().is_some_and(|first| first.time() == at);
+        let event = if in_heap { self.heap.pop()?.event } else { self.soon.pop_front()? };
         self.now = at;
         Some((at, event))
     }

@@ -305,9 +305,9 @@ impl Native {
         let ran = Ran { sent: context.sent + outputs.len() as u64, outputs, left: job.left.take() };
         let interpreted = job.interpreted;
         self.interpreted += interpreted;
-        for (reason, packets) in REASONS.into_iter().zip(context.dropped).filter(|(_, packets)| *packets > 0)
-        {
-            host.dropped(reason, packets);
+        if context.dropped != [0; REASONS.len()] {
+            let dropped = REASONS.into_iter().zip(context.dropped).filter(|(_, packets)| *packets > 0);
+            dropped.for_each(|(reason, packets)| host.dropped(reason, packets));
         }
         ran
     }

@@ -119,7 +119,8 @@ pub fn run(args: &Args) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let report = match running.run_watched(&mut |emulator| watch.event(emulator)) {
+    let every = if watch.looks_at_each() { 1 } else { SAVE_EVERY };
+    let report = match running.run_watched(every, &mut |emulator| watch.event(emulator, every)) {
         Ok(report) => report,
         Err(found) => return output::failed(&found, &map, args.format),
     };
@@ -191,8 +192,13 @@ impl Watch {
         Ok(Watch { log, captures, page, steps: args.step, shows_progress, events: 0 })
     }
 
-    fn event(&mut self, emulator: &mut Emulator) -> Result<(), String> {
-        self.events += 1;
+    fn looks_at_each(&self) -> bool {
+        self.steps || self.page.is_some()
+    }
+
+    /// So many events have happened.
+    fn event(&mut self, emulator: &mut Emulator, events: u64) -> Result<(), String> {
+        self.events += events;
         if let Some((_, timeline)) = &mut self.page {
             timeline.watch(emulator);
         }

@@ -23,7 +23,7 @@ fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
 pub fn stages(lab: &mut Lab<'_>, file: &str) -> Result<Shown, Vec<Diagnostic>> {
     let racked = lab.rack(file)?;
     let mut told = String::new();
-    let stages = run_stages(&racked, &mut |stage, _| {
+    let stages = run_stages(&racked, 1_000, &mut |stage, _| {
         if told != stage.name.value {
             told.clone_from(&stage.name.value);
             (lab.tell)(&format!("{} {told}", racked.rack.name.value));

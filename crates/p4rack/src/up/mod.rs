@@ -40,16 +40,22 @@ pub fn bring_up_in(racked: &Racked, stage: Option<usize>) -> Result<Running, Vec
 impl Running {
     /// Runs until nothing is left to happen or time is up.
     pub fn run(&mut self) -> Result<RunReport, Vec<Diagnostic>> {
-        self.run_watched(&mut |_| Ok(()))
+        self.run_watched(u64::MAX, &mut |_| Ok(()))
     }
 
-    /// The same, event by event: `watch` is called behind each, and its error ends the run.
+    /// The same: `watch` is called behind each event whose number is divisible by `every`, and at the end. Its error ends the run.
     pub fn run_watched(
         &mut self,
+        every: u64,
         watch: &mut dyn FnMut(&mut Emulator) -> Result<(), String>,
     ) -> Result<RunReport, Vec<Diagnostic>> {
+        let mut left = every;
         while self.step(Time::MAX).map_err(|violation| refused(&violation.to_string()))? {
-            watch(&mut self.emulator).map_err(|why| refused(&why))?;
+            left -= 1;
+            if left == 0 {
+                left = every;
+                watch(&mut self.emulator).map_err(|why| refused(&why))?;
+            }
         }
         self.emulator.finish().map_err(|violation| refused(&violation.to_string()))?;
         watch(&mut self.emulator).map_err(|why| refused(&why))?;

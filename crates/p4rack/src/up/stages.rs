@@ -8,17 +8,20 @@ use rack_emulator::{Emulator, RunReport, WorkloadReport, rate_words, stage_table
 use rack_model::Stage;
 use std::fmt::Write;
 
-/// What is called when something has happened in a stage.
+/// What is called now and then while a stage runs.
 pub type Watch<'a> = dyn FnMut(&Stage, &mut Emulator) -> Result<(), String> + 'a;
 
 /// Runs all stages one after the other; each begins anew at time 0. Gives their names with what they have shown.
+/// `watch` is called as by [`run_watched`](super::Running::run_watched).
 pub fn run_stages(
     racked: &Racked,
+    every: u64,
     watch: &mut Watch<'_>,
 ) -> Result<Vec<(String, RunReport)>, Vec<Diagnostic>> {
     let mut runs = vec![];
     for (at, stage) in racked.rack.stages.iter().enumerate() {
-        let report = bring_up_in(racked, Some(at))?.run_watched(&mut |emulator| watch(stage, emulator))?;
+        let report =
+            bring_up_in(racked, Some(at))?.run_watched(every, &mut |emulator| watch(stage, emulator))?;
         runs.push((stage.name.value.clone(), report));
     }
     Ok(runs)

@@ -31,9 +31,9 @@ pub fn run(args: &Args, racked: &Racked, map: &SourceMap) -> ExitCode {
     };
     let tells = args.format == Format::Text && std::io::stderr().is_terminal();
     let mut events = 0u64;
-    let result = up::run_stages(racked, &mut |stage, emulator| {
-        events += 1;
-        if tells && events.is_multiple_of(TELL_EVERY) {
+    let result = up::run_stages(racked, TELL_EVERY, &mut |stage, emulator| {
+        events += TELL_EVERY;
+        if tells {
             eprint!("\r{}: {}, {events} events in all \x1b[K", stage.name.value, emulator.now());
         }
         Ok(())
