@@ -1,0 +1,215 @@
+"""Clients of memcached over UDP that write, read, delete and let keys die at once, and the search for an answer that no single store could have
+given.
+
+Each value is written once. Of a key, the writes, the reads of a value and the deletions are linearizable just if (Gibbons and Korach, Testing shared
+memories, 1997) no two values are there in parts of time that both have to lie apart and overlap. A value has to be there from the first end of what wrote or read
+it to the last start; or, if all of these meet, at one moment in between. That a key is gone is looked at by itself: something must have
+been able to end its value.
+"""
+
+import argparse
+import ast
+import os
+import random
+import socket
+import sys
+import threading
+import time
+
+KEYS = 6
+TIMEOUT = 0.5
+# memcached's clock ticks in seconds, and may be read a second before it ticks.
+CLOCK = 2.0
+FOREVER = float("inf")
+
+
+class Client(threading.Thread):
+    """One that sends a request, waits for the answer, and writes down when."""
+
+    def __init__(self, number, address, until, pause):
+        super().__init__()
+        self.number, self.until, self.pause = number, until, pause
+        self.random = random.Random(number)
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.connect(address)
+        self.socket.settimeout(TIMEOUT)
+        self.requests = 0
+        # (key, kind, value, seconds to live, start, end)
+        self.history = []
+        self.gets = 0
+        self.unanswered = 0
+
+    def ask(self, text):
+        """The answer to a request, or nothing: then nobody knows whether it was done."""
+        self.requests = (self.requests + 1) % 65536
+        head = self.requests.to_bytes(2, "big")
+        self.socket.send(head + b"\0\0\0\1\0\0" + text)
+        end = time.monotonic() + TIMEOUT
+        while time.monotonic() < end:
+            try:
+                answer = self.socket.recv(65536)
+            except TimeoutError:
+                break
+            if answer[:2] == head:
+                return answer[8:]
+        self.unanswered += 1
+        # What comes later is not taken for the answer to something else.
+        self.requests = (self.requests + 7) % 65536
+        return None
+
+    def note(self, key, kind, value, live, start, is_known=True):
+        self.history.append((key, kind, value, live, start, time.monotonic() if is_known else FOREVER))
+
+    def run(self):
+        while time.monotonic() < self.until:
+            key = f"key{self.random.randrange(KEYS)}".encode()
+            self.step(key)
+            time.sleep(self.random.random() * self.pause)
+
+    def step(self, key):
+        value = f"{self.number}.{len(self.history)}".encode()
+        chance, start = self.random.random(), time.monotonic()
+        if chance < 0.70:
+            self.gets += 1
+            self.read(key, self.ask(b"get " + key + b"\r\n"), start)
+        elif chance < 0.76:
+            self.gets += 1
+            found = self.ask(b"gets " + key + b"\r\n")
+            unique = self.read(key, found, start)
+            if unique:
+                self.write(key, b"cas", value, 0, unique)
+        elif chance < 0.92:
+            live = self.random.choice([0, 0, 0, 0, 3])
+            self.write(key, self.random.choice([b"set", b"set", b"replace", b"add"]), value, live)
+        else:
+            done = self.ask(b"delete " + key + b"\r\n")
+            # NOT_FOUND, too: it was gone at a moment in between.
+            self.note(key, "delete", None, 0, start, done in (b"DELETED\r\n", b"NOT_FOUND\r\n"))
+
+    def write(self, key, verb, value, live, unique=b""):
+        start = time.monotonic()
+        head = b"%s %s 0 %d %d %s" % (verb, key, live, len(value), unique)
+        done = self.ask(head.strip() + b"\r\n" + value + b"\r\n")
+        if done in (b"NOT_STORED\r\n", b"EXISTS\r\n", b"NOT_FOUND\r\n"):
+            return
+        self.note(key, "write", value, live, start, done == b"STORED\r\n")
+
+    def read(self, key, found, start):
+        if found is None:
+            return None
+        if found == b"END\r\n":
+            self.note(key, "miss", None, 0, start)
+            return None
+        head, value, _ = found.split(b"\r\n", 2)
+        self.note(key, "read", value, 0, start)
+        words = head.split()
+        return words[4] if len(words) > 4 else None
+
+
+def faults(history):
+    """What no single store could have done with one key."""
+    writes, reads, misses, deletes = {}, {}, [], []
+    for _, kind, value, live, start, end in history:
+        if kind == "write":
+            writes[value] = (start, end, live)
+        elif kind == "read":
+            reads.setdefault(value, []).append((start, end))
+        elif kind == "miss":
+            misses.append((start, end))
+        else:
+            deletes.append((start, end))
+    # (from, to, what): forward zones, in which the value has to be there; or backward ones, at one moment of which something happens.
+    forward, backward = [], []
+    for value, (start, end, live) in writes.items():
+        seen = reads.pop(value, [])
+        if end == FOREVER and not seen:
+            continue
+        for read in seen:
+            if read[1] < start:
+                yield f"{value} was read before it was written"
+            if live and read[0] > end + live + CLOCK:
+                yield f"{value} was read {read[0] - end:.3f} s after it was written, for {live} s"
+        first = min([end, *(read[1] for read in seen)])
+        last = max([start, *(read[0] for read in seen)])
+        (forward if first < last else backward).append((min(first, last), max(first, last), value))
+    for value in reads:
+        yield f"{value} was read and never written"
+    backward += [(start, end, b"a deletion") for start, end in deletes if end < FOREVER]
+    forward.sort()
+    for (_, last, a), (first, _, b) in zip(forward, forward[1:]):
+        if first < last:
+            yield f"{a} and {b} were there at the same time"
+    for first, last, what in backward:
+        for start, end, value in forward:
+            if start < first and last < end:
+                yield f"{value} outlived {what}, by {end - last:.4f} s"
+    # A value that stays and that nothing can have ended is not missed.
+    lasting = [(start, end) for start, end, live in writes.values() if not live and end < FOREVER]
+    enders = deletes + [(start, FOREVER) for start, _, live in writes.values() if live]
+    lasting.sort(key=lambda write: write[1])
+    enders.sort()
+    for start, end in misses:
+        before = [write for write in lasting if write[1] < start]
+        if before and not any(e_start < end and e_end > before[-1][0] for e_start, e_end in enders):
+            yield f"a value was missed {start - before[-1][1]:.4f} s after it was written"
+
+
+def reads_at(address):
+    """How many reads the store has answered."""
+    with socket.create_connection(address) as stream:
+        stream.sendall(b"stats\r\n")
+        text = b""
+        while not text.endswith(b"END\r\n"):
+            text += stream.recv(65536)
+    lines = (line.split() for line in text.decode().splitlines())
+    return sum(int(line[2]) for line in lines if line[1:2] in (["get_hits"], ["get_misses"]))
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("address", help="of the store, an IPv4 address")
+    arguments.add_argument("--seconds", type=float, default=10)
+    arguments.add_argument("--clients", type=int, default=6)
+    arguments.add_argument("--pause", type=float, default=0.002, help="seconds between two requests, at most")
+    arguments.add_argument("--first", type=int, default=0, help="number of the first client")
+    arguments.add_argument("--save", help="write what was done to this file, and look at nothing")
+    arguments.add_argument("--also", help="what others did, as they have saved it")
+    given = arguments.parse_args()
+    address = (given.address, 11211)
+    until = time.monotonic() + given.seconds
+    clients = [Client(given.first + n, address, until, given.pause) for n in range(given.clients)]
+    before = reads_at(address)
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+    history = [entry for client in clients for entry in client.history]
+    if given.save:
+        with open(given.save + ".part", "w") as file:
+            file.write(repr(history))
+        os.rename(given.save + ".part", given.save)
+        return
+    at_store = reads_at(address) - before
+    while given.also and not os.path.exists(given.also):
+        time.sleep(0.1)
+    if given.also:
+        with open(given.also) as file:
+            # `inf` is no literal.
+            history += ast.literal_eval(file.read().replace("inf)", "1e999)"))
+    found = []
+    for number in range(KEYS):
+        key = f"key{number}".encode()
+        found += [f"{key}: {fault}" for fault in faults([entry for entry in history if entry[0] == key])]
+    gets, unanswered = sum(client.gets for client in clients), sum(client.unanswered for client in clients)
+    print(f"{len(history)} requests, {gets} reads, {gets - at_store} of them answered by the cache, {unanswered} unanswered")
+    print(f"{len(found)} answers that no single store could have given")
+    for fault in found[:10]:
+        print("  " + fault)
+    if unanswered * 100 > len(history):
+        sys.exit("more than one request of a hundred has no answer")
+    if not given.also and (gets - at_store) * 10 < gets:
+        sys.exit("the cache answers less than a tenth of the reads")
+    sys.exit(3 if found else 0)
+
+
+main()
