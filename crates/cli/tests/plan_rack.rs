@@ -271,3 +271,24 @@ fn mistakes_have_a_place() {
         assert!(told.contains(code) && told.contains(words), "no {code} {words} in\n{told}");
     }
 }
+
+/// Of several apps each is planned by itself, or one that is named.
+#[test]
+fn apps_are_planned_one_by_one() {
+    let rack = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/crosspod").display().to_string();
+    let both = json(&["plan", &rack]);
+    let names = both["apps"].as_array().expect("two").iter().map(|app| app["app"].clone());
+    assert_eq!(names.collect::<Vec<_>>(), ["left", "right"]);
+    assert_eq!(json(&["plan", &rack, "--app", "right"])["plans"], both["apps"][1]["plans"]);
+    let why = p4rack(&["plan", &rack, "--app", "right", "--why-not", "FecDecode=right"]);
+    let told = String::from_utf8_lossy(&why.stderr).into_owned();
+    assert!(why.status.code() == Some(1) && told.contains("fec-decode"), "{told}");
+    for (more, words) in [
+        (["--why-not", "FecDecode=right"], "name it with `--app`"),
+        (["--app", "rihgt"], "did you mean `right`?"),
+    ] {
+        let output = p4rack(&[&["plan", &rack], &more[..]].concat());
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && told.contains(words), "{told}");
+    }
+}

@@ -71,8 +71,15 @@ fn flows_are_spread_over_all_ways_up() {
 
 #[test]
 fn one_seed_gives_one_result_for_every_example() {
-    for name in ["fat-tree", "slice", "slice/plain.toml", "crosspod/marks.toml", "crosspod/split.toml", "qos"]
-    {
+    for name in [
+        "fat-tree",
+        "slice",
+        "slice/plain.toml",
+        "crosspod/marks.toml",
+        "crosspod/split.toml",
+        "crosspod/hand-over.toml",
+        "qos",
+    ] {
         let mut racked = load(&example(name));
         let first = run(&racked);
         assert_eq!(first, run(&racked), "{name}");

@@ -1,6 +1,8 @@
 //! What is planned: a rack with its app, or abstract programs in the files of Flightplan's planner.
 
+mod cut;
 pub mod flightplan;
+mod offers;
 mod page;
 mod rack;
 

@@ -14,28 +14,26 @@
 //! split before it is shown: the search knows most of what the splitter refuses, not all, and goes on without what is refused.
 
 use super::Result;
-use crate::analysis::reason;
-use crate::footprint::{self, Mode};
-use crate::functions;
+use super::cut::{Cut, P4};
+use super::offers::{call_time, calls, offer, offered, takes};
+use crate::footprint;
 use crate::rack::placement;
 use base_diag::codes::plan as codes;
 use base_diag::{Diagnostic, Span};
 use ir::{Name, Program};
-use ir_split::{DeviceIndex, Half, Mark, Placement, SectionInfo, Split, marks, split};
+use ir_split::{DeviceIndex, Placement, Split, split};
 use plan_model::flightplan::read_performance_csv;
 use plan_model::{
-    App, Bound, Change, Compare, Device, Edge, Effect, Factor, Link, Model, Port, Prop, Region, Role, Rule,
-    Scope, Signature, Unit, VarId, Variable, find_name, read_rules,
+    Bound, Change, Compare, Device, Effect, Link, Model, Port, Prop, Role, Rule, Scope, Signature, Unit,
+    VarId, Variable, find_name, read_rules,
 };
 use plan_search::{
     Found, Goal, Objective, Plan, Problem, Progress, Scopes, Settings, Stop, Tiers, search, why,
 };
-use rack_model::{Call, DeviceId, NodeId, Rack};
-use std::collections::{BTreeMap, BTreeSet};
+use rack_model::{DeviceId, NodeId, Rack};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Needed by every section.
-const P4: &str = "p4";
 /// The table size where a program gives none.
 const DEFAULT_SIZE: u64 = 1024;
 /// Maps that are refused before the search ends.
@@ -85,7 +83,7 @@ impl RackProblem {
         model.devices = devices(rack, at, &model.signature)?;
         model.links = links(rack, at, &mut model.devices);
         model.apps.push(cut.app(rack, &program, origin));
-        let generated = cut.rules(rack, &program, &model);
+        let generated = generated(&cut.split, rack, &program, &model);
         model.rules.extend(generated);
         let scopes = Scopes::new(&model.signature);
         let device = |name: &String| {
@@ -237,218 +235,61 @@ impl RuleText {
     }
 }
 
-/// Frame externs that the rack's devices offer.
-fn offered(rack: &Rack) -> impl Iterator<Item = &str> {
-    rack.devices.iter().flat_map(|device| &device.externs).map(|name| name.value.as_str())
-}
-
-/// What holds on a device that offers a frame extern.
-fn offer(name: &str) -> Prop {
-    format!("offers.{name}").into()
-}
-
-/// What a call of a frame extern needs besides, where calls take time.
-fn call_time(name: &str) -> Prop {
-    format!("time.{name}").into()
-}
-
-/// What holds on a device on which a call costs so much.
-fn takes(name: &str, call: Call) -> Prop {
-    let rate = call.rate.map_or(String::new(), |rate| format!(".{rate}"));
-    format!("takes.{name}.{}{rate}", call.time).into()
-}
-
-/// Frame externs with what a call costs, on each device that offers them; none if no call costs anything.
-fn calls(rack: &Rack) -> BTreeSet<(&str, Call)> {
-    let all = rack
-        .devices
-        .iter()
-        .flat_map(|device| device.externs.iter().map(|name| (name.value.as_str(), device.call(&name.value))));
-    let all: BTreeSet<_> = all.collect();
-    let costs = |name: &str| all.iter().any(|(known, call)| *known == name && *call != Call::default());
-    all.iter().copied().filter(|(name, _)| costs(name)).collect()
-}
-
-/// The program in as many pieces as can be.
-struct Cut {
-    split: Split,
-    /// Regions that move together.
-    groups: Vec<Vec<Name>>,
-    fixed: Vec<(Name, String)>,
-}
-
-impl Cut {
-    fn new(program: &Program) -> Result<Cut> {
-        let marks = marks(program)?;
-        let all = sharing(program, &marks);
-        if let Ok(split) = split(program, &apart(&all)) {
-            return Ok(Cut { split, groups: all, fixed: vec![] });
-        }
-        // Some have to stay: those that cannot leave alone, then the last ones.
-        let mut fixed: Vec<(Name, String)> = vec![];
-        let mut groups = vec![];
-        for group in all {
-            match split(program, &apart(std::slice::from_ref(&group))) {
-                Ok(_) => groups.push(group),
-                Err(found) => {
-                    let why = reasons(&found);
-                    fixed.extend(group.into_iter().map(|name| (name, why.clone())));
-                }
-            }
-        }
-        loop {
-            match split(program, &apart(&groups)) {
-                Ok(split) => return Ok(Cut { split, groups, fixed }),
-                Err(found) => {
-                    let Some(last) = groups.pop() else { return Err(found) };
-                    let why = reasons(&found);
-                    fixed.extend(last.into_iter().map(|name| (name, format!("beside the others: {why}"))));
-                }
-            }
-        }
+/// What the user's rules leave open: every class runs P4, and a section uses what its tables do.
+fn generated(split: &Split, rack: &Rack, program: &Program, model: &Model) -> Vec<Rule> {
+    let is_proved = |prop: &str| model.rules.iter().any(|rule| rule.head == prop);
+    let rule = |name: &str, head: &str, needs: Vec<Prop>, effects: Vec<Effect>| Rule {
+        name: name.into(),
+        head: head.into(),
+        needs,
+        bounds: vec![],
+        effects,
+        span: Span::NONE,
+    };
+    let mut rules = vec![];
+    if !is_proved(P4) {
+        let mut classes: Vec<&Prop> = model.devices.iter().filter_map(|d| d.provides.first()).collect();
+        classes.sort();
+        classes.dedup();
+        rules.extend(classes.iter().map(|class| rule(class, P4, vec![(*class).clone()], vec![])));
     }
-
-    fn is_away(&self, section: &SectionInfo) -> bool {
-        self.groups.iter().flatten().any(|name| *name == section.region)
-    }
-
-    /// The region graph, behind what the origin parses.
-    fn app(&self, rack: &Rack, program: &Program, origin: usize) -> App {
-        let start = Region { name: "parser".into(), on: vec![origin], ..Region::default() };
-        let sections = self.split.sections.iter().map(|section| Region {
-            name: section.name.as_str().into(),
-            paths: vec![needs(rack, program, section)],
-            on: if self.is_away(section) { vec![] } else { vec![origin] },
-            span: Span::NONE,
+    let mut functions: Vec<&str> = offered(rack).filter(|name| !is_proved(name)).collect();
+    functions.sort_unstable();
+    functions.dedup();
+    rules.extend(functions.into_iter().map(|name| rule(name, name, vec![offer(name)], vec![])));
+    rules.extend(calls(rack).into_iter().map(|(name, call)| {
+        let latency = model
+            .signature
+            .role(Role::Latency)
+            .map(|var| Effect { var, change: Change::Add(steps(call.time.as_ps(), 1)) });
+        let rate = model.signature.role(Role::Rate).zip(call.rate);
+        let bound = rate.map(|(var, rate)| Bound {
+            var,
+            compare: Compare::AtMost,
+            value: steps(rate.bits_per_s(), 1000),
         });
-        let edge = |from: usize, to: usize| {
-            // Behind the traffic manager the port is chosen: a packet that is to leave by another goes round once.
-            let half = from.checked_sub(1).map(|at| self.split.sections[at].half);
-            let passes = i64::from(half == Some(Half::Egress));
-            let live = self.split.sections[to].live.iter().flatten().map(|value| value.bits).sum::<u32>();
-            let bits = i64::from(self.split.common_bits + live);
-            Edge { from, to: to + 1, bits, share: Factor::ONE, passes }
-        };
-        let inner = self.split.edges.iter().map(|(from, to)| edge(from.0 as usize + 1, to.0 as usize));
-        let places = |group: &Vec<Name>| -> Vec<usize> {
-            let sections = (1..).zip(&self.split.sections);
-            sections.filter(|(_, s)| group.contains(&s.region)).map(|(at, _)| at).collect()
-        };
-        App {
-            name: program.main.name.as_str().into(),
-            regions: std::iter::once(start).chain(sections).collect(),
-            edges: std::iter::once(edge(0, 0)).chain(inner).collect(),
-            together: self.groups.iter().map(places).filter(|places| places.len() > 1).collect(),
-            initial: vec![],
+        Rule {
+            bounds: bound.into_iter().collect(),
+            ..rule(
+                &format!("{name} in {}", call.time),
+                &call_time(name),
+                vec![takes(name, call)],
+                latency.into_iter().collect(),
+            )
         }
-    }
-
-    /// What the user's rules leave open: every class runs P4, and a section uses what its tables do.
-    fn rules(&self, rack: &Rack, program: &Program, model: &Model) -> Vec<Rule> {
-        let is_proved = |prop: &str| model.rules.iter().any(|rule| rule.head == prop);
-        let rule = |name: &str, head: &str, needs: Vec<Prop>, effects: Vec<Effect>| Rule {
-            name: name.into(),
-            head: head.into(),
-            needs,
-            bounds: vec![],
-            effects,
-            span: Span::NONE,
+    }));
+    for section in split.sections.iter().filter(|section| !is_proved(&section.name)) {
+        let tables = section.tables.iter().filter_map(|table| footprint::table(program, table));
+        let bits = tables.map(|t| t.size.unwrap_or(DEFAULT_SIZE).saturating_mul(t.entry_bits));
+        let bits = bits.fold(0, u64::saturating_add);
+        let used = [(TABLES, section.tables.len() as i64 * ONE), (ENTRY_BITS, bits.min(1 << 62) as i64)];
+        let add = |(name, value): (&str, i64)| {
+            Some(Effect { var: model.signature.find(name)?, change: Change::Add(value) })
         };
-        let mut rules = vec![];
-        if !is_proved(P4) {
-            let mut classes: Vec<&Prop> = model.devices.iter().filter_map(|d| d.provides.first()).collect();
-            classes.sort();
-            classes.dedup();
-            rules.extend(classes.iter().map(|class| rule(class, P4, vec![(*class).clone()], vec![])));
-        }
-        let mut functions: Vec<&str> = offered(rack).filter(|name| !is_proved(name)).collect();
-        functions.sort_unstable();
-        functions.dedup();
-        rules.extend(functions.into_iter().map(|name| rule(name, name, vec![offer(name)], vec![])));
-        rules.extend(calls(rack).into_iter().map(|(name, call)| {
-            let latency = model
-                .signature
-                .role(Role::Latency)
-                .map(|var| Effect { var, change: Change::Add(steps(call.time.as_ps(), 1)) });
-            let rate = model.signature.role(Role::Rate).zip(call.rate);
-            let bound = rate.map(|(var, rate)| Bound {
-                var,
-                compare: Compare::AtMost,
-                value: steps(rate.bits_per_s(), 1000),
-            });
-            Rule {
-                bounds: bound.into_iter().collect(),
-                ..rule(
-                    &format!("{name} in {}", call.time),
-                    &call_time(name),
-                    vec![takes(name, call)],
-                    latency.into_iter().collect(),
-                )
-            }
-        }));
-        for section in self.split.sections.iter().filter(|section| !is_proved(&section.name)) {
-            let tables = section.tables.iter().filter_map(|table| footprint::table(program, table));
-            let bits = tables.map(|t| t.size.unwrap_or(DEFAULT_SIZE).saturating_mul(t.entry_bits));
-            let bits = bits.fold(0, u64::saturating_add);
-            let used = [(TABLES, section.tables.len() as i64 * ONE), (ENTRY_BITS, bits.min(1 << 62) as i64)];
-            let add = |(name, value): (&str, i64)| {
-                Some(Effect { var: model.signature.find(name)?, change: Change::Add(value) })
-            };
-            let effects = used.into_iter().filter(|(_, value)| *value > 0).filter_map(add).collect();
-            rules.push(rule(&section.name, &section.name, vec![], effects));
-        }
-        rules
+        let effects = used.into_iter().filter(|(_, value)| *value > 0).filter_map(add).collect();
+        rules.push(rule(&section.name, &section.name, vec![], effects));
     }
-}
-
-/// Refusals in a line.
-fn reasons(found: &[Diagnostic]) -> String {
-    found.iter().map(reason).collect::<Vec<_>>().join("; ")
-}
-
-/// What a section needs of its device.
-fn needs(rack: &Rack, program: &Program, section: &SectionInfo) -> Vec<Prop> {
-    let used = program.instances.iter().filter(|i| section.state.contains(&i.control_plane_name));
-    let timed = calls(rack);
-    let functions = used.filter_map(|i| functions::name(program, i)).flat_map(|name| {
-        let is_timed = timed.iter().any(|(known, _)| *known == name);
-        std::iter::once(Prop::from(name)).chain(is_timed.then(|| call_time(name)))
-    });
-    [Prop::from(P4), section.name.as_str().into()].into_iter().chain(functions).collect()
-}
-
-/// Regions in groups: those of one use the same table, or an object that can be in one place only.
-fn sharing(program: &Program, marks: &[Mark]) -> Vec<Vec<Name>> {
-    let is_exclusive =
-        |name: &&Name| footprint::object(program, name).is_some_and(|object| object.mode == Mode::Exclusive);
-    let uses = |mark: &'_ Mark| -> Vec<Name> {
-        mark.tables.iter().chain(mark.state.iter().filter(is_exclusive)).cloned().collect()
-    };
-    let outer = |name: &Name| marks.iter().find(|mark| mark.name == *name)?.inside.as_ref();
-    let is_inside = |inner: &Mark, name: &Name| {
-        std::iter::successors(inner.inside.as_ref(), |around| outer(around)).any(|around| around == name)
-    };
-    let mut groups: Vec<Vec<&Mark>> = vec![];
-    for mark in marks {
-        let joins = |other: &&Mark| {
-            // A region around another uses what the other does: that alone binds nothing.
-            !is_inside(mark, &other.name) && uses(mark).iter().any(|name| uses(other).contains(name))
-        };
-        let (with, rest): (Vec<_>, Vec<_>) = groups.into_iter().partition(|group| group.iter().any(joins));
-        groups = rest;
-        groups.push(with.into_iter().flatten().chain([mark]).collect());
-    }
-    groups.into_iter().map(|group| group.into_iter().map(|mark| mark.name.clone()).collect()).collect()
-}
-
-/// Each group at a device of its own.
-fn apart(groups: &[Vec<Name>]) -> Placement {
-    let leaders: Vec<Name> = groups.iter().filter_map(|group| group.first().cloned()).collect();
-    let mut placement = Placement::apart(&leaders);
-    for (group, device) in groups.iter().zip((1..).map(DeviceIndex)) {
-        placement.regions.extend(group.iter().map(|name| (name.clone(), device)));
-    }
-    placement
+    rules
 }
 
 /// Tables that a device runs.

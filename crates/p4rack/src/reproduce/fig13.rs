@@ -9,7 +9,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     name: "fig13",
     about: "What loss leaves of TCP, with and without error correction.",
     set: "40 TCP connections (10 in the paper), each with at most 256 KiB under way, for a second (10 times a minute in the paper); 1 Gbit/s where the paper \
-          has 10; 4 us of propagation there and back; loss from left to right, each frame for itself; k = 5, h = 1 as in the paper.",
+          has 10 (unless at full rate); 4 us of propagation there and back; loss from left to right, each frame for itself; k = 5, h = 1 as in the paper.",
     leaves_out: "of TCP selective acknowledgements (smoltcp's Reno waits for its timer of 200 ms where Linux does not). FPGAs take the latency and bear the rate that the paper has \
                  measured (Table 3), whatever the load.",
     run,

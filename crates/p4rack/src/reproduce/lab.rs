@@ -65,7 +65,7 @@ pub fn stage_of(rack: &Rack, name: &str) -> Result<usize, Vec<Diagnostic>> {
     })
 }
 
-/// Lets a stage follow none, so that it has what it adds itself and nothing else, but for `faults` if they are to be.
+/// Lets a stage follow none, so that it has what it adds itself and nothing else.
 pub fn alone(rack: &mut Rack, name: &str) {
     for stage in rack.stages.iter_mut().filter(|stage| stage.name.value == name) {
         stage.after = None;
