@@ -271,6 +271,10 @@ fn check_mistake(args: &[&str], words: &[&str]) {
 fn mistakes_are_answered() {
     check_mistake(&["up", "examples/nowhere"], &["P4R0701", "nowhere"]);
     check_mistake(&["check", "nowhere.p4"], &["nowhere.p4"]);
+    check_mistake(
+        &["switch", "examples/crosspod"],
+        &["P4R0704", "the rack has 2 apps, not one", "a switch is of one app"],
+    );
     let rack = changed_rack("region", "Acl = \"nic\"", "Acll = \"nic\"");
     check_mistake(&["up", &rack], &["P4R0502", "`Acll`", "did you mean `Acl`?"]);
     let rack = changed_rack("device", "Acl = \"nic\"", "Acl = \"nick\"");

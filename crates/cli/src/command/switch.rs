@@ -109,6 +109,7 @@ fn switch(args: &Args) -> Result<Switch, ExitCode> {
         let racked = rack::load(path, &args.preprocessor.options().defines, &mut map);
         let racked = racked.map_err(|found| wrong(&found, &map))?;
         output::diagnostics_text(&racked.warnings, &map);
+        let app = racked.only_app("a switch").map_err(|found| wrong(&found, &map))?;
         if let Some(device) = racked.rack.devices.iter().find_map(|device| device.entries.as_ref()) {
             let diagnostic =
                 Diagnostic::error(codes::emulate::NOT_AN_ENTRY, "one switch has one set of entries")
@@ -116,7 +117,6 @@ fn switch(args: &Args) -> Result<Switch, ExitCode> {
                     .help("write them by P4Runtime, or run the rack with `p4rack up`");
             return Err(wrong(&[diagnostic], &map));
         }
-        let app = racked.only_app("a switch").map_err(|found| wrong(&found, &map))?;
         let updates = control::updates(&app.entries, &app.whole).map_err(|found| wrong(&found, &map))?;
         let (whole, placement) = (Arc::clone(&app.whole), Box::new(app.placement.clone()));
         if !args.agent.is_empty() {
