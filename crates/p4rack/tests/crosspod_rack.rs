@@ -565,3 +565,25 @@ fn a_rack_is_made_ready_step_by_step() {
     };
     assert_eq!(steps, [vec!["check".to_string()], of("left").to_vec(), of("right").to_vec()].concat());
 }
+
+/// The racks of the plans and of Figure 13 are the testbed, but for what their first lines say.
+#[test]
+fn there_is_one_testbed() {
+    let read = |file: &str| fs::read_to_string(example().join(file)).unwrap();
+    let body = |file: &str| {
+        let text = read(file);
+        text[text.find("[rack]").unwrap()..].to_string()
+    };
+    let testbed = body("RACK.toml");
+    let named = |name: &str| testbed.replacen("name = \"crosspod\"", &format!("name = \"{name}\""), 1);
+    assert_eq!(body("resource-saver.toml"), named("resource-saver").replace("Stages = 8", "Stages = 0"));
+    let switch = |text: String, function: &str| {
+        let externs = format!("externs = [\"{function}\"]\nresources = {{ Stages = 8 }}\n");
+        assert!(text.contains(&externs));
+        text.replace(&externs, "")
+    };
+    let legacy = named("legacy-extender").replace("class = \"tofino1\"", "class = \"switch\"");
+    assert_eq!(body("legacy-extender.toml"), switch(switch(legacy, "header-compress"), "header-decompress"));
+    let before = |text: &str| text[..text.find("[[workload]]").unwrap()].to_string();
+    assert_eq!(before(&body("figure-13.toml")), before(&named("figure-13")));
+}
