@@ -263,7 +263,8 @@ fn the_report_is_data() {
               "packets": 1
             }
           ],
-          "faults": []
+          "faults": [],
+          "notes": []
         }"#]]
     .assert_eq(&json);
 }
