@@ -1,10 +1,10 @@
 //! What all commands print alike.
 
+use crate::ExitCode;
 use base_diag::{Diagnostic, Severity, SourceMap, Style, render, to_json};
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
-use std::process::ExitCode;
 
 /// How results are printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]

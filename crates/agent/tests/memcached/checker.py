@@ -9,6 +9,8 @@ been able to end its value.
 
 import argparse
 import ast
+import bisect
+import itertools
 import os
 import random
 import socket
@@ -139,19 +141,22 @@ def faults(history):
     for (_, last, a), (first, _, b) in zip(forward, forward[1:]):
         if first < last:
             yield f"{a} and {b} were there at the same time"
+    # Those that overlap are told already: of the others only the last that begins before can be around it.
+    starts = [start for start, _, _ in forward]
     for first, last, what in backward:
-        for start, end, value in forward:
-            if start < first and last < end:
-                yield f"{value} outlived {what}, by {end - last:.4f} s"
+        at = bisect.bisect_left(starts, first) - 1
+        if at >= 0 and last < forward[at][1]:
+            yield f"{forward[at][2]} outlived {what}, by {forward[at][1] - last:.4f} s"
     # A value that stays and that nothing can have ended is not missed.
-    lasting = [(start, end) for start, end, live in writes.values() if not live and end < FOREVER]
-    enders = deletes + [(start, FOREVER) for start, _, live in writes.values() if live]
-    lasting.sort(key=lambda write: write[1])
-    enders.sort()
+    lasting = sorted(end for _, end, live in writes.values() if not live and end < FOREVER)
+    enders = sorted(deletes + [(start, FOREVER) for start, _, live in writes.values() if live])
+    starts = [start for start, _ in enders]
+    last_ends = list(itertools.accumulate((end for _, end in enders), max))
     for start, end in misses:
-        before = [write for write in lasting if write[1] < start]
-        if before and not any(e_start < end and e_end > before[-1][0] for e_start, e_end in enders):
-            yield f"a value was missed {start - before[-1][1]:.4f} s after it was written"
+        at = bisect.bisect_left(lasting, start) - 1
+        before = bisect.bisect_left(starts, end) - 1
+        if at >= 0 and (before < 0 or last_ends[before] <= lasting[at]):
+            yield f"a value was missed {start - lasting[at]:.4f} s after it was written"
 
 
 def reads_at(address):

@@ -1,13 +1,13 @@
 //! `p4rack analyze`
 
 use super::{Cut, Preprocessor};
+use crate::ExitCode;
 use crate::output;
 use base_diag::SourceMap;
 use p4rack::analysis::{self, Edge, Live, Region};
 use p4rack::region_graph;
 use serde_json::json;
 use std::fmt::Write;
-use std::process::ExitCode;
 
 /// Show a program's regions: tables, state, and what a cut around each would carry
 #[derive(clap::Args)]

@@ -1,10 +1,10 @@
 //! `p4rack bench`
 
+use crate::ExitCode;
 use crate::output::{self, Format};
 use p4rack::bench::{self, Kind, Outcome, Settings};
 use p4rack::bench_load::{PROGRAMS, Shape, Size, program};
 use serde_json::Value;
-use std::process::ExitCode;
 
 /// Measure packets per second on the benchmark programs, beside others that do the same job
 #[derive(clap::Args)]

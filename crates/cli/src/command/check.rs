@@ -1,11 +1,11 @@
 //! `p4rack check`
 
 use super::Preprocessor;
+use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::{Severity, SourceMap, WARNINGS, WarningPolicy};
 use p4rack::{Disk, Until, compile};
 use serde_json::json;
-use std::process::ExitCode;
 
 /// Parse and type-check P4 programs
 #[derive(clap::Args)]

@@ -1,6 +1,7 @@
 //! `p4rack compile`
 
 use super::Preprocessor;
+use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::{Severity, SourceMap};
 use p4rack::p4info::Form;
@@ -8,7 +9,6 @@ use p4rack::pushed::pushed;
 use p4rack::{Disk, Until, compile};
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 /// Write the two files that a controller pushes to `p4rack switch`: P4Info and the device config
 #[derive(clap::Args)]

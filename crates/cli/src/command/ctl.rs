@@ -1,5 +1,6 @@
 //! `p4rack ctl`
 
+use crate::ExitCode;
 use crate::output::{self, Format};
 use crate::tls::ClientArgs;
 use agent::{Client, ClientError};
@@ -10,7 +11,6 @@ use p4runtime_proto::p4rack::v1::SteerRequest;
 use p4runtime_proto::p4rack::v1::steer_request::{Hold, Release, Replace, Reset, What};
 use p4runtime_proto::{Message, to_json};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
 /// Ask and steer a running switch or rack: what it is made of, what it counts, start and stop, a packet's way, another plan

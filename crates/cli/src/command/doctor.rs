@@ -1,9 +1,9 @@
 //! `p4rack doctor`
 
+use crate::ExitCode;
 use crate::output::{self, Format};
 use p4rack::doctor::doctor;
 use serde_json::json;
-use std::process::ExitCode;
 
 /// Say what this machine can and cannot do, and what to install
 #[derive(clap::Args)]

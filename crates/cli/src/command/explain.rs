@@ -1,8 +1,8 @@
 //! `p4rack explain`
 
+use crate::ExitCode;
 use crate::output;
 use base_diag::{Code, codes, did_you_mean};
-use std::process::ExitCode;
 
 /// Explain a diagnostic's code
 #[derive(clap::Args)]

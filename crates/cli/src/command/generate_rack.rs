@@ -1,8 +1,8 @@
 //! `p4rack generate-rack`
 
+use crate::ExitCode;
 use rack_model::generate::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 /// Write a rack: RACK.toml with addresses and workloads, a router for its switches, and their routes
 #[derive(clap::Args)]

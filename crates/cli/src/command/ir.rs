@@ -1,11 +1,11 @@
 //! `p4rack ir`
 
 use super::Preprocessor;
+use crate::ExitCode;
 use crate::output;
 use base_diag::SourceMap;
 use p4rack::lowering::{Form, NoText, passes, text};
 use p4rack::{Disk, Until, compile};
-use std::process::ExitCode;
 
 /// Print a program's intermediate form: elaborated, behind a pass, or lowered
 #[derive(clap::Args)]

@@ -1,12 +1,12 @@
 //! `p4rack p4info`
 
 use super::Preprocessor;
+use crate::ExitCode;
 use crate::output;
 use base_diag::SourceMap;
 use p4rack::p4info::{Form, What, file};
 use p4rack::{Disk, Until, compile};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 /// Write what a program's control plane can see, as P4Runtime's P4Info
 #[derive(clap::Args)]

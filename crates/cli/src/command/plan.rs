@@ -1,5 +1,6 @@
 //! `p4rack plan`
 
+use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::{Diagnostic, SourceMap};
 use ir_split::{DeviceIndex, SectionId};
@@ -13,7 +14,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 /// Place a rack's app, or abstract programs on a network: the plans of which none is better in every objective

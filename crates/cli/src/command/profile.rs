@@ -1,8 +1,8 @@
 //! `p4rack profile`
 
+use crate::ExitCode;
 use p4rack::profile::{self, Settings};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 /// Measure what functions on frames cost on this machine, as a table that `p4rack plan --rules` reads
 #[derive(clap::Args)]

@@ -1,6 +1,7 @@
 //! `p4rack prove-split`
 
 use super::Cut;
+use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::{Diagnostic, SourceMap};
 use ir_prove::Effort;
@@ -8,7 +9,6 @@ use p4rack::proof::{self, Proved};
 use p4rack::{SplitApp, rack};
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 /// Check that a rack's split program behaves as the whole one, on generated packets and entries
 #[derive(clap::Args)]

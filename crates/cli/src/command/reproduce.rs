@@ -1,5 +1,6 @@
 //! `p4rack reproduce`
 
+use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::SourceMap;
 use base_time::{Duration, Time};
@@ -8,7 +9,6 @@ use serde_json::json;
 use std::fmt::Write;
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 /// Repeat experiments of a paper, its numbers beside ours
 #[derive(clap::Args)]

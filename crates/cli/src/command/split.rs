@@ -1,5 +1,6 @@
 //! `p4rack split`
 
+use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::SourceMap;
 use ir_split::{CallEnd, SectionKind};
@@ -7,7 +8,6 @@ use p4rack::{Racked, SplitApp, overhead, rack};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 /// Write the P4 program and the linkage of each device of a rack
 #[derive(clap::Args)]

@@ -1,6 +1,7 @@
 //! `p4rack switch`
 
 use super::Preprocessor;
+use crate::ExitCode;
 use crate::log::LogArgs;
 use crate::output;
 use crate::tls::{ClientArgs, ServerArgs};
@@ -9,7 +10,6 @@ use base_diag::{Diagnostic, SourceMap, codes};
 use p4rack::{Disk, Until, compile, control, rack};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Run a device, or a rack that looks like one, and serve it to controllers over P4Runtime

@@ -2,6 +2,7 @@
 
 mod staged;
 
+use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::SourceMap;
 use base_time::Time;
@@ -13,7 +14,6 @@ use serde_json::json;
 use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 /// Split a rack's program, bring the rack up in virtual time, run its workloads
 #[derive(clap::Args)]

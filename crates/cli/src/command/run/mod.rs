@@ -6,6 +6,7 @@ mod report;
 mod stream;
 
 use super::Preprocessor;
+use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::{Diagnostic, SourceMap};
 use base_time::Duration;
@@ -14,7 +15,6 @@ use p4rack::run::Job;
 use p4rack::run::spec::{HexPacket, PortFiles, hex_packet, port_files};
 use report::Report;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 /// Run a program on packets: an STF test, captures, or hexadecimal
 #[derive(clap::Args)]

@@ -3,6 +3,7 @@
 use super::Args;
 use super::files::{Captures, Traces};
 use super::stream::Stream;
+use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::{Diagnostic, SourceMap};
 use ir_interp::StfReport;
@@ -12,7 +13,6 @@ use p4rack::run::{Ended, json, state, text, trace};
 use p4runtime_proto::p4::bm;
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 /// All runs of one call.

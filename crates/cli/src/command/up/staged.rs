@@ -1,13 +1,13 @@
 //! `p4rack up` of a rack with stages: a run for each.
 
 use super::{Args, Output};
+use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::{SourceMap, did_you_mean};
 use p4rack::{Racked, up};
 use rack_emulator::stage_table;
 use serde_json::{Value, json};
 use std::io::IsTerminal;
-use std::process::ExitCode;
 
 /// Events from one word of progress to the next.
 const TELL_EVERY: u64 = 50_000;

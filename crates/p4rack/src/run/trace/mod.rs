@@ -22,7 +22,7 @@ fn source(map: &SourceMap, span: Span) -> String {
 }
 
 /// A match as entries write it: `0x0a000000/8`
-fn key_text(wanted: &KeyMatch) -> String {
+pub fn key_text(wanted: &KeyMatch) -> String {
     match wanted {
         KeyMatch::Exact(value) => hex_text(value),
         KeyMatch::Ternary { value, mask } => format!("{}&&&{}", hex_text(value), hex_text(mask)),

@@ -1,0 +1,18 @@
+//! How a command ended.
+
+/// The number that a process ends with: as [`std::process::ExitCode`], but it can be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ExitCode(pub(crate) u8);
+
+impl ExitCode {
+    /// All is well.
+    pub const SUCCESS: ExitCode = ExitCode(0);
+    /// The input is wrong.
+    pub const FAILURE: ExitCode = ExitCode(1);
+}
+
+impl From<u8> for ExitCode {
+    fn from(status: u8) -> ExitCode {
+        ExitCode(status)
+    }
+}

@@ -1,0 +1,77 @@
+"""p4rack runs P4 programs on a whole rack as if it were one switch.
+
+    >>> switch = p4rack.Switch("router.p4")
+    >>> switch.add("routes", {"hdr.ipv4.dst_addr": "10.0.0.0/8"}, "forward", {"port": 2})
+    >>> switch.process(1, frame)
+    [(2, b'...')]
+    >>> p4rack.up("examples/slice")["report"]["workloads"][0]["received"]
+    99
+
+`check`, `analyze`, `plan`, `split` and `up` are the commands of the same name, with their options as arguments (`seed=7` is `--seed 7`,
+`full_rate=True` is `--full-rate`) and what they print as `--format json`.
+"""
+
+import json
+import signal
+import subprocess
+import sys
+
+from ._native import Error, Switch, run
+
+__all__ = ["Error", "Switch", "analyze", "check", "command", "plan", "split", "up"]
+
+
+def command():
+    """The command `p4rack`."""
+    # As programs have it that are not written in Python.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    sys.exit(run(["p4rack", *sys.argv[1:]]))
+
+
+def _ask(name, *arguments, **options):
+    words = [name, *map(str, arguments), "--format", "json"]
+    for option, value in options.items():
+        flag = "--" + option.replace("_", "-")
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            words += [flag] if one is True else [] if one in (False, None) else [flag, str(one)]
+    done = subprocess.run([sys.executable, "-m", "p4rack", *words], capture_output=True, text=True)
+    try:
+        told = json.loads(done.stdout)
+    except json.JSONDecodeError:
+        told = None
+    if done.returncode != 0 or told is None:
+        raise Error(_problems(told) or done.stderr.strip() or f"`p4rack {name}` ended with {done.returncode}")
+    return told
+
+
+def _problems(told):
+    each = told if isinstance(told, list) else [told or {}]
+    found = [problem for one in each for problem in one.get("diagnostics", [])]
+    return "\n".join("; ".join([problem["title"], *problem["notes"], *problem["help"]]) for problem in found)
+
+
+def check(program, **options):
+    """Parses and type-checks a program: its diagnostics. Mistakes are an `Error`."""
+    return _ask("check", program, **options)[0]["diagnostics"]
+
+
+def analyze(program, **options):
+    """A program's regions: tables, state, what a cut around each would carry."""
+    return _ask("analyze", program, **options)
+
+
+def plan(rack, **options):
+    """The plans of a rack of which none is better in every objective."""
+    return _ask("plan", rack, **options)
+
+
+def split(rack, **options):
+    """Writes what each device of a rack runs into the directory `out`; what was made."""
+    out = {"o": options.pop("out")} if "out" in options else {}
+    return _ask("split", rack, *(["-o", out["o"]] if out else []), **options)
+
+
+def up(rack, **options):
+    """Brings a rack up in virtual time and runs its workloads: `report` has what was measured; of a rack with stages, `stages`."""
+    return _ask("up", rack, **options)

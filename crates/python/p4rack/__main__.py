@@ -1,0 +1,5 @@
+"""`python -m p4rack` is the command."""
+
+from . import command
+
+command()

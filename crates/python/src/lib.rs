@@ -1,0 +1,204 @@
+//! The Python module `p4rack`: a [`Switch`] to send packets to, and the command.
+//!
+//! What runs racks is the command's: `crates/python/p4rack/__init__.py` asks it for JSON.
+
+use base_diag::{Diagnostic, SourceMap, Span, Style, render};
+use base_time::{Duration, Time};
+use ir_interp::EntryRun;
+use p4_entries::{Args, Keys, Match, Named, Run, Statement, Value, parse_match};
+use p4rack::run::{Engine, Job, entries, fill, state};
+use p4rack::{Disk, Until, compile, sources};
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pyo3::create_exception!(_native, Error, PyException, "What is wrong, where, and what to do.");
+
+/// A frame that leaves: by which port, its bytes.
+type Sent<'py> = (u32, Bound<'py, PyBytes>);
+
+/// One device with a program. Packets run as machine code.
+#[pyclass(unsendable)]
+struct Switch {
+    switch: ir_interp::Switch,
+    program: Arc<ir::Program>,
+    map: SourceMap,
+    now: Time,
+}
+
+#[pymethods]
+impl Switch {
+    /// Compiles a program; `defines` are macros, `entries` a file in any of the languages of `p4rack run --entries`, `engine` is `native` or
+    /// `interp`.
+    #[new]
+    #[pyo3(signature = (program, *, defines=vec![], entries=None, engine="native", seed=1))]
+    fn new(
+        program: PathBuf,
+        defines: Vec<String>,
+        entries: Option<PathBuf>,
+        engine: &str,
+        seed: u64,
+    ) -> PyResult<Switch> {
+        let engine = match engine {
+            "native" => Engine::Native,
+            "interp" => Engine::Interp,
+            other => {
+                return Err(Error::new_err(format!("there is no engine `{other}`: `native` or `interp`")));
+            }
+        };
+        let mut map = SourceMap::new();
+        let options = p4_syntax::Options { defines, ..p4_syntax::Options::default() };
+        let main = program.display().to_string();
+        let compiled = compile(&main, &Disk, &options, Until::Elaborated, &mut map);
+        let Some(program) = compiled.program else { return Err(told(&compiled.diagnostics, &map)) };
+        let job = Job {
+            program: Arc::clone(&program),
+            fillings: vec![],
+            seed,
+            interval: None,
+            cpu_port: None,
+            trace: false,
+            engine,
+        };
+        let switch = job.device().map_err(|found| told(&found, &map))?;
+        let mut made = Switch { switch, program, map, now: Time::ZERO };
+        if let Some(path) = entries {
+            let read = sources::read(&path, &mut made.map);
+            let (text, base) = read.map_err(|found| told(&[found], &made.map))?;
+            made.fill(&path, &text, base)?;
+        }
+        Ok(made)
+    }
+
+    /// Writes entries: STF, TOML, commands of `simple_switch_CLI`, or P4Runtime updates as text.
+    fn write(&mut self, text: &str) -> PyResult<()> {
+        let file = self.map.add_file("entries", text, Span::NONE).ok();
+        let base = file.and_then(|id| self.map.file(id)).map(|file| file.base());
+        let base = base.ok_or_else(|| Error::new_err("too much text for one switch: make another one"))?;
+        self.fill(Path::new("entries"), text, base)
+    }
+
+    /// Adds an entry: a key is a number, or a text like `10.0.0.0/8`, `0x800&&&0xff00`, `1..5`, `*`.
+    #[pyo3(signature = (table, keys, action, data=BTreeMap::new(), priority=None))]
+    fn add(
+        &mut self,
+        table: String,
+        keys: BTreeMap<String, Bound<'_, PyAny>>,
+        action: String,
+        data: BTreeMap<String, Bound<'_, PyAny>>,
+        priority: Option<i64>,
+    ) -> PyResult<()> {
+        let named = |text: String| Named { text, span: Span::NONE };
+        let mut matches = vec![];
+        for (name, text) in keys {
+            matches.push((named(name), Value { value: wanted(&text)?, span: Span::NONE }));
+        }
+        let mut given = vec![];
+        for (name, text) in data {
+            let Match::Exact(value) = wanted(&text)? else {
+                return Err(Error::new_err(format!("`{name}` is a number")));
+            };
+            given.push((named(name), Value { value, span: Span::NONE }));
+        }
+        let entry = Statement::Entry {
+            table: named(table),
+            keys: Keys::Named(matches),
+            run: Run::Action(named(action), Args::Named(given)),
+            priority,
+            idle_timeout: None,
+            rates: None,
+            span: Span::NONE,
+        };
+        fill::fill(&[entry], &self.program, &mut self.switch).map_err(told_placeless)
+    }
+
+    /// Runs a frame and all that comes of it: pairs of a port and bytes. Time goes on by a microsecond.
+    fn process<'py>(&mut self, py: Python<'py>, port: u32, frame: &[u8]) -> Vec<Sent<'py>> {
+        self.now += Duration::from_us(1);
+        let outputs = self.switch.process(port, frame, self.now);
+        outputs.into_iter().map(|out| (out.port, PyBytes::new(py, &out.frame))).collect()
+    }
+
+    /// The names of all tables.
+    fn tables(&self) -> Vec<String> {
+        self.switch.tables().map(str::to_string).collect()
+    }
+
+    /// The entries of a table: dicts with `keys`, `action`, `data`, `priority`, `packets` and `bytes`.
+    fn entries<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let refused = |error: dataplane_api::EntryError| Error::new_err(error.message);
+        let mut all = vec![];
+        for entry in self.switch.table_entries(table).map_err(refused)? {
+            let dict = PyDict::new(py);
+            let keys: Vec<String> = entry.keys.iter().map(p4rack::run::trace::key_text).collect();
+            dict.set_item("keys", keys)?;
+            match &entry.run {
+                EntryRun::Action(action, data) => {
+                    let number = py.import("builtins")?.getattr("int")?;
+                    let data = data.iter().map(|bits| number.call1((bits.to_biguint().to_string(),)));
+                    let data = data.collect::<PyResult<Vec<_>>>()?;
+                    dict.set_item("action", action.as_str())?;
+                    dict.set_item("data", data)?;
+                }
+                EntryRun::Member(member) => dict.set_item("member", member)?,
+                EntryRun::Group(group) => dict.set_item("group", group)?,
+            }
+            dict.set_item("priority", entry.priority)?;
+            dict.set_item("packets", entry.count.packets)?;
+            dict.set_item("bytes", entry.count.bytes)?;
+            all.push(dict);
+        }
+        Ok(all)
+    }
+
+    /// What registers, counters and meters hold, as `p4rack run --state --format json` has it.
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let text = state::json(&state::objects(&self.switch)).to_string();
+        py.import("json")?.call_method1("loads", (text,))
+    }
+}
+
+impl Switch {
+    fn fill(&mut self, path: &Path, text: &str, start: u32) -> PyResult<()> {
+        let filling = entries::read(&self.program, path, text, start);
+        let filled = filling.and_then(|filling| filling.fill(&self.program, &mut self.switch));
+        filled.map_err(|found| told(&found, &self.map))
+    }
+}
+
+/// A number, or a match as text.
+fn wanted(value: &Bound<'_, PyAny>) -> PyResult<Match> {
+    let text = value.str()?.to_string();
+    parse_match(&text).map_err(|error| Error::new_err(format!("`{text}`: {error}")))
+}
+
+fn told(found: &[Diagnostic], map: &SourceMap) -> PyErr {
+    let text: String = found.iter().map(|problem| render(problem, map, Style::Plain)).collect();
+    Error::new_err(text)
+}
+
+/// The same of what stands in no text.
+fn told_placeless(found: Vec<Diagnostic>) -> PyErr {
+    let one = |problem: Diagnostic| {
+        let labels = problem.labels.into_iter().map(|label| label.text);
+        labels.chain(problem.notes).chain(problem.help).collect::<Vec<_>>().join("; ")
+    };
+    Error::new_err(found.into_iter().map(one).collect::<Vec<_>>().join("\n"))
+}
+
+/// Runs the command; its exit status.
+#[pyfunction]
+fn run(py: Python<'_>, arguments: Vec<String>) -> u8 {
+    py.detach(|| cli::run(arguments))
+}
+
+/// See `p4rack/__init__.py`.
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Switch>()?;
+    module.add("Error", module.py().get_type::<Error>())?;
+    module.add_function(wrap_pyfunction!(run, module)?)
+}
