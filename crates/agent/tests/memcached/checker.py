@@ -183,6 +183,9 @@ def main():
     address = (given.address, 11211)
     until = time.monotonic() + given.seconds
     clients = [Client(given.first + n, address, until, given.pause) for n in range(given.clients)]
+    # What others have left is not ours.
+    for number in range(0 if given.save else KEYS):
+        clients[0].ask(b"delete key%d\r\n" % number)
     before = reads_at(address)
     for client in clients:
         client.start()
