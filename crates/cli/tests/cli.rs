@@ -249,6 +249,8 @@ fn analyze_draws() {
     for word in ["Acl", "Out", "RouterIngress.acl", "bits to ingress"] {
         assert!(text.contains(word), "no `{word}` in\n{text}");
     }
+    let kept = include_str!("../../../docs/pictures/slice.svg");
+    assert!(text == kept, "run: p4rack analyze examples/slice/slice.p4 --format svg > docs/pictures/slice.svg");
 }
 
 #[test]
