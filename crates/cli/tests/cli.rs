@@ -250,7 +250,10 @@ fn analyze_draws() {
         assert!(text.contains(word), "no `{word}` in\n{text}");
     }
     let kept = include_str!("../../../docs/pictures/slice.svg");
-    assert!(text == kept, "run: p4rack analyze examples/slice/slice.p4 --format svg > docs/pictures/slice.svg");
+    assert!(
+        text == kept,
+        "run: p4rack analyze examples/slice/slice.p4 --format svg > docs/pictures/slice.svg"
+    );
 }
 
 #[test]

@@ -1,0 +1,158 @@
+//! `crates/netfn-compress/p4/compress.p4` and the frame externs of netfn-compress understand each other: what either makes short the other makes
+//! long again, byte for byte; frames that are lost in between harm no others.
+
+use base_diag::SourceMap;
+use base_time::{Rng, Time};
+use netfn_compress::{Compressor, Decompressor};
+use p4rack::run::{Engine, Job};
+use p4rack::{Disk, Until, compile};
+use std::path::Path;
+
+const CONTEXTS: u16 = 1024;
+
+fn switch(engine: Engine) -> ir_interp::Switch {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../netfn-compress/p4/compress.p4");
+    let mut map = SourceMap::new();
+    let options = p4_syntax::Options::default();
+    let compiled = compile(&path.display().to_string(), &Disk, &options, Until::Elaborated, &mut map);
+    let program = compiled.program.unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
+    let job =
+        Job { program, fillings: vec![], seed: 1, interval: None, cpu_port: None, trace: false, engine };
+    job.device().unwrap_or_else(|found| panic!("{found:?}"))
+}
+
+/// What comes out of the switch for a frame by a port: nothing or one frame.
+fn through(switch: &mut ir_interp::Switch, port: u32, frame: &[u8]) -> Option<Vec<u8>> {
+    let mut out = switch.process(port, frame, Time::ZERO);
+    assert!(out.len() <= 1 && out.iter().all(|out| out.port == 3 - port), "{out:?}");
+    out.pop().map(|out| out.frame)
+}
+
+fn sum(bytes: &[u8]) -> u16 {
+    let total: u32 = bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).sum();
+    let once = (total & 0xffff) + (total >> 16);
+    !((once & 0xffff) + (once >> 16)) as u16
+}
+
+/// A frame of one of a few flows; one in ten is something that is not compressed, or hardly.
+fn frame(rng: &mut Rng, n: u32) -> Vec<u8> {
+    let flow = rng.below(6) as u8;
+    let (is_ipv6, is_tcp, has_stamps) = (flow % 2 == 1, flow < 4, flow < 2);
+    let odd = rng.below(30);
+    let mut transport = vec![0x10, flow, 0, 80];
+    if is_tcp {
+        transport.extend((1000 + 7 * n).to_be_bytes());
+        transport.extend([0, 0, 0, flow]);
+        transport.extend([if has_stamps { 0x80 } else { 0x50 }, if odd == 0 { 0x11 } else { 0x10 }, 1, 0]);
+        transport.extend([rng.below(256) as u8, rng.below(256) as u8, 0, if odd == 11 { 7 } else { 0 }]);
+        if has_stamps {
+            transport.extend([1, 1, 8, 10, 0, 0]);
+            transport.extend((n as u16).to_be_bytes());
+            transport.extend([9, 9, 9, 9]);
+        }
+    }
+    let payload = rng.bytes(rng.clone().below(120) as usize);
+    if !is_tcp {
+        let length = 8 + payload.len() as u16 + u16::from(odd == 1);
+        transport.extend(length.to_be_bytes());
+        transport.extend([rng.below(256) as u8, 5]);
+    }
+    let length = (transport.len() + payload.len()) as u16;
+    let mut out = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
+    let protocol = if odd == 2 {
+        47
+    } else if is_tcp {
+        6
+    } else {
+        17
+    };
+    let ttl = if odd == 3 { 63 } else { 64 };
+    if is_ipv6 {
+        out.extend([0x86, 0xdd, 0x60, 0, 0x12, if odd == 4 { flow } else { 0x34 }]);
+        out.extend(length.to_be_bytes());
+        out.extend([protocol, ttl]);
+        out.extend([0x20, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, flow]);
+        out.extend([0x20, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0]);
+    } else {
+        let mut ip = vec![0x45, if odd == 5 { 8 } else { 0 }];
+        ip.extend((20 + length).to_be_bytes());
+        ip.extend((n as u16).to_be_bytes());
+        ip.extend([if odd == 6 { 0x20 } else { 0x40 }, 0, ttl, protocol, 0, 0, 10, 0, 0, flow, 10, 0, 1, 0]);
+        let check = sum(&ip) ^ u16::from(odd == 7);
+        ip[10..12].copy_from_slice(&check.to_be_bytes());
+        out.extend([8, 0]);
+        out.extend(ip);
+    }
+    out.extend(transport);
+    out.extend(payload);
+    match odd {
+        // A tail behind the IP packet; a frame that looks compressed; one that is cut short.
+        8 => out.extend(rng.bytes(6)),
+        9 => out[12..14].copy_from_slice(&[0x12, 0x34]),
+        10 => out.truncate(30),
+        _ => {}
+    }
+    out
+}
+
+/// Sends frames through both ends: 2,000, which all have to come, and as many of which one in eight is lost in between. Gives the
+/// bytes before and on the link.
+fn sent(
+    mut short: impl FnMut(&[u8]) -> Option<Vec<u8>>,
+    mut long: impl FnMut(&[u8]) -> Option<Vec<u8>>,
+) -> (usize, usize) {
+    let mut rng = Rng::new(5);
+    let (mut before, mut on_link, mut came) = (0, 0, 0);
+    for n in 0..4000 {
+        assert!(n != 2000 || came == n, "{came} of {n} came, and none was lost");
+        let frame = frame(&mut rng, n);
+        let compressed = short(&frame).expect("everything goes on");
+        before += frame.len();
+        on_link += compressed.len();
+        if n >= 2000 && rng.below(8) == 0 {
+            continue;
+        }
+        let mut arrived = compressed.clone();
+        let is_compressed = compressed[12..14] == [0x12, 0x34];
+        if is_compressed {
+            // Links pad; and what says how headers were is wrong now and then.
+            arrived.resize(arrived.len().max(60), 0xee);
+            let wrong = n >= 2000 && rng.below(16) == 0 && compressed[17] & 0x50 != 0x50;
+            arrived[rng.between(14, 22) as usize] ^= u8::from(wrong) << rng.below(8);
+        }
+        if let Some(long) = long(&arrived) {
+            assert!(long == frame, "frame {n}:\n{frame:02x?}\n{compressed:02x?}\n{long:02x?}");
+            came += 1;
+        }
+    }
+    assert!(came > 3500, "{came} of about 3650 came");
+    (before, on_link)
+}
+
+#[test]
+fn the_program_makes_short_what_the_extern_makes_long() {
+    for engine in [Engine::Native, Engine::Interp] {
+        let (mut switch, mut extern_) = (switch(engine), Decompressor::new(CONTEXTS));
+        let (before, on_link) =
+            sent(|frame| through(&mut switch, 1, frame), |frame| extern_.decompress(2, frame));
+        let (mut other, mut end) = (Compressor::new(CONTEXTS, 64), Decompressor::new(CONTEXTS));
+        let (_, by_extern) = sent(|frame| Some(other.compress(2, frame)), |frame| end.decompress(2, frame));
+        assert!(on_link * 10 < before * 8, "{before} bytes became {on_link}");
+        assert!(
+            on_link.abs_diff(by_extern) * 500 < by_extern,
+            "{on_link} bytes, and {by_extern} by the extern"
+        );
+    }
+}
+
+#[test]
+fn the_program_makes_long_what_the_extern_makes_short() {
+    let (mut switch, mut extern_) = (switch(Engine::Native), Compressor::new(CONTEXTS, 64));
+    sent(|frame| Some(extern_.compress(2, frame)), |frame| through(&mut switch, 2, frame));
+}
+
+#[test]
+fn two_switches_understand_each_other() {
+    let [mut left, mut right] = [switch(Engine::Native), switch(Engine::Native)];
+    sent(|frame| through(&mut left, 1, frame), |frame| through(&mut right, 2, frame));
+}
