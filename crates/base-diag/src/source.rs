@@ -131,6 +131,11 @@ impl SourceMap {
         self.files.get(id.0 as usize)
     }
 
+    /// All files, in the order in which they were added.
+    pub fn files(&self) -> impl Iterator<Item = &File> {
+        self.files.iter().filter(|file| !file.is_generated())
+    }
+
     /// The place of byte `at`, told to the user.
     pub fn position(&self, at: u32) -> Option<Position> {
         let file = self.file_of(at)?;

@@ -11,6 +11,7 @@ pub const WARNINGS: &[(&str, &str)] = &[
     ("macro-redefined", "a macro is defined again, differently"),
     ("missing-case", "a switch or select on an enum or bool without all its values"),
     ("not-in-bmv2", "a part that calls what `simple_switch` does not have"),
+    ("nothing-arrived", "a workload of which no packet arrived"),
     ("overflow", "a constant that does not fit its type"),
     ("parser-transition", "a state without a transition"),
     ("shadow", "a declaration hides another one"),

@@ -5,6 +5,7 @@
 //! name = "router"               # default: the program's file name
 //! program = "router.p4"         # beside this file
 //! defines = { WIDE = 1 }        # as -D
+//! include = ["lib"]             # as -I: where included files are looked for, beside this file
 //! entries = "entries.stf"       # what fills the devices: STF, TOML, commands, P4Runtime updates
 //! origin = "tor"                # owns the ports and the traffic manager; ["tor1", "tor2"]: each on its own, with the same helpers
 //! devices = ["nic"]             # where its regions may run besides; default: what `map` names, or all devices if there is one app
@@ -12,8 +13,8 @@
 //!                               # Acl = { device = "nic", policy = "call" }: by a policy of its own
 //! policy = "direct"             # behind a region control goes to where it is needed next; "call": back to the device around it first
 //! regions = "marked"            # what can be placed: what the program marks, or each use of a table or extern ("tables"), each
-//!                               # named block and control ("blocks"), the bodies in links ("chain"), or what the origin's class
-//!                               # cannot do ("beyond")
+//!                               # named block and control ("blocks"), the bodies in links ("chain"), what the origin's class
+//!                               # cannot do ("beyond"), or all that can be cut ("auto")
 //! epoch = 1                     # the number that hand-overs of this plan carry
 //! order = "keep"                # of packets of one flow: "any" if it does not matter
 //! long_frames = "refuse"        # frames that are too long for a link once they are handed over: "drop" accepts their loss
@@ -37,6 +38,8 @@ pub struct App {
     pub program: Spanned<String>,
     /// Preprocessor macros with their texts.
     pub defines: Vec<(Spanned<String>, Spanned<String>)>,
+    /// Directories of included files, as written.
+    pub include: Vec<Spanned<String>>,
     /// The path of the table entries, as written.
     pub entries: Option<Spanned<String>>,
     /// The device that owns ports and traffic manager.
@@ -94,14 +97,17 @@ pub enum Cuts {
     Chain,
     /// Each statement that does what the origin's class cannot.
     Beyond,
+    /// All that can be cut: links, and inside of them each statement that applies a table or calls an extern.
+    Auto,
 }
 
-const CUTS: [(&str, Option<Cuts>); 5] = [
+const CUTS: [(&str, Option<Cuts>); 6] = [
     ("marked", Some(Cuts::Marked)),
     ("tables", Some(Cuts::Tables)),
     ("blocks", Some(Cuts::Blocks)),
     ("chain", Some(Cuts::Chain)),
     ("beyond", Some(Cuts::Beyond)),
+    ("auto", Some(Cuts::Auto)),
 ];
 
 /// A region and its device.
@@ -145,6 +151,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
     let name = s.optional(r, "name", value::name);
     let program = s.required(r, "program", "\"router.p4\"", value::string);
     let defines = s.optional(r, "defines", defines);
+    let include = s.optional(r, "include", |r, i| value::list(r, i, value::string));
     let entries = s.optional(r, "entries", value::string);
     let device = |r: &mut Reader, i: Item<'_>| {
         let name = value::string(r, i)?;
@@ -175,6 +182,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
         name: name.unwrap_or_else(|| program.clone().map(|path| stem(&path).to_string())),
         program,
         defines: defines.map_or(vec![], |d| d.value),
+        include: include.map_or(vec![], |i| i.value),
         entries,
         origin: origins.next()?,
         twins: origins.collect(),

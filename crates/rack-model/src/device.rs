@@ -2,13 +2,14 @@
 //!
 //! ```toml
 //! [device.nic]
-//! class = "smartnic"        # tofino1, tofino2, switch, smartnic, fpga or cpu
+//! class = "smartnic"        # tofino1, tofino2, switch, smartnic, fpga or cpu; legacy: a switch of fixed function, which runs no program
 //! service = "2us"           # how long a packet takes; default by class
 //! parallel = 8              # how many packets at once; default by class
 //! backlog = 1024            # how many may wait for that; the rest is dropped
 //! entries = "tor.stf"       # its own entries, besides those of the app
 //! externs = ["beacon"]      # the frame externs it offers; { beacon = "2us" }: with how much longer a packet takes for each call;
 //!                           # { beacon = { time = "2us", rate = "8Gbit/s" } }: and how much goes through; `full_rate` as of links
+//! extends = "core"          # of a legacy switch: the device whose ports it has, one for one
 //! resources = { Tables = 24, EntryBits = "20000000" }   # what it has for plans, by variable
 //! ```
 
@@ -31,6 +32,8 @@ pub struct Device {
     pub parallel: u32,
     /// How many packets may wait to get inside.
     pub backlog: u32,
+    /// Of a legacy switch: the device that it stands for, port for port.
+    pub extends: Option<Spanned<String>>,
     /// The path of its own entries, as written.
     pub entries: Option<Spanned<String>>,
     /// The frame externs it offers.
@@ -67,15 +70,18 @@ pub enum DeviceClass {
     Fpga,
     /// A server that runs the program in software.
     Cpu,
+    /// A switch of fixed function, which follows flow rules.
+    Legacy,
 }
 
-const CLASSES: [(&str, Option<DeviceClass>); 6] = [
+const CLASSES: [(&str, Option<DeviceClass>); 7] = [
     ("tofino1", Some(DeviceClass::Tofino1)),
     ("tofino2", Some(DeviceClass::Tofino2)),
     ("switch", Some(DeviceClass::Switch)),
     ("smartnic", Some(DeviceClass::SmartNic)),
     ("fpga", Some(DeviceClass::Fpga)),
     ("cpu", Some(DeviceClass::Cpu)),
+    ("legacy", Some(DeviceClass::Legacy)),
 ];
 
 impl DeviceClass {
@@ -89,6 +95,7 @@ impl DeviceClass {
             DeviceClass::SmartNic => (Duration::from_us(3), 48),
             DeviceClass::Fpga => (Duration::from_us(2), 32),
             DeviceClass::Cpu => (Duration::from_us(10), 8),
+            DeviceClass::Legacy => (Duration::from_ns(500), 1024),
         }
     }
 
@@ -114,6 +121,7 @@ impl Device {
             service,
             parallel,
             backlog: BACKLOG,
+            extends: None,
             entries: None,
             externs: vec![],
             calls: vec![],
@@ -155,6 +163,7 @@ pub(crate) fn read(r: &mut Reader, name: Spanned<String>, item: Item<'_>) -> Opt
     let service = s.optional(r, "service", value::duration);
     let parallel = s.optional(r, "parallel", |r, i| value::small(r, i, 1..=1_000_000));
     let backlog = s.optional(r, "backlog", |r, i| value::small(r, i, 1..=1_000_000));
+    let extends = s.optional(r, "extends", value::string);
     let entries = s.optional(r, "entries", value::string);
     let externs = s.optional(r, "externs", externs);
     let resources = s.optional(r, "resources", |r, i| value::texts(r, i, "{ Tables = 24 }"));
@@ -167,6 +176,7 @@ pub(crate) fn read(r: &mut Reader, name: Spanned<String>, item: Item<'_>) -> Opt
     device.service = service.map_or(device.service, |s| s.value);
     device.parallel = parallel.map_or(device.parallel, |p| p.value);
     device.backlog = backlog.map_or(device.backlog, |b| b.value);
+    device.extends = extends;
     device.entries = entries;
     (device.externs, device.calls) = externs.map_or((vec![], vec![]), |e| e.value);
     device.resources = resources.map_or(vec![], |list| list.value);

@@ -1,5 +1,6 @@
 //! Probabilities in whole billionths.
 
+use base_time::Rng;
 use std::fmt;
 
 const ONE: u32 = 1_000_000_000;
@@ -22,6 +23,11 @@ impl Probability {
     /// In billionths.
     pub const fn ppb(self) -> u32 {
         self.0
+    }
+
+    /// Draws whether it happens. What never happens draws nothing: a setting of zero changes no other's chance.
+    pub fn happens(self, rng: &mut Rng) -> bool {
+        self.0 > 0 && rng.chance(self.0.into(), ONE.into())
     }
 
     /// Reads `0.01`, `1e-6`, `1%`, `0.5 %`. The error says what is wrong.

@@ -98,9 +98,11 @@ impl Rack {
         Some(HostId(at as u32))
     }
 
-    /// The app that a device is of, by its place in [`Rack::apps`]: the one that names it; where there is one app, that.
+    /// The app that a device is of, by its place in [`Rack::apps`]: the one that names it; where there is one app, that. A legacy switch is of
+    /// none.
     pub fn app_of(&self, device: DeviceId) -> Option<usize> {
         match self.apps.len() {
+            _ if self.legacy(NodeId::Device(device)).is_some() => None,
             1 => Some(0),
             _ => self.apps.iter().position(|app| app.devices().any(|known| known.value == device)),
         }

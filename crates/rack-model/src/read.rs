@@ -5,7 +5,7 @@ use crate::names::Names;
 use crate::section::{Entry, Item, Reader, Section};
 use crate::{
     Control, Device, DeviceId, Host, HostId, NodeId, Planning, Rack, Spanned, app, control, device, fault,
-    host, link, plan, stage, value, workload,
+    host, legacy, link, plan, stage, value, workload,
 };
 use base_diag::codes::rack;
 use base_diag::{Diagnostic, Span};
@@ -45,7 +45,11 @@ fn read_text(r: &mut Reader, text: &str) -> Option<Rack> {
     check(r, &draft);
     let devices = draft.devices.into_iter().collect::<Option<_>>()?;
     let hosts = draft.hosts.into_iter().collect::<Option<_>>()?;
-    Some(Rack { devices, hosts, ..draft.rack })
+    let rack = Rack { devices, hosts, ..draft.rack };
+    if !r.diagnostics.has_errors() {
+        legacy::check(&rack).into_iter().for_each(|found| r.push(found));
+    }
+    Some(rack)
 }
 
 /// The toml crate's message, which is `what is wrong, expected this`.

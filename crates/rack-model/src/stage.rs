@@ -26,7 +26,7 @@ use crate::names::Names;
 use crate::read::listed;
 use crate::section::{Item, Reader, Section, unknown_name};
 use crate::{DeviceId, Fault, Rack, Spanned, Workload, fault, value, workload};
-use base_diag::Span;
+use base_diag::{Span, did_you_mean};
 
 /// A step of an experiment.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -50,6 +50,19 @@ pub struct Stage {
 }
 
 impl Rack {
+    /// The place of the stage called `name`; if there is none, what to say.
+    pub fn stage_named(&self, name: &str) -> Result<usize, String> {
+        let names = || self.stages.iter().map(|stage| stage.name.value.as_str());
+        let found = names().position(|known| known == name);
+        found.ok_or_else(|| match did_you_mean(name, names()) {
+            Some(near) => format!("there is no stage `{name}`: did you mean `{near}`?"),
+            None if self.stages.is_empty() => "the rack has no stages".to_string(),
+            None => {
+                format!("there is no stage `{name}`: there are {}", names().collect::<Vec<_>>().join(", "))
+            }
+        })
+    }
+
     /// A stage and those that it follows, the first first; of none nothing.
     pub fn stages_up_to(&self, stage: Option<usize>) -> Vec<usize> {
         // Each follows an earlier one, so there is an end.

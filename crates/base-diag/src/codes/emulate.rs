@@ -15,4 +15,6 @@ codes! {
     NOT_AN_ENTRY = 0707,
     /// A part calls what `simple_switch` does not have.
     NOT_IN_BMV2 = 0708,
+    /// Nothing of what a workload sent has arrived.
+    NOTHING_ARRIVED = 0709,
 }
