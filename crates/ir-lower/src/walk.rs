@@ -2,58 +2,42 @@
 
 use ir::{Expr, ExprKind, Keyset, Stmt, StmtKind, Transition, VarId, visit};
 
-/// The expressions that stand directly in `expr`, in the order of their evaluation.
-pub(crate) fn children(expr: &mut Expr) -> Vec<&mut Expr> {
-    match &mut expr.kind {
-        ExprKind::Const(_)
-        | ExprKind::Var(_)
-        | ExprKind::InvalidHeader
-        | ExprKind::Lookahead(_)
-        | ExprKind::PacketLength(_)
-        | ExprKind::ApplyHit(_)
-        | ExprKind::ApplyMiss(_) => vec![],
-        ExprKind::Field(e, _)
-        | ExprKind::Next(e)
-        | ExprKind::Last(e)
-        | ExprKind::LastIndex(e)
-        | ExprKind::Slice { base: e, .. }
-        | ExprKind::Unary(_, e)
-        | ExprKind::Cast(e)
-        | ExprKind::IsValid(e) => vec![e],
-        ExprKind::Index(a, b) | ExprKind::SlicePlus { base: a, start: b, .. } | ExprKind::Binary(_, a, b) => {
-            vec![a, b]
+/// The expressions that stand directly in one, in the order of their evaluation: of `&expr.kind` with `iter`, of `&mut expr.kind` with `iter_mut`.
+macro_rules! parts {
+    ($kind:expr, $iter:ident) => {
+        match $kind {
+            ExprKind::Const(_)
+            | ExprKind::Var(_)
+            | ExprKind::InvalidHeader
+            | ExprKind::Lookahead(_)
+            | ExprKind::PacketLength(_)
+            | ExprKind::ApplyHit(_)
+            | ExprKind::ApplyMiss(_) => vec![],
+            ExprKind::Field(e, _)
+            | ExprKind::Next(e)
+            | ExprKind::Last(e)
+            | ExprKind::LastIndex(e)
+            | ExprKind::Slice { base: e, .. }
+            | ExprKind::Unary(_, e)
+            | ExprKind::Cast(e)
+            | ExprKind::IsValid(e) => vec![e],
+            ExprKind::Index(a, b)
+            | ExprKind::SlicePlus { base: a, start: b, .. }
+            | ExprKind::Binary(_, a, b) => vec![a, b],
+            ExprKind::Ternary(a, b, c) => vec![a, b, c],
+            ExprKind::Aggregate(parts) => parts.$iter().collect(),
+            ExprKind::Call(call) => call.args.$iter().flatten().collect(),
         }
-        ExprKind::Ternary(a, b, c) => vec![a, b, c],
-        ExprKind::Aggregate(parts) => parts.iter_mut().collect(),
-        ExprKind::Call(call) => call.args.iter_mut().flatten().collect(),
-    }
+    };
+}
+
+pub(crate) fn children(expr: &mut Expr) -> Vec<&mut Expr> {
+    parts!(&mut expr.kind, iter_mut)
 }
 
 /// The read-only form of [`children`].
 pub(crate) fn parts(expr: &Expr) -> Vec<&Expr> {
-    match &expr.kind {
-        ExprKind::Const(_)
-        | ExprKind::Var(_)
-        | ExprKind::InvalidHeader
-        | ExprKind::Lookahead(_)
-        | ExprKind::PacketLength(_)
-        | ExprKind::ApplyHit(_)
-        | ExprKind::ApplyMiss(_) => vec![],
-        ExprKind::Field(e, _)
-        | ExprKind::Next(e)
-        | ExprKind::Last(e)
-        | ExprKind::LastIndex(e)
-        | ExprKind::Slice { base: e, .. }
-        | ExprKind::Unary(_, e)
-        | ExprKind::Cast(e)
-        | ExprKind::IsValid(e) => vec![e],
-        ExprKind::Index(a, b) | ExprKind::SlicePlus { base: a, start: b, .. } | ExprKind::Binary(_, a, b) => {
-            vec![a, b]
-        }
-        ExprKind::Ternary(a, b, c) => vec![a, b, c],
-        ExprKind::Aggregate(parts) => parts.iter().collect(),
-        ExprKind::Call(call) => call.args.iter().flatten().collect(),
-    }
+    parts!(&expr.kind, iter)
 }
 
 /// Calls `f` with every expression in `expr` and then with `expr`: what `f` puts in place is not visited.

@@ -49,6 +49,8 @@ pub enum Policy {
     Blocks,
     /// The bodies as chains: a link begins with each outermost statement that uses a table or an extern.
     Chain,
+    /// [`Policy::Chain`], and inside of the links [`Policy::Tables`].
+    Nested,
     /// Each statement that does what a class of devices cannot.
     Beyond(Limits),
 }
@@ -60,7 +62,7 @@ pub struct Cut {
     pub name: Name,
     /// Where it begins.
     pub from: Border,
-    /// How many statements it has, if the block has so many; `None` for all to its end.
+    /// How many statements it has; `None` for all to the end of the block.
     pub len: Option<usize>,
 }
 
@@ -120,7 +122,7 @@ pub fn mark_onward(program: &mut Program, border: &Border, name: &str) -> Vec<Na
     for (depth, (stmt, _)) in border.path.iter().enumerate() {
         let from = Border { path: border.path[..depth].to_vec(), index: stmt + 1, ..border.clone() };
         let name = format!("{name}_behind{depth}");
-        if mark_some(program, &from, None, &name) {
+        if mark_some(program, &from, None, &name).is_some() {
             names.push(name.into());
         }
     }
@@ -129,30 +131,33 @@ pub fn mark_onward(program: &mut Program, border: &Border, name: &str) -> Vec<Na
     names
 }
 
-/// The regions that a policy finds, in source order.
+/// The regions that a policy finds, in source order; one around another comes before it.
 pub fn cuts(program: &Program, policy: Policy) -> Vec<Cut> {
     let mut found = vec![];
     for (half, id, body) in bodies(program) {
         let control = program.control(id);
-        match policy {
-            Policy::Borders | Policy::Tables | Policy::Blocks | Policy::Beyond(_) => {
-                walk(half, body, &mut vec![], false, &mut |from, stmt| {
-                    let name = match policy {
-                        Policy::Borders => Some("Cut".to_string()),
-                        Policy::Tables => used(program, control, stmt),
-                        Policy::Beyond(limits) => limits
-                            .exceeded_by(program, control, stmt)
-                            .then(|| used(program, control, stmt).unwrap_or_else(|| "Beyond".to_string())),
-                        _ => named(program, stmt),
-                    };
-                    let len = (policy != Policy::Borders).then_some(1);
-                    if let (Some(name), false) = (name, from.span.is_none()) {
-                        found.push(Cut { name: name.into(), from, len });
-                    }
-                });
-            }
-            Policy::Chain => found.extend(chain(program, control, half, body)),
-        }
+        let links = match policy {
+            Policy::Chain | Policy::Nested => chain(program, control, half, body),
+            Policy::Borders | Policy::Tables | Policy::Blocks | Policy::Beyond(_) => vec![],
+        };
+        let mut links = links.into_iter().peekable();
+        walk(half, body, &mut vec![], false, &mut |from, stmt| {
+            let name = match policy {
+                Policy::Borders => Some("Cut".to_string()),
+                Policy::Tables | Policy::Nested => used(program, control, stmt),
+                Policy::Blocks => named(program, stmt),
+                Policy::Chain => None,
+                Policy::Beyond(limits) => limits
+                    .exceeded_by(program, control, stmt)
+                    .then(|| used(program, control, stmt).unwrap_or_else(|| "Beyond".to_string())),
+            };
+            let link = links.next_if(|link| (&link.from.path, link.from.index) == (&from.path, from.index));
+            let len = (policy != Policy::Borders).then_some(1);
+            let own = name.filter(|_| !from.span.is_none()).map(|name| Cut { name: name.into(), from, len });
+            // A link of one statement that is a cut itself is none.
+            found.extend(link.filter(|link| own.is_none() || link.len != Some(1)));
+            found.extend(own);
+        });
     }
     number(&mut found, policy == Policy::Borders);
     found
@@ -160,9 +165,19 @@ pub fn cuts(program: &Program, policy: Policy) -> Vec<Cut> {
 
 /// Marks all of `cuts`, which are of this program and in the order in which [`cuts`] gave them.
 pub fn mark(program: &mut Program, cuts: &[Cut]) {
-    // From the last to the first: what is marked moves nothing that stands before it or around it.
+    // From the last to the first: what is marked moves nothing that stands before it or around it. It may need
+    // declarations before it, which are of the region around it, too.
+    let mut longer: Vec<(&Border, usize)> = vec![];
     for cut in cuts.iter().rev() {
-        mark_some(program, &cut.from, cut.len, &cut.name);
+        let from = &cut.from;
+        let is_inside = |other: &Border, len: usize| {
+            (other.half, &other.path) == (from.half, &from.path)
+                && (from.index..from.index + len).contains(&other.index)
+        };
+        let more =
+            |len: usize| longer.iter().filter(|(at, _)| is_inside(at, len)).map(|(_, n)| n).sum::<usize>();
+        let marked = mark_some(program, from, cut.len.map(|len| len + more(len)), &cut.name);
+        longer.extend(marked.map(|declared| (from, declared)));
     }
 }
 
@@ -270,7 +285,7 @@ fn chain(program: &Program, control: &Control, half: Half, body: &Block) -> Vec<
     let link = |(n, &start): (usize, &usize)| Cut {
         name: name.into(),
         from: border(start),
-        len: starts.get(n + 1).map(|next| next - start),
+        len: Some(starts.get(n + 1).copied().unwrap_or(body.stmts.len()) - start),
     };
     starts.iter().enumerate().map(link).collect()
 }
@@ -292,22 +307,22 @@ fn number(cuts: &mut [Cut], all: bool) {
     }
 }
 
-/// True if there was anything to mark.
-fn mark_some(program: &mut Program, from: &Border, len: Option<usize>, name: &str) -> bool {
+/// How many declarations now stand before the region; none if there was nothing to mark.
+fn mark_some(program: &mut Program, from: &Border, len: Option<usize>, name: &str) -> Option<usize> {
     let stage = if from.half == Half::Ingress { "ingress" } else { "egress" };
-    let Some(id) = program.stage_control(stage) else { return false };
-    let mut marked = false;
+    let id = program.stage_control(stage)?;
+    let mut marked = None;
     within(&mut program.controls[id.index()].body, &from.path, &mut |block| {
         let end = len.map_or(block.stmts.len(), |len| (from.index + len).min(block.stmts.len()));
         if from.index >= end {
             return;
         }
-        marked = true;
         let behind = block.stmts.split_off(end);
         let mut inside = block.stmts.split_off(from.index);
         if !behind.is_empty() {
             block.stmts.extend(inside.iter_mut().filter_map(declared_before));
         }
+        marked = Some(block.stmts.len() - from.index);
         block.stmts.push(region(name, from.span, inside));
         block.stmts.extend(behind);
     });

@@ -7,6 +7,7 @@ use crate::flow::Flow;
 use crate::layout::{APP_BITS, NotCarried};
 use crate::mark::Mark;
 use crate::placement::{DeviceIndex, Placement};
+use crate::routes::Routes;
 use crate::section::{Code, SectionId, Sections};
 use crate::state::{Separated, Uses};
 use crate::v1model::{Effect, frame_extern, function_effect, object_effect, order_matters};
@@ -103,6 +104,21 @@ pub fn unsupported(span: Span, what: &str) -> Diagnostic {
         .help("place all regions on one device to run the program whole")
 }
 
+/// A placement names a region that the program, which has these, does not have.
+pub fn unknown_region(name: &str, marks: &[Mark]) -> Diagnostic {
+    let title = format!("the program has no region `{name}`");
+    let diagnostic = Diagnostic::error(codes::UNKNOWN_REGION, title).suggest_or(
+        name,
+        marks.iter().map(|m| m.name.as_str()),
+        |d| d.help("mark a block with `@region(\"Name\")`"),
+    );
+    let names: Vec<_> = marks.iter().map(|m| format!("`{}`", m.name)).collect();
+    match names.is_empty() {
+        true => diagnostic,
+        false => diagnostic.note(format!("its regions are: {}", names.join(", "))),
+    }
+}
+
 /// Mistakes in the placement itself.
 pub fn check_placement(marks: &[Mark], placement: &Placement) -> Vec<Diagnostic> {
     let mut found = vec![];
@@ -110,14 +126,7 @@ pub fn check_placement(marks: &[Mark], placement: &Placement) -> Vec<Diagnostic>
         if marks.iter().any(|m| m.name == *name) {
             continue;
         }
-        let title = format!("the program has no region `{name}`");
-        let diagnostic = Diagnostic::error(codes::UNKNOWN_REGION, title).suggest_or(
-            name,
-            marks.iter().map(|m| m.name.as_str()),
-            |d| d.help("mark a block with `@region(\"Name\")`"),
-        );
-        let names: Vec<_> = marks.iter().map(|m| format!("`{}`", m.name)).collect();
-        found.push(diagnostic.note(format!("its regions are: {}", names.join(", "))));
+        found.push(unknown_region(name, marks));
     }
     if placement.app >> APP_BITS != 0 {
         let title = format!("app number {} is too large", placement.app);
@@ -128,26 +137,16 @@ pub fn check_placement(marks: &[Mark], placement: &Placement) -> Vec<Diagnostic>
     found
 }
 
-/// Cut edges that no link carries.
-pub fn check_links(sections: &Sections, placement: &Placement) -> Vec<Diagnostic> {
-    let mut missing: Vec<(DeviceIndex, DeviceIndex, SectionId)> = vec![];
-    for (from, to) in sections.cut_edges() {
-        let players = |id: SectionId| placement.players(sections.get(id).device);
-        let pairs = players(from).into_iter().flat_map(|a| players(to).into_iter().map(move |b| (a, b)));
-        for (a, b) in pairs {
-            let linked = placement.ports.contains_key(&(a, b)) && placement.ports.contains_key(&(b, a));
-            if !linked && !missing.iter().any(|&(x, y, _)| (x, y) == (a, b)) {
-                missing.push((a, b, to));
-            }
-        }
-    }
-    let report = |(a, b, to): (DeviceIndex, DeviceIndex, SectionId)| {
+/// Cut edges that no links carry.
+pub fn check_links(sections: &Sections, placement: &Placement, routes: &Routes) -> Vec<Diagnostic> {
+    let report = |&(a, b, to): &(DeviceIndex, DeviceIndex, SectionId)| {
         let (from, at) = (placement.name(a), placement.name(b));
-        Diagnostic::error(codes::NO_LINK, format!("no link from `{from}` to `{at}`"))
+        Diagnostic::error(codes::NO_LINK, format!("no way from `{from}` to `{at}`"))
             .note(format!("control passes from `{from}` to section `{}` at `{at}`", sections.get(to).name))
+            .note("hand-overs pass over links and over devices that run a part of the program")
             .help("add a link between the two devices, or place the region elsewhere")
     };
-    missing.into_iter().map(report).collect()
+    routes.missing.iter().map(report).collect()
 }
 
 /// Packets of one flow that may take different ways.
@@ -270,10 +269,10 @@ pub fn check_bytes(
 pub fn check_fit(sections: &Sections, placement: &Placement, found: &[TooLong]) -> Vec<Diagnostic> {
     let report = |t: &TooLong| {
         let to = sections.get(t.to);
-        let (a, b) = (placement.name(t.from), placement.name(to.device));
+        let (a, b) = (placement.name(t.from), placement.name(t.into));
         let more = t.hand_over - u64::from(t.frame);
         Diagnostic::error(codes::TOO_LONG, format!("hand-overs to `{}` do not fit their link", to.name))
-            .at(first_span(&to.code), format!("control passes here from `{a}` to `{b}`"))
+            .at(first_span(&to.code), format!("it passes from `{a}` to `{b}` on its way here"))
             .note(format!("a frame of {} bytes may become a hand-over of {}", t.frame, t.hand_over))
             .note(format!("the link from `{a}` to `{b}` carries frames of {} bytes", t.link))
             .help(format!(

@@ -10,6 +10,7 @@
 //!   section    bodies cut where the device changes (bypass: nobody is visited for nothing)
 //!   flow       facts forward, live values backward (facts, forward, backward; place numbers the values)
 //!   state      every state object at one device
+//!   routes     hand-overs link by link, over devices in between
 //!   layout     what a hand-over carries
 //!   check      what cannot be exact is refused
 //!   generate   a program for each device
@@ -44,11 +45,13 @@ mod parsed;
 mod place;
 mod placement;
 mod prepare;
+mod routes;
 mod section;
 mod state;
 mod v1model;
 mod witness;
 
+pub use check::unknown_region;
 pub use generate::{DeviceProgram, LinkEntry, Linkage};
 pub use landings::landings;
 pub use layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, Form, Layout, LayoutField, LiveField, VERSION};
@@ -205,7 +208,8 @@ fn split_noting(
     if is_cut && !notes_length && !counted.is_empty() {
         return split_noting(&expanded, placement, true);
     }
-    wrong.extend(check::check_links(&sections, placement));
+    let routes = routes::Routes::new(&sections, placement);
+    wrong.extend(check::check_links(&sections, placement, &routes));
     wrong.extend(check::check_twins(&hoisted, &sections, placement, &uses));
     let separated = state::separated(&hoisted, &sections, &uses);
     wrong.extend(check::check_state(&hoisted, &sections, placement, &separated));
@@ -249,7 +253,7 @@ fn split_noting(
             return Err(wrong);
         }
     };
-    let too_long = fit::too_long(&hoisted, &places, &sections, &at, &layout, &kept, placement);
+    let too_long = fit::too_long(&hoisted, &places, &at, &layout, &kept, placement, &routes);
     wrong.extend(check::check_fit(&sections, placement, &too_long));
     if !wrong.is_empty() {
         return Err(wrong);
@@ -278,6 +282,7 @@ fn split_noting(
         sections: &sections,
         layout: &layout,
         placement,
+        routes: &routes,
         ingress,
         egress,
         parser,

@@ -31,8 +31,9 @@ impl Generator<'_> {
         let ingress = self.cut.ingress;
         let entered = self.entered_here();
         let region = self.region_of("ingress");
+        let sends_on = !self.sent_on().is_empty();
         let mut stmts = vec![];
-        if !entered.is_empty() || self.recirculates() {
+        if !entered.is_empty() || sends_on {
             stmts.extend(self.note_origin());
             for number in [Some(self.common), self.pad].into_iter().flatten() {
                 let header = self.header_field("ingress", number);
@@ -66,7 +67,13 @@ impl Generator<'_> {
                 stmts.extend(header.map(|header| self.pass_to_egress(id, header)));
             }
         }
-        stmts.extend(self.leave_ingress(moved));
+        stmts.extend(self.save_leaving(moved));
+        if sends_on {
+            // Of a hand-over that is only sent on, nothing runs.
+            let is_ours = build::equals(self.leaving_of("ingress"), build::bits(1, 0));
+            stmts = vec![build::if_then(is_ours, stmts)];
+        }
+        stmts.extend(self.leave_ingress());
         self.out.controls[ingress.index()].body = build::block(stmts);
     }
 
@@ -179,30 +186,39 @@ impl Generator<'_> {
         checks
     }
 
-    /// Saves for every section elsewhere, then sends and looks up the port.
-    fn leave_ingress(&mut self, moved: Moved) -> Vec<Stmt> {
-        let ingress = self.cut.ingress;
-        let targets = self.entered_from_here();
+    /// Sections elsewhere that packets leave for from this device's ingress.
+    fn leaving_from_ingress(&self) -> Vec<SectionId> {
+        let egress = self.leaving_from_egress();
+        self.entered_from_here().into_iter().filter(|id| !egress.contains(id)).collect()
+    }
+
+    /// Saves for every section elsewhere.
+    fn save_leaving(&mut self, moved: Moved) -> Vec<Stmt> {
+        let targets = self.leaving_from_ingress();
+        targets.into_iter().map(|id| self.save_section("ingress", self.cut.ingress, id, moved)).collect()
+    }
+
+    /// Sends what was packed here, and looks up the port of whatever leaves.
+    fn leave_ingress(&mut self) -> Option<Stmt> {
+        let mut targets = self.leaving_from_ingress();
+        let mut leave = vec![];
+        let sent_on = self.sent_on();
+        if !targets.is_empty() {
+            leave = self.send("ingress", self.cut.ingress);
+            if !sent_on.is_empty() {
+                let is_packed = build::is_valid(self.header_field("ingress", self.common));
+                leave = vec![build::if_then(build::not(is_packed), leave)];
+            }
+        }
+        targets.extend(sent_on.into_iter().map(|(id, _)| id));
+        targets.sort();
+        targets.dedup();
         if targets.is_empty() {
-            return vec![];
+            return None;
         }
-        let mut stmts = vec![];
-        for &id in &targets {
-            let relayed = self.is_origin() && self.cut.sections.get(id).half == Half::Egress;
-            stmts.push(match relayed {
-                // It was packed in egress and comes around: only its port is still to be found.
-                true => {
-                    let there = build::equals(self.region_of("ingress"), self.region_value(u64::from(id.0)));
-                    build::if_then(there, vec![build::assign(self.leaving_of("ingress"), build::bits(1, 1))])
-                }
-                false => self.save_section("ingress", ingress, id, moved),
-            });
-        }
-        let mut leave = self.send("ingress", ingress);
         leave.extend(self.find_port(&targets));
         let leaving = build::equals(self.leaving_of("ingress"), build::bits(1, 1));
-        stmts.push(build::if_then(leaving, leave));
-        stmts
+        Some(build::if_then(leaving, leave))
     }
 
     /// Code of the whole program as statements of this device's control.

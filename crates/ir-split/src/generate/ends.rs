@@ -60,7 +60,7 @@ impl Generator<'_> {
     /// more than emit the packet's headers is left out.
     pub fn write_deparser(&mut self) {
         let Some(id) = self.out.stage_control("deparser") else { return };
-        if self.entered_from_here().is_empty() {
+        if self.entered_from_here().is_empty() && self.sent_on().is_empty() {
             return;
         }
         let packet = self.role_var("deparser", Role::Packet).unwrap_or(VarId(0));

@@ -4,6 +4,7 @@
 //! parser     start: a frame from a linked port (or recirculated) with our EtherType is a hand-over:
 //!                extract p4rack, p4rack_SECTION, then each header that `has_HEADER` says; region := the one named
 //!            anything else: the program's own start
+//!            for a region elsewhere: extract p4rack alone, it is sent on as it is
 //! ingress    if (region == k) { if resumed { restore live values } ..section k.. region = next }    for each k here
 //!            if (region == k) { save live values; send; table -> port }                     for each k elsewhere
 //! egress     the same for egress sections; leaving from here means recirculating
@@ -32,6 +33,7 @@ use crate::layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, ETHERNET_BITS, Layout, VER
 use crate::place::{HeaderIndex, Leaf, Places, RoleKey};
 use crate::placement::{DeviceIndex, Placement};
 use crate::prepare::{Lengths, Orders};
+use crate::routes::Routes;
 use crate::section::{Half, SectionId, Sections};
 use crate::state::{Idle, idle};
 use ir::{ControlId, Expr, Name, ParserId, Program, Role, Type, VarId};
@@ -50,6 +52,8 @@ pub struct Cut<'a> {
     pub layout: &'a Layout,
     /// Where everything runs.
     pub placement: &'a Placement,
+    /// The ways of hand-overs.
+    pub routes: &'a Routes,
     /// The control before the traffic manager.
     pub ingress: ControlId,
     /// The control behind it.
@@ -220,6 +224,22 @@ impl<'a> Generator<'a> {
         targets.sort();
         targets.dedup();
         targets
+    }
+
+    /// Sections that go on elsewhere and whose hand-overs this device sends on as they are, each with the number of the origin
+    /// that it is for, where that tells it from one that goes on here.
+    fn sent_on(&self) -> Vec<(SectionId, Option<u64>)> {
+        let origin = |id: SectionId, target: DeviceIndex| {
+            let is_ours = self.cut.sections.get(id).device == self.role();
+            self.cut.placement.origin_number(target).filter(|_| is_ours)
+        };
+        let mut all: Vec<_> =
+            self.cut.routes.sent_on(self.device).map(|(id, target)| (id, origin(id, target))).collect();
+        // What egress has packed comes around and finds its port in the same way.
+        all.extend(self.leaving_from_egress().into_iter().map(|id| (id, None)));
+        all.sort();
+        all.dedup();
+        all
     }
 
     /// The variable that plays a role in a stage's block.

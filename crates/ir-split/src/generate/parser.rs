@@ -6,6 +6,8 @@
 //! p4rack_peek           select(lookahead EtherType) { ours: p4rack_hand_over; default: the program's start }
 //! p4rack_hand_over      region = unknown; extract(p4rack)
 //!                       select(version, app, epoch, region) { known: p4rack_at_SECTION; default: accept }
+//!                                                                 sent on from here: p4rack_sent_on;
+//! p4rack_sent_on        region = p4rack.region; leaving = 1; accept: all that follows is payload
 //! p4rack_at_SECTION     extract(p4rack_SECTION)
 //! p4rack_has_HEADER     select(p4rack.has_HEADER) { 1: p4rack_get_HEADER; default: the next }
 //! p4rack_done           region = p4rack.region
@@ -14,7 +16,7 @@
 use super::{Generator, build};
 use crate::layout::{EPOCH_BITS, ETHER_TYPE, ETHERNET_BITS, VERSION};
 use crate::place::HeaderIndex;
-use crate::placement::DeviceIndex;
+use crate::routes::Leg;
 use crate::section::{Half, SectionId};
 use crate::v1model::{PORT_BITS, frame_extern};
 use base_diag::Span;
@@ -27,10 +29,11 @@ use p4_arch::v1model::instance_type::{RECIRCULATED, RESUBMITTED};
 impl Generator<'_> {
     /// Adds the states above and makes the program's own start one of them.
     pub fn add_parser_states(&mut self) {
-        let entered = self.accepted_here();
+        let entered = self.entered_here();
+        let sent_on = self.sent_on();
         let parser_id = self.cut.parser;
         let links = self.links();
-        if entered.is_empty() {
+        if entered.is_empty() && sent_on.is_empty() {
             return;
         }
         let set = self.add_link_set(&links);
@@ -48,10 +51,11 @@ impl Generator<'_> {
         let get_original: Vec<_> = originals.iter().map(|_| states.reserve()).collect();
         let pads = self.pad.map(|_| (states.reserve(), states.reserve()));
         let done = states.reserve();
+        let passes = (!sent_on.is_empty()).then(|| states.reserve());
         let last = pads.map_or(done, |(has, _)| has);
         let behind = has_original.first().copied().unwrap_or(last);
         states.list.push(self.peek_state(hand_over, own_start));
-        states.list.push(self.hand_over_state(&entered, &at));
+        states.list.push(self.hand_over_state(&entered, &at, &sent_on, passes));
         let first_header = has.first().copied().unwrap_or(behind);
         for &id in &entered {
             states.list.push(self.section_state(id, first_header));
@@ -84,6 +88,7 @@ impl Generator<'_> {
             states.list.push(self.state("get_pad", stmts, Transition::Goto(done)));
         }
         states.list.push(self.done_state());
+        states.list.extend(passes.map(|_| self.sent_on_state()));
         let start = self.start_state(set, peek, own_start, &mut states);
         let parser = &mut self.out.parsers[parser_id.index()];
         parser.states.extend(states.list);
@@ -100,16 +105,7 @@ impl Generator<'_> {
         self.out.instances.iter().any(frames)
     }
 
-    /// Sections whose hand-overs come in here: those that run here, and those that leave from egress, which come
-    /// around once more to find their port.
-    fn accepted_here(&self) -> Vec<SectionId> {
-        let mut accepted = self.entered_here();
-        accepted.extend(self.leaving_from_egress());
-        accepted.sort();
-        accepted
-    }
-
-    /// Sections elsewhere that packets leave for from this device's egress.
+    /// Sections elsewhere that packets leave for from this device's egress: they come around once more to find their port.
     pub fn leaving_from_egress(&self) -> Vec<SectionId> {
         let egress = |id: &SectionId| self.is_origin() && self.cut.sections.get(*id).half == Half::Egress;
         self.entered_from_here().into_iter().filter(egress).collect()
@@ -122,16 +118,9 @@ impl Generator<'_> {
 
     /// Ports by which hand-overs come to this device.
     fn links(&self) -> Vec<u64> {
-        let sections = self.cut.sections;
-        let mut ports = vec![];
-        for (from, to) in sections.cut_edges() {
-            let (from, to) = (sections.get(from).device, sections.get(to).device);
-            if to == self.role() {
-                let players = self.cut.placement.players(from);
-                let port = |from: &DeviceIndex| self.cut.placement.ports.get(&(self.device, *from)).copied();
-                ports.extend(players.iter().filter_map(port));
-            }
-        }
+        let into = self.cut.routes.legs.iter().filter(|leg| leg.to == self.device);
+        let port = |leg: &Leg| self.cut.placement.ports.get(&(self.device, leg.from)).copied();
+        let mut ports: Vec<u64> = into.filter_map(port).collect();
         ports.sort_unstable();
         ports.dedup();
         ports
@@ -230,25 +219,37 @@ impl Generator<'_> {
         self.state("peek", vec![], select(vec![ether_type], cases))
     }
 
-    fn hand_over_state(&self, entered: &[SectionId], at: &[StateRef]) -> ParserState {
+    fn hand_over_state(
+        &self,
+        entered: &[SectionId],
+        at: &[StateRef],
+        sent_on: &[(SectionId, Option<u64>)],
+        passes: Option<StateRef>,
+    ) -> ParserState {
         let unknown = self.region_value(self.cut.layout.unknown_region);
         let stmts = vec![
             build::assign(self.region_of("parser"), unknown),
             self.extract(self.header_field("parser", self.common)),
         ];
         let field = |name: &str| self.named_field(self.header_field("parser", self.common), name);
-        let exprs = vec![field("version"), field("app"), field("epoch"), field("region")];
+        let mut exprs = vec![field("version"), field("app"), field("epoch"), field("region")];
+        // Only an origin that sends on to others looks at whose packet it is.
+        let has_origin = sent_on.iter().any(|(_, origin)| origin.is_some());
+        exprs.extend(has_origin.then(|| field("origin")));
         let placement = self.cut.placement;
-        let known = |id: &SectionId| {
+        let known = |id: SectionId, origin: Option<u64>, next: StateRef| {
             let values = [VERSION, placement.app, placement.epoch % (1 << EPOCH_BITS), u64::from(id.0)];
+            let values = values.map(Some).into_iter().chain([origin]);
             let widths = exprs.iter().map(|e| if let Type::Bit(n) = e.ty { n } else { 0 });
-            values.into_iter().zip(widths).map(|(v, w)| Keyset::Value(build::bits(w, v))).collect::<Vec<_>>()
+            let key = |(value, width): (Option<u64>, u32)| {
+                value.map_or(Keyset::DontCare, |value| Keyset::Value(build::bits(width, value)))
+            };
+            SelectCase { keys: values.zip(widths).map(key).collect(), next, span: Span::NONE }
         };
-        let mut cases: Vec<_> = entered
-            .iter()
-            .zip(at)
-            .map(|(id, &next)| SelectCase { keys: known(id), next, span: Span::NONE })
-            .collect();
+        let others = sent_on.iter().filter_map(|&(id, origin)| Some(known(id, origin, passes?)));
+        let mine = placement.origin_number(self.device).filter(|_| has_origin);
+        let mut cases: Vec<_> =
+            entered.iter().zip(at).map(|(&id, &next)| known(id, mine, next)).chain(others).collect();
         cases.push(case(Keyset::DontCare, StateRef::Accept));
         self.state("hand_over", stmts, select(exprs, cases))
     }
@@ -299,6 +300,15 @@ impl Generator<'_> {
         let sent = build::cast(sent, Type::Bit(32));
         let extract = StmtKind::Extract { packet: self.packet(), header, varbit_bits: Some(sent.clone()) };
         vec![build::stmt(extract), build::assign(length, sent)]
+    }
+
+    fn sent_on_state(&self) -> ParserState {
+        let region = self.named_field(self.header_field("parser", self.common), "region");
+        let stmts = vec![
+            build::assign(self.region_of("parser"), region),
+            build::assign(self.leaving_of("parser"), build::bits(1, 1)),
+        ];
+        self.state("sent_on", stmts, Transition::Goto(StateRef::Accept))
     }
 
     fn done_state(&self) -> ParserState {

@@ -1,12 +1,13 @@
 //! Edge policies: which port a hand-over leaves by.
 //!
-//! `direct` maps the region to the port of the one device that runs it; `return` maps the origin's number to the port
+//! A port leads to the device or to the next one on the way there. `direct` maps the region to the port of the one device that runs it; `return` maps the origin's number to the port
 //! that leads back. Each is a table that the control plane fills with the linkage, so that a device keeps its program
 //! when its cables change. A miss is a counted drop. `call` needs no table of its own: control is led to a section of
 //! the caller first, by one of the two.
 
 use super::runtime::Drop;
 use super::{Generator, LinkEntry, build};
+use crate::placement::DeviceIndex;
 use crate::section::SectionId;
 use crate::v1model::PORT_BITS;
 use ir::{ActionId, Const, Expr, Stmt, StmtKind, TableId, Type, VarId};
@@ -24,10 +25,11 @@ impl Generator<'_> {
         let mut return_stmt = None;
         if !back.is_empty() {
             let origin = self.named_field(self.header_field("ingress", self.common), "origin");
-            let table = self.add_port_table("return", origin, "origin", [forward, miss]);
             let placement = self.cut.placement;
+            let count = placement.origins().count();
+            let table = self.add_port_table("return", (origin, "origin"), [forward, miss], count);
             for (number, origin) in (0..).zip(placement.origins()) {
-                self.link_entry(table, number, placement.ports.get(&(self.device, origin)).copied());
+                self.link_entry(table, number, self.port_to(origin));
             }
             return_stmt = Some(build::stmt(StmtKind::Apply(table)));
         }
@@ -35,10 +37,10 @@ impl Generator<'_> {
             stmts.extend(return_stmt);
             return stmts;
         }
-        let table = self.add_port_table("direct", self.region_of("ingress"), "region", [forward, miss]);
+        let key = (self.region_of("ingress"), "region");
+        let table = self.add_port_table("direct", key, [forward, miss], on.len());
         for &id in &on {
-            let port =
-                self.cut.placement.ports.get(&(self.device, self.cut.sections.get(id).device)).copied();
+            let port = self.port_to(self.cut.sections.get(id).device);
             self.link_entry(table, u64::from(id.0), port);
         }
         let direct = build::stmt(StmtKind::Apply(table));
@@ -59,6 +61,12 @@ impl Generator<'_> {
         stmts
     }
 
+    /// The port by which the way to a device begins.
+    fn port_to(&self, device: DeviceIndex) -> Option<u64> {
+        let next = self.cut.routes.next(self.device, device)?;
+        self.cut.placement.ports.get(&(self.device, next)).copied()
+    }
+
     /// On a helper of several origins: `meta.p4rack_origin = hdr.p4rack.origin`, for the way back.
     pub fn note_origin(&self) -> Option<Stmt> {
         let common = self.header_field("ingress", self.common);
@@ -67,10 +75,17 @@ impl Generator<'_> {
         Some(build::if_then(build::is_valid(common), vec![build::assign(noted, origin)]))
     }
 
-    fn add_port_table(&mut self, name: &str, key: Expr, key_name: &str, actions: [ActionId; 2]) -> TableId {
+    fn add_port_table(
+        &mut self,
+        name: &str,
+        (key, key_name): (Expr, &str),
+        actions: [ActionId; 2],
+        entries: usize,
+    ) -> TableId {
+        let size = 16.max(entries as u64);
         let (name, key_name) = (self.own(name), format!("{}.{key_name}", self.cut.prefix));
         let control = &mut self.out.controls[self.cut.ingress.index()];
-        let table = build::exact_table(&name, &control.control_plane_name, key, &key_name, actions, 16);
+        let table = build::exact_table(&name, &control.control_plane_name, key, &key_name, actions, size);
         control.tables.push(table);
         TableId::from(control.tables.len() - 1)
     }

@@ -1,7 +1,7 @@
 //! Random regions of a program and random places for them.
 //!
-//! A region is named after the device that it runs on, `Cut3_at2`, or `Cut3_call_at2` where it is called: a program
-//! with its marks tells its placement.
+//! A region is named after the device that it runs on, `Cut3_at2`, or `Cut3_call_at2` where it is called; `Cut3_star_at2` where
+//! only the origin has links to the others, `Cut3_line_at2` where they stand in a line: a program with its marks tells its placement.
 
 use base_time::Rng;
 use ir::Program;
@@ -23,6 +23,7 @@ pub fn marked(open: &Program, most: u64, rng: &mut Rng) -> Program {
     let mut borders: Vec<Border> = auto::borders(open).into_iter().filter(|b| !b.in_loop).collect();
     let devices = rng.between(2, u64::from(MOST_DEVICES));
     let wanted = rng.between(1, most.clamp(1, MOST_CUTS)) as usize;
+    let links = ["", STAR, LINE][rng.index(3)];
     let mut chosen: Vec<usize> = (0..borders.len()).collect();
     rng.shuffle(&mut chosen);
     chosen.truncate(wanted);
@@ -36,7 +37,7 @@ pub fn marked(open: &Program, most: u64, rng: &mut Rng) -> Program {
             let device = if n == 0 { rng.between(1, devices - 1) } else { rng.between(0, devices - 1) };
             let len = rng.chance(2, 3).then(|| rng.between(1, 4) as usize);
             let policy = if rng.chance(1, 4) { "_call" } else { "" };
-            Cut { name: format!("Cut{n}{policy}_at{device}").into(), from: borders[at].clone(), len }
+            Cut { name: format!("Cut{n}{policy}{links}_at{device}").into(), from: borders[at].clone(), len }
         })
         .collect();
     borders.clear();
@@ -45,15 +46,25 @@ pub fn marked(open: &Program, most: u64, rng: &mut Rng) -> Program {
     marked
 }
 
-/// The placement that the names of the regions tell; every two devices are joined by a link.
+/// In the names of regions: which devices are linked. All, where the names do not say.
+const STAR: &str = "_star";
+const LINE: &str = "_line";
+
+/// The placement that the names of the regions tell.
 pub fn placement(marks: &[Mark]) -> Placement {
     let device = |mark: &Mark| {
         let number = mark.name.rsplit("_at").next().and_then(|n| n.parse().ok()).unwrap_or(0);
         DeviceIndex(u32::min(number, MOST_DEVICES - 1))
     };
+    let says = |links: &str| marks.iter().any(|mark| mark.name.contains(links));
+    let are_linked = |a: u32, b: u32| match (says(STAR), says(LINE)) {
+        (true, _) => a == 0 || b == 0,
+        (_, true) => a.abs_diff(b) == 1,
+        _ => true,
+    };
     let mut ports = BTreeMap::new();
     for from in 0..MOST_DEVICES {
-        for to in (0..MOST_DEVICES).filter(|to| *to != from) {
+        for to in (0..MOST_DEVICES).filter(|to| *to != from && are_linked(from, *to)) {
             ports.insert((DeviceIndex(from), DeviceIndex(to)), LAST_PORT - u64::from(to));
         }
     }

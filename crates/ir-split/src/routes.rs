@@ -1,0 +1,108 @@
+//! Ways of hand-overs: over other devices where no link joins the two.
+//!
+//! ```text
+//! nic ── tor ── fpga      nic -> fpga    legs: nic -> tor (S), tor -> fpga (S, sent on)
+//! ```
+//!
+//! Only devices with a part of the program send on. A way has as few links as can be; of several the one over the origin is taken,
+//! then over other origins, then over what stands first among the devices.
+
+use crate::placement::{DeviceIndex, Placement};
+use crate::section::{SectionId, Sections};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A hand-over on one link.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Leg {
+    /// Who sends.
+    pub from: DeviceIndex,
+    /// Who receives, by a link.
+    pub to: DeviceIndex,
+    /// The section it is for.
+    pub section: SectionId,
+    /// The device where it goes on.
+    pub target: DeviceIndex,
+    /// `from` has got it from another device, and runs nothing on it.
+    pub is_sent_on: bool,
+}
+
+/// All legs of all hand-overs of a program.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Routes {
+    /// In order.
+    pub legs: BTreeSet<Leg>,
+    /// Pairs of devices between which there is no way, with a section that is entered so.
+    pub missing: Vec<(DeviceIndex, DeviceIndex, SectionId)>,
+}
+
+impl Routes {
+    /// The ways for all cut edges.
+    pub fn new(sections: &Sections, placement: &Placement) -> Routes {
+        let parts: BTreeSet<DeviceIndex> =
+            sections.list.iter().flat_map(|s| placement.players(s.device)).collect();
+        let mut known: BTreeMap<DeviceIndex, BTreeMap<DeviceIndex, DeviceIndex>> = BTreeMap::new();
+        let mut routes = Routes::default();
+        for (before, section) in sections.cut_edges() {
+            for target in placement.players(sections.get(section).device) {
+                let next = known.entry(target).or_insert_with(|| next_to(target, &parts, placement));
+                for start in placement.players(sections.get(before).device) {
+                    if !next.contains_key(&start) {
+                        if !routes.missing.iter().any(|&(a, b, _)| (a, b) == (start, target)) {
+                            routes.missing.push((start, target, section));
+                        }
+                        continue;
+                    }
+                    let mut from = start;
+                    while let Some(&to) = next.get(&from) {
+                        let is_sent_on = from != start;
+                        routes.legs.insert(Leg { from, to, section, target, is_sent_on });
+                        from = to;
+                    }
+                }
+            }
+        }
+        routes
+    }
+
+    /// Where `device` sends what goes on at `target`.
+    pub fn next(&self, device: DeviceIndex, target: DeviceIndex) -> Option<DeviceIndex> {
+        self.legs.iter().find(|leg| (leg.from, leg.target) == (device, target)).map(|leg| leg.to)
+    }
+
+    /// What `device` sends on: sections, and where these go on.
+    pub fn sent_on(&self, device: DeviceIndex) -> impl Iterator<Item = (SectionId, DeviceIndex)> + '_ {
+        self.legs
+            .iter()
+            .filter(move |leg| leg.from == device && leg.is_sent_on)
+            .map(|leg| (leg.section, leg.target))
+    }
+}
+
+/// From each device that has a way to `target`: the next one on it.
+fn next_to(
+    target: DeviceIndex,
+    parts: &BTreeSet<DeviceIndex>,
+    placement: &Placement,
+) -> BTreeMap<DeviceIndex, DeviceIndex> {
+    let origins: Vec<DeviceIndex> = placement.origins().collect();
+    let rank =
+        |device: DeviceIndex| (origins.iter().position(|o| *o == device).unwrap_or(origins.len()), device);
+    let mut next = BTreeMap::new();
+    let mut reached = vec![target];
+    while !reached.is_empty() {
+        reached.sort_by_key(|device| rank(*device));
+        let mut farther = vec![];
+        for &to in &reached {
+            for &from in parts.iter().filter(|from| **from != target) {
+                let is_linked =
+                    placement.ports.contains_key(&(from, to)) && placement.ports.contains_key(&(to, from));
+                if is_linked && !next.contains_key(&from) {
+                    next.insert(from, to);
+                    farther.push(from);
+                }
+            }
+        }
+        reached = farther;
+    }
+    next
+}
