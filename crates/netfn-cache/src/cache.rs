@@ -2,11 +2,12 @@
 
 use crate::mix;
 use crate::packet::{Datagram, PORT, Seen, answer, read};
-use crate::pending::{About, Asker, Pending, Written};
+use crate::pending::{About, Asker, Pending, Stamps, Written};
 use crate::sketch::Mortal;
 use crate::store::{Entry, Server, Store};
 use crate::text::{self, Request, Stored, Value, keys};
 use base_time::{Duration, Time};
+use smallvec::SmallVec;
 
 /// Bytes of text that memcached puts into one datagram.
 const LONGEST_ANSWER: usize = 1400 - crate::packet::FRAME_HEADER;
@@ -49,15 +50,17 @@ pub struct KvCache {
 /// A key of a server, with its hash.
 type At = (Server, u64);
 
-fn at(server: Server, key: &[u8]) -> At {
+/// The keys of a read: nearly always one.
+type Asked<'a> = SmallVec<[(At, &'a [u8]); 1]>;
+
+pub(crate) fn at(server: Server, key: &[u8]) -> At {
     let (words, rest) = key.as_chunks::<8>();
     let mut hash = mix(u64::from(u32::from_be_bytes(server)), key.len() as u64);
     for word in words {
         hash = mix(hash, u64::from_le_bytes(*word));
     }
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    (server, mix(hash, u64::from_le_bytes(last)))
+    let last = rest.iter().rev().fold(0, |last, byte| last << 8 | u64::from(*byte));
+    (server, mix(hash, last))
 }
 
 impl KvCache {
@@ -108,16 +111,20 @@ impl KvCache {
         };
         let about = match request {
             Request::Read { list, unique } => {
-                if let Some(answer) = self.hit(datagram, list, unique, now) {
+                let mut asked = Asked::new();
+                keys(list).for_each(|key| asked.push((at(server, key), key)));
+                if let Some(answer) = self.hit(datagram, &asked, unique, now) {
                     self.counted.hits += 1;
                     return Some(answer);
                 }
                 self.counted.misses += 1;
-                let stamps: Box<[u64]> =
-                    keys(list).take(MOST_KEYS + 1).map(|key| self.stamp(at(server, key))).collect();
-                match stamps.len() > MOST_KEYS {
+                match asked.len() > MOST_KEYS {
                     true => About::Unknown,
-                    false => About::Read { list: list.into(), stamps, at: now },
+                    false => {
+                        let mut stamps = Stamps::new();
+                        asked.iter().for_each(|(at, _)| stamps.push(self.stamp(*at)));
+                        About::Read { list: list.into(), stamps, at: now }
+                    }
                 }
             }
             Request::Write { list, value, expires, noreply } => {
@@ -154,25 +161,29 @@ impl KvCache {
     }
 
     /// The answer to a read, if all that is asked for is kept.
-    fn hit(&mut self, datagram: &Datagram<'_>, list: &[u8], unique: bool, now: Time) -> Option<Vec<u8>> {
-        let server = datagram.destination.0;
-        keys(list).for_each(|key| self.store.frequency.count(at(server, key).1));
-        let kept = |key| {
-            let entry = self.store.get(at(server, key), key)?;
-            (entry.until > now && (!unique || entry.unique.is_some())).then_some(entry)
-        };
-        // Most requests have one key.
-        let mut keys = keys(list);
-        let first = kept(keys.next()?)?;
-        let rest: Vec<&Entry> = keys.map(kept).collect::<Option<_>>()?;
-        let entries = || std::iter::once(first).chain(rest.iter().copied());
-        let length = entries().map(Entry::answer_length).sum::<usize>() + END.len();
+    fn hit(
+        &mut self,
+        datagram: &Datagram<'_>,
+        asked: &Asked<'_>,
+        unique: bool,
+        now: Time,
+    ) -> Option<Vec<u8>> {
+        asked.iter().for_each(|((_, hash), _)| self.store.frequency.count(*hash));
+        let mut entries = SmallVec::<[&Entry; 1]>::new();
+        for (at, key) in asked {
+            let entry = self.store.get(*at, key)?;
+            if entry.until <= now || unique && entry.unique.is_none() {
+                return None;
+            }
+            entries.push(entry);
+        }
+        let length = entries.iter().map(|entry| entry.answer_length()).sum::<usize>() + END.len();
         if length > LONGEST_ANSWER {
             return None;
         }
         Some(answer(datagram, length, |out| {
-            entries().for_each(|entry| entry.write(unique, out));
-            out.extend_from_slice(END);
+            entries.iter().for_each(|entry| entry.write(unique, out));
+            out.put(END);
         }))
     }
 
@@ -199,7 +210,7 @@ impl KvCache {
                 keys(&list).for_each(|key| self.forget(at(server, key), key));
                 let stored = text.is_some_and(text::is_stored);
                 if let Some((_, Written { flags, until, data })) = value.filter(|_| stored) {
-                    self.keep(Entry::new(one, &list, flags, None, &data, until), now);
+                    self.keep(one, &Value { key: &list, flags, unique: None, data: &data }, (until, now));
                 }
             }
         }
@@ -216,22 +227,26 @@ impl KvCache {
     ) {
         let is_current = stamp == self.stamp(at);
         let until = self.max_age.map_or(Time::MAX, |age| asked + age);
-        let read = value.map(|v| Entry::new(at, key, v.flags, v.unique, v.data, until));
-        if let (Some(kept), Some(read)) = (self.store.get(at, key), &read) {
+        if let (Some(kept), Some(read)) = (self.store.get(at, key), value) {
             let same = kept.is_same(read) && (read.unique.is_none() || read.unique == kept.unique);
             if same && kept.until > now {
                 return;
             }
         }
         self.forget(at, key);
-        if let Some(read) = read.filter(|_| is_current && !self.mortal.may_have(at.1)) {
-            self.keep(read, now);
+        if let Some(read) = value.filter(|_| is_current && !self.mortal.may_have(at.1)) {
+            self.keep(at, read, (until, now));
         }
     }
 
-    fn keep(&mut self, entry: Entry, now: Time) {
-        let fits = entry.answer_length() + END.len() <= LONGEST_ANSWER;
-        if fits && entry.until > now && self.closed_until <= now && self.store.keep(entry, now) {
+    /// Keeps a value, whose key is not there, if there is a place for it.
+    fn keep(&mut self, at: At, value: &Value<'_>, (until, now): (Time, Time)) {
+        let fits = Entry::answer_length_of(value) + END.len() <= LONGEST_ANSWER;
+        if !fits || until <= now || self.closed_until > now {
+            return;
+        }
+        if let Some(place) = self.store.place(at.1, now) {
+            self.store.put(place, Entry::new(at, value, until));
             self.counted.kept += 1;
         }
     }

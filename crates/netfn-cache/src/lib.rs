@@ -7,8 +7,8 @@
 //! | coherence | Linearizable for each key, with any loss and reordering between clients, cache and server, as long as every frame between the server and its clients passes this function and no frame comes twice. See below. |
 //! | end of life | What is written with seconds to live is kept 2 seconds less (the server's clock ticks in seconds); of a key that may have an end of life unknown to the cache no value of an answer is kept. `max_age_us` is for servers that had such values before the cache began: values of answers are kept so long at most; 0 is without limit. |
 //! | state | `entries` (1 to 2^20) values of at most 1,400 bytes; for each entry 32 bytes of counts, 32 of stamps, 8 of a filter; 8,192 requests without an answer, with the values that they write |
-//! | admission | When all entries are taken, a key displaces another of 16 that were looked at only if it was asked for more often, of late |
-//! | cost | one checksum over a datagram, one lookup for each key, one copy of a value; no loop but over the keys of a request |
+//! | admission | When all entries are taken, a key displaces another of 5 that were looked at only if it was asked for more often, of late |
+//! | cost | one checksum over a datagram that comes, one lookup for each key, one copy of a value, whose checksum is kept with it; no loop but over the keys of a request |
 //! | counters | [`Counted`] |
 //!
 //! ```p4

@@ -54,11 +54,13 @@ pub fn read(frame: &[u8]) -> Seen<'_> {
 
 fn read_ip(frame: &[u8], link: usize) -> Option<Seen<'_>> {
     let (link, ip) = frame.split_at_checked(link)?;
-    let header = usize::from(ip.first()? & 15) * 4;
-    if ip[0] >> 4 != 4 || header < IPV4 || *ip.get(9)? != 17 {
+    let first = ip.first_chunk::<IPV4>()?;
+    let header = usize::from(first[0] & 15) * 4;
+    if first[0] >> 4 != 4 || header < IPV4 || first[9] != 17 {
         return None;
     }
-    let (fragment, total) = (u16_at(ip, 6)?, usize::from(u16_at(ip, 2)?));
+    let half = |at: usize| u16::from_be_bytes([first[at], first[at + 1]]);
+    let (fragment, total) = (half(6), usize::from(half(2)));
     if fragment & 0x1fff != 0 {
         return None;
     }
@@ -70,12 +72,11 @@ fn read_ip(frame: &[u8], link: usize) -> Option<Seen<'_>> {
     let Some(udp) = ip.get(header..total).filter(whole).filter(|_| fragment & 0x2000 == 0) else {
         return Some(Seen::Unreadable);
     };
-    let address = |at: usize| [ip[at], ip[at + 1], ip[at + 2], ip[at + 3]];
-    if folded(sum(&ip[..header])) != 0xffff
-        || u16_at(udp, 6) != Some(0) && udp_checksum(&ip[12..20], udp) != 0
+    if checksum(&ip[..header]) != 0xffff || u16_at(udp, 6) != Some(0) && udp_checksum(&first[12..], udp) != 0
     {
         return None;
     }
+    let address = |at: usize| [first[at], first[at + 1], first[at + 2], first[at + 3]];
     let (head, text) = udp[UDP..].split_at(FRAME_HEADER);
     Some(Seen::Datagram(Datagram {
         link,
@@ -87,33 +88,64 @@ fn read_ip(frame: &[u8], link: usize) -> Option<Seen<'_>> {
     }))
 }
 
-/// An answer to `request`: `write` puts memcached's text behind the headers.
-pub fn answer(request: &Datagram<'_>, length: usize, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+/// An answer to `request`: `write` puts memcached's text behind the headers, `length` bytes at most.
+pub fn answer(request: &Datagram<'_>, length: usize, write: impl FnOnce(&mut Text)) -> Vec<u8> {
+    const HEAD: usize = IPV4 + UDP + FRAME_HEADER;
     let link = request.link.len();
-    let mut head = [0; IPV4 + UDP + FRAME_HEADER];
-    head[..12].copy_from_slice(&[0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 17, 0, 0]);
-    head[12..16].copy_from_slice(&request.destination.0);
-    head[16..20].copy_from_slice(&request.source.0);
-    head[20..22].copy_from_slice(&request.destination.1.to_be_bytes());
-    head[22..24].copy_from_slice(&request.source.1.to_be_bytes());
-    head[28..30].copy_from_slice(&request.id.to_be_bytes());
-    head[33] = 1;
-    let mut frame = Vec::with_capacity(link + head.len() + length);
-    frame.extend_from_slice(&request.link[6..12]);
-    frame.extend_from_slice(&request.link[..6]);
-    frame.extend_from_slice(&request.link[12..]);
-    frame.extend_from_slice(&head);
-    write(&mut frame);
-    let ip = &mut frame[link..];
-    let total = ip.len() as u16;
+    let mut head = [0; ETHERNET + VLAN + HEAD];
+    head[..6].copy_from_slice(&request.link[6..12]);
+    head[6..12].copy_from_slice(&request.link[..6]);
+    head[12..link].copy_from_slice(&request.link[12..]);
+    let ip = &mut head[link..link + HEAD];
+    ip[..12].copy_from_slice(&[0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 17, 0, 0]);
+    ip[12..16].copy_from_slice(&request.destination.0);
+    ip[16..20].copy_from_slice(&request.source.0);
+    ip[20..22].copy_from_slice(&request.destination.1.to_be_bytes());
+    ip[22..24].copy_from_slice(&request.source.1.to_be_bytes());
+    ip[28..30].copy_from_slice(&request.id.to_be_bytes());
+    ip[33] = 1;
+    let mut frame = Vec::with_capacity(link + HEAD + length);
+    frame.extend_from_slice(&head[..link + HEAD]);
+    let mut text = Text { begins: frame.len(), frame, sum: 0 };
+    write(&mut text);
+    let Text { mut frame, sum: text, .. } = text;
+    let total = (frame.len() - link) as u16;
+    let ip = &mut frame[link..link + HEAD];
     ip[2..4].copy_from_slice(&total.to_be_bytes());
-    let sum = !folded(sum(&ip[..IPV4]));
-    ip[10..12].copy_from_slice(&sum.to_be_bytes());
-    ip[IPV4 + 4..IPV4 + 6].copy_from_slice(&(total - IPV4 as u16).to_be_bytes());
-    let sum = udp_checksum(&ip[12..20], &ip[IPV4..]);
-    let sum = if sum == 0 { 0xffff } else { sum };
-    ip[IPV4 + 6..IPV4 + 8].copy_from_slice(&sum.to_be_bytes());
+    let check = !checksum(&ip[..IPV4]);
+    ip[10..12].copy_from_slice(&check.to_be_bytes());
+    let length = total - IPV4 as u16;
+    ip[IPV4 + 4..IPV4 + 6].copy_from_slice(&length.to_be_bytes());
+    let check = !folded(u64::from(length) + 17 + sum(&ip[12..]) + text);
+    let check = if check == 0 { 0xffff } else { check };
+    ip[IPV4 + 6..IPV4 + 8].copy_from_slice(&check.to_be_bytes());
     frame
+}
+
+/// memcached's text in an answer, as it is written.
+pub struct Text {
+    frame: Vec<u8>,
+    begins: usize,
+    sum: u64,
+}
+
+impl Text {
+    /// Some bytes more.
+    pub fn put(&mut self, bytes: &[u8]) {
+        self.put_known(bytes, checksum(bytes));
+    }
+
+    /// The same, of which the [`checksum`] is known.
+    pub fn put_known(&mut self, bytes: &[u8], checksum: u16) {
+        let is_odd = (self.frame.len() - self.begins) % 2 == 1;
+        self.sum += u64::from(if is_odd { checksum.swap_bytes() } else { checksum });
+        self.frame.extend_from_slice(bytes);
+    }
+}
+
+/// The sum of bytes as 16-bit words, from the first on, in one's complement: RFC 1071.
+pub fn checksum(bytes: &[u8]) -> u16 {
+    folded(sum(bytes))
 }
 
 /// What the checksum has to be, where its field is zero; zero where its field is right.
@@ -121,15 +153,17 @@ fn udp_checksum(addresses: &[u8], udp: &[u8]) -> u16 {
     !folded(sum(addresses) + 17 + udp.len() as u64 + sum(udp))
 }
 
-/// The sum of 16-bit words, RFC 1071, not folded: its halves may be added in any order, and in the order of bytes that the
-/// processor has.
+/// The same, not folded: halves of words may be added in any order, and in the order of bytes that the processor has.
 fn sum(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
+    let (fours, rest) = rest.as_chunks::<4>();
+    let (twos, rest) = rest.as_chunks::<2>();
     let halves = |word: u64| (word & 0xffff_ffff) + (word >> 32);
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    let sum: u64 = words.iter().map(|word| halves(u64::from_ne_bytes(*word))).sum();
-    u64::from(u16::from_be(folded(sum + halves(u64::from_ne_bytes(last)))))
+    let mut sum: u64 = words.iter().map(|word| halves(u64::from_ne_bytes(*word))).sum();
+    sum += fours.iter().map(|four| u64::from(u32::from_ne_bytes(*four))).sum::<u64>();
+    sum += twos.iter().map(|two| u64::from(u16::from_ne_bytes(*two))).sum::<u64>();
+    sum += rest.iter().map(|last| u64::from(u16::from_ne_bytes([*last, 0]))).sum::<u64>();
+    u64::from(u16::from_be(folded(sum)))
 }
 
 fn folded(mut sum: u64) -> u16 {

@@ -3,6 +3,7 @@
 use crate::store::Server;
 use base_time::Time;
 use hashbrown::HashTable;
+use smallvec::SmallVec;
 
 /// How many there are at most.
 pub const MOST: usize = 8192;
@@ -23,6 +24,11 @@ impl Asker {
     }
 }
 
+/// Keys with spaces between them; most requests have one.
+pub type List = SmallVec<[u8; 24]>;
+/// A stamp for each key.
+pub type Stamps = SmallVec<[u64; 1]>;
+
 /// What the answer will be about.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum About {
@@ -33,16 +39,16 @@ pub enum About {
     /// A read.
     Read {
         /// The keys, with spaces between them.
-        list: Box<[u8]>,
+        list: List,
         /// What each key's stamp was when the request went on.
-        stamps: Box<[u64]>,
+        stamps: Stamps,
         /// When that was.
         at: Time,
     },
     /// A change.
     Write {
         /// The keys.
-        list: Box<[u8]>,
+        list: List,
         /// What is kept if the answer is `STORED`, and the stamp that the key still has to have then.
         value: Option<(u64, Written)>,
     },
@@ -104,12 +110,12 @@ impl Pending {
             return;
         }
         let slot = self.next;
-        self.next = (self.next + 1) % MOST;
         match self.slots.get(slot) {
             Some(Some(old)) => drop(self.take_at(old.asker.hash(), slot)),
             Some(None) => {}
             None => self.slots.push(None),
         }
+        self.next = (slot + 1) % MOST;
         self.slots[slot] = Some(Record { asker, about, come: 0 });
         self.insert_index(asker.hash(), slot as u32);
     }
@@ -130,6 +136,37 @@ impl Pending {
         if let Ok(found) = self.index.find_entry(hash, |other| *other as usize == slot) {
             found.remove();
         }
+        // The place of the last one is the next one's: memory that was just used.
+        if (slot + 1) % MOST == self.next {
+            self.next = slot;
+        }
         self.slots[slot].take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asker(id: u16) -> Asker {
+        Asker { client: ([10, 0, 0, 1], 4000), server: [10, 0, 0, 2], id }
+    }
+
+    #[test]
+    fn the_oldest_make_place_whatever_was_answered_meanwhile() {
+        let mut pending = Pending::default();
+        for id in 0..MOST as u16 {
+            pending.add(asker(id), About::Nothing);
+            // The last place is used again and again.
+            for again in [20_000, 20_001] {
+                pending.add(asker(again), About::Unknown);
+                assert_eq!(pending.answered(asker(again), 1), Some(About::Unknown));
+            }
+            assert!(pending.slots.len() <= usize::from(id) + 2);
+        }
+        let mut all = (0..MOST as u16).filter(|id| pending.answered(asker(*id), 1).is_some());
+        // The last one that was asked and answered had the place of the first.
+        assert!(all.next() == Some(1) && all.count() == MOST - 2);
+        assert_eq!(pending.answered(asker(1), 1), None);
     }
 }

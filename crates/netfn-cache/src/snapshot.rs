@@ -1,13 +1,14 @@
-//! The memory of a cache as bytes: format 1, the constructor's arguments, then everything in the order of its fields.
+//! The memory of a cache as bytes: format 2, the constructor's arguments, then everything in the order of its fields.
 
-use crate::cache::{Counted, KvCache};
+use crate::cache::{Counted, KvCache, at};
 use crate::pending::{About, Asker, MOST, Pending, Record, Written};
-use crate::sketch::{Frequency, Mortal};
+use crate::sketch::{Frequency, LINE, Mortal};
 use crate::store::{Entry, Store};
+use crate::text::{LONGEST_KEY, Value};
 use base_time::Duration;
 use dataplane_api::{FrameExternError, SnapshotReader, SnapshotWriter};
 
-const FORMAT: u8 = 1;
+const FORMAT: u8 = 2;
 
 type Read<T> = Result<T, FrameExternError>;
 
@@ -22,9 +23,10 @@ pub(crate) fn write(cache: &KvCache) -> Vec<u8> {
     [hits, misses, writes, kept, emptied].iter().for_each(|n| out.u64(*n));
     cache.stamps.iter().for_each(|stamp| out.u64(*stamp));
     cache.mortal.bits.iter().for_each(|bits| out.u64(*bits));
-    out.raw(&cache.store.frequency.counts);
+    cache.store.frequency.counts.iter().for_each(|line| out.raw(line));
     out.count(cache.store.frequency.hand);
     out.count(cache.store.hand);
+    out.count(cache.store.weakest);
     cache.store.slots.iter().for_each(|slot| put_entry(&mut out, slot.as_ref()));
     out.count(cache.store.free.len());
     cache.store.free.iter().for_each(|slot| out.u32(*slot));
@@ -36,15 +38,14 @@ pub(crate) fn write(cache: &KvCache) -> Vec<u8> {
 
 fn put_entry(out: &mut SnapshotWriter, entry: Option<&Entry>) {
     out.u8(entry.is_some().into());
-    if let Some(Entry { hash, server, head, key, unique, data, until }) = entry {
-        out.u64(*hash);
-        out.raw(server);
-        out.bytes(head);
-        out.u8(*key);
-        out.u8(unique.is_some().into());
-        out.u64(unique.unwrap_or(0));
-        out.bytes(data);
-        out.time(*until);
+    if let Some(entry) = entry {
+        out.raw(&entry.server);
+        out.bytes(entry.key());
+        out.u32(entry.flags);
+        out.u8(entry.unique.is_some().into());
+        out.u64(entry.unique.unwrap_or(0));
+        out.bytes(entry.data());
+        out.time(entry.until);
     }
 }
 
@@ -99,11 +100,11 @@ pub(crate) fn read(like: &KvCache, bytes: &[u8]) -> Read<KvCache> {
     };
     let mut numbers = |count: usize| (0..count).map(|_| from.u64()).collect::<Read<Vec<u64>>>();
     let (stamps, bits) = (numbers(like.stamps.len())?, numbers(like.mortal.bits.len())?);
-    let counts: Read<Vec<u8>> = (0..like.store.frequency.counts.len()).map(|_| from.u8()).collect();
+    let counts: Read<Vec<_>> = (0..like.store.frequency.counts.len()).map(|_| from.array()).collect();
     let counts = counts?;
-    let (hand, store_hand) = (from.u32()? as usize, from.u32()? as usize);
-    let frequency = Frequency { hand: from.sensible(hand, hand < counts.len())?, counts };
-    let store_hand = from.sensible(store_hand, store_hand < entries)?;
+    let (hand, store_hand, weakest) = (from.u32()? as usize, from.u32()? as usize, from.u32()? as usize);
+    let frequency = Frequency { hand: from.sensible(hand, hand < counts.len() * LINE)?, counts };
+    let hands = from.sensible((store_hand, weakest), store_hand.max(weakest) < entries)?;
     let slots: Read<Vec<_>> = (0..entries).map(|_| get_entry(&mut from)).collect();
     let slots = slots?;
     let free = from.count()?;
@@ -115,12 +116,11 @@ pub(crate) fn read(like: &KvCache, bytes: &[u8]) -> Read<KvCache> {
     let free = from.sensible(free, holds)?;
     let next = from.u32()? as usize;
     let records = from.count()?;
-    let records =
-        from.sensible(records, records <= MOST && next < MOST && (records == MOST || next == records))?;
+    let records = from.sensible(records, records <= MOST && next < MOST && next <= records)?;
     let records: Read<Vec<_>> = (0..records).map(|_| get_record(&mut from)).collect();
     let pending = Pending::from_parts(records?, next);
     from.end()?;
-    let store = Store::from_parts(slots, free, store_hand, frequency);
+    let store = Store::from_parts(slots, free, hands, frequency);
     let (mortal, max_age) = (Mortal { bits }, like.max_age);
     Ok(KvCache { max_age, store, pending, mortal, stamps, all, closed_until, counted })
 }
@@ -129,12 +129,12 @@ fn get_entry(from: &mut SnapshotReader<'_>) -> Read<Option<Entry>> {
     if !from.bool()? {
         return Ok(None);
     }
-    let (hash, server, head, key) = (from.u64()?, from.array()?, from.bytes()?, from.u8()?);
-    let head: Box<[u8]> = from.sensible(head.into(), usize::from(key) + 6 <= head.len())?;
+    let (server, key, flags) = (from.array()?, from.bytes()?, from.u32()?);
     let (has_unique, unique) = (from.bool()?, from.u64()?);
-    let data = from.bytes()?.into();
-    let until = from.time()?;
-    Ok(Some(Entry { hash, server, head, key, unique: has_unique.then_some(unique), data, until }))
+    let (data, until) = (from.bytes()?, from.time()?);
+    let value = Value { key, flags, unique: has_unique.then_some(unique), data };
+    let value = from.sensible(value, key.len() <= LONGEST_KEY)?;
+    Ok(Some(Entry::new(at(server, key), &value, until)))
 }
 
 fn get_record(from: &mut SnapshotReader<'_>) -> Read<Option<Record>> {

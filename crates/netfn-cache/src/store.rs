@@ -1,7 +1,9 @@
 //! The values: a fixed number of entries. When all are taken, one that is asked for more often takes the place of one that
 //! is asked for less.
 
+use crate::packet::{Text, checksum};
 use crate::sketch::Frequency;
+use crate::text::Value;
 use base_time::Time;
 use hashbrown::HashTable;
 
@@ -13,57 +15,90 @@ pub type Server = [u8; 4];
 pub struct Entry {
     pub(crate) hash: u64,
     pub(crate) server: Server,
-    /// `VALUE KEY FLAGS LENGTH`, as answers begin.
-    pub(crate) head: Box<[u8]>,
-    pub(crate) key: u8,
+    pub(crate) flags: u32,
     /// The number for `cas`, if it is known.
     pub(crate) unique: Option<u64>,
-    pub(crate) data: Box<[u8]>,
     /// From then on it is not used.
     pub(crate) until: Time,
+    /// Its part of an answer: `VALUE KEY FLAGS LENGTH`, a line's end, the value, another.
+    text: Box<[u8]>,
+    checksum: u16,
+    key: u8,
+    head: u16,
 }
 
 const VALUE: &[u8] = b"VALUE ";
+const LINE: &[u8] = b"\r\n";
+/// The longest decimal number of 64 bits.
+const DIGITS: usize = 20;
 
 impl Entry {
-    /// The entry of `key`, which is no longer than memcached's.
-    pub fn new(
-        (server, hash): (Server, u64),
-        key: &[u8],
-        flags: u32,
-        unique: Option<u64>,
-        data: &[u8],
-        until: Time,
-    ) -> Entry {
-        let head = [VALUE, key, format!(" {flags} {}", data.len()).as_bytes()].concat();
-        Entry { hash, server, head: head.into(), key: key.len() as u8, unique, data: data.into(), until }
+    /// The entry of a value, whose key is no longer than memcached's.
+    pub fn new((server, hash): (Server, u64), value: &Value<'_>, until: Time) -> Entry {
+        let Value { key, flags, unique, data } = *value;
+        let mut digits = ([0; DIGITS], [0; DIGITS]);
+        let flags_text = decimal(flags.into(), &mut digits.0);
+        let parts = [VALUE, key, b" ", flags_text, b" ", decimal(data.len() as u64, &mut digits.1)];
+        let head = parts.iter().map(|part| part.len()).sum::<usize>();
+        let mut text = Vec::with_capacity(head + data.len() + 2 * LINE.len());
+        parts.into_iter().chain([LINE, data, LINE]).for_each(|part| text.extend_from_slice(part));
+        let checksum = checksum(&text);
+        let (text, key, head) = (text.into(), key.len() as u8, head as u16);
+        Entry { hash, server, flags, unique, until, text, checksum, key, head }
     }
 
     /// Its key.
     pub fn key(&self) -> &[u8] {
-        &self.head[VALUE.len()..][..self.key.into()]
+        &self.text[VALUE.len()..][..self.key.into()]
     }
 
-    /// True if the server's `head` and `data` are the entry's.
-    pub fn is_same(&self, other: &Entry) -> bool {
-        self.head == other.head && self.data == other.data
+    /// The value.
+    pub fn data(&self) -> &[u8] {
+        &self.text[usize::from(self.head) + LINE.len()..self.text.len() - LINE.len()]
     }
 
-    /// Bytes of its part of an answer, at most.
+    /// True if the value has the entry's flags and bytes.
+    pub fn is_same(&self, value: &Value<'_>) -> bool {
+        self.flags == value.flags && self.data() == value.data
+    }
+
+    /// Bytes of a value's part of an answer, at most.
+    pub fn answer_length_of(value: &Value<'_>) -> usize {
+        let digits = |number: u64| number.checked_ilog10().map_or(1, |power| power as usize + 1);
+        let head = VALUE.len() + value.key.len() + 2 + digits(value.flags.into());
+        head + digits(value.data.len() as u64) + value.data.len() + 2 * LINE.len() + 1 + DIGITS
+    }
+
+    /// The same of the entry.
     pub fn answer_length(&self) -> usize {
-        self.head.len() + self.data.len() + 25
+        self.text.len() + 1 + DIGITS
     }
 
     /// Writes its part of an answer.
-    pub fn write(&self, unique: bool, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.head);
-        if let Some(number) = self.unique.filter(|_| unique) {
-            out.extend_from_slice(format!(" {number}").as_bytes());
-        }
-        out.extend_from_slice(b"\r\n");
-        out.extend_from_slice(&self.data);
-        out.extend_from_slice(b"\r\n");
+    pub fn write(&self, unique: bool, out: &mut Text) {
+        let Some(number) = self.unique.filter(|_| unique) else {
+            return out.put_known(&self.text, self.checksum);
+        };
+        let (head, rest) = self.text.split_at(self.head.into());
+        out.put(head);
+        out.put(b" ");
+        out.put(decimal(number, &mut [0; DIGITS]));
+        out.put(rest);
     }
+}
+
+/// A number in decimal.
+fn decimal(mut number: u64, digits: &mut [u8; DIGITS]) -> &[u8] {
+    let mut first = DIGITS;
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (number % 10) as u8;
+        number /= 10;
+        first -= 1;
+        if number == 0 {
+            break;
+        }
+    }
+    &digits[first..]
 }
 
 /// The entries.
@@ -72,12 +107,14 @@ pub struct Store {
     pub(crate) slots: Vec<Option<Entry>>,
     pub(crate) free: Vec<u32>,
     pub(crate) hand: usize,
+    /// The slot that was worth least when some were looked at last.
+    pub(crate) weakest: usize,
     pub(crate) frequency: Frequency,
     index: HashTable<u32>,
 }
 
-/// How many entries are looked at for one that makes place.
-const LOOKED_AT: usize = 16;
+/// How many entries are looked at for one that makes place, besides the one that was worth least before.
+const LOOKED_AT: usize = 4;
 
 impl Store {
     /// Place for `entries`, at least one.
@@ -85,17 +122,17 @@ impl Store {
         let slots: Vec<Option<Entry>> = vec![None; entries.max(1)];
         let free = (0..slots.len() as u32).rev().collect();
         let frequency = Frequency::new(slots.len());
-        Store::from_parts(slots, free, 0, frequency)
+        Store::from_parts(slots, free, (0, 0), frequency)
     }
 
     /// From its memory.
     pub(crate) fn from_parts(
         slots: Vec<Option<Entry>>,
         free: Vec<u32>,
-        hand: usize,
+        (hand, weakest): (usize, usize),
         frequency: Frequency,
     ) -> Store {
-        let mut store = Store { slots, free, hand, frequency, index: HashTable::new() };
+        let mut store = Store { slots, free, hand, weakest, frequency, index: HashTable::new() };
         for slot in 0..store.slots.len() as u32 {
             if let Some(hash) = store.slots[slot as usize].as_ref().map(|entry| entry.hash) {
                 store.insert_index(hash, slot);
@@ -142,26 +179,30 @@ impl Store {
         self.free = (0..self.slots.len() as u32).rev().collect();
     }
 
-    /// Keeps `entry`, whose key is not there, if there is place or it is asked for more often than another. True if it is
-    /// kept.
-    pub fn keep(&mut self, entry: Entry, now: Time) -> bool {
-        let Some(slot) = self.free.pop().or_else(|| self.make_place(&entry, now)) else { return false };
-        let hash = entry.hash;
-        self.slots[slot as usize] = Some(entry);
-        self.insert_index(hash, slot);
-        true
+    /// Place for an entry with this hash, whose key is not there, if there is some or it is asked for more often than another.
+    /// It is for [`put`](Store::put).
+    pub fn place(&mut self, hash: u64, now: Time) -> Option<u32> {
+        self.free.pop().or_else(|| self.make_place(hash, now))
     }
 
-    fn make_place(&mut self, wanted: &Entry, now: Time) -> Option<u32> {
+    /// Keeps an entry in its place.
+    pub fn put(&mut self, place: u32, entry: Entry) {
+        let hash = entry.hash;
+        self.slots[place as usize] = Some(entry);
+        self.insert_index(hash, place);
+    }
+
+    fn make_place(&mut self, wanted: u64, now: Time) -> Option<u32> {
         let count = self.slots.len();
-        let looked_at = (0..LOOKED_AT.min(count)).map(|n| (self.hand + n) % count);
+        let next = (0..LOOKED_AT.min(count)).map(|n| (self.hand + n) % count);
         let worth = |slot: usize| {
             let entry = self.slots[slot].as_ref()?;
             Some((if entry.until <= now { 0 } else { 1 + u16::from(self.frequency.of(entry.hash)) }, slot))
         };
-        let (worth, slot) = looked_at.filter_map(worth).min()?;
+        let (worth, slot) = next.chain([self.weakest]).filter_map(worth).min()?;
         self.hand = (self.hand + LOOKED_AT) % count;
-        if worth > u16::from(self.frequency.of(wanted.hash)) {
+        self.weakest = slot;
+        if worth > u16::from(self.frequency.of(wanted)) {
             return None;
         }
         let entry = self.slots[slot].take()?;

@@ -2,6 +2,8 @@
 //!
 //! What is not understood may change anything: [`Request::Unknown`].
 
+use smallvec::SmallVec;
+
 /// The longest key, in bytes.
 pub const LONGEST_KEY: usize = 250;
 
@@ -61,12 +63,20 @@ pub struct Value<'a> {
     pub data: &'a [u8],
 }
 
+/// The values of an answer: nearly always one.
+pub type Values<'a> = SmallVec<[Value<'a>; 1]>;
+
 /// Seconds above this are a point in time, which the cache's clock does not know.
 const RELATIVE: u64 = 60 * 60 * 24 * 30;
 
 /// The keys of a list.
 pub fn keys(list: &[u8]) -> impl Iterator<Item = &[u8]> {
-    list.split(|byte| *byte == b' ').filter(|key| !key.is_empty())
+    let mut rest = list;
+    std::iter::from_fn(move || {
+        let key;
+        (key, rest) = token(rest)?;
+        Some(key)
+    })
 }
 
 /// Reads a request, which is all of a datagram's text.
@@ -76,10 +86,7 @@ pub fn request(text: &[u8]) -> Request<'_> {
 
 fn understood(text: &[u8]) -> Option<Request<'_>> {
     let (line, data) = line(text)?;
-    let start = line.iter().position(|byte| *byte != b' ')?;
-    let line = &line[start..];
-    let end = line.iter().position(|byte| *byte == b' ').unwrap_or(line.len());
-    let (verb, rest) = line.split_at(end);
+    let (verb, rest) = token(line)?;
     let only_line = || data.is_empty().then_some(());
     match verb {
         b"get" | b"gets" => {
@@ -145,8 +152,8 @@ fn storage<'a>(verb: &[u8], rest: &'a [u8], data: &'a [u8]) -> Option<Request<'a
 }
 
 /// The values of an answer to `get`; `None` if it is no such answer.
-pub fn values(mut text: &[u8]) -> Option<Vec<Value<'_>>> {
-    let mut values = vec![];
+pub fn values(mut text: &[u8]) -> Option<Values<'_>> {
+    let mut values = Values::new();
     loop {
         let (line, behind) = line(text)?;
         if line == b"END" {
@@ -173,7 +180,7 @@ pub fn is_stored(text: &[u8]) -> bool {
 
 /// The first line without its end, and what follows.
 fn line(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    let end = text.iter().position(|byte| *byte == b'\n')?;
+    let end = find(b'\n', text)?;
     let line = &text[..end];
     Some((line.strip_suffix(b"\r").unwrap_or(line), &text[end + 1..]))
 }
@@ -182,7 +189,23 @@ fn line(text: &[u8]) -> Option<(&[u8], &[u8])> {
 fn token(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let start = text.iter().position(|byte| *byte != b' ')?;
     let text = &text[start..];
-    Some(text.split_at(text.iter().position(|byte| *byte == b' ').unwrap_or(text.len())))
+    Some(text.split_at(find(b' ', text).unwrap_or(text.len())))
+}
+
+/// Where a byte comes first: eight at a time.
+fn find(byte: u8, text: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    let (words, rest) = text.as_chunks::<8>();
+    for (at, word) in words.iter().enumerate() {
+        let differs = u64::from_le_bytes(*word) ^ (u64::from(byte) * ONES);
+        // The high bit of each byte that is zero, and of some that follow such a byte.
+        let zeros = differs.wrapping_sub(ONES) & !differs & (ONES << 7);
+        if zeros != 0 {
+            return Some(at * 8 + zeros.trailing_zeros() as usize / 8);
+        }
+    }
+    let behind = rest.iter().position(|other| *other == byte)?;
+    Some(words.len() * 8 + behind)
 }
 
 fn key(text: &[u8]) -> Option<(&[u8], &[u8])> {
@@ -193,9 +216,12 @@ fn is_key(key: &[u8]) -> bool {
     key.len() <= LONGEST_KEY && !key.iter().any(|byte| byte.is_ascii_control())
 }
 
+/// A list of keys, at least one.
 fn list(text: &[u8]) -> Option<&[u8]> {
-    let good = keys(text).next().is_some() && keys(text).all(is_key);
-    good.then_some(text)
+    let has_keys = text.iter().any(|byte| *byte != b' ');
+    let fit = text.len() <= LONGEST_KEY || keys(text).all(|key| key.len() <= LONGEST_KEY);
+    let is_broken = text.iter().fold(false, |broken, byte| broken | byte.is_ascii_control());
+    (has_keys && fit && !is_broken).then_some(text)
 }
 
 /// Nothing is left, or the word `noreply`.

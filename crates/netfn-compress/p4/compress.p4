@@ -3,7 +3,7 @@
 // Headers of TCP and UDP over IPv4 and IPv6 made short on a link, by a switch: the wire format of the frame externs `header-compress` and
 // `header-decompress` (crates/netfn-compress, `wire`), as P4. Port 1 has frames as they are, port 2 is the link.
 //
-// What the externs do more: four ways for each context, the reference before the current one, options but timestamps. What cannot be compressed goes on as it is.
+// What the externs do more: four ways for each context, the reference before the current one. What cannot be compressed goes on as it is, as at the externs.
 #include <core.p4>
 #include <v1model.p4>
 

@@ -61,6 +61,30 @@ fn what_changes_with_a_flow_is_carried() {
     expect!["[164, 172, 172, 129, 129, 130, 131, 133, 166, 166, 166, 176]"].assert_eq(&format!("{link:?}"));
 }
 
+/// A switch's program reads no others in a reference: what was compressed with it would never come out.
+#[test]
+fn what_has_options_but_timestamps_goes_on_as_it_is() {
+    let (mut sender, mut rng) = (compressor(16, 0), Rng::new(1));
+    for (is_ipv6, ip_options, options, is_short) in [
+        (false, 0, 12, true),
+        (true, 0, 12, true),
+        (false, 0, 20, false),
+        (true, 0, 20, false),
+        (false, 8, 0, false),
+    ] {
+        let mut flow = Flow::new(1, is_ipv6, true);
+        (flow.ip_options, flow.options) = (ip_options, options);
+        let frame = flow.frame(&mut rng, 0, 0);
+        assert_eq!(call(&mut *sender, 1, &frame).unwrap() != frame, is_short);
+    }
+    // Selective acknowledgements are as long as timestamps.
+    let mut flow = Flow::new(1, false, true);
+    flow.options = 12;
+    let mut frame = flow.frame(&mut rng, 0, 0);
+    frame[56..58].copy_from_slice(&[5, 10]);
+    assert_eq!(call(&mut *sender, 1, &frame).unwrap(), frame);
+}
+
 #[test]
 fn a_lost_frame_harms_no_other() {
     let (mut sender, mut receiver) = (compressor(16, 10), decompressor(16));

@@ -43,19 +43,19 @@ pub fn encode(encoder: &mut dyn FrameExtern, frame: &[u8], k: u8, h: u8, now: Ti
     let args = [Bits::new(16, 7), Bits::new(8, 2), Bits::new(8, k.into()), Bits::new(8, h.into())];
     let mut out = Emitter::default();
     encoder.call("encode", &args, frame, now, &mut out);
-    out.take()
+    out.take().to_vec()
 }
 
 pub fn decode(decoder: &mut dyn FrameExtern, frame: &[u8], now: Time) -> Vec<Emitted> {
     let mut out = Emitter::default();
     decoder.call("decode", &[Bits::new(16, 3)], frame, now, &mut out);
-    out.take()
+    out.take().to_vec()
 }
 
 pub fn tick(function: &mut dyn FrameExtern, now: Time) -> Vec<Emitted> {
     let mut out = Emitter::default();
     function.tick(now, &mut out);
-    out.take()
+    out.take().to_vec()
 }
 
 pub fn frames(emitted: Vec<Emitted>) -> Vec<Vec<u8>> {
