@@ -4,9 +4,8 @@ use crate::ports::Ports;
 use base_time::{Duration, Time};
 use controller::{Answer, Call, DeviceId, Heard, Reply, Ticket};
 use p4rack::control::{self, Event, Metric, Served, exposition};
-use p4runtime_grpc::{Command, Front, Incoming, Link, Status, Streams};
+use p4runtime_grpc::{Command, Found, Front, Incoming, Link, Status, Streams};
 use p4runtime_proto::google::rpc::Code;
-use p4runtime_proto::p4::v1::ReadResponse;
 use p4runtime_proto::p4rack::v1::{ShowResponse, TraceResponse};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
@@ -33,7 +32,7 @@ pub(crate) struct Owner {
 /// Who waits for a reply.
 enum Caller {
     Done(oneshot::Sender<Result<(), Status>>),
-    Found(oneshot::Sender<(Vec<ReadResponse>, Result<(), Status>)>),
+    Found(Found),
     Traced(oneshot::Sender<Result<TraceResponse, Status>>),
 }
 
@@ -109,6 +108,9 @@ impl Owner {
             }
             Command::Read(request, reply) => {
                 return self.call("Read", Call::Read(request), Caller::Found(reply), streams);
+            }
+            Command::ReadRunning(request, reply) => {
+                return self.call("ReadRunning", Call::ReadRunning(request), Caller::Found(reply), streams);
             }
             Command::SetConfig(request, reply) => {
                 let call = Call::SetConfig(request);

@@ -14,7 +14,9 @@ use tokio::net::TcpListener;
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, String> {
-    TcpListener::bind(address).await.map_err(|error| format!("cannot listen on {address}: {error}"))
+    TcpListener::bind(address)
+        .await
+        .map_err(|error| format!("cannot listen on {address} for metrics: {error}"))
 }
 
 /// Answers until the process ends.

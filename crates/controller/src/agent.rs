@@ -1,13 +1,15 @@
 //! The other side: what a controller asks, done by the P4Runtime server that steers one device.
 
 use crate::ask::{Answer, Ask};
+use crate::lease::Held;
 use base_time::Time;
 use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4::v1::{
-    MasterArbitrationUpdate, ReadRequest, SetForwardingPipelineConfigRequest, StreamMessageRequest,
-    StreamMessageResponse, Uint128, Update, WriteRequest, stream_message_request::Update as Asked,
-    stream_message_response::Update as Told,
+    Entity, ForwardingPipelineConfig, MasterArbitrationUpdate, ReadRequest,
+    SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, Uint128, Update,
+    WriteRequest, stream_message_request::Update as Asked, stream_message_response::Update as Told,
 };
 use p4runtime_server::{Builder, Output, Server, Status, StreamId};
 
@@ -18,6 +20,7 @@ const ELECTION: Uint128 = Uint128 { high: 0, low: 1 };
 /// A device beside its controller.
 pub struct Agent<B: Builder> {
     server: Server<B>,
+    held: Held,
 }
 
 /// What the agent wants done.
@@ -27,6 +30,10 @@ pub enum Effect {
     Inject(Vec<u8>),
     /// For the controller.
     Tell(StreamMessageResponse),
+    /// Frames wait outside from now on.
+    KeepOut,
+    /// Those that wait come in, and others again.
+    LetIn,
 }
 
 impl<B: Builder> Agent<B> {
@@ -41,12 +48,13 @@ impl<B: Builder> Agent<B> {
         let hello = StreamMessageRequest { update: Some(Asked::Arbitration(hello)) };
         // The only controller is the primary.
         server.message(STREAM, &hello);
-        Agent { server }
+        Agent { server, held: Held::No }
     }
 
-    /// The device begins anew, without a program.
+    /// The device begins anew, without a program; nothing waits outside.
     pub fn restart(&mut self) {
         self.server.stop();
+        self.held = Held::No;
     }
 
     /// The device, if it runs a program.
@@ -60,45 +68,67 @@ impl<B: Builder> Agent<B> {
     }
 
     /// Does what is asked; the answer, if there is one.
-    pub fn ask(&mut self, ask: Ask) -> (Option<Answer>, Vec<Effect>) {
-        let done = |ended| match ended {
-            Ok(()) => Some(Answer::Done),
-            Err(status) => Some(Answer::Refused(status)),
-        };
-        let answer = match ask {
-            Ask::SetConfig(action, config) => {
-                done(self.server.set_config(SetForwardingPipelineConfigRequest {
-                    device_id: 1,
-                    election_id: Some(ELECTION),
-                    action: action as i32,
-                    config: config.map(|config| *config),
-                    ..SetForwardingPipelineConfigRequest::default()
-                }))
+    pub fn ask(&mut self, now: Time, ask: Ask) -> (Option<Answer>, Vec<Effect>) {
+        let mut effects: Vec<Effect> = self.let_in(now).into_iter().collect();
+        let done = match ask {
+            Ask::Save(config) => self.set_config(Action::VerifyAndSave, Some(*config)),
+            Ask::Load(updates) => self.write(updates),
+            Ask::Commit(updates) => {
+                let written = if updates.is_empty() { Ok(()) } else { self.write(updates) };
+                written.and_then(|()| self.set_config(Action::Commit, None))
             }
-            Ask::Load(updates) => done(self.write(updates)),
             Ask::Write(updates) => {
                 self.server.forget_saved();
-                done(self.write(updates))
+                self.write(updates)
             }
-            Ask::Read(entities) => {
-                self.server.forget_saved();
-                let request = ReadRequest { device_id: 1, entities, ..ReadRequest::default() };
-                let mut found = vec![];
-                match self.server.read(&request, &mut |response| found.extend(response.entities)) {
-                    Ok(()) => Some(Answer::Found(found)),
-                    Err(status) => Some(Answer::Refused(status)),
-                }
+            Ask::Read(entities) => return (Some(self.read(entities)), effects),
+            Ask::PacketOut(packet) => {
+                effects.extend(self.say(Asked::Packet(packet)));
+                return (None, effects);
             }
-            Ask::PacketOut(packet) => return (None, self.say(Asked::Packet(packet))),
-            Ask::DigestAck(ack) => return (None, self.say(Asked::DigestAck(ack))),
-            // Whoever brings frames keeps them.
-            Ask::Hold | Ask::Release => Some(Answer::Done),
+            Ask::DigestAck(ack) => {
+                effects.extend(self.say(Asked::DigestAck(ack)));
+                return (None, effects);
+            }
+            Ask::Hold(lease) => {
+                self.held = Held::from(now, lease);
+                effects.push(Effect::KeepOut);
+                Ok(())
+            }
+            Ask::Stay(lease) => self.held.stay(now, lease),
+            Ask::Release => {
+                self.held = Held::No;
+                effects.push(Effect::LetIn);
+                Ok(())
+            }
             Ask::Ports | Ask::Trace(_) => {
-                let why = "who has the device runs its frames";
-                Some(Answer::Refused(Status::new(Code::Unimplemented, why)))
+                Err(Status::new(Code::Unimplemented, "who has the device runs its frames"))
             }
         };
-        (answer, vec![])
+        (Some(done.map_or_else(Answer::Refused, |()| Answer::Done)), effects)
+    }
+
+    /// What there is in the program that runs.
+    pub fn read(&self, entities: Vec<Entity>) -> Answer {
+        let request = ReadRequest { device_id: 1, entities, ..ReadRequest::default() };
+        let mut found = vec![];
+        match self.server.read_running(&request, &mut |response| found.extend(response.entities)) {
+            Ok(()) => Answer::Found(found),
+            Err(status) => Answer::Refused(status),
+        }
+    }
+
+    /// Lets frames in that have waited for as long as they should: then what is saved is not committed any more.
+    pub fn let_in(&mut self, now: Time) -> Option<Effect> {
+        self.held.runs_out(now).then(|| {
+            self.server.spoil_saved();
+            Effect::LetIn
+        })
+    }
+
+    /// When [`let_in`](Agent::let_in) has something to do.
+    pub fn deadline(&self) -> Option<Time> {
+        self.held.deadline()
     }
 
     /// A frame has left the device by the CPU port.
@@ -106,9 +136,20 @@ impl<B: Builder> Agent<B> {
         effects(self.server.packet_in(frame))
     }
 
-    /// What is due by `now`: digests and idle entries.
+    /// What is due by `now`: frames that have waited, digests, and idle entries.
     pub fn tick(&mut self, now: Time) -> Vec<Effect> {
-        effects(self.server.tick(now))
+        let let_in = self.let_in(now);
+        let_in.into_iter().chain(effects(self.server.tick(now))).collect()
+    }
+
+    fn set_config(&mut self, action: Action, config: Option<ForwardingPipelineConfig>) -> Result<(), Status> {
+        self.server.set_config(SetForwardingPipelineConfigRequest {
+            device_id: 1,
+            election_id: Some(ELECTION),
+            action: action as i32,
+            config,
+            ..SetForwardingPipelineConfigRequest::default()
+        })
     }
 
     fn write(&mut self, updates: Vec<Update>) -> Result<(), Status> {

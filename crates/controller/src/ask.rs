@@ -1,6 +1,6 @@
 //! What passes between the controller and an agent.
 
-use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
+use base_time::Duration;
 use p4runtime_proto::p4::v1::{
     DigestListAck, Entity, ForwardingPipelineConfig, PacketOut, StreamMessageResponse, Update,
 };
@@ -16,23 +16,28 @@ pub struct DeviceId(pub usize);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct AskId(pub u64);
 
-/// What an agent is asked. But for the last four these are P4Runtime's RPCs and messages, by the only controller of the device.
+/// What an agent is asked. Up to [`Ask::DigestAck`] these are P4Runtime's RPCs and messages, by the only controller of the device.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Ask {
-    /// `SetForwardingPipelineConfig`.
-    SetConfig(Action, Option<Box<ForwardingPipelineConfig>>),
+    /// `SetForwardingPipelineConfig` with `VERIFY_AND_SAVE`.
+    Save(Box<ForwardingPipelineConfig>),
     /// `Write` with `ROLLBACK_ON_ERROR` to the program that was saved last, which waits for the commit.
     Load(Vec<Update>),
+    /// The same, and `SetForwardingPipelineConfig` with `COMMIT` if that has worked.
+    Commit(Vec<Update>),
     /// `Write` with `ROLLBACK_ON_ERROR` to the program that runs: all or nothing. What was saved and not committed is dropped.
     Write(Vec<Update>),
-    /// `Read` of the program that runs. What was saved and not committed is dropped.
+    /// `Read` of the program that runs, whatever is saved.
     Read(Vec<Entity>),
     /// A packet to send. It has no answer.
     PacketOut(PacketOut),
     /// A list of digests has come. It has no answer.
     DigestAck(DigestListAck),
-    /// Keep frames that come in from outside until [`Ask::Release`]; hand-overs go on.
-    Hold,
+    /// Keep frames that come in from outside, for so long at most, or until [`Ask::Release`]; hand-overs go on. When that time is
+    /// over, they are let in, and what was saved by then is not committed any more.
+    Hold(Option<Duration>),
+    /// Keep those that are kept for so long from now. Refused if they have been let in already.
+    Stay(Duration),
     /// Take frames in again, those that were kept first.
     Release,
     /// How many frames each port has taken and sent.

@@ -1,14 +1,30 @@
 //! The RPC `SetForwardingPipelineConfig` over all devices: every device has the new program and all that it is to hold before
-//! the first of them runs it.
+//! the first of them runs it, and before frames are kept out.
+//!
+//! ```text
+//! every device       save the new program, write what it is to hold        frames come in
+//! the origin         hold, until no packet is inside                       frames wait
+//! every device       read what data planes have written                         │
+//! all but the origin write that to the new program, and commit                  │
+//! the origin         the same: now the new plan is the one that runs            │
+//! the origin         release                                               frames come in
+//! ```
+//!
+//! The origin is the last, so that what runs there is the plan. If its hold runs out before ([`crate::lease`]), it does not
+//! commit any more, and the others are led back. Until they are, frames meet devices of both plans: hand-overs of another epoch
+//! are counted drops, so that no packet is ever half done by one plan and half by another.
 
 use crate::ask::{Answer, Ask};
 use crate::desired::Plans;
 use crate::part::{Planner, Rollout};
 use crate::repair::{self, Found, all_done, everything, is_unknown};
+use crate::spread::{Spread, spread};
 use crate::task::Shared;
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
-use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, SetForwardingPipelineConfigRequest};
-use p4runtime_server::{Replaced, Server, Status};
+use p4runtime_proto::p4::v1::{
+    ForwardingPipelineConfig, SetForwardingPipelineConfigRequest, Update, update::Type,
+};
+use p4runtime_server::{Prepared, Status};
 use std::sync::Arc;
 
 pub(crate) async fn set_config<P: Planner>(
@@ -19,40 +35,11 @@ pub(crate) async fn set_config<P: Planner>(
     if matches!(action, Action::Unspecified | Action::Verify | Action::VerifyAndSave) {
         return shared.state().server.set_config(request);
     }
-    shared.state().server.may_set_config(&request)?;
-    exchange(shared, |server| server.replace_config(request)).await
-}
-
-/// Has the rack run what `replace` makes of the desired state, with what the data planes have written by then; or, if a device
-/// cannot, what it ran. Frames that come in wait.
-pub(crate) async fn exchange<P: Planner>(
-    shared: &Shared<P>,
-    replace: impl FnOnce(&mut Server<Plans<P>>) -> Result<Option<Replaced<Plans<P>>>, Status>,
-) -> Result<(), Status> {
-    let old = shared.state().rollout();
-    let mut found = Found::new();
-    if let Some(old) = &old {
-        shared.hold(old.origin).await?;
-        match repair::gather(shared, old, everything()).await {
-            Ok(all) => found = all,
-            Err(status) => {
-                shared.release(old.origin).await;
-                return Err(status);
-            }
-        }
+    let prepared = shared.state().server.prepare_config(request)?;
+    match prepared {
+        Some(prepared) => exchange(shared, prepared).await,
+        None => Ok(()),
     }
-    let replaced = replace(&mut shared.state().server);
-    let ended = match replaced {
-        Ok(Some(replaced)) => roll_out(shared, old.as_ref(), replaced, &found).await,
-        Ok(None) => Ok(()),
-        Err(status) => Err(status),
-    };
-    // Nothing comes in where no program runs.
-    let origin = shared.state().rollout().map(|rollout| rollout.origin);
-    for origin in old.iter().map(|old| old.origin).chain(origin).collect::<std::collections::BTreeSet<_>>() {
-        shared.release(origin).await;
-    }
-    ended
 }
 
 /// Runs a program before any controller asks for one.
@@ -60,42 +47,80 @@ pub(crate) async fn start<P: Planner>(
     shared: &Shared<P>,
     config: ForwardingPipelineConfig,
 ) -> Result<(), Status> {
+    let prepared = shared.state().server.prepare(config)?;
+    exchange(shared, prepared).await
+}
+
+/// Has the rack run what is prepared, with what the data planes have written by then; or, if a device cannot, what it ran.
+pub(crate) async fn exchange<P: Planner>(
+    shared: &Shared<P>,
+    mut prepared: Prepared<Plans<P>>,
+) -> Result<(), Status> {
     let old = shared.state().rollout();
-    let replaced = shared.state().server.start(config)?;
-    let ended = roll_out(shared, old.as_ref(), replaced, &Found::new()).await;
-    let origin = shared.state().rollout().map(|rollout| rollout.origin);
-    if let Some(origin) = origin {
-        shared.release(origin).await;
+    let new = Arc::clone(&prepared.target().rollout);
+    let ended = try_exchange(shared, old.as_ref(), &new, &mut prepared).await;
+    let releases = {
+        let mut state = shared.state();
+        match ended {
+            Ok(()) => {
+                state.server.install(prepared);
+                state.stale.clear();
+                state.idle.clear();
+            }
+            Err(_) => state.server.give_back(prepared),
+        }
+        ended.is_ok() || state.held.is_some()
+    };
+    if releases {
+        shared.release(new.origin).await;
     }
     ended
 }
 
-/// Brings the devices to the new desired state, or everything back to the old one.
-async fn roll_out<P: Planner>(
+async fn try_exchange<P: Planner>(
     shared: &Shared<P>,
     old: Option<&Arc<Rollout>>,
-    replaced: Replaced<Plans<P>>,
+    new: &Rollout,
+    prepared: &mut Prepared<Plans<P>>,
+) -> Result<(), Status> {
+    let contents = repair::contents(new, prepared.written()?);
+    repair::load(shared, new, contents).await?;
+    let Some(old) = old else { return commit(shared, None, new, Spread::new(), &Found::new()).await };
+    shared.hold(old.origin).await?;
+    let found = repair::gather(shared, old, everything()).await?;
+    let along = shared.state().server.take_along(prepared)?;
+    let mut counted = Spread::new();
+    for entity in along {
+        let update = Update { r#type: Type::Modify as i32, entity: Some(entity) };
+        spread(new, &update, &mut counted);
+    }
+    repair::load_some(shared, new, &mut counted).await?;
+    commit(shared, Some(old), new, counted, &found).await
+}
+
+/// Runs the programs that were loaded, with these updates, at the origin last; or has those back that ran.
+async fn commit<P: Planner>(
+    shared: &Shared<P>,
+    old: Option<&Arc<Rollout>>,
+    new: &Rollout,
+    mut updates: Spread,
     found: &Found,
 ) -> Result<(), Status> {
-    let Some(new) = shared.state().rollout() else { return Ok(()) };
-    let loaded = match repair::contents(shared, &new) {
-        Ok(contents) => repair::load(shared, &new, contents).await,
-        Err(status) => Err(status),
-    };
-    if let Err(status) = loaded {
-        shared.state().server.put_back(replaced);
-        return Err(status);
+    let mut answers = vec![];
+    let mut ended = Ok(());
+    for last in [false, true] {
+        // Where nothing ran, none has to be the last.
+        let is_now = |device: &usize| last == (old.is_some() && *device == new.origin);
+        let devices = new.parts().map(|(device, _)| device).filter(is_now);
+        let ask = |device| (device, Ask::Commit(updates.remove(&device).unwrap_or_default()));
+        let answered = shared.ask_all(devices.map(ask).collect()).await;
+        ended = all_done(new, answered.clone());
+        answers.extend(answered);
+        if ended.is_err() {
+            break;
+        }
     }
-    let asks = new.parts().map(|(device, _)| (device, Ask::SetConfig(Action::Commit, None))).collect();
-    let answers = shared.ask_all(asks).await;
-    let Err(mut cause) = all_done(&new, answers.clone()) else {
-        let mut state = shared.state();
-        state.stale.clear();
-        state.idle.clear();
-        return Ok(());
-    };
-    shared.state().server.put_back(replaced);
-    let Some(old) = old else { return Err(cause) };
+    let (Err(cause), Some(old)) = (&mut ended, old) else { return ended };
     for (device, answer) in answers {
         let is_old = matches!(answer, Answer::Refused(_)) && !is_unknown(&answer);
         if is_old || old.parts.get(device).is_none_or(Option::is_none) {
@@ -107,5 +132,5 @@ async fn roll_out<P: Planner>(
             cause.message += &format!("; and `{}` could not be led back: {why}", old.name(device));
         }
     }
-    Err(cause)
+    ended
 }

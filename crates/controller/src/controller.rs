@@ -31,6 +31,22 @@ const MOST_WAITING: usize = 1024;
 /// A stale device is tried again after so long.
 const AGAIN: Duration = Duration::from_ms(1_000);
 
+/// What a controller expects of the ways to its agents, and of the rack's links.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timing {
+    /// How long a packet is at most on its way through the rack.
+    pub drain: Duration,
+    /// Where links have lost packets, so that their ends never count alike: when none has counted anything for so long, no packet is
+    /// on its way either.
+    pub quiet: Duration,
+    /// The shortest that an answer is waited for. How long it is depends on how long answers have taken.
+    pub patience_least: Duration,
+    /// The longest.
+    pub patience_most: Duration,
+    /// How long the origin keeps frames out when it hears no more of the controller.
+    pub lease: Duration,
+}
+
 /// Which call a reply is for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Ticket(pub u64);
@@ -44,6 +60,8 @@ pub enum Call {
     Write(Box<WriteRequest>),
     /// The RPC `Read`.
     Read(ReadRequest),
+    /// The same, of the program that runs, whatever is saved.
+    ReadRunning(ReadRequest),
     /// The RPC `SetForwardingPipelineConfig`.
     SetConfig(Box<SetForwardingPipelineConfigRequest>),
     /// An operator's, or a controller's, which says its election id.
@@ -91,16 +109,18 @@ enum Work {
 }
 
 impl<P: Planner + 'static> Controller<P> {
-    /// Without a program. `device` is the id of the whole; `epoch_ns` the Unix time of time 0, in nanoseconds; `drain` how
-    /// long a packet is at most on its way through the rack.
-    pub fn new(planner: P, device: u64, epoch_ns: i64, drain: Duration) -> Controller<P> {
+    /// Without a program. `device` is the id of the whole; `epoch_ns` the Unix time of time 0, in nanoseconds.
+    pub fn new(planner: P, device: u64, epoch_ns: i64, timing: Timing) -> Controller<P> {
         let state = State {
             server: Server::new(Plans::new(planner), device, epoch_ns),
             now: Time::ZERO,
-            drain,
+            timing,
             out: vec![],
             asked: BTreeMap::new(),
+            late: BTreeMap::new(),
+            patience: BTreeMap::new(),
             asks: 0,
+            held: None,
             stale: BTreeMap::new(),
             idle: Idle::default(),
             stopped: false,
@@ -145,8 +165,9 @@ impl<P: Planner + 'static> Controller<P> {
             match output {
                 server::Output::Inject(_) => {
                     let origin = state.rollout().map(|rollout| DeviceId(rollout.origin));
+                    let packet = packet.and_then(|packet| state.server.plain_packet(packet));
                     if let (Some(origin), Some(packet)) = (origin, packet) {
-                        state.out.push(Output::Ask(origin, None, Ask::PacketOut(packet.clone())));
+                        state.out.push(Output::Ask(origin, None, Ask::PacketOut(packet)));
                     }
                 }
                 other => state.tell(other),
@@ -164,8 +185,10 @@ impl<P: Planner + 'static> Controller<P> {
 
     /// An agent answers.
     pub fn answer(&mut self, now: Time, ask: AskId, answer: Answer) -> Vec<Output> {
-        if let Some((_, known)) = self.shared.state().asked.get_mut(&ask) {
-            known.get_or_insert(answer);
+        {
+            let mut state = self.shared.state();
+            state.now = now;
+            state.answered(ask, answer);
         }
         self.go_on(now)
     }
@@ -246,7 +269,11 @@ impl<P: Planner + 'static> Controller<P> {
 
     /// Does what can be done.
     fn go_on(&mut self, now: Time) -> Vec<Output> {
-        self.shared.state().now = now;
+        {
+            let mut state = self.shared.state();
+            state.now = now;
+            state.stay();
+        }
         loop {
             if let Some(task) = &mut self.task {
                 if !go_on(task) {
@@ -320,6 +347,10 @@ fn begin<P: Planner + 'static>(shared: Shared<P>, ticket: Option<Ticket>, work: 
             Work::Call(Call::Read(request)) => {
                 let (found, ended) = read(&shared, &request).await;
                 Reply::Found(found, ended)
+            }
+            Work::Call(Call::ReadRunning(_)) => {
+                let why = "this is a rack: its devices are asked for what they run";
+                Reply::Found(vec![], Err(Status::new(Code::Unimplemented, why)))
             }
             Work::Repair(device) => {
                 let before = shared.state().stale.get(&device).map(|stale| stale.before.clone());

@@ -37,11 +37,12 @@ impl<P: Planner> Builder for Plans<P> {
     fn build(&self, config: &ForwardingPipelineConfig) -> std::result::Result<Built<Desired>, Status> {
         self.epoch.set(self.epoch.get() + 1);
         let rollout = Arc::new(self.planner.plan(config, self.epoch.get())?);
-        let (info, initial) = (rollout.info.clone(), rollout.initial.clone());
-        let catalog = Catalog::new(info.clone());
+        let (info, plain) = (rollout.info.clone(), rollout.plain.clone());
+        let initial = rollout.initial.clone();
+        let catalog = Catalog::new(plain.clone());
         let target =
             Desired { rollout, catalog, gathered: Gathered::default(), digests: vec![], idle: vec![] };
-        Ok(Built { target, info, initial })
+        Ok(Built { target, info, plain, initial })
     }
 }
 

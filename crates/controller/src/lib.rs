@@ -12,7 +12,8 @@
 //!
 //! The way through the modules: [`part`] says what each device holds; `spread` takes an update apart for the devices and
 //! `gather` brings together what their data planes have written; `write`, `config` and `repair` are the calls; `state` has all
-//! that lasts from one call to the next. [`agent`] is the other side: asks to a server that steers one device.
+//! that lasts from one call to the next, `patience` how long answers take. [`agent`] is the other side: asks to a server that
+//! steers one device, with [`lease`] for how long it keeps frames out.
 
 mod agent;
 mod ask;
@@ -21,7 +22,9 @@ mod controller;
 mod desired;
 mod gather;
 mod idle;
+mod lease;
 mod part;
+mod patience;
 mod repair;
 mod spread;
 mod state;
@@ -32,6 +35,7 @@ mod write;
 
 pub use agent::{Agent, Effect};
 pub use ask::{Answer, Ask, AskId, DeviceId, Heard, PortCount};
-pub use controller::{Call, Controller, Output, Reply, Ticket};
+pub use controller::{Call, Controller, Output, Reply, Ticket, Timing};
+pub use lease::Held;
 pub use part::{Part, Planner, RegionMap, Rollout, Wires};
 pub use steer::Steer;

@@ -27,7 +27,9 @@ pub type Wires = BTreeMap<(usize, u32), (usize, u32)>;
 pub struct Rollout {
     /// What the whole program offers to control planes.
     pub info: Arc<P4Info>,
-    /// The whole program's own entries, as if a controller had written them.
+    /// The same with numbers in the place of strings: what the devices are asked in.
+    pub plain: Arc<P4Info>,
+    /// The whole program's own entries, as if a controller had written them in numbers.
     pub initial: Vec<Update>,
     /// Owns the ports and the traffic manager.
     pub origin: usize,

@@ -2,11 +2,10 @@
 
 use crate::ask::{Answer, Ask};
 use crate::gather::Gathered;
-use crate::part::{Planner, Rollout};
+use crate::part::{Part, Planner, Rollout};
 use crate::spread::{Spread, spread, to_one};
 use crate::task::Shared;
 use p4runtime_proto::google::rpc::Code;
-use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::{
     CounterEntry, DirectCounterEntry, Entity, RegisterEntry, Update, entity::Entity as Kind, update::Type,
 };
@@ -88,13 +87,13 @@ pub(crate) fn everything() -> Vec<Entity> {
     kinds.into_iter().map(|kind| Entity { entity: Some(kind) }).collect()
 }
 
-/// What every device is to hold, with what the data planes have written as it was gathered last.
-pub(crate) fn contents<P: Planner>(shared: &Shared<P>, rollout: &Rollout) -> Result<Spread, Status> {
+/// What every device is to hold where this is written to the whole.
+pub(crate) fn contents(rollout: &Rollout, written: Vec<Entity>) -> Spread {
     let mut out = beginnings(rollout);
-    for update in written(shared)? {
+    for update in making_all(written) {
         spread(rollout, &update, &mut out);
     }
-    Ok(out)
+    out
 }
 
 /// What one device is to hold, with what its own data plane has written.
@@ -108,10 +107,9 @@ fn contents_of<P: Planner>(
         desired.gathered = Gathered::of(&desired.catalog, own.now);
         desired.gathered.prefer(Gathered::of(&desired.catalog, own.before));
     }
+    let written = shared.state().server.written()?;
     let mut out = beginnings(rollout).remove(&device).unwrap_or_default();
-    for update in written(shared)? {
-        out.extend(to_one(rollout, device, &update));
-    }
+    out.extend(making_all(written).filter_map(|update| to_one(rollout, device, &update)));
     Ok(out)
 }
 
@@ -124,13 +122,9 @@ pub(crate) struct Own {
     pub(crate) before: Vec<Entity>,
 }
 
-/// What writes the desired state to a rack that holds nothing.
-fn written<P: Planner>(shared: &Shared<P>) -> Result<Vec<Update>, Status> {
-    let entities = shared.state().server.written()?;
-    Ok(entities
-        .into_iter()
-        .map(|entity| Update { r#type: making(&entity) as i32, entity: Some(entity) })
-        .collect())
+/// What writes these to a rack that holds nothing.
+fn making_all(entities: Vec<Entity>) -> impl Iterator<Item = Update> {
+    entities.into_iter().map(|entity| Update { r#type: making(&entity) as i32, entity: Some(entity) })
 }
 
 /// The linkage, and the end of those of the program's own entries that control planes may have changed: what is left of them
@@ -154,21 +148,32 @@ pub(crate) async fn load<P: Planner>(
     rollout: &Rollout,
     mut contents: Spread,
 ) -> Result<(), Status> {
-    let devices: Vec<usize> = contents.keys().copied().collect();
-    let config =
-        |device: usize| rollout.parts.get(device)?.as_ref().map(|part| Box::new(part.config.clone()));
-    let asks = devices.iter().map(|device| (*device, Ask::SetConfig(Action::VerifyAndSave, config(*device))));
-    all_done(rollout, shared.ask_all(asks.collect()).await)?;
-    while !contents.is_empty() {
+    let config = |part: &Part| Ask::Save(Box::new(part.config.clone()));
+    let parts = rollout.parts().filter(|(device, _)| contents.contains_key(device));
+    let asks = parts.map(|(device, part)| (device, config(part))).collect();
+    all_done(rollout, shared.ask_all(asks).await)?;
+    load_some(shared, rollout, &mut contents).await?;
+    let asks = contents.into_iter().map(|(device, list)| (device, Ask::Load(list))).collect();
+    all_done(rollout, shared.ask_all(asks).await)
+}
+
+/// Writes to programs that are saved, until what is left for each can be written at once.
+pub(crate) async fn load_some<P: Planner>(
+    shared: &Shared<P>,
+    rollout: &Rollout,
+    contents: &mut Spread,
+) -> Result<(), Status> {
+    loop {
         let mut asks = vec![];
-        for (device, list) in &mut contents {
-            let rest = list.split_off(list.len().min(MOST_AT_ONCE));
+        for (device, list) in contents.iter_mut().filter(|(_, list)| list.len() > MOST_AT_ONCE) {
+            let rest = list.split_off(MOST_AT_ONCE);
             asks.push((*device, Ask::Load(std::mem::replace(list, rest))));
         }
-        contents.retain(|_, list| !list.is_empty());
+        if asks.is_empty() {
+            return Ok(());
+        }
         all_done(rollout, shared.ask_all(asks).await)?;
     }
-    Ok(())
 }
 
 /// All devices have done what they were asked for.
@@ -250,10 +255,10 @@ async fn set<P: Planner>(
 ) -> Result<(), Status> {
     let contents = contents_of(shared, rollout, device, own)?;
     load(shared, rollout, [(device, contents)].into()).await?;
-    all_done(rollout, vec![(device, shared.ask(device, Ask::SetConfig(Action::Commit, None)).await)])?;
+    all_done(rollout, vec![(device, shared.ask(device, Ask::Commit(vec![])).await)])?;
     match device == rollout.origin {
         true => {
-            let ask = if shared.state().stopped { Ask::Hold } else { Ask::Release };
+            let ask = if shared.state().stopped { Ask::Hold(None) } else { Ask::Release };
             all_done(rollout, vec![(device, shared.ask(device, ask).await)])
         }
         false => Ok(()),

@@ -1,30 +1,35 @@
 //! What lasts from one call to the next.
 
 use crate::ask::{Answer, Ask, AskId, DeviceId};
-use crate::controller::Output;
+use crate::controller::{Output, Timing};
 use crate::desired::Plans;
 use crate::idle::Idle;
 use crate::part::{Planner, Rollout};
-use base_time::{Duration, Time};
+use crate::patience::Patience;
+use base_time::Time;
 use p4runtime_proto::p4::v1::Entity;
 use p4runtime_server::{self as server, Server};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// An answer that does not come for so long is lost.
-pub(crate) const PATIENCE: Duration = Duration::from_ms(5_000);
+/// The most answers that were given up and are waited for all the same, to learn how long they take.
+const MOST_LATE: usize = 64;
 
 /// All there is beside the call that is being done.
 pub(crate) struct State<P: Planner> {
     /// The north: the desired state.
     pub(crate) server: Server<Plans<P>>,
     pub(crate) now: Time,
-    /// How long a packet is at most on its way through the rack.
-    pub(crate) drain: Duration,
+    pub(crate) timing: Timing,
     pub(crate) out: Vec<Output>,
-    /// What has been asked, and until when an answer counts; with the answer, once there is one.
-    pub(crate) asked: BTreeMap<AskId, (Time, Option<Answer>)>,
+    pub(crate) asked: BTreeMap<AskId, Asked>,
+    /// Answers that were given up: whose, and when it was asked.
+    pub(crate) late: BTreeMap<AskId, (usize, Time)>,
+    /// By device.
+    pub(crate) patience: BTreeMap<usize, Patience>,
     pub(crate) asks: u64,
+    /// The device that keeps frames out for what is being done, and when it is to hear of it again.
+    pub(crate) held: Option<(usize, Time)>,
     /// Devices of which nobody knows whether they are as they should be.
     pub(crate) stale: BTreeMap<usize, Stale>,
     pub(crate) idle: Idle,
@@ -32,6 +37,16 @@ pub(crate) struct State<P: Planner> {
     pub(crate) stopped: bool,
     /// A task waits for this time.
     pub(crate) alarm: Option<Time>,
+}
+
+/// An ask whose answer is waited for.
+pub(crate) struct Asked {
+    device: usize,
+    at: Time,
+    /// From then on it is lost.
+    until: Time,
+    /// Once there is one.
+    answer: Option<Answer>,
 }
 
 /// A device that is to be brought to the desired state.
@@ -68,26 +83,63 @@ impl<P: Planner> State<P> {
     pub(crate) fn ask(&mut self, device: usize, ask: Ask) -> AskId {
         let id = AskId(self.asks);
         self.asks += 1;
-        self.asked.insert(id, (self.now + PATIENCE, None));
+        let until = self.now + self.patience.entry(device).or_default().span(&self.timing);
+        self.asked.insert(id, Asked { device, at: self.now, until, answer: None });
         self.out.push(Output::Ask(DeviceId(device), Some(id), ask));
         id
     }
 
+    /// An answer has come, in time or not.
+    pub(crate) fn answered(&mut self, id: AskId, answer: Answer) {
+        let known = match self.asked.get_mut(&id) {
+            Some(asked) if asked.answer.is_none() => {
+                asked.answer = Some(answer);
+                Some((asked.device, asked.at))
+            }
+            Some(_) => None,
+            None => self.late.remove(&id),
+        };
+        if let Some((device, at)) = known {
+            self.patience.entry(device).or_default().learn(self.now.since(at));
+        }
+    }
+
     /// The answer to an ask, once: what does not come in time is lost.
     pub(crate) fn answer(&mut self, id: AskId) -> Option<Answer> {
-        match self.asked.get(&id) {
-            Some((_, Some(_))) => self.asked.remove(&id).and_then(|(_, answer)| answer),
-            Some((until, None)) if self.now < *until => None,
-            _ => {
-                self.asked.remove(&id);
-                Some(Answer::Lost)
+        let is_waited_for = |asked: &Asked| asked.answer.is_none() && self.now < asked.until;
+        if self.asked.get(&id).is_some_and(is_waited_for) {
+            return None;
+        }
+        let asked = self.asked.remove(&id)?;
+        if asked.answer.is_none() {
+            self.patience.entry(asked.device).or_default().miss();
+            self.late.insert(id, (asked.device, asked.at));
+            if self.late.len() > MOST_LATE {
+                self.late.pop_first();
             }
+        }
+        Some(asked.answer.unwrap_or(Answer::Lost))
+    }
+
+    /// A device is asked to keep frames out, or goes on to be.
+    pub(crate) fn keep_held(&mut self, device: usize) {
+        // Three of these may be lost in a row.
+        self.held = Some((device, self.now + self.timing.lease.scaled(1, 4)));
+    }
+
+    /// Tells the device that keeps frames out to go on, when that is due.
+    pub(crate) fn stay(&mut self) {
+        if let Some((device, due)) = self.held
+            && self.now >= due
+        {
+            self.out.push(Output::Ask(DeviceId(device), None, Ask::Stay(self.timing.lease)));
+            self.keep_held(device);
         }
     }
 
     /// When something is to be done although nothing comes in.
     pub(crate) fn deadline(&self) -> Option<Time> {
-        let waiting = self.asked.values().filter(|(_, answer)| answer.is_none()).map(|(until, _)| *until);
-        waiting.chain(self.alarm).min()
+        let waiting = self.asked.values().filter(|asked| asked.answer.is_none()).map(|asked| asked.until);
+        waiting.chain(self.alarm).chain(self.held.map(|(_, due)| due)).min()
     }
 }

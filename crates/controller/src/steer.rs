@@ -3,15 +3,22 @@
 use crate::config::exchange;
 use crate::part::{Planner, RegionMap};
 use crate::task::Shared;
+use base_time::Duration;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_server::Status;
 
 /// What an operator asks.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Steer {
-    /// Keep frames out until [`Steer::Release`]; done when no packet is inside. Frames from these ports of a device come in
-    /// all the same: other devices are behind them. A rack knows its own.
-    Hold(Vec<u32>),
+    /// Keep frames out; done when no packet is inside. A rack knows for itself which ports are open and asks for no lease.
+    Hold {
+        /// Frames from these ports of a device come in all the same: other devices are behind them.
+        open: Vec<u32>,
+        /// For so long at most; else until [`Steer::Release`]. When it is over, what was saved by then is not committed any more.
+        lease: Option<Duration>,
+    },
+    /// Keep out frames that are kept out for so long from now. Refused if they have been let in already.
+    Stay(Duration),
     /// Take frames in again.
     Release,
     /// Drop a program that was saved and not committed.
@@ -24,11 +31,19 @@ pub enum Steer {
 
 pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Result<(), Status> {
     match steer {
-        Steer::Hold(_) => {
+        Steer::Hold { lease: None, .. } => {
             let origin = origin(shared)?;
-            shared.hold(origin).await?;
-            shared.state().stopped = true;
-            Ok(())
+            let was_stopped = std::mem::replace(&mut shared.state().stopped, true);
+            let ended = shared.hold(origin).await;
+            if ended.is_err() {
+                shared.state().stopped = was_stopped;
+                shared.release(origin).await;
+            }
+            ended
+        }
+        Steer::Hold { .. } | Steer::Stay(_) => {
+            let why = "a rack keeps frames out until it is told to take them in: leave the lease out";
+            Err(Status::new(Code::InvalidArgument, why))
         }
         Steer::Release => {
             let origin = origin(shared)?;
@@ -40,7 +55,10 @@ pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Resul
             shared.state().server.forget_saved();
             Ok(())
         }
-        Steer::Reset => exchange(shared, |server| server.renew(true).map(Some)).await,
+        Steer::Reset => {
+            let prepared = shared.state().server.prepare_again(true)?;
+            exchange(shared, prepared).await
+        }
         Steer::Replace(map) => replace(shared, map).await,
     }
 }
@@ -49,7 +67,11 @@ pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Resul
 /// them runs it, and hand-overs carry a new epoch.
 async fn replace<P: Planner>(shared: &Shared<P>, map: RegionMap) -> Result<(), Status> {
     let old = shared.state().server.builder().planner.replace(map)?;
-    let ended = exchange(shared, |server| server.renew(false).map(Some)).await;
+    let prepared = shared.state().server.prepare_again(false);
+    let ended = match prepared {
+        Ok(prepared) => exchange(shared, prepared).await,
+        Err(status) => Err(status),
+    };
     if ended.is_err() {
         // The map was that of the plan that runs.
         drop(shared.state().server.builder().planner.replace(old));

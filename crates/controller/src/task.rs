@@ -2,10 +2,11 @@
 //!
 //! Whoever polls it brings answers and time before; so the same inputs give the same outputs.
 
-use crate::ask::{Answer, Ask};
-use crate::part::Planner;
+use crate::ask::{Answer, Ask, PortCount};
+use crate::controller::Timing;
+use crate::part::{Planner, Rollout};
 use crate::state::State;
-use base_time::Duration;
+use base_time::{Duration, Time};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_server::Status;
 use std::cell::{RefCell, RefMut};
@@ -80,50 +81,78 @@ impl<P: Planner> Shared<P> {
         self.insist(attempt).await.is_ok()
     }
 
-    /// Keeps frames out of the rack, and waits until none is inside.
+    /// Keeps frames out of the rack, and waits until none is inside. Whether it works or not, [`release`](Shared::release) ends it;
+    /// where an operator keeps them out already, they stay out.
     pub(crate) async fn hold(&self, origin: usize) -> Result<(), Status> {
-        if !self.done(origin, Ask::Hold).await {
-            self.release(origin).await;
+        let lease = {
+            let mut state = self.state();
+            let is_ours = !state.stopped;
+            if is_ours {
+                state.keep_held(origin);
+            }
+            is_ours.then_some(state.timing.lease)
+        };
+        if !self.done(origin, Ask::Hold(lease)).await {
             return Err(Status::new(Code::Unavailable, "the switch cannot be made to wait"));
         }
-        let until = {
+        let (now, Timing { drain, quiet, .. }) = {
             let state = self.state();
-            state.now + state.drain
+            (state.now, state.timing)
         };
-        loop {
-            let is_over = self.state().now >= until;
-            if is_over || self.is_empty().await {
-                return Ok(());
+        let until = now + drain;
+        let mut last: Option<(Counts, Time)> = None;
+        while self.state().now < until {
+            let Some(rollout) = self.state().rollout() else { break };
+            let counts = self.counts(&rollout).await;
+            let now = self.state().now;
+            match (counts, last) {
+                (Some(counts), _) if is_empty(&rollout, &counts) => break,
+                (Some(counts), Some((known, since))) if counts == known => {
+                    if now.since(since) >= quiet {
+                        break;
+                    }
+                    last = Some((known, since));
+                }
+                (counts, _) => last = counts.map(|counts| (counts, now)),
             }
             self.sleep(PAUSE).await;
         }
+        Ok(())
     }
 
-    /// True if every frame that was sent over a link between devices has come out of it, and what came of it has been sent.
-    async fn is_empty(&self) -> bool {
-        let Some(rollout) = self.state().rollout() else { return true };
-        let asks = rollout.parts().map(|(device, _)| (device, Ask::Ports)).collect();
-        let mut counts = BTreeMap::new();
-        for (device, answer) in self.ask_all(asks).await {
-            match answer {
-                Answer::Ports(ports) => drop(counts.insert(device, ports)),
-                _ => return false,
-            }
-        }
-        let count = |(device, port): &(usize, u32)| {
-            counts.get(device).map(|ports| ports.get(port).copied().unwrap_or_default())
+    /// True if the origin has kept frames out since it was asked to.
+    pub(crate) async fn is_held(&self, origin: usize) -> bool {
+        let (stopped, lease) = {
+            let state = self.state();
+            (state.stopped, state.timing.lease)
         };
-        rollout.wires.iter().all(|(from, to)| match (count(from), count(to)) {
-            (Some(from), Some(to)) => from.sent == to.received,
-            // Nothing runs at one of the ends.
-            _ => true,
-        })
+        let attempt = async || match self.ask(origin, Ask::Stay(lease)).await {
+            Answer::Done => Ok(true),
+            Answer::Refused(_) => Ok(false),
+            other => Err(other),
+        };
+        stopped || self.insist(attempt).await == Ok(true)
+    }
+
+    /// What all devices have counted at their ports; nothing if one does not say.
+    async fn counts(&self, rollout: &Rollout) -> Option<Counts> {
+        let asks = rollout.parts().map(|(device, _)| (device, Ask::Ports)).collect();
+        let answers = self.ask_all(asks).await;
+        let count = |(device, answer)| match answer {
+            Answer::Ports(ports) => Some((device, ports)),
+            _ => None,
+        };
+        answers.into_iter().map(count).collect()
     }
 
     /// Lets frames in again, unless an operator keeps them out. A switch that cannot be told is stale: it is told when it is
     /// repaired.
     pub(crate) async fn release(&self, origin: usize) {
-        let stopped = self.state().stopped;
+        let stopped = {
+            let mut state = self.state();
+            state.held = None;
+            state.stopped
+        };
         if !stopped && !self.done(origin, Ask::Release).await {
             self.state().stale(origin, "it cannot be told to take frames in", vec![]);
         }
@@ -143,6 +172,21 @@ impl<P: Planner> Shared<P> {
         })
         .await;
     }
+}
+
+/// What devices have counted at their ports.
+type Counts = BTreeMap<usize, BTreeMap<u32, PortCount>>;
+
+/// True if every frame that was sent over a link between devices has come out of it, and what came of it has been sent.
+fn is_empty(rollout: &Rollout, counts: &Counts) -> bool {
+    let count = |(device, port): &(usize, u32)| {
+        counts.get(device).map(|ports| ports.get(port).copied().unwrap_or_default())
+    };
+    rollout.wires.iter().all(|(from, to)| match (count(from), count(to)) {
+        (Some(from), Some(to)) => from.sent == to.received,
+        // Nothing runs at one of the ends.
+        _ => true,
+    })
 }
 
 /// Goes on with a task as far as it gets. True if it has ended.

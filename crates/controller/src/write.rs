@@ -10,6 +10,7 @@ use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4::v1::{Update, WriteRequest, update::Type};
 use p4runtime_server::{Outcomes, Status};
 use p4runtime_store::{Change, Fault};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 pub(crate) async fn write<P: Planner>(shared: &Shared<P>, request: &WriteRequest) -> Result<(), Status> {
@@ -20,13 +21,14 @@ pub(crate) async fn write<P: Planner>(shared: &Shared<P>, request: &WriteRequest
         all_or_nothing: atomicity != Atomicity::ContinueOnError,
         at_once: atomicity == Atomicity::DataplaneAtomic,
     };
-    match transact(shared, &request.updates, way).await? {
+    let updates = shared.state().server.lower(&request.updates);
+    match transact(shared, &updates, way).await? {
         Ended::Done(outcomes) => outcomes.status(),
         Ended::Refused { outcomes } if way.all_or_nothing || request.updates.len() == 1 => outcomes.status(),
         // Some of them can be done: nobody knows which before each is tried.
         Ended::Refused { .. } => {
             let mut all = Outcomes::default();
-            for update in &request.updates {
+            for update in &updates {
                 match transact(shared, std::slice::from_ref(update), way).await {
                     Ok(Ended::Done(outcomes) | Ended::Refused { outcomes }) => all.append(outcomes),
                     // What is done already stays done.
@@ -38,10 +40,12 @@ pub(crate) async fn write<P: Planner>(shared: &Shared<P>, request: &WriteRequest
     }
 }
 
-/// Updates of nobody's, all or none.
+/// Updates of nobody's, in numbers, all or none.
 pub(crate) async fn fill<P: Planner>(shared: &Shared<P>, updates: &[Update]) -> Result<(), Status> {
     let way = Way { role: "", all_or_nothing: true, at_once: false };
-    match transact(shared, updates, way).await? {
+    shared.state().server.note(updates);
+    let updates: Vec<_> = updates.iter().map(|update| Ok(Cow::Borrowed(update))).collect();
+    match transact(shared, &updates, way).await? {
         Ended::Done(outcomes) | Ended::Refused { outcomes } => outcomes.status(),
     }
 }
@@ -62,6 +66,13 @@ enum Ended {
     Refused { outcomes: Outcomes },
 }
 
+/// An update in numbers, or why it has none.
+type Lowered<'u> = p4runtime_store::Result<Cow<'u, Update>>;
+
+fn known<'l>(updates: &'l [Lowered<'_>]) -> impl Iterator<Item = &'l Update> {
+    updates.iter().filter_map(|update| update.as_deref().ok())
+}
+
 /// What is to be done, and what leads back.
 #[derive(Default)]
 struct Batch {
@@ -75,7 +86,12 @@ struct Batch {
     of: std::collections::BTreeMap<usize, Vec<usize>>,
 }
 
-async fn transact<P: Planner>(shared: &Shared<P>, updates: &[Update], way: Way<'_>) -> Result<Ended, Status> {
+/// Does updates, in numbers; those that have none are refused.
+async fn transact<P: Planner>(
+    shared: &Shared<P>,
+    updates: &[Lowered<'_>],
+    way: Way<'_>,
+) -> Result<Ended, Status> {
     // Written to a saved program, which no device has yet.
     let running = if shared.state().server.is_saved() { None } else { shared.state().rollout() };
     let mut before = Found::new();
@@ -93,12 +109,22 @@ async fn transact<P: Planner>(shared: &Shared<P>, updates: &[Update], way: Way<'
     if let (true, Some(origin)) = (holds, origin)
         && let Err(status) = shared.hold(origin).await
     {
+        shared.release(origin).await;
         shared.state().server.undo(batch.undo)?;
         return Err(status);
     }
     let asks = batch.forth.iter().map(|(device, list)| (*device, Ask::Write(list.clone()))).collect();
-    let answers = shared.ask_all(asks).await;
-    let ended = match answers.iter().all(|(_, answer)| *answer == Answer::Done) {
+    let mut answers = shared.ask_all(asks).await;
+    let mut all_done = answers.iter().all(|(_, answer)| *answer == Answer::Done);
+    if let (true, true, Some(origin)) = (all_done, holds, origin)
+        && !shared.is_held(origin).await
+    {
+        // Packets may have seen some of it.
+        all_done = false;
+        let why = "the controller was cut off from it: frames have been let in before all devices were done";
+        answers.push((origin, Answer::Refused(Status::new(Code::Aborted, why))));
+    }
+    let ended = match all_done {
         true => Ok(Ended::Done(batch.outcomes)),
         false => roll_back(shared, running.as_ref(), batch, before, answers, updates.len()).await,
     };
@@ -109,11 +135,15 @@ async fn transact<P: Planner>(shared: &Shared<P>, updates: &[Update], way: Way<'
 }
 
 /// Refuses what is about a device that is out of step: it gets all of it when it is back.
-fn within_reach<P: Planner>(shared: &Shared<P>, rollout: &Rollout, updates: &[Update]) -> Result<(), Status> {
+fn within_reach<P: Planner>(
+    shared: &Shared<P>,
+    rollout: &Rollout,
+    updates: &[Lowered<'_>],
+) -> Result<(), Status> {
     let stale = shared.state().stale.clone();
     let touched = |device: &usize| {
         let holds = |entity| rollout.holders(entity).contains(device);
-        updates.iter().filter_map(|update| update.entity.as_ref()).any(holds)
+        known(updates).filter_map(|update| update.entity.as_ref()).any(holds)
     };
     match stale.iter().find(|(device, _)| touched(device)) {
         None => Ok(()),
@@ -126,10 +156,10 @@ fn within_reach<P: Planner>(shared: &Shared<P>, rollout: &Rollout, updates: &[Up
 }
 
 /// What has to be read to lead back.
-fn needed<P: Planner>(shared: &Shared<P>, updates: &[Update]) -> Vec<p4runtime_proto::p4::v1::Entity> {
+fn needed<P: Planner>(shared: &Shared<P>, updates: &[Lowered<'_>]) -> Vec<p4runtime_proto::p4::v1::Entity> {
     let state = shared.state();
     let Some(store) = state.server.store() else { return vec![] };
-    let changes = updates.iter().filter(|update| update.r#type() != Type::Insert);
+    let changes = known(updates).filter(|update| update.r#type() != Type::Insert);
     let live = changes.filter_map(|update| Some((update, store.query(update)?)));
     let live = live.filter(|(update, query)| store.reads_live(query) && store.plan(update).is_ok());
     live.map(|(_, query)| query).collect()
@@ -139,7 +169,7 @@ fn needed<P: Planner>(shared: &Shared<P>, updates: &[Update]) -> Vec<p4runtime_p
 fn desire<P: Planner>(
     shared: &Shared<P>,
     running: Option<&Arc<Rollout>>,
-    updates: &[Update],
+    updates: &[Lowered<'_>],
     way: Way<'_>,
 ) -> Result<Batch, Status> {
     let mut state = shared.state();
@@ -149,6 +179,13 @@ fn desire<P: Planner>(
             batch.outcomes.not_tried();
             continue;
         }
+        let update = match update {
+            Ok(update) => update,
+            Err(fault) => {
+                batch.outcomes.note::<()>(Err(fault.clone()));
+                continue;
+            }
+        };
         let back = state.server.undoing(update);
         match state.server.update(way.role, update) {
             Err(fault) => batch.outcomes.note::<()>(Err(fault)),

@@ -126,20 +126,28 @@ pub trait Device: std::any::Any + Send {
     /// A recirculated packet starts again.
     fn resume(&mut self, packet: QueuedPacket, now: Time) -> Vec<Queued>;
 
-    /// When a timer of the device runs out next.
-    fn deadline(&self) -> Option<Time>;
+    /// When a timer of the device runs out next; never if it has none.
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
 
     /// Runs all timers that are due at `now`.
-    fn tick(&mut self, now: Time) -> Vec<Queued>;
+    fn tick(&mut self, _now: Time) -> Vec<Queued> {
+        vec![]
+    }
 
     /// What was counted so far.
     fn counters(&self) -> &Counters;
 
-    /// Reads one cell of a register by its control-plane name.
-    fn register_read(&self, name: &str, index: u64) -> Result<Bits, EntryError>;
+    /// Reads one cell of a register by its control-plane name. A device without state has none.
+    fn register_read(&self, name: &str, _index: u64) -> Result<Bits, EntryError> {
+        Err(EntryError { message: format!("the device runs no program: it has no `{name}`"), help: None })
+    }
 
     /// All state the data plane can write, by control-plane name, in a form that can be compared.
-    fn state(&self) -> BTreeMap<String, Vec<u8>>;
+    fn state(&self) -> BTreeMap<String, Vec<u8>> {
+        BTreeMap::new()
+    }
 
     /// Runs a packet and all that comes of it to the end at one moment, queues empty.
     fn drain(&mut self, queued: Vec<Queued>, now: Time) -> Vec<Output> {

@@ -12,6 +12,7 @@
 
 use base_bits::Bits;
 use base_time::Time;
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -63,8 +64,11 @@ pub struct Emitted {
 /// Takes what a frame extern emits, in order.
 #[derive(Default, Debug)]
 pub struct Emitter {
-    emitted: Vec<Emitted>,
+    emitted: AllEmitted,
 }
+
+/// What a call or tick gives: nearly always one frame.
+pub type AllEmitted = SmallVec<[Emitted; 1]>;
 
 impl Emitter {
     /// The packet goes on behind the call, as `frame`. A second one in the same call starts fresh.
@@ -79,7 +83,7 @@ impl Emitter {
     }
 
     /// What was emitted.
-    pub fn take(&mut self) -> Vec<Emitted> {
+    pub fn take(&mut self) -> AllEmitted {
         std::mem::take(&mut self.emitted)
     }
 }

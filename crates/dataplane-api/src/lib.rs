@@ -14,6 +14,6 @@ pub use device::{
     Replica,
 };
 pub use frame_extern::{
-    Emitted, Emitter, FrameExtern, FrameExternError, FrameExternFactory, Registry, ResumeAt,
+    AllEmitted, Emitted, Emitter, FrameExtern, FrameExternError, FrameExternFactory, Registry, ResumeAt,
 };
 pub use snapshot::{SnapshotReader, SnapshotWriter};

@@ -4,9 +4,10 @@ use crate::action::param_ids;
 use crate::bytes::padded;
 use crate::describe::Describer;
 use crate::table::{constant, match_keys};
+use crate::types;
 use base_bits::Bits;
 use base_diag::{Diagnostic, Span, codes::elaborate as codes};
-use ir::{Control, Entry, Expr, Keyset, MatchKind, Name, Program, Table};
+use ir::{Control, Entry, Expr, Keyset, MatchKind, Name, Program, Table, TableKey};
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{
     Action, Entity, FieldMatch, TableAction, TableEntry, Update, WriteRequest,
@@ -22,7 +23,7 @@ pub(crate) fn entries(program: &Program, info: &P4Info) -> Result<WriteRequest, 
     let mut updates = vec![];
     let mut wrong = vec![];
     for (control, table) in describer.used_tables() {
-        let ids = Ids { info, control };
+        let ids = Ids { program, info, control };
         let count = table.entries.len();
         for (index, entry) in table.entries.iter().enumerate() {
             match table_entry(&ids, table, entry, count - index) {
@@ -38,6 +39,7 @@ pub(crate) fn entries(program: &Program, info: &P4Info) -> Result<WriteRequest, 
 }
 
 struct Ids<'a> {
+    program: &'a Program,
     info: &'a P4Info,
     control: &'a Control,
 }
@@ -72,7 +74,7 @@ fn table_entry(
     };
     Ok(TableEntry {
         table_id: ids.table(&table.control_plane_name),
-        r#match: matches(table, entry)?,
+        r#match: matches(ids, table, entry)?,
         action: Some(TableAction { r#type: Some(table_action::Type::Action(action(ids, table, entry)?)) }),
         priority,
         is_const: table.const_entries || entry.is_const,
@@ -87,18 +89,19 @@ fn action(ids: &Ids<'_>, table: &Table, entry: &Entry) -> Result<Action, Diagnos
     };
     let mut params = vec![];
     for (param_id, value) in param_ids(ids.control, action).into_iter().zip(&entry.args) {
-        params.push(Param { param_id, value: padded(&known(value, entry.span)?) });
+        let value = types::value(ids.program, &value.ty, &known(value, entry.span)?);
+        params.push(Param { param_id, value });
     }
     Ok(Action { action_id: ids.action(&action.control_plane_name), params })
 }
 
-fn matches(table: &Table, entry: &Entry) -> Result<Vec<FieldMatch>, Diagnostic> {
+fn matches(ids: &Ids<'_>, table: &Table, entry: &Entry) -> Result<Vec<FieldMatch>, Diagnostic> {
     let mut matches = vec![];
     let keys = match_keys(table);
     let is_matched: Vec<bool> = table.keys.iter().map(|k| k.match_kind != MatchKind::Selector).collect();
     let sets = entry.keys.iter().zip(is_matched).filter(|(_, matched)| *matched).map(|(set, _)| set);
     for ((field_id, key), set) in keys.into_iter().zip(sets) {
-        if let Some(found) = field_match(&key.match_kind, set, entry.span)? {
+        if let Some(found) = field_match(ids, key, set, entry.span)? {
             matches.push(FieldMatch { field_id, field_match_type: Some(found) });
         }
     }
@@ -106,7 +109,12 @@ fn matches(table: &Table, entry: &Entry) -> Result<Vec<FieldMatch>, Diagnostic> 
 }
 
 /// What an entry says of one field; `None` where it may be anything.
-fn field_match(kind: &MatchKind, set: &Keyset, span: Span) -> Result<Option<FieldMatchType>, Diagnostic> {
+fn field_match(
+    ids: &Ids<'_>,
+    key: &TableKey,
+    set: &Keyset,
+    span: Span,
+) -> Result<Option<FieldMatchType>, Diagnostic> {
     let (low, high, mask) = match set {
         Keyset::DontCare => return Ok(None),
         Keyset::Value(value) => {
@@ -126,8 +134,8 @@ fn field_match(kind: &MatchKind, set: &Keyset, span: Span) -> Result<Option<Fiel
         }
         Keyset::ValueSet(_) => return Ok(None),
     };
-    let value = padded(&low);
-    Ok(match kind {
+    let value = types::value(ids.program, &key.expr.ty, &low);
+    Ok(match &key.match_kind {
         MatchKind::Exact => Some(FieldMatchType::Exact(Exact { value })),
         MatchKind::Optional => Some(FieldMatchType::Optional(Optional { value })),
         MatchKind::Ternary if mask.is_zero() => None,

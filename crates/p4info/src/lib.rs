@@ -43,6 +43,17 @@ pub fn p4info(program: &Program) -> Result<P4Info, Vec<Diagnostic>> {
     describe::Describer::new(program).run()
 }
 
+/// The same program without `@p4runtime_translation`: its control plane says numbers. `None` if it is that already.
+pub fn untranslated(program: &Program) -> Option<Program> {
+    let is_translation = |annotation: &ir::Annotation| annotation.name == "p4runtime_translation";
+    if !program.types.iter().any(|ty| ty.annotations.iter().any(is_translation)) {
+        return None;
+    }
+    let mut plain = program.clone();
+    plain.types.iter_mut().for_each(|ty| ty.annotations.retain(|annotation| !is_translation(annotation)));
+    Some(plain)
+}
+
 /// The entries that stand in the source, as the updates that would make them.
 pub fn entries(program: &Program) -> Result<WriteRequest, Vec<Diagnostic>> {
     let info = p4info(program)?;

@@ -2,10 +2,10 @@
 
 use crate::action::param_ids;
 use crate::annotation::{documentation, has, structured, unstructured};
-use crate::bytes::padded;
 use crate::describe::Describer;
 use crate::numbering::field_ids;
 use crate::symbol::Kind;
+use crate::types;
 use base_bits::Bits;
 use ir::{Const, Control, Expr, ExprKind, InstanceId, MatchKind, Program, Table, TableKey, Type, TypeKind};
 use p4runtime_proto::p4::config::v1::{
@@ -118,8 +118,9 @@ impl Describer<'_> {
             return TableActionCall::default();
         };
         let ids = control.actions.get(from.action.index()).map_or(vec![], |a| param_ids(control, a));
-        let argument =
-            |(param_id, value): (u32, &Expr)| Some(Argument { param_id, value: padded(&constant(value)?) });
+        let argument = |(param_id, value): (u32, &Expr)| {
+            Some(Argument { param_id, value: types::value(self.program, &value.ty, &constant(value)?) })
+        };
         TableActionCall {
             action_id: self.action_of(control, from),
             arguments: ids.into_iter().zip(&table.default_action.args).filter_map(argument).collect(),

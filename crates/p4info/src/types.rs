@@ -2,6 +2,7 @@
 
 use crate::annotation::{self, control_name};
 use crate::bytes::padded;
+use base_bits::Bits;
 use ir::{
     AnnotationBody, AnnotationValue, Annotations, Const, Field, Name, Program, Type, TypeDecl, TypeId,
     TypeKind,
@@ -224,6 +225,18 @@ impl<'p> Types<'p> {
     /// All that is entered.
     pub(crate) fn finish(self) -> P4TypeInfo {
         self.info
+    }
+}
+
+/// A value as the control plane says it: of what is a string there the decimal number, which stands for itself.
+pub(crate) fn value(program: &Program, ty: &Type, value: &Bits) -> Vec<u8> {
+    let translated = match ty {
+        Type::Named(id) => translation(&program.type_decl(*id).annotations),
+        _ => None,
+    };
+    match translated {
+        Some(Translation { bits: None, .. }) => value.to_biguint().to_string().into_bytes(),
+        _ => padded(value),
     }
 }
 

@@ -23,16 +23,17 @@ use p4_entries::Statement;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, ReadResponse, Update, WriteRequest};
 use p4runtime_proto::{FormError, Places, Step, from_text_placed};
-use p4runtime_store::{Fault, Store, making};
+use p4runtime_store::{Fault, Names, Store, making};
 use statements::Speaker;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Reads a file. `base` is the number of the text's first byte in the source map. If there are diagnostics, the
-/// statements are not all there.
-pub fn read(text: &str, base: u32, info: &P4Info) -> (Vec<Statement>, Vec<Diagnostic>) {
+/// Reads a file. `info` is what the program offers, all values as numbers; `names` knows which are strings, and gives them
+/// values. `base` is the number of the text's first byte in the source map. If there are diagnostics, the statements are not all
+/// there.
+pub fn read(text: &str, base: u32, info: &P4Info, names: Names) -> (Vec<Statement>, Vec<Diagnostic>) {
     let store = Store::new(Arc::new(info.clone()));
-    let mut reader = Reader { base, store, desired: Desired::default(), problems: vec![] };
+    let mut reader = Reader { base, names, store, desired: Desired::default(), problems: vec![] };
     if let Err(error) = reader.read(text) {
         reader.problems.push(unreadable(&error, base));
     }
@@ -41,6 +42,7 @@ pub fn read(text: &str, base: u32, info: &P4Info) -> (Vec<Statement>, Vec<Diagno
 
 struct Reader {
     base: u32,
+    names: Names,
     store: Store,
     desired: Desired,
     problems: Vec<Diagnostic>,
@@ -56,10 +58,10 @@ impl Reader {
                 (entities, places, "entities")
             }
         };
-        for (index, update) in updates.iter().enumerate() {
+        for (index, update) in self.names.lower(&updates, &self.store).into_iter().enumerate() {
             let whole = [(list, index)];
             let span = span(places.of(&whole), self.base);
-            if let Err(fault) = self.perform(update, span) {
+            if let Err(fault) = update.and_then(|update| self.perform(&update, span)) {
                 let problem = self.refused(&fault, &places, (list, index));
                 self.problems.push(problem);
             }

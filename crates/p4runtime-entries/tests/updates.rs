@@ -6,6 +6,7 @@ use p4_entries::{Args, Keys, Match, Run, Statement};
 use p4runtime_entries::read;
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::config::v1::P4Info;
+use p4runtime_store::Names;
 
 const INFO: &str = include_str!("info.txtpb");
 
@@ -18,7 +19,7 @@ fn check(text: &str, expected: Expect) {
     let mut map = SourceMap::new();
     let file = map.add_file("updates.txtpb", text, Span::NONE).unwrap();
     let base = map.file(file).unwrap().base();
-    let (statements, problems) = read(text, base, &info());
+    let (statements, problems) = read(text, base, &info(), Names::default());
     let mut out: String = statements.iter().map(|s| shown(s) + "\n").collect();
     for problem in &problems {
         out += &render(problem, &map, Style::Plain);
@@ -668,7 +669,7 @@ fn damaged_texts() {
             }
         }
         if let Ok(text) = String::from_utf8(bytes) {
-            read(&text, 1, &info);
+            read(&text, 1, &info, Names::default());
         }
     }
 }

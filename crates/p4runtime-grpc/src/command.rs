@@ -17,6 +17,9 @@ use tokio::sync::{mpsc, oneshot};
 /// Where an answer goes. Nobody may be waiting any more.
 pub type Reply<T> = oneshot::Sender<Result<T, Status>>;
 
+/// Where what a read finds goes, with how it ended.
+pub type Found = oneshot::Sender<(Vec<ReadResponse>, Result<(), Status>)>;
+
 /// What a stream is told.
 pub(crate) type Told = mpsc::Sender<Result<StreamMessageResponse, tonic::Status>>;
 
@@ -24,8 +27,10 @@ pub(crate) type Told = mpsc::Sender<Result<StreamMessageResponse, tonic::Status>
 pub enum Command {
     /// The RPC `Write`.
     Write(Box<WriteRequest>, Reply<()>),
-    /// The RPC `Read`: what was found, and how it ended.
-    Read(ReadRequest, oneshot::Sender<(Vec<ReadResponse>, Result<(), Status>)>),
+    /// The RPC `Read`.
+    Read(ReadRequest, Found),
+    /// The same, of the program that runs, whatever is saved.
+    ReadRunning(ReadRequest, Found),
     /// The RPC `SetForwardingPipelineConfig`.
     SetConfig(Box<SetForwardingPipelineConfigRequest>, Reply<()>),
     /// The RPC `GetForwardingPipelineConfig`.

@@ -18,7 +18,7 @@ mod service;
 mod streams;
 mod tls;
 
-pub use command::{Command, Front, Incoming, queue};
+pub use command::{Command, Found, Front, Incoming, queue};
 pub use link::{Link, LinkEnd, Place, link};
 pub use p4runtime_server::{Output, Status, StreamId};
 pub use serve::{ServeError, chain, serve};

@@ -19,7 +19,7 @@ use p4runtime_proto::p4::v1::{
     StreamMessageRequest, StreamMessageResponse, Uint128, Update, WriteRequest,
     stream_message_request::Update as Asked, stream_message_response::Update as Told,
 };
-use p4runtime_proto::p4rack::v1::steer_request::{ForgetSaved, Hold, Release, What};
+use p4runtime_proto::p4rack::v1::steer_request::{ForgetSaved, Hold, Release, Stay, What};
 use p4runtime_proto::p4rack::v1::{ShowRequest, ShowResponse, SteerRequest};
 use p4runtime_server::Status;
 use prost::Message;
@@ -34,8 +34,16 @@ use tonic::transport::{Channel, Endpoint};
 /// Asks that wait for an agent.
 const WAITING: usize = 1024;
 
-/// An agent that does not answer for so long is given up; controllers wait a little longer.
+/// A connection that is not open after so long is given up.
 const PATIENCE: Duration = Duration::from_secs(4);
+
+/// An agent that works on something for so long is given up; controllers wait a little longer. Whether it is there at all is
+/// found out much sooner: it answers pings whatever it works on.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// Between pings, and how long one is waited for.
+const PING: Duration = Duration::from_secs(1);
+const PONG: Duration = Duration::from_secs(2);
 
 /// Between attempts to reach an agent, and between looks at what it has counted.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -54,6 +62,8 @@ pub struct LinkEnd {
 pub fn link(place: Place, tls: Option<&ClientTls>) -> Result<(Link, LinkEnd), ServeError> {
     let (asks, asked) = mpsc::channel(WAITING);
     let endpoint = endpoint(&place.address, tls)?;
+    let endpoint =
+        endpoint.http2_keep_alive_interval(PING).keep_alive_timeout(PONG).keep_alive_while_idle(true);
     Ok((Link(asks), LinkEnd { asks: asked, place, endpoint }))
 }
 
@@ -170,7 +180,9 @@ impl Connection {
         if !answer.is_some_and(|answer| is_primary(&answer)) {
             return Err("another controller, started later, steers it".to_string());
         }
-        let rack = RackClient::new(channel).max_encoding_message_size(MOST_BYTES);
+        let rack = RackClient::new(channel)
+            .max_decoding_message_size(MOST_BYTES)
+            .max_encoding_message_size(MOST_BYTES);
         let mut connection = Connection { p4runtime, rack, say, told, election, saved: true };
         match connection.forget_saved().await {
             Ok(()) => Ok(connection),
@@ -190,7 +202,7 @@ impl Connection {
             tokio::select! {
                 ask = asks.recv() => {
                     let (id, ask) = ask?;
-                    let answer = match tokio::time::timeout(PATIENCE, self.ask(ask, place)).await {
+                    let answer = match tokio::time::timeout(LONGEST, self.ask(ask, place)).await {
                         Ok(answer) => answer,
                         Err(_) => Some(Answer::Lost),
                     };
@@ -213,7 +225,7 @@ impl Connection {
                     Err(error) => return Some(failure(&error)),
                 },
                 _ = look.tick() => {
-                    let shown = tokio::time::timeout(PATIENCE, self.rack.show(ShowRequest {})).await;
+                    let shown = tokio::time::timeout(LONGEST, self.rack.show(ShowRequest {})).await;
                     match shown {
                         Ok(Ok(shown)) => {
                             let metrics = shown.into_inner().metrics;
@@ -231,21 +243,27 @@ impl Connection {
 
     async fn ask(&mut self, ask: Ask, place: &Place) -> Option<Answer> {
         let done = match ask {
-            Ask::SetConfig(action, config) => self.set_config(action, config).await,
+            Ask::Save(config) => self.set_config(Action::VerifyAndSave, Some(config)).await,
             Ask::Load(updates) => self.write(updates).await,
+            Ask::Commit(updates) => {
+                let written = if updates.is_empty() { Ok(()) } else { self.write(updates).await };
+                match written {
+                    Ok(()) => self.set_config(Action::Commit, None).await,
+                    refused => refused,
+                }
+            }
             Ask::Write(updates) => match self.forget_saved().await {
                 Ok(()) => self.write(updates).await,
                 refused => refused,
             },
-            Ask::Read(entities) => {
-                return Some(match self.forget_saved().await {
-                    Ok(()) => self.read(entities).await.unwrap_or_else(|error| error),
-                    Err(answer) => answer,
-                });
-            }
+            Ask::Read(entities) => return Some(self.read(entities).await.unwrap_or_else(|error| error)),
             Ask::PacketOut(packet) => return self.tell(Asked::Packet(packet)).await,
             Ask::DigestAck(ack) => return self.tell(Asked::DigestAck(ack)).await,
-            Ask::Hold => self.steer(What::Hold(Hold { open_ports: place.inner_ports.clone() })).await,
+            Ask::Hold(lease) => {
+                let lease_ns = lease.map_or(0, base_time::Duration::as_ns);
+                self.steer(What::Hold(Hold { open_ports: place.inner_ports.clone(), lease_ns })).await
+            }
+            Ask::Stay(lease) => self.steer(What::Stay(Stay { lease_ns: lease.as_ns() })).await,
             Ask::Release => self.steer(What::Release(Release {})).await,
             Ask::Ports => {
                 let shown = self.rack.show(ShowRequest {}).await.map_err(|error| refusal(&error));
@@ -293,7 +311,7 @@ impl Connection {
     async fn read(&mut self, entities: Vec<p4runtime_proto::p4::v1::Entity>) -> Result<Answer, Answer> {
         let lost = |error: tonic::Status| refusal(&error);
         let request = ReadRequest { entities, ..Default::default() };
-        let mut answers = self.p4runtime.read(request).await.map_err(lost)?.into_inner();
+        let mut answers = self.rack.read_running(request).await.map_err(lost)?.into_inner();
         let mut found = vec![];
         while let Some(answer) = answers.message().await.map_err(lost)? {
             found.extend(answer.entities);
@@ -301,7 +319,7 @@ impl Connection {
         Ok(Answer::Found(found))
     }
 
-    /// What was saved and not committed is not what is written and read.
+    /// What was saved and not committed is not what is written.
     async fn forget_saved(&mut self) -> Result<(), Answer> {
         if self.saved {
             self.steer(What::ForgetSaved(ForgetSaved {})).await?;

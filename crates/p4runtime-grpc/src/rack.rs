@@ -2,8 +2,10 @@
 
 use crate::command::{Command, Front};
 use crate::generated_rack::rack_server::Rack;
-use crate::service::gone;
+use crate::service::{Answers, gone};
+use base_time::Duration;
 use controller::Steer;
+use p4runtime_proto::p4::v1::{ReadRequest, ReadResponse};
 use p4runtime_proto::p4rack::v1::steer_request::What;
 use p4runtime_proto::p4rack::v1::{
     ShowRequest, ShowResponse, SteerRequest, SteerResponse, TraceRequest, TraceResponse,
@@ -13,6 +15,15 @@ use tonic::{Request, Response, Status};
 
 #[tonic::async_trait]
 impl Rack for Front {
+    type ReadRunningStream = Answers<ReadResponse>;
+
+    async fn read_running(
+        &self,
+        request: Request<ReadRequest>,
+    ) -> Result<Response<Self::ReadRunningStream>, Status> {
+        self.found(|reply| Command::ReadRunning(request.into_inner(), reply)).await
+    }
+
     async fn show(&self, _: Request<ShowRequest>) -> Result<Response<ShowResponse>, Status> {
         let (reply, answer) = oneshot::channel();
         self.send(Command::Show(reply))?;
@@ -22,7 +33,11 @@ impl Rack for Front {
     async fn steer(&self, request: Request<SteerRequest>) -> Result<Response<SteerResponse>, Status> {
         let request = request.into_inner();
         let what = match request.what {
-            Some(What::Hold(hold)) => Steer::Hold(hold.open_ports),
+            Some(What::Hold(hold)) => {
+                let lease = (hold.lease_ns > 0).then(|| Duration::from_ns(hold.lease_ns));
+                Steer::Hold { open: hold.open_ports, lease }
+            }
+            Some(What::Stay(stay)) => Steer::Stay(Duration::from_ns(stay.lease_ns)),
             Some(What::Release(_)) => Steer::Release,
             Some(What::ForgetSaved(_)) => Steer::ForgetSaved,
             Some(What::Reset(_)) => Steer::Reset,

@@ -1,6 +1,6 @@
 //! The service's calls as commands.
 
-use crate::command::{Command, Front, Listener, Reply, Stuck};
+use crate::command::{Command, Found, Front, Listener, Reply, Stuck};
 use crate::generated::p4_runtime_server::P4Runtime;
 use p4runtime_proto::google::rpc;
 use p4runtime_proto::p4::v1::{
@@ -24,7 +24,7 @@ const WAITING: usize = 1024;
 /// How long a message on a stream waits before it looks for room again.
 const AGAIN: Duration = Duration::from_micros(200);
 
-type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, tonic::Status>> + Send>>;
+pub(crate) type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, tonic::Status>> + Send>>;
 
 /// A status as gRPC says it, with its details packed into a `google.rpc.Status`.
 pub(crate) fn status(status: &Status) -> tonic::Status {
@@ -66,6 +66,18 @@ impl Front {
         })
     }
 
+    /// What a read finds.
+    pub(crate) async fn found(
+        &self,
+        command: impl FnOnce(Found) -> Command,
+    ) -> Result<Response<Answers<ReadResponse>>, tonic::Status> {
+        let (reply, answer) = oneshot::channel();
+        self.send(command(reply))?;
+        let (found, ended) = answer.await.map_err(|_| gone())?;
+        let end = ended.err().map(|error| Err(status(&error)));
+        Ok(Response::new(Box::pin(iter(found.into_iter().map(Ok).chain(end)))))
+    }
+
     /// Waits for room. False if nobody is there any more.
     pub(crate) async fn send_when_possible(&self, mut command: Command) -> bool {
         loop {
@@ -101,11 +113,7 @@ impl P4Runtime for Front {
     }
 
     async fn read(&self, request: Request<ReadRequest>) -> Result<Response<Self::ReadStream>, tonic::Status> {
-        let (reply, answer) = oneshot::channel();
-        self.send(Command::Read(request.into_inner(), reply))?;
-        let (found, ended) = answer.await.map_err(|_| gone())?;
-        let end = ended.err().map(|error| Err(status(&error)));
-        Ok(Response::new(Box::pin(iter(found.into_iter().map(Ok).chain(end)))))
+        self.found(|reply| Command::Read(request.into_inner(), reply)).await
     }
 
     async fn set_forwarding_pipeline_config(

@@ -56,10 +56,12 @@ impl Arbitration {
         let refuse = |code, why: String| Err(Status::new(code, why));
         let role = update.role.as_ref().map_or("", |role| role.name.as_str());
         let election = update.election_id.as_ref().map(number);
-        if update.role.as_ref().is_some_and(|role| role.config.is_some()) {
+        // A message of nothing, of whatever type, says nothing: some clients always send one.
+        let config = update.role.as_ref().and_then(|role| role.config.as_ref());
+        if config.is_some_and(|config| !config.value.is_empty()) {
             return refuse(
                 Code::InvalidArgument,
-                "roles are configured by `@p4runtime_role` in the program: leave `role.config` unset".into(),
+                "roles are configured by `@p4runtime_role` in the program: leave `role.config` unset or empty".into(),
             );
         }
         match self.streams.get(&stream) {

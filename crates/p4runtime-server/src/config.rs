@@ -11,75 +11,128 @@ use p4runtime_proto::p4::v1::{
     Entity, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest,
     GetForwardingPipelineConfigResponse, SetForwardingPipelineConfigRequest, Uint128, Update, entity, update,
 };
-use p4runtime_store::{Store, making};
+use p4runtime_store::{Names, Store, making};
 
 /// A program with what the control plane has written to it.
 pub(crate) struct Configured<T> {
     pub(crate) config: ForwardingPipelineConfig,
+    /// What is a string outside and a number in all that follows.
+    pub(crate) names: Names,
     pub(crate) store: Store,
     pub(crate) packet_io: PacketIo,
     pub(crate) target: T,
+    /// It was saved for a moment that is over: it is not committed any more.
+    is_spoilt: bool,
 }
 
-/// What ran before a program was committed, with what was written to it.
-pub struct Replaced<B: Builder> {
-    running: Option<Configured<B::Target>>,
-    saved: Option<Configured<B::Target>>,
+/// A program that is about to run, with what is written to it.
+pub struct Prepared<B: Builder> {
+    new: Configured<B::Target>,
+    /// A controller has saved it.
+    was_saved: bool,
+    /// What the data plane has written to the program that runs goes with it.
+    takes_along: bool,
+}
+
+impl<B: Builder> Prepared<B> {
+    /// The device it is for.
+    pub fn target(&self) -> &B::Target {
+        &self.new.target
+    }
+
+    /// All that is written to it, in an order in which it can be written again.
+    pub fn written(&self) -> Result<Vec<Entity>, Status> {
+        written(&self.new)
+    }
 }
 
 impl<T: Target> Configured<T> {
     /// Of a device that was just built.
     fn new(config: ForwardingPipelineConfig, built: Built<T>) -> Configured<T> {
-        let mut store = Store::new(built.info.clone());
+        let mut store = Store::new(built.plain.clone());
         for update in &built.initial {
             // What P4Info does not describe (a hidden action) cannot be said, and is not listed.
             let _ = store.load_initial(update);
         }
         Configured {
-            packet_io: PacketIo::new(&built.info),
+            packet_io: PacketIo::new(&built.plain),
             config: ForwardingPipelineConfig { p4info: Some((*built.info).clone()), ..config },
+            names: Names::new(&built.info, &built.plain, &built.initial),
             store,
             target: built.target,
+            is_spoilt: false,
         }
     }
 
     /// Does again what a controller had written to another program, instead of the program's own entries that are not
-    /// constant.
-    fn replay(&mut self, entities: Vec<Entity>) -> Result<(), Status> {
-        let refuse = |fault: Box<p4runtime_store::Fault>| {
-            Status::new(
-                Code::InvalidArgument,
-                format!("what was written does not fit the new program: {fault}"),
-            )
-        };
+    /// constant. Strings keep their values.
+    fn replay(&mut self, entities: Vec<Entity>, names: &Names) -> Result<(), Status> {
+        self.names.adopt(names);
+        let entities = self.rename(entities, names)?;
         let mut own = vec![];
         let mut take = |entity: Entity| own.push(entity);
-        self.store.read_written(&self.target, &mut take).map_err(refuse)?;
+        self.store.read_written(&self.target, &mut take).map_err(|fault| unfit(&fault))?;
         own.retain(
             |entity| matches!(&entity.entity, Some(entity::Entity::TableEntry(e)) if !e.is_default_action),
         );
-        let drop_own = own.into_iter().map(|entity| (update::Type::Delete, entity));
-        for (how, entity) in drop_own.chain(entities.into_iter().map(|entity| (making(&entity), entity))) {
-            let update = Update { r#type: how as i32, entity: Some(entity) };
-            for change in self.store.plan(&update).map_err(refuse)? {
-                self.target.apply(self.store.catalog(), &change).map_err(refuse)?;
-                self.store.commit(change, None);
-            }
+        own.into_iter().try_for_each(|entity| self.again(update::Type::Delete, entity))?;
+        entities.into_iter().try_for_each(|entity| self.again(making(&entity), entity))
+    }
+
+    /// Entities of another program, with the numbers that their strings have here.
+    fn rename(&mut self, mut entities: Vec<Entity>, names: &Names) -> Result<Vec<Entity>, Status> {
+        if self.names.is_empty() && names.is_empty() {
+            return Ok(entities);
+        }
+        entities.iter_mut().for_each(|entity| names.raise(entity));
+        let update = |entity| Update { entity: Some(entity), ..Update::default() };
+        let updates: Vec<Update> = entities.into_iter().map(update).collect();
+        let lowered = self.names.lower(&updates, &self.store).into_iter();
+        let lowered =
+            lowered.filter_map(|update| update.map(|update| update.into_owned().entity).transpose());
+        lowered.collect::<Result<_, _>>().map_err(|fault| unfit(&fault))
+    }
+
+    /// Does again what was done to another program.
+    fn again(&mut self, how: update::Type, entity: Entity) -> Result<(), Status> {
+        let update = Update { r#type: how as i32, entity: Some(entity) };
+        for change in self.store.plan(&update).map_err(|fault| unfit(&fault))? {
+            self.target.apply(self.store.catalog(), &change).map_err(|fault| unfit(&fault))?;
+            self.store.commit(change, None);
         }
         Ok(())
     }
 }
 
+fn unfit(fault: &p4runtime_store::Fault) -> Status {
+    let why = format!("what was written does not fit the new program: {fault}");
+    Status::new(Code::InvalidArgument, why)
+}
+
 impl<B: Builder> Server<B> {
-    /// Runs a program before any controller asks for one. What ran comes back.
-    pub fn start(&mut self, config: ForwardingPipelineConfig) -> Result<Replaced<B>, Status> {
+    /// Runs a program before any controller asks for one.
+    pub fn start(&mut self, config: ForwardingPipelineConfig) -> Result<(), Status> {
+        let new = self.prepare(config)?;
+        self.install(new);
+        Ok(())
+    }
+
+    /// A program, new.
+    pub fn prepare(&self, config: ForwardingPipelineConfig) -> Result<Prepared<B>, Status> {
         let built = self.builder.build(&config)?;
-        Ok(self.install(Configured::new(config, built)))
+        Ok(Prepared { new: Configured::new(config, built), was_saved: false, takes_along: false })
     }
 
     /// Drops what was saved and not committed.
     pub fn forget_saved(&mut self) {
         self.saved = None;
+    }
+
+    /// What was saved is not committed any more: whoever saved it still writes to it and not to the program that runs.
+    pub fn spoil_saved(&mut self) {
+        if let Some(saved) = &mut self.saved {
+            saved.is_spoilt = true;
+        }
     }
 
     /// Runs nothing any more.
@@ -89,14 +142,18 @@ impl<B: Builder> Server<B> {
 
     /// The RPC `SetForwardingPipelineConfig`. What fails changes nothing.
     pub fn set_config(&mut self, request: SetForwardingPipelineConfigRequest) -> Result<(), Status> {
-        self.replace_config(request).map(drop)
+        if let Some(new) = self.prepare_config(request)? {
+            self.install(new);
+        }
+        Ok(())
     }
 
-    /// The same; if the program that runs is another one now, what ran comes back.
-    pub fn replace_config(
+    /// The same, but that a program which is to run does not yet: see [`install`](Server::install) and
+    /// [`give_back`](Server::give_back).
+    pub fn prepare_config(
         &mut self,
         request: SetForwardingPipelineConfigRequest,
-    ) -> Result<Option<Replaced<B>>, Status> {
+    ) -> Result<Option<Prepared<B>>, Status> {
         self.may_set_config(&request)?;
         let action = request.action();
         if action == Action::Commit {
@@ -106,7 +163,7 @@ impl<B: Builder> Server<B> {
                     "COMMIT takes the saved config: leave it unset",
                 ));
             }
-            return self.commit_saved().map(Some);
+            return self.prepare_saved().map(Some);
         }
         let Some(config) = request.config else {
             return Err(Status::new(Code::InvalidArgument, "the config is missing"));
@@ -114,28 +171,28 @@ impl<B: Builder> Server<B> {
         if action == Action::Unspecified {
             return Err(Status::new(Code::InvalidArgument, "the action is missing"));
         }
-        let built = self.builder.build(&config)?;
-        let mut new = Configured::new(config, built);
-        if let Some(why) = new.store.catalog().unread_restrictions().first() {
+        let mut prepared = self.prepare(config)?;
+        if let Some(why) = prepared.new.store.catalog().unread_restrictions().first() {
             return Err(Status::new(Code::InvalidArgument, format!("a restriction cannot be read: {why}")));
         }
         match action {
-            Action::VerifyAndSave => self.saved = Some(new),
-            Action::VerifyAndCommit => return Ok(Some(self.install(new))),
+            Action::VerifyAndSave => self.saved = Some(prepared.new),
+            Action::VerifyAndCommit => return Ok(Some(prepared)),
             Action::ReconcileAndCommit => {
                 if let Some(running) = &self.running {
-                    new.replay(written(running)?)?;
+                    prepared.new.replay(written(running)?, &running.names)?;
                 }
-                return Ok(Some(self.install(new)));
+                prepared.takes_along = true;
+                return Ok(Some(prepared));
             }
             Action::Verify | Action::Commit | Action::Unspecified => {}
         }
         Ok(None)
     }
 
-    /// Builds the program that runs anew, with what controllers have written. What data planes have written goes with it, or, if
-    /// `forgets`, begins anew. What ran comes back.
-    pub fn renew(&mut self, forgets: bool) -> Result<Replaced<B>, Status> {
+    /// The program that runs, built anew with what controllers have written. What data planes have written goes with it, or, if
+    /// `forgets`, begins anew.
+    pub fn prepare_again(&self, forgets: bool) -> Result<Prepared<B>, Status> {
         let running = self.running.as_ref().ok_or_else(no_program)?;
         let mut entities = written(running)?;
         if forgets {
@@ -152,11 +209,24 @@ impl<B: Builder> Server<B> {
                 _ => true,
             });
         }
-        let config = running.config.clone();
-        let built = self.builder.build(&config)?;
-        let mut new = Configured::new(config, built);
-        new.replay(entities)?;
-        Ok(self.install(new))
+        let mut prepared = self.prepare(running.config.clone())?;
+        prepared.new.replay(entities, &running.names)?;
+        prepared.takes_along = !forgets;
+        Ok(prepared)
+    }
+
+    /// What the data planes have written to the program that runs, for one that was prepared, if that is to have it: it comes
+    /// back, and is written there.
+    pub fn take_along(&self, prepared: &mut Prepared<B>) -> Result<Vec<Entity>, Status> {
+        let (true, Some(running)) = (prepared.takes_along, &self.running) else { return Ok(vec![]) };
+        let mut counted = vec![];
+        let read = running.store.read_counted(&running.target, &mut |entity| counted.push(entity));
+        read.map_err(|fault| {
+            Status::new(Code::Internal, format!("what was counted cannot be read: {fault}"))
+        })?;
+        let counted = prepared.new.rename(counted, &running.names)?;
+        counted.iter().try_for_each(|entity| prepared.new.again(making(entity), entity.clone()))?;
+        Ok(counted)
     }
 
     /// Who makes devices of configurations.
@@ -175,10 +245,19 @@ impl<B: Builder> Server<B> {
         self.arbitration.authorize(&request.role, request.election_id.as_ref())
     }
 
-    /// Puts back what a program has replaced.
-    pub fn put_back(&mut self, replaced: Replaced<B>) {
-        self.running = replaced.running;
-        self.saved = replaced.saved;
+    /// Runs what was prepared; what was saved is dropped.
+    pub fn install(&mut self, prepared: Prepared<B>) {
+        self.digests = crate::digests::Digests::default();
+        self.configs += 1;
+        self.running = Some(prepared.new);
+        self.saved = None;
+    }
+
+    /// What was prepared does not run: if it was saved, it is so again.
+    pub fn give_back(&mut self, prepared: Prepared<B>) {
+        if prepared.was_saved {
+            self.saved = Some(prepared.new);
+        }
     }
 
     /// All that a controller has written to the program that runs, in an order in which it can be written again.
@@ -186,20 +265,19 @@ impl<B: Builder> Server<B> {
         self.running.as_ref().map_or(Ok(vec![]), written)
     }
 
-    fn commit_saved(&mut self) -> Result<Replaced<B>, Status> {
+    fn prepare_saved(&mut self) -> Result<Prepared<B>, Status> {
         match self.saved.take() {
-            Some(saved) => Ok(self.install(saved)),
+            Some(saved) if saved.is_spoilt => {
+                let why =
+                    "frames were kept out for the saved config, and have been let in since: save it again";
+                Err(Status::new(Code::Aborted, why))
+            }
+            Some(new) => Ok(Prepared { new, was_saved: true, takes_along: false }),
             None => {
                 let why = "there is no saved config: VERIFY_AND_SAVE comes first";
                 Err(Status::new(Code::NotFound, why))
             }
         }
-    }
-
-    fn install(&mut self, new: Configured<B::Target>) -> Replaced<B> {
-        self.digests = crate::digests::Digests::default();
-        self.configs += 1;
-        Replaced { running: self.running.replace(new), saved: self.saved.take() }
     }
 
     /// The RPC `GetForwardingPipelineConfig`.

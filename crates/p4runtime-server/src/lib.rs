@@ -20,7 +20,7 @@ mod status;
 mod target;
 
 pub use arbitration::StreamId;
-pub use config::Replaced;
+pub use config::Prepared;
 pub use outcomes::Outcomes;
 pub use server::{Output, Server};
 pub use status::Status;

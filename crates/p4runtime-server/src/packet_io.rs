@@ -21,6 +21,7 @@ struct Field {
 }
 
 impl PacketIo {
+    /// `info` describes all as numbers.
     pub(crate) fn new(info: &P4Info) -> PacketIo {
         let fields = |name: &str| {
             let header = info.controller_packet_metadata.iter();

@@ -8,9 +8,10 @@ use crate::target::{Builder, Target};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4::v1::{
-    Entity, ReadRequest, ReadResponse, Update, WriteRequest, entity::Entity as Kind,
+    Entity, PacketOut, ReadRequest, ReadResponse, Update, WriteRequest, entity::Entity as Kind,
 };
 use p4runtime_store::{Before, Change, Described, Result, Store, Within, fault};
+use std::borrow::Cow;
 
 /// The most entities of one answer to a read.
 const MOST_ENTITIES: usize = 1024;
@@ -21,7 +22,8 @@ impl<B: Builder> Server<B> {
         self.may_write(request)?;
         let configured = self.saved.as_mut().or(self.running.as_mut()).ok_or_else(no_program)?;
         let all_or_nothing = request.atomicity() != Atomicity::ContinueOnError;
-        let outcomes = configured.batch(&request.role, &request.updates, all_or_nothing)?;
+        let updates = configured.names.lower(&request.updates, &configured.store);
+        let outcomes = configured.batch(&request.role, updates, all_or_nothing)?;
         self.forget_digests();
         outcomes.status()
     }
@@ -33,7 +35,22 @@ impl<B: Builder> Server<B> {
         self.store().map(drop).ok_or_else(no_program)
     }
 
-    /// One update of a write, all of it or nothing; its inverses, the first to be undone last, come back.
+    /// The updates of one request, in numbers.
+    pub fn lower<'u>(&mut self, updates: &'u [Update]) -> Vec<Result<Cow<'u, Update>>> {
+        match self.saved.as_mut().or(self.running.as_mut()) {
+            Some(configured) => configured.names.lower(updates, &configured.store),
+            None => updates.iter().map(|update| Ok(Cow::Borrowed(update))).collect(),
+        }
+    }
+
+    /// Updates come in numbers.
+    pub fn note(&mut self, updates: &[Update]) {
+        if let Some(configured) = self.saved.as_mut().or(self.running.as_mut()) {
+            configured.names.note(updates);
+        }
+    }
+
+    /// One update of a write, in numbers, all of it or nothing; its inverses, the first to be undone last, come back.
     pub fn update(&mut self, role: &str, update: &Update) -> Result<Vec<Change>> {
         let Some(configured) = self.saved.as_mut().or(self.running.as_mut()) else {
             return fault("there is no program", "nothing can be written").code(Code::FailedPrecondition);
@@ -44,16 +61,17 @@ impl<B: Builder> Server<B> {
         Ok(undo)
     }
 
-    /// The updates that lead back from one that can be done and has not been.
+    /// The updates that lead back from one that can be done and has not been, in numbers.
     pub fn undoing(&self, update: &Update) -> Result<Vec<Update>> {
         let configured = self.saved.as_ref().or(self.running.as_ref());
         configured.map_or(Ok(vec![]), |configured| configured.store.undoing(update, &configured.target))
     }
 
-    /// Updates of nobody's, all or none.
+    /// Updates of nobody's, in numbers, all or none.
     pub fn fill(&mut self, updates: &[Update]) -> std::result::Result<(), Status> {
         let configured = self.running.as_mut().ok_or_else(no_program)?;
-        configured.batch("", updates, true)?.status()
+        configured.names.note(updates);
+        configured.batch("", updates.iter().map(|update| Ok(Cow::Borrowed(update))).collect(), true)?.status()
     }
 
     /// Undoes updates: the inverses of all, in the order in which they were done.
@@ -62,13 +80,13 @@ impl<B: Builder> Server<B> {
         configured.roll_back(inverses)
     }
 
-    /// Those queries that can be answered, and whose answers have what the data plane writes.
+    /// Those queries that can be answered, and whose answers have what the data plane writes, in numbers.
     pub fn live_queries(&self, request: &ReadRequest) -> Vec<Entity> {
         let Some(configured) = self.saved.as_ref().or(self.running.as_ref()) else { return vec![] };
-        let Configured { store, target, .. } = configured;
-        let live =
-            |query: &&Entity| store.reads_live(query) && store.read(query, target, &mut |_| {}).is_ok();
-        request.entities.iter().filter(live).cloned().collect()
+        let Configured { store, target, names, .. } = configured;
+        let live = |query: &Entity| store.reads_live(query) && store.read(query, target, &mut |_| {}).is_ok();
+        let queries = request.entities.iter().filter_map(|query| names.lower_query(query).ok().flatten());
+        queries.filter(live).collect()
     }
 
     /// True if reads and writes mean a program that is saved and not committed.
@@ -96,20 +114,47 @@ impl<B: Builder> Server<B> {
         request: &ReadRequest,
         out: &mut dyn FnMut(ReadResponse),
     ) -> std::result::Result<(), Status> {
+        let configured = self.saved.as_ref().or(self.running.as_ref());
+        self.read_of(configured, request, out)
+    }
+
+    /// The same, of the program that runs, whatever is saved.
+    pub fn read_running(
+        &self,
+        request: &ReadRequest,
+        out: &mut dyn FnMut(ReadResponse),
+    ) -> std::result::Result<(), Status> {
+        self.read_of(self.running.as_ref(), request, out)
+    }
+
+    fn read_of(
+        &self,
+        configured: Option<&Configured<B::Target>>,
+        request: &ReadRequest,
+        out: &mut dyn FnMut(ReadResponse),
+    ) -> std::result::Result<(), Status> {
         self.check_device(request.device_id)?;
-        let configured = self.saved.as_ref().or(self.running.as_ref()).ok_or_else(no_program)?;
+        let configured = configured.ok_or_else(no_program)?;
         let mut entities: Vec<Entity> = vec![];
         let mut outcomes = Outcomes::of("queries");
         for query in &request.entities {
-            let mut give = |entity: Entity| {
+            let query = match configured.names.lower_query(query) {
+                Ok(Some(query)) => query,
+                nothing => {
+                    outcomes.note(nothing.map(drop));
+                    continue;
+                }
+            };
+            let mut give = |mut entity: Entity| {
                 if configured.permit(&request.role, entity.entity.as_ref()).is_ok() {
+                    configured.names.raise(&mut entity);
                     entities.push(entity);
                 }
                 if entities.len() >= MOST_ENTITIES {
                     out(ReadResponse { entities: std::mem::take(&mut entities) });
                 }
             };
-            outcomes.note(configured.store.read(query, &configured.target, &mut give));
+            outcomes.note(configured.store.read(&query, &configured.target, &mut give));
         }
         if !entities.is_empty() {
             out(ReadResponse { entities });
@@ -119,6 +164,13 @@ impl<B: Builder> Server<B> {
 }
 
 impl<T: Target> Configured<T> {
+    /// The packet in numbers.
+    pub(crate) fn plain_packet(&self, packet: &PacketOut) -> Result<PacketOut> {
+        let mut packet = packet.clone();
+        self.names.lower_packet(&mut packet.metadata)?;
+        Ok(packet)
+    }
+
     /// Does one update, all of it or nothing. The inverses of what it did are put behind `undo`.
     fn update(&mut self, role: &str, update: &Update, undo: Option<&mut Vec<Change>>) -> Result<()> {
         self.permit(role, update.entity.as_ref().and_then(|entity| entity.entity.as_ref()))?;
@@ -173,7 +225,7 @@ impl<T: Target> Configured<T> {
     fn batch(
         &mut self,
         role: &str,
-        updates: &[Update],
+        updates: Vec<Result<Cow<'_, Update>>>,
         all_or_nothing: bool,
     ) -> std::result::Result<Outcomes, Status> {
         let mut outcomes = Outcomes::default();
@@ -181,7 +233,10 @@ impl<T: Target> Configured<T> {
         for update in updates {
             match outcomes.failed() && all_or_nothing {
                 true => outcomes.not_tried(),
-                false => outcomes.note(self.update(role, update, all_or_nothing.then_some(&mut undo))),
+                false => {
+                    let undo = all_or_nothing.then_some(&mut undo);
+                    outcomes.note(update.and_then(|update| self.update(role, &update, undo)));
+                }
             }
         }
         if outcomes.failed() && all_or_nothing {

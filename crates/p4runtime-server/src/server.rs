@@ -8,9 +8,9 @@ use crate::target::{Builder, Target};
 use base_time::Time;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
-    CapabilitiesResponse, DigestList, DigestListAck, DigestListAckError, IdleTimeoutNotification, PacketIn,
-    PacketOut, PacketOutError, StreamError, StreamMessageRequest, StreamMessageResponse, StreamOtherError,
-    stream_error, stream_message_request as asked, stream_message_response as told,
+    CapabilitiesResponse, DigestList, DigestListAck, DigestListAckError, Entity, IdleTimeoutNotification,
+    PacketIn, PacketOut, PacketOutError, StreamError, StreamMessageRequest, StreamMessageResponse,
+    StreamOtherError, entity, stream_error, stream_message_request as asked, stream_message_response as told,
 };
 
 /// What the server wants done.
@@ -151,7 +151,13 @@ impl<B: Builder> Server<B> {
     fn packet_out(&self, stream: StreamId, packet: &PacketOut) -> Result<Vec<u8>, Status> {
         self.primary(stream)?;
         let running = self.running.as_ref().ok_or_else(no_program)?;
-        running.packet_io.frame(packet).map_err(|fault| Status::new(fault.code, fault.to_string()))
+        let frame = running.plain_packet(packet).and_then(|packet| running.packet_io.frame(&packet));
+        frame.map_err(|fault| Status::new(fault.code, fault.to_string()))
+    }
+
+    /// A packet of a controller that has been taken, in numbers.
+    pub fn plain_packet(&self, packet: &PacketOut) -> Option<PacketOut> {
+        self.running.as_ref()?.plain_packet(packet).ok()
     }
 
     fn digest_ack(&mut self, stream: StreamId, ack: &DigestListAck) -> Result<(), Status> {
@@ -169,15 +175,18 @@ impl<B: Builder> Server<B> {
         self.packet(running.packet_io.message(frame))
     }
 
-    /// A packet for the controllers.
-    pub fn packet(&self, packet: PacketIn) -> Vec<Output> {
+    /// A packet for the controllers, in numbers.
+    pub fn packet(&self, mut packet: PacketIn) -> Vec<Output> {
+        if let Some(running) = &self.running {
+            running.names.raise_packet(&mut packet.metadata);
+        }
         self.to_primaries(&told::Update::Packet(packet))
     }
 
     /// What is due by `now`: digests and idle entries.
     pub fn tick(&mut self, now: Time) -> Vec<Output> {
         let Some(running) = &mut self.running else { return vec![] };
-        let Configured { store, target, .. } = running;
+        let Configured { store, target, names, .. } = running;
         let catalog = store.catalog();
         let mut lists: Vec<DigestList> = vec![];
         for (digest, data) in target.take_digests(catalog) {
@@ -187,12 +196,21 @@ impl<B: Builder> Server<B> {
         }
         let config = |digest: u32| store.digest(digest).copied();
         lists.extend(self.digests.due(config, now));
+        for list in &mut lists {
+            list.data.iter_mut().for_each(|data| names.raise_digest(list.digest_id, data));
+        }
         let idle = target.take_idle(catalog, now);
         let table_entry: Vec<_> = idle
             .into_iter()
             .filter_map(|(table, key)| {
                 let entry = store.entry(table, &key)?;
-                Some(store.plain_entry(catalog.table(table).ok()?, &key, entry))
+                let entry = store.plain_entry(catalog.table(table).ok()?, &key, entry);
+                let mut entity = Entity { entity: Some(entity::Entity::TableEntry(entry)) };
+                names.raise(&mut entity);
+                match entity.entity {
+                    Some(entity::Entity::TableEntry(entry)) => Some(entry),
+                    _ => None,
+                }
             })
             .collect();
         let timestamp = self.epoch_ns.saturating_add(i64::try_from(now.as_ns()).unwrap_or(i64::MAX));

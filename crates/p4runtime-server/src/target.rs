@@ -34,6 +34,8 @@ pub struct Built<T> {
     pub target: T,
     /// What the program offers to control planes.
     pub info: Arc<P4Info>,
-    /// The program's own entries, as if a controller had written them.
+    /// The same where all values are numbers: what the device is asked in.
+    pub plain: Arc<P4Info>,
+    /// The program's own entries, as if a controller had written them in numbers.
     pub initial: Vec<Update>,
 }

@@ -49,7 +49,7 @@ pub(crate) fn decode(
         let mut all = given.params.iter().enumerate().filter(|(_, p)| p.param_id == param.id);
         let value = match (all.next(), all.next()) {
             (Some((index, found)), None) => {
-                let value = number::decode(catalog, &found.value, param.bitwidth, param.type_name.as_ref());
+                let value = number::unsigned(&found.value, param.bitwidth);
                 value.within("value").at("params", index)
             }
             (None, _) => {

@@ -6,8 +6,8 @@ use crate::fault::{Result, Within, fault, listed, not_supported};
 use crate::restriction::Restrictions;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::{
-    Action, ActionProfile, Counter, Digest, DirectCounter, DirectMeter, Meter, P4Info, P4NamedType, Preamble,
-    Register, Table, ValueSet, p4_new_type_spec::Representation, p4_new_type_translation::SdnType,
+    Action, ActionProfile, Counter, Digest, DirectCounter, DirectMeter, Meter, P4Info, Preamble, Register,
+    Table, ValueSet,
 };
 use p4runtime_proto::p4::v1::{P4Data, TableEntry};
 use std::collections::BTreeMap;
@@ -147,7 +147,7 @@ impl Catalog {
 
     /// Which entry of its table a message is about.
     pub fn entry_key(&self, entry: &TableEntry) -> Result<EntryKey> {
-        crate::table::key(self, self.table(entry.table_id)?, entry)
+        crate::table::key(self.table(entry.table_id)?, entry)
     }
 
     /// The direct counter of a table.
@@ -158,18 +158,6 @@ impl Catalog {
     /// The direct meter of a table.
     pub fn direct_meter(&self, table: u32) -> Option<&DirectMeter> {
         self.info.direct_meters.iter().find(|meter| meter.direct_table_id == table)
-    }
-
-    /// True if values of the type are strings on the control plane's side.
-    pub(crate) fn is_string(&self, type_name: Option<&P4NamedType>) -> bool {
-        let types = self.info.type_info.as_ref().map(|info| &info.new_types);
-        let spec = type_name.and_then(|name| types?.get(&name.name));
-        match spec.and_then(|spec| spec.representation.as_ref()) {
-            Some(Representation::TranslatedType(translation)) => {
-                matches!(translation.sdn_type, Some(SdnType::SdnString(_)))
-            }
-            _ => false,
-        }
     }
 }
 

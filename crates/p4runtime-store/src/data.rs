@@ -55,8 +55,7 @@ fn of(catalog: &Catalog, spec: Option<&P4DataTypeSpec>, given: &P4Data, deep: us
                 Some(p4_new_type_spec::Representation::OriginalType(original)) => {
                     return of(catalog, Some(original), given, deep - 1);
                 }
-                Some(_) => return not_supported("values of translated types"),
-                None => return not_described(&name.name),
+                _ => return not_described(&name.name),
             }
         }
         (TypeSpec::Enum(name), Data::Enum(value)) => {
@@ -172,6 +171,7 @@ pub(crate) fn zero(catalog: &Catalog, spec: Option<&P4DataTypeSpec>, deep: usize
         TypeSpec::Error(_) => Data::Error(types?.error.as_ref()?.members.first()?.clone()),
         TypeSpec::NewType(name) => match types?.new_types.get(&name.name)?.representation.as_ref()? {
             p4_new_type_spec::Representation::OriginalType(original) => return one(original),
+            // Behind the translation there are numbers alone.
             p4_new_type_spec::Representation::TranslatedType(_) => return None,
         },
         _ => return None,

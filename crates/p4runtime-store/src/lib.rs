@@ -18,8 +18,10 @@ mod change;
 mod data;
 mod fault;
 mod matches;
+mod names;
 mod number;
 mod object;
+mod places;
 mod profile;
 mod read;
 mod replication;
@@ -37,6 +39,7 @@ pub use change::{
 };
 pub use fault::{Fault, Result, Within, fault, not_supported};
 pub use matches::Match;
+pub use names::Names;
 pub use read::Live;
 pub use store::{Before, Store};
 pub use update::making;

@@ -1,6 +1,5 @@
 //! What an entry wants of each field (P4Runtime 1.5, section 9.1.1).
 
-use crate::catalog::Catalog;
 use crate::fault::{Result, Within, fault, listed, not_supported};
 use crate::number;
 use base_bits::Bits;
@@ -41,7 +40,7 @@ pub enum Match {
 }
 
 /// One match for each field, in the order of P4Info; a field left out may be anything.
-pub(crate) fn decode(catalog: &Catalog, fields: &[MatchField], given: &[FieldMatch]) -> Result<Vec<Match>> {
+pub(crate) fn decode(fields: &[MatchField], given: &[FieldMatch]) -> Result<Vec<Match>> {
     for (index, one) in given.iter().enumerate() {
         if !fields.iter().any(|f| f.id == one.field_id) {
             let known = listed(fields.iter().map(|f| (f.id, f.name.as_str())));
@@ -56,7 +55,7 @@ pub(crate) fn decode(catalog: &Catalog, fields: &[MatchField], given: &[FieldMat
                 .at("match", index);
         }
     }
-    fields.iter().map(|field| one(catalog, field, given)).collect()
+    fields.iter().map(|field| one(field, given)).collect()
 }
 
 /// The matches in canonical form, in the order of P4Info; those of anything are left out.
@@ -92,7 +91,7 @@ pub(crate) fn kind(field: &MatchField) -> MatchType {
     }
 }
 
-fn one(catalog: &Catalog, field: &MatchField, given: &[FieldMatch]) -> Result<Match> {
+fn one(field: &MatchField, given: &[FieldMatch]) -> Result<Match> {
     let kind = kind(field);
     let found = given.iter().enumerate().find(|(_, m)| m.field_id == field.id);
     match found {
@@ -100,7 +99,7 @@ fn one(catalog: &Catalog, field: &MatchField, given: &[FieldMatch]) -> Result<Ma
             fault("an exact field is left out", format!("{} is missing", shown(field)))
         }
         None => Ok(Match::Any),
-        Some((index, found)) => in_kind(catalog, field, kind, found).at("match", index),
+        Some((index, found)) => in_kind(field, kind, found).at("match", index),
     }
     .about(|| shown(field))
 }
@@ -114,10 +113,8 @@ fn shown(field: &MatchField) -> String {
     }
 }
 
-fn in_kind(catalog: &Catalog, field: &MatchField, kind: MatchType, found: &FieldMatch) -> Result<Match> {
-    let number = |bytes: &[u8], name: &'static str| {
-        number::decode(catalog, bytes, field.bitwidth, field.type_name.as_ref()).within(name)
-    };
+fn in_kind(field: &MatchField, kind: MatchType, found: &FieldMatch) -> Result<Match> {
+    let number = |bytes: &[u8], name: &'static str| number::unsigned(bytes, field.bitwidth).within(name);
     match (&found.field_match_type, kind) {
         (Some(FieldMatchType::Exact(m)), MatchType::Exact) => {
             number(&m.value, "value").map(Match::Exact).within("exact")

@@ -1,26 +1,11 @@
 //! Numbers as bytestrings (P4Runtime 1.5, section 8.3).
 
-use crate::catalog::Catalog;
-use crate::fault::{Result, Within, fault, not_supported};
+use crate::fault::{Result, Within, fault};
 use base_bits::Bits;
 use base_bits::num_bigint::{BigInt, BigUint};
 use p4runtime_proto::google::rpc::Code;
-use p4runtime_proto::p4::config::v1::P4NamedType;
 
 /// The number of `bit<bits>` that bytes are, with that width; it has to fit.
-pub(crate) fn decode(
-    catalog: &Catalog,
-    bytes: &[u8],
-    bits: i32,
-    type_name: Option<&P4NamedType>,
-) -> Result<Bits> {
-    if catalog.is_string(type_name) {
-        return not_supported("values that are strings on the control plane's side");
-    }
-    unsigned(bytes, bits)
-}
-
-/// The number of `bit<bits>` that bytes are.
 pub(crate) fn unsigned(bytes: &[u8], bits: i32) -> Result<Bits> {
     let width = width(bits);
     if bytes.is_empty() {

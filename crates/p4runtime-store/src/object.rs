@@ -1,6 +1,6 @@
 //! Counters, meters, registers, value sets and digests (P4Runtime 1.5, sections 9.3 to 9.8).
 
-use crate::catalog::{Catalog, Described};
+use crate::catalog::Described;
 use crate::change::{Change, Count, Entry, EntryKey, Rates};
 use crate::fault::{Result, Within, fault, not_supported};
 use crate::store::Store;
@@ -77,7 +77,7 @@ pub(crate) fn direct_entry<'s>(
         if given.is_default_action {
             return not_supported("direct counters and meters of default actions");
         }
-        let key = table::key(&store.catalog, table, given)?;
+        let key = table::key(table, given)?;
         match store.entry(given.table_id, &key) {
             Some(entry) => Ok((given.table_id, key, entry)),
             None => fault("there is no such entry", "nothing has inserted this").code(Code::NotFound),
@@ -197,7 +197,7 @@ pub(crate) fn plan_value_set(store: &Store, how: Type, entry: &ValueSetEntry) ->
         }
         let mut members = vec![];
         for (index, member) in entry.members.iter().enumerate() {
-            members.push(member_of(&store.catalog, set, &member.r#match, &members).at("members", index)?);
+            members.push(member_of(set, &member.r#match, &members).at("members", index)?);
         }
         Ok(Change::ValueSet { set: entry.value_set_id, members })
     };
@@ -205,12 +205,11 @@ pub(crate) fn plan_value_set(store: &Store, how: Type, entry: &ValueSetEntry) ->
 }
 
 fn member_of(
-    catalog: &Catalog,
     set: &p4runtime_proto::p4::config::v1::ValueSet,
     given: &[p4runtime_proto::p4::v1::FieldMatch],
     before: &[Vec<matches::Match>],
 ) -> Result<Vec<matches::Match>> {
-    let member = matches::decode(catalog, &set.r#match, given)?;
+    let member = matches::decode(&set.r#match, given)?;
     if before.contains(&member) {
         return fault("a member stands twice", "it matches what one before it does")
             .code(Code::AlreadyExists);

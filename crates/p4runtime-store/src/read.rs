@@ -92,6 +92,34 @@ impl Store {
         self.read_registers(&RegisterEntry::default(), live, &mut give)
     }
 
+    /// Gives `out` what controllers have written that matches values or has action data, without what the data plane writes.
+    pub(crate) fn read_kept(&self, out: &mut dyn FnMut(v1::Entity)) {
+        let mut give = |entity: Entity| out(v1::Entity { entity: Some(entity) });
+        // Asked for all of a kind, these have no faults.
+        let _ = self.read_members(&ActionProfileMember::default(), &mut give);
+        let _ = self.read_value_sets(&ValueSetEntry::default(), &mut give);
+        for table in &self.catalog.info().tables {
+            for (key, entry) in self.entries(table.id()) {
+                give(Entity::TableEntry(self.plain_entry(table, key, entry)));
+            }
+            if self.default_entry(table.id()).is_some() {
+                give(Entity::TableEntry(self.default_message(table)));
+            }
+        }
+    }
+
+    /// Gives `out` what the data plane has written and controllers can write too, but for what is zero.
+    pub fn read_counted(&self, live: &dyn Live, out: &mut dyn FnMut(v1::Entity)) -> Result<()> {
+        let mut give = |entity: Entity| {
+            if !is_unwritten(&entity) {
+                out(v1::Entity { entity: Some(entity) });
+            }
+        };
+        self.read_direct_counters(&DirectCounterEntry::default(), live, &mut give)?;
+        self.read_counters(&CounterEntry::default(), live, &mut give)?;
+        self.read_registers(&RegisterEntry::default(), live, &mut give)
+    }
+
     fn read_entries(&self, query: &TableEntry, live: &dyn Live, give: &mut dyn FnMut(Entity)) -> Result<()> {
         let tables: Vec<&Table> = match query.table_id {
             0 => self.catalog.info().tables.iter().collect(),
@@ -107,7 +135,7 @@ impl Store {
                 continue;
             }
             let one = (asked(table) && !query.r#match.is_empty())
-                .then(|| matches::decode(&self.catalog, &table.match_fields, &query.r#match));
+                .then(|| matches::decode(&table.match_fields, &query.r#match));
             let one = one.transpose()?;
             let mut consider = |(key, entry): (&EntryKey, &Entry)| -> Result<()> {
                 if fits(query, key, entry) {
@@ -468,6 +496,7 @@ fn is_unwritten(entity: &Entity) -> bool {
         Entity::ValueSetEntry(e) => e.members.is_empty(),
         Entity::MeterEntry(e) => e.config.is_none(),
         Entity::CounterEntry(e) => e.data.unwrap_or_default() == CounterData::default(),
+        Entity::DirectCounterEntry(e) => e.data.unwrap_or_default() == CounterData::default(),
         Entity::RegisterEntry(e) => e.data.as_ref().is_none_or(is_zero),
         _ => false,
     }

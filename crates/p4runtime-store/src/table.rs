@@ -1,7 +1,7 @@
 //! Entries and default actions of tables (P4Runtime 1.5, section 9.1).
 
 use crate::action::{self, For};
-use crate::catalog::{Catalog, Described};
+use crate::catalog::Described;
 use crate::change::{Change, Count, DefaultEntry, Entry, EntryKey, Rates, Run};
 use crate::fault::{Result, Within, fault, not_supported};
 use crate::store::Store;
@@ -22,8 +22,8 @@ pub(crate) fn plan(store: &Store, how: Type, entry: &TableEntry) -> Result<Chang
 }
 
 /// Which entry a message is about.
-pub(crate) fn key(catalog: &Catalog, table: &Table, entry: &TableEntry) -> Result<EntryKey> {
-    let found = matches::decode(catalog, &table.match_fields, &entry.r#match)?;
+pub(crate) fn key(table: &Table, entry: &TableEntry) -> Result<EntryKey> {
+    let found = matches::decode(&table.match_fields, &entry.r#match)?;
     let ranked = has_priorities(table);
     match (ranked, entry.priority) {
         (true, 1..) | (false, 0) => Ok(EntryKey { matches: found.into(), priority: entry.priority }),
@@ -90,7 +90,7 @@ fn plan_entry(store: &Store, how: Type, table: &Table, entry: &TableEntry) -> Re
         return fault("the entries of this table are constant", "the source says `const entries`")
             .code(Code::PermissionDenied);
     }
-    let key = key(&store.catalog, table, entry)?;
+    let key = key(table, entry)?;
     let known = store.entry(entry.table_id, &key);
     update::presence(how, known.is_some())?;
     if how == Type::Delete {
@@ -127,7 +127,7 @@ fn plan_entry(store: &Store, how: Type, table: &Table, entry: &TableEntry) -> Re
 /// An entry that the program has from the start, unless there is one with its key.
 pub(crate) fn plan_initial(store: &Store, entry: &TableEntry) -> Result<Option<Change>> {
     let table = store.catalog.table(entry.table_id)?;
-    let key = key(&store.catalog, table, entry)?;
+    let key = key(table, entry)?;
     if store.entry(entry.table_id, &key).is_some() {
         return Ok(None);
     }

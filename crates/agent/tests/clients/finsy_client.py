@@ -1,4 +1,6 @@
-"""finsy: entities of types of their own, packets, digests, idle timeouts, a change of the primary."""
+"""finsy: entities of types of their own, packets, digests, idle timeouts, a change of the primary.
+
+ADDRESS P4INFO PROGRAM, and for TLS: AUTHORITY, or AUTHORITY CERTIFICATE KEY."""
 
 import asyncio
 import sys
@@ -7,7 +9,9 @@ from pathlib import Path
 import finsy as fy
 from finsy.p4entity import P4ValueSetMember
 
-address, info, program = sys.argv[1:]
+address, info, program, *tls = sys.argv[1:]
+pem = [Path(name) for name in tls] + [None, None]
+credentials = fy.GRPCCredentialsTLS(cacert=pem[0], cert=pem[1], private_key=pem[2]) if tls else None
 FRAME = bytes.fromhex("0c00000000010b00000000020800")
 done = asyncio.Event()
 
@@ -56,14 +60,13 @@ async def ready(switch):
 
 
 async def main():
-    options = fy.SwitchOptions(
-        p4info=Path(info), p4blob=Path(program), device_id=1, p4force=True, initial_election_id=10, ready_handler=ready
-    )
+    common = fy.SwitchOptions(p4info=Path(info), device_id=1, channel_credentials=credentials)
+    options = common(p4blob=Path(program), p4force=True, initial_election_id=10, ready_handler=ready)
     async with fy.Switch("one", address, options) as first:
         await asyncio.wait_for(done.wait(), 20)
         assert first.is_primary
         # Another controller with a higher election id becomes the primary.
-        second = fy.SwitchOptions(p4info=Path(info), device_id=1, initial_election_id=20)
+        second = common(initial_election_id=20)
         async with fy.Switch("two", address, second) as two:
             for _ in range(100):
                 if two.is_primary and not first.is_primary:

@@ -1,13 +1,16 @@
-"""p4runtime-shell: every entity written and read, packets in and out, digests, idle timeouts."""
+"""p4runtime-shell: every entity written and read, packets in and out, digests, idle timeouts.
+
+ADDRESS P4INFO PROGRAM, and for TLS: AUTHORITY, or AUTHORITY CERTIFICATE KEY."""
 
 import sys
 
 import p4runtime_sh.shell as sh
 from p4runtime_sh.p4runtime import P4RuntimeWriteException
-from p4runtime_sh.shell import FwdPipeConfig
+from p4runtime_sh.shell import FwdPipeConfig, SSLOptions
 
-address, info, program = sys.argv[1:]
-sh.setup(device_id=1, grpc_addr=address, election_id=(0, 1), config=FwdPipeConfig(info, program))
+address, info, program, *tls = sys.argv[1:]
+config = FwdPipeConfig(info, program)
+sh.setup(device_id=1, grpc_addr=address, election_id=(0, 1), config=config, ssl_options=SSLOptions(not tls, *tls))
 
 
 def entry(destination, action, **args):

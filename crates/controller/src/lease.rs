@@ -1,0 +1,87 @@
+//! Whether, and until when, an agent keeps frames out.
+//!
+//! ```text
+//! Hold(100 ms) ──> Until(now + 100 ms) ── Stay(100 ms) ──> Until(later) ── nothing more ──> No: frames are let in
+//! ```
+//!
+//! Who keeps frames out for a controller lets them in by itself when it hears no more of it; a program that was saved for this
+//! moment is not committed then ([`p4runtime_server::Server::spoil_saved`]).
+
+use base_time::{Duration, Time};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_server::Status;
+
+/// See the module.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Held {
+    /// Frames come in.
+    #[default]
+    No,
+    /// Frames wait until then, or until somebody says something else.
+    Until(Time),
+    /// Frames wait until somebody says something else.
+    UntilTold,
+}
+
+impl Held {
+    /// From now on frames wait: for so long, or until somebody says something else.
+    pub fn from(now: Time, lease: Option<Duration>) -> Held {
+        lease.map_or(Held::UntilTold, |lease| Held::Until(now + lease))
+    }
+
+    /// Frames that wait do so for so long from now on. Refused if they do not wait any more: then nothing changes.
+    pub fn stay(&mut self, now: Time, lease: Duration) -> Result<(), Status> {
+        match self {
+            Held::No => Err(Status::new(Code::FailedPrecondition, "frames have been let in already")),
+            Held::Until(_) => {
+                *self = Held::from(now, Some(lease));
+                Ok(())
+            }
+            Held::UntilTold => Ok(()),
+        }
+    }
+
+    /// True, once, when frames have waited for as long as they should.
+    pub fn runs_out(&mut self, now: Time) -> bool {
+        let is_over = self.deadline().is_some_and(|until| now >= until);
+        if is_over {
+            *self = Held::No;
+        }
+        is_over
+    }
+
+    /// When [`runs_out`](Held::runs_out) will be true.
+    pub fn deadline(self) -> Option<Time> {
+        match self {
+            Held::Until(until) => Some(until),
+            Held::No | Held::UntilTold => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_ms(ms)
+    }
+
+    #[test]
+    fn frames_are_let_in_when_nothing_is_heard_any_more() {
+        let lease = Duration::from_ms(100);
+        let mut held = Held::from(at(0), Some(lease));
+        assert!(!held.runs_out(at(99)) && held.stay(at(99), lease).is_ok());
+        assert_eq!((held.runs_out(at(198)), held.deadline()), (false, Some(at(199))));
+        assert_eq!([held.runs_out(at(199)), held.runs_out(at(200))], [true, false]);
+        // Whoever comes too late does not keep them out again.
+        assert!(held.stay(at(200), lease).is_err() && held == Held::No);
+    }
+
+    #[test]
+    fn who_is_told_to_wait_waits() {
+        let mut held = Held::from(at(0), None);
+        assert!(held.stay(at(1), Duration::from_ms(1)).is_ok() && !held.runs_out(at(1_000_000)));
+        assert_eq!(held, Held::UntilTold);
+    }
+}

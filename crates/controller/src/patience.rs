@@ -1,0 +1,92 @@
+//! How long a device's answers are waited for: RFC 6298's retransmission timer over how long they have taken.
+//!
+//! Asks have numbers, so that the answer to one that was given up says how long it took, too (the RFC's section 3 has to leave
+//! those out): where answers take longer than expected, the first ones are lost and those that follow are not.
+
+use crate::controller::Timing;
+use base_time::Duration;
+
+/// Before anything is known (RFC 6298, 2.1).
+const FIRST: Duration = Duration::from_s(1);
+
+/// What is known of one device.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Patience {
+    /// How long answers take, and how much that varies: both smoothed.
+    known: Option<(Duration, Duration)>,
+    /// Answers that did not come since the last one that did: for each it is twice as long.
+    missed: u32,
+}
+
+impl Patience {
+    /// An answer has come after so long.
+    pub(crate) fn learn(&mut self, took: Duration) {
+        self.missed = 0;
+        self.known = Some(match self.known {
+            None => (took, took.scaled(1, 2)),
+            Some((smooth, varies)) => {
+                let off = if took > smooth { took - smooth } else { smooth - took };
+                (smooth.scaled(7, 8) + took.scaled(1, 8), varies.scaled(3, 4) + off.scaled(1, 4))
+            }
+        });
+    }
+
+    /// An answer has not come.
+    pub(crate) fn miss(&mut self) {
+        self.missed = self.missed.saturating_add(1);
+    }
+
+    /// How long the next one is waited for.
+    pub(crate) fn span(&self, timing: &Timing) -> Duration {
+        let usual = self.known.map_or(FIRST, |(smooth, varies)| smooth + varies * 4);
+        let usual = usual.max(timing.patience_least);
+        // What shifts out is more than anybody waits.
+        let longer = usual.as_ps().checked_mul(1 << self.missed.min(32)).map(Duration::from_ps);
+        longer.unwrap_or(timing.patience_most).min(timing.patience_most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMING: Timing = Timing {
+        drain: Duration::ZERO,
+        quiet: Duration::ZERO,
+        patience_least: Duration::from_ms(10),
+        patience_most: Duration::from_s(60),
+        lease: Duration::from_ms(100),
+    };
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_ms(ms)
+    }
+
+    #[test]
+    fn who_answers_soon_is_missed_soon() {
+        let mut patience = Patience::default();
+        assert_eq!(patience.span(&TIMING), FIRST);
+        patience.learn(ms(100));
+        // 100 ms, and four times half of that.
+        assert_eq!(patience.span(&TIMING), ms(300));
+        (0..100).for_each(|_| patience.learn(ms(100)));
+        assert!(patience.span(&TIMING) < ms(101), "{:?}", patience.span(&TIMING));
+        (0..100).for_each(|_| patience.learn(ms(1)));
+        assert_eq!(patience.span(&TIMING), TIMING.patience_least);
+    }
+
+    #[test]
+    fn who_is_slow_is_waited_for() {
+        let mut patience = Patience::default();
+        let spans: Vec<Duration> = (0..8)
+            .map(|_| {
+                patience.miss();
+                patience.span(&TIMING)
+            })
+            .collect();
+        assert_eq!(spans, [2, 4, 8, 16, 32, 60, 60, 60].map(Duration::from_s));
+        // The first answer, long after it was given up.
+        patience.learn(Duration::from_s(9));
+        assert_eq!(patience.span(&TIMING), Duration::from_s(27));
+    }
+}

@@ -1,0 +1,132 @@
+//! The way to an agent: who works is waited for, and who is gone is missed soon.
+
+#![allow(clippy::disallowed_methods, clippy::unwrap_used)]
+
+use controller::{Answer, Ask, AskId, DeviceId, Heard};
+use p4runtime_grpc::{Command, Incoming, Link, Place, Streams, link, queue, serve};
+use p4runtime_proto::google::rpc::{Code, Status};
+use p4runtime_proto::p4::v1::{
+    MasterArbitrationUpdate, StreamMessageResponse, stream_message_response::Update as Told,
+};
+use p4runtime_proto::p4rack::v1::ShowResponse;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// An agent that takes so long for a write.
+fn agent(busy: Duration) -> SocketAddr {
+    let (front, incoming) = queue(64, 64);
+    let (bound, address) = channel();
+    thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let here = "127.0.0.1:0".parse().unwrap();
+        let bound = |address| bound.send(address).unwrap();
+        runtime.block_on(serve(here, None, front, bound, std::future::pending())).unwrap();
+    });
+    thread::spawn(move || {
+        let mut streams = Streams::default();
+        loop {
+            match incoming.next(Duration::from_secs(60)) {
+                Some(Command::Open(stream, listener)) => streams.open(stream, listener),
+                Some(Command::Message(stream, _)) => {
+                    let status = Some(Status::default());
+                    let update = MasterArbitrationUpdate { status, ..Default::default() };
+                    let message = StreamMessageResponse { update: Some(Told::Arbitration(update)) };
+                    streams.tell(stream, message);
+                }
+                Some(Command::Steer(_, _, reply)) => drop(reply.send(Ok(()))),
+                Some(Command::Show(reply)) => drop(reply.send(ShowResponse::default())),
+                Some(Command::Write(_, reply)) => {
+                    thread::sleep(busy);
+                    drop(reply.send(Ok(())));
+                }
+                Some(Command::Stop) => return,
+                _ => {}
+            }
+        }
+    });
+    address.recv().unwrap()
+}
+
+/// A connection to an agent, and what is heard of it.
+fn connect(address: SocketAddr) -> (Link, Incoming) {
+    let (front, heard) = queue(1024, 1);
+    let place = Place { device: DeviceId(0), address: address.to_string(), inner_ports: vec![], election: 1 };
+    let (link, end) = link(place, None).unwrap();
+    thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(end.run(front));
+    });
+    assert!(matches!(next(&heard), Heard::Here));
+    (link, heard)
+}
+
+/// What is heard next, but for what the agent has counted.
+fn next(heard: &Incoming) -> Heard {
+    loop {
+        match heard.next(Duration::from_secs(120)) {
+            Some(Command::Agent(_, heard)) if matches!(*heard, Heard::Counted(_)) => {}
+            Some(Command::Agent(_, heard)) => return *heard,
+            _ => panic!("nothing is heard"),
+        }
+    }
+}
+
+#[test]
+fn an_agent_that_works_is_waited_for() {
+    let (link, heard) = connect(agent(Duration::from_secs(6)));
+    let asked = Instant::now();
+    assert!(link.ask(Some(AskId(7)), Ask::Load(vec![])));
+    assert_eq!(next(&heard), Heard::Answer(AskId(7), Answer::Done));
+    assert!(asked.elapsed() >= Duration::from_secs(6));
+}
+
+#[test]
+fn an_agent_that_is_gone_is_missed() {
+    let is_cut = Arc::new(AtomicBool::new(false));
+    let (link, heard) = connect(through(agent(Duration::ZERO), &is_cut));
+    assert!(link.ask(Some(AskId(1)), Ask::Load(vec![])));
+    assert_eq!(next(&heard), Heard::Answer(AskId(1), Answer::Done));
+    is_cut.store(true, Ordering::Relaxed);
+    let asked = Instant::now();
+    assert!(link.ask(Some(AskId(2)), Ask::Load(vec![])));
+    match [next(&heard), next(&heard)] {
+        [Heard::Answer(AskId(2), Answer::Lost), Heard::Gone(_)] => {}
+        // It was missed before it could be asked, by the look at what it has counted.
+        [Heard::Gone(_), Heard::Answer(AskId(2), Answer::Refused(why))] if why.code == Code::Unavailable => {}
+        other => panic!("{other:?}"),
+    }
+    // Three seconds, on a machine that has nothing else to do.
+    assert!(asked.elapsed() < Duration::from_secs(30), "{:?}", asked.elapsed());
+}
+
+/// A way to an address on which nothing passes any more when it is cut; connections stay.
+fn through(to: SocketAddr, is_cut: &Arc<AtomicBool>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let here = listener.local_addr().unwrap();
+    let is_cut = Arc::clone(is_cut);
+    thread::spawn(move || {
+        for one in listener.incoming() {
+            let (one, other) = (one.unwrap(), TcpStream::connect(to).unwrap());
+            let ends = [(one.try_clone().unwrap(), other.try_clone().unwrap()), (other, one)];
+            for (from, to) in ends {
+                let is_cut = Arc::clone(&is_cut);
+                thread::spawn(move || pass(from, to, &is_cut));
+            }
+        }
+    });
+    here
+}
+
+fn pass(mut from: TcpStream, mut to: TcpStream, is_cut: &AtomicBool) {
+    let mut buffer = [0; 4096];
+    while let Ok(length @ 1..) = from.read(&mut buffer) {
+        if !is_cut.load(Ordering::Relaxed) && to.write_all(&buffer[..length]).is_err() {
+            return;
+        }
+    }
+}
