@@ -194,7 +194,6 @@ fn execute(
     };
     let charged = &mut judged.charged[device];
     problem.charges[device].iter().for_each(|(at, value)| charged[*at] = charged[*at].max(*value));
-    let mut boxes = vec![before.to_vec(); offer.paths.len()];
     if plan.picks[node].len() != offer.needs.len() {
         return None;
     }
@@ -205,7 +204,6 @@ fn execute(
         if !usable.iter().any(|(known, _)| *known == pick) {
             judged.violations.push(Violation::NotUsable { node, need });
         }
-        outcome::run(&mut boxes, offer, need, derivation);
         for (at, value) in &derivation.once {
             charged[*at] = charged[*at].max(*value);
         }
@@ -213,7 +211,7 @@ fn execute(
             judged.used[device][*at] = judged.used[device][*at].saturating_add(*value);
         }
     }
-    Some(outcome::hull(&boxes))
+    Some(outcome::after(offer, before, &plan.picks[node]))
 }
 
 fn measure(problem: &Problem, measure: &Measure, judged: &Judged, runs: &[usize]) -> i64 {

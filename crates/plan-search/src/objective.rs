@@ -1,7 +1,7 @@
 //! What a plan is judged by.
 
 use crate::Scopes;
-use plan_model::{Scope, Signature};
+use plan_model::{Scope, Signature, VarId};
 use smol_str::SmolStr;
 
 /// One number of a plan; less is better, after the sign of `largest` is turned.
@@ -64,6 +64,17 @@ impl Objective {
             }
         }
         made(Measure::Used(used))
+    }
+
+    /// An amount of this objective, in steps of its unit. The error says what is wrong.
+    pub fn read(&self, text: &str, signature: &Signature, scopes: &Scopes) -> Result<i64, String> {
+        let amount = |var: VarId| signature.get(var).unit.parse(text);
+        match &self.measure {
+            Measure::Worst(place) | Measure::Least(place) => amount(scopes.path[*place]),
+            Measure::Charges(place) => amount(scopes.once[*place]),
+            Measure::Used(places) => places.first().map_or(Ok(0), |place| amount(scopes.device[*place])),
+            Measure::Devices => text.parse().map_err(|_| format!("`{text}` is no number of devices")),
+        }
     }
 
     /// A value of this objective, as the search has it, for people.

@@ -38,19 +38,49 @@ pub fn usable<'o>(
     }
 }
 
-/// Changes packets on each path as `derivation` does.
-pub fn run(boxes: &mut [Vec<(i64, i64)>], offer: &Offer, need: usize, derivation: &Derivation) {
-    for (path, values) in offer.paths.iter().zip(boxes.iter_mut()) {
-        if path.contains(&need) {
-            for (var, change) in &derivation.path {
-                state::change(values, *var, *change);
+/// Packets behind a region, each of whose needs has a pick.
+pub fn after(offer: &Offer, before: &State, picks: &[u16]) -> State {
+    let mut along = Along::new(offer, before);
+    along.follow(offer, picks);
+    hull(&along.boxes)
+}
+
+/// Packets on their way through a region, along each path.
+#[derive(Clone)]
+struct Along {
+    boxes: Vec<Vec<(i64, i64)>>,
+    /// By path: how many of its needs they have passed.
+    passed: Vec<usize>,
+}
+
+impl Along {
+    fn new(offer: &Offer, before: &State) -> Along {
+        let paths = offer.paths.len();
+        Along { boxes: vec![before.to_vec(); paths], passed: vec![0; paths] }
+    }
+
+    /// Goes on along each path up to the first need without a pick. What a path needs changes packets one after the other.
+    fn follow(&mut self, offer: &Offer, picks: &[u16]) {
+        for ((path, values), passed) in offer.paths.iter().zip(&mut self.boxes).zip(&mut self.passed) {
+            let known = path[*passed..].iter().take_while(|need| **need < picks.len());
+            for need in known {
+                for (var, change) in &offer.needs[*need].1[usize::from(picks[*need])].path {
+                    state::change(values, *var, *change);
+                }
+                *passed += 1;
             }
         }
+    }
+
+    /// Needs that some path has yet to come to.
+    fn ahead<'o>(&self, offer: &'o Offer) -> impl Iterator<Item = usize> + use<'o, '_> {
+        let left = offer.paths.iter().zip(&self.passed);
+        left.flat_map(|(path, passed)| path[*passed..].iter().copied())
     }
 }
 
 /// The box around what comes out of all paths.
-pub fn hull(boxes: &[Vec<(i64, i64)>]) -> State {
+fn hull(boxes: &[Vec<(i64, i64)>]) -> State {
     let mut hull = boxes[0].clone();
     for other in &boxes[1..] {
         for (around, value) in hull.iter_mut().zip(other) {
@@ -63,7 +93,7 @@ pub fn hull(boxes: &[Vec<(i64, i64)>]) -> State {
 #[derive(Clone)]
 struct Partial {
     picks: Vec<u16>,
-    boxes: Vec<Vec<(i64, i64)>>,
+    along: Along,
     once: Vec<(usize, i64)>,
     adds: Vec<(usize, i64)>,
 }
@@ -77,12 +107,8 @@ pub fn outcomes(
     share: Factor,
     matters: &[Matters],
 ) -> Vec<Outcome> {
-    let mut partials = vec![Partial {
-        picks: vec![],
-        boxes: vec![state.to_vec(); offer.paths.len()],
-        once: vec![],
-        adds: vec![],
-    }];
+    let mut partials =
+        vec![Partial { picks: vec![], along: Along::new(offer, state), once: vec![], adds: vec![] }];
     for (need, (_, derivations)) in offer.needs.iter().enumerate() {
         let usable = usable(derivations, state, share, problem);
         let mut next: Vec<Partial> = vec![];
@@ -90,13 +116,18 @@ pub fn outcomes(
             for (pick, derivation) in &usable {
                 let mut more = partial.clone();
                 more.picks.push(*pick);
-                run(&mut more.boxes, offer, need, derivation);
+                more.along.follow(offer, &more.picks);
                 derivation.once.iter().for_each(|(at, value)| derive::charge(&mut more.once, *at, *value));
                 derivation.adds.iter().for_each(|(at, value)| derive::add(&mut more.adds, *at, *value));
-                if next.iter().any(|other| is_no_worse(other, &more, matters)) {
+                // What is picked and not passed yet has its effects later.
+                let open: Vec<usize> = more.along.ahead(offer).filter(|ahead| *ahead <= need).collect();
+                let ends_alike =
+                    |a: &Partial, b: &Partial| open.iter().all(|at| a.picks[*at] == b.picks[*at]);
+                let is_no_worse = |a: &Partial, b: &Partial| ends_alike(a, b) && is_no_worse(a, b, matters);
+                if next.iter().any(|other| is_no_worse(other, &more)) {
                     continue;
                 }
-                next.retain(|other| !is_no_worse(&more, other, matters));
+                next.retain(|other| !is_no_worse(&more, other));
                 next.push(more);
             }
         }
@@ -104,7 +135,7 @@ pub fn outcomes(
     }
     let done = |partial: Partial| Outcome {
         picks: partial.picks.into(),
-        after: hull(&partial.boxes),
+        after: hull(&partial.along.boxes),
         once: partial.once,
         adds: partial.adds,
     };
@@ -145,9 +176,10 @@ fn is_no_worse(a: &Partial, b: &Partial, matters: &[Matters]) -> bool {
         |a: &[(usize, i64)], b: &[(usize, i64)]| a.iter().all(|(place, value)| *value <= values(b, *place));
     at_most(&a.once, &b.once)
         && at_most(&a.adds, &b.adds)
-        && a.boxes
+        && a.along
+            .boxes
             .iter()
-            .zip(&b.boxes)
+            .zip(&b.along.boxes)
             .all(|(a, b)| a.iter().zip(b).zip(matters).all(|((a, b), matters)| matters.is_no_worse(*a, *b)))
 }
 

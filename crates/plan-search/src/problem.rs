@@ -40,7 +40,7 @@ pub struct Settings {
 pub struct Offer {
     /// What any path needs, and the ways to prove it there.
     pub needs: Vec<(Prop, Vec<Derivation>)>,
-    /// The needs of each path that change packets, by their places; no two paths are equal.
+    /// The needs of each path that change packets, by their places, in order and as often as the path comes to them; no two paths are equal.
     pub paths: Vec<Vec<usize>>,
 }
 
@@ -408,16 +408,14 @@ fn too_many(span: Span, title: String, most: usize) -> Diagnostic {
     Diagnostic::error(codes::TOO_LARGE, title).at(span, format!("at most {most} are looked at"))
 }
 
-/// What of each path changes packets; each only once.
+/// What of each path changes packets; each path only once.
 fn paths(paths: &[Vec<Prop>], needs: &[(Prop, Vec<Derivation>)]) -> Vec<Vec<usize>> {
     let changes = |place: &usize| needs[*place].1.iter().any(|derivation| !derivation.path.is_empty());
     let mut all: Vec<Vec<usize>> = paths
         .iter()
         .map(|path| {
             let place = |prop: &Prop| needs.iter().position(|(known, _)| known == prop);
-            let mut places: Vec<usize> = path.iter().filter_map(place).filter(changes).collect();
-            places.sort_unstable();
-            places
+            path.iter().filter_map(place).filter(changes).collect()
         })
         .collect();
     all.sort();

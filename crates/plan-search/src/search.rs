@@ -37,7 +37,7 @@ pub enum Goal {
 
 impl Goal {
     /// What decides between plans; none if many are wanted.
-    fn key(&self, cost: &[i64]) -> Option<Vec<i128>> {
+    pub(crate) fn key(&self, cost: &[i64]) -> Option<Vec<i128>> {
         let exact = cost.iter().map(|c| i128::from(*c));
         match self {
             Goal::Front => None,
@@ -108,7 +108,7 @@ impl Default for Switches {
 }
 
 /// What was found.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Found {
     /// Plans with their costs, the least first.
     pub plans: Vec<(Vec<i64>, Plan)>,
@@ -163,8 +163,9 @@ pub fn search_with(
 /// So many labels of a level go on in a narrow search: in one for each set of classes, and in one for all.
 const NARROW: usize = 8;
 const WIDER: usize = 96;
-/// The watch is asked after so many labels.
+/// The watch is asked after so many labels, and so many comparisons.
 const LOOK: u64 = 512;
+const LOOK_COMPARED: usize = 1 << 20;
 
 /// A search under way.
 pub struct Search<'s> {
@@ -196,6 +197,9 @@ impl Search<'_> {
             }
             let next = self.prune(next, level + 1);
             let next = self.reduce(next, level + 1);
+            if self.stopped {
+                return;
+            }
             labels = self.narrow(next, level + 1, width);
         }
         labels.into_iter().for_each(|label| self.finish(label));
@@ -279,7 +283,9 @@ impl Search<'_> {
     /// All plans on the open classes. What was not looked at when the search was stopped.
     fn run_set(&mut self, root: &Label) -> Vec<(usize, Vec<Label>)> {
         let mut waiting: Vec<(usize, Vec<Label>)> = vec![(0, vec![root.clone()])];
-        while let Some((level, mut labels)) = waiting.pop() {
+        while !self.stopped
+            && let Some((level, mut labels)) = waiting.pop()
+        {
             if level == self.problem.order.len() {
                 labels.into_iter().for_each(|label| self.finish(label));
                 continue;
@@ -334,7 +340,7 @@ impl Search<'_> {
         labels.into_iter().filter(|label| bound.end(label, level).is_some_and(|end| !covered(&end))).collect()
     }
 
-    /// Without labels that others dominate.
+    /// Without labels that others dominate; if it is stopped, some of those are left.
     fn reduce(&mut self, labels: Vec<Label>, level: usize) -> Vec<Label> {
         if !self.switches.dominance {
             return labels;
@@ -354,12 +360,19 @@ impl Search<'_> {
         ordered.sort_by(|(a, _), (b, _)| a.cost.cmp(&b.cost));
         let mut kept: Vec<(Label, Canonical)> = vec![];
         let mut by_key: BTreeMap<Vec<i64>, Vec<usize>> = BTreeMap::new();
+        let mut compared = 0;
         for (label, canonical) in ordered {
             let others = by_key.entry(canonical.key.clone()).or_default();
-            let is_dominated = others.iter().any(|at| {
-                let (other, theirs) = &kept[*at];
-                compare.dominates((other, theirs), (&label, &canonical))
-            });
+            compared += others.len();
+            if compared > LOOK_COMPARED {
+                compared = 0;
+                self.stopped |= (self.watch)(&self.progress) == Stop::Yes;
+            }
+            let is_dominated = !self.stopped
+                && others.iter().any(|at| {
+                    let (other, theirs) = &kept[*at];
+                    compare.dominates((other, theirs), (&label, &canonical))
+                });
             if !is_dominated {
                 others.push(kept.len());
                 kept.push((label, canonical));

@@ -5,8 +5,10 @@
 //!                  planner_config.json, devices.json, network_*.json, performance_tclust.csv and test_programs/
 //! random [SEED]    20 seeded problems of 40 regions and 64 devices at one switch, or one of them
 //! ring [SEED]      the same with four switches in a ring
+//! fat-tree [SEED]  ten problems of ten programs on a fat tree's 20 switches, or one of them
 //! ```
 
+mod fat_tree;
 mod flightplan;
 mod random;
 
@@ -23,8 +25,10 @@ fn main() -> ExitCode {
         ["random", seed] => random::run(1, seed.parse().ok()),
         ["ring"] => random::run(4, None),
         ["ring", seed] => random::run(4, seed.parse().ok()),
+        ["fat-tree"] => fat_tree::run(None),
+        ["fat-tree", seed] => fat_tree::run(seed.parse().ok()),
         _ => {
-            eprintln!("usage: measure flightplan DIR | random [SEED] | ring [SEED]");
+            eprintln!("usage: measure flightplan DIR | random [SEED] | ring [SEED] | fat-tree [SEED]");
             ExitCode::from(2)
         }
     }
