@@ -39,14 +39,14 @@ impl Emulator {
         balance
     }
 
-    pub(crate) fn check_node(&self, node: NodeId) -> Result<(), Violation> {
+    pub(crate) fn check_node(&self, node: NodeId) -> Result<(), Box<Violation>> {
         match node {
             NodeId::Device(id) => self.check_device(id),
             NodeId::Host(id) => self.check_host(id),
         }
     }
 
-    pub(crate) fn check_host(&self, id: HostId) -> Result<(), Violation> {
+    pub(crate) fn check_host(&self, id: HostId) -> Result<(), Box<Violation>> {
         let host = &self.hosts[id.0 as usize];
         let counts = host.counts;
         let queued = u64::from(self.outlets[host.outlet as usize].queue.len());
@@ -63,7 +63,7 @@ impl Emulator {
         Err(self.violation(NodeId::Host(id), message))
     }
 
-    pub(crate) fn check_device(&self, id: DeviceId) -> Result<(), Violation> {
+    pub(crate) fn check_device(&self, id: DeviceId) -> Result<(), Box<Violation>> {
         let device = &self.devices[id.0 as usize];
         let counts = device.counts;
         let queued: u64 =
@@ -85,7 +85,7 @@ impl Emulator {
         Err(self.violation(NodeId::Device(id), message))
     }
 
-    pub(crate) fn check_wire(&self, wire: u32) -> Result<(), Violation> {
+    pub(crate) fn check_wire(&self, wire: u32) -> Result<(), Box<Violation>> {
         let state = &self.wires[wire as usize];
         if state.is_balanced() {
             return Ok(());
@@ -103,11 +103,11 @@ impl Emulator {
             state.flying()
         );
         let place = format!("{} -> {}", self.rack.end_name(state.from), self.rack.end_name(state.to));
-        Err(Violation { at: self.now, place, message })
+        Err(Box::new(Violation { at: self.now, place, message }))
     }
 
     /// Virtual time goes on, and every so often everything is checked.
-    pub(crate) fn check_progress(&self) -> Result<(), Violation> {
+    pub(crate) fn check_progress(&self) -> Result<(), Box<Violation>> {
         if self.events_now > MOST_EVENTS_AT_ONCE {
             let message = format!("time stands still: {MOST_EVENTS_AT_ONCE} events at one moment");
             return Err(self.in_rack(message));
@@ -116,7 +116,7 @@ impl Emulator {
     }
 
     /// Checks every node and wire, and that what one handed over the next one took.
-    pub(crate) fn check_all(&self) -> Result<(), Violation> {
+    pub(crate) fn check_all(&self) -> Result<(), Box<Violation>> {
         (0..self.hosts.len() as u32).try_for_each(|id| self.check_host(HostId(id)))?;
         (0..self.devices.len() as u32).try_for_each(|id| self.check_device(DeviceId(id)))?;
         (0..self.wires.len() as u32).try_for_each(|wire| self.check_wire(wire))?;
@@ -143,8 +143,8 @@ impl Emulator {
         Ok(())
     }
 
-    fn in_rack(&self, message: String) -> Violation {
-        Violation { at: self.now, place: format!("rack {}", self.rack.name.value), message }
+    fn in_rack(&self, message: String) -> Box<Violation> {
+        Box::new(Violation { at: self.now, place: format!("rack {}", self.rack.name.value), message })
     }
 }
 

@@ -35,7 +35,7 @@ impl Emulator {
             self.end_all(id, lost, Reason::Replaced);
         }
         self.watch_timer(at);
-        self.check_device(id)
+        Ok(self.check_device(id)?)
     }
 
     /// Frames wait outside of a device from now on, but for those that come in by these ports.
@@ -51,7 +51,7 @@ impl Emulator {
         for work in node.open() {
             self.device_takes(id.0 as usize, work)?;
         }
-        self.check_device(id)
+        Ok(self.check_device(id)?)
     }
 
     /// True if frames wait outside of a device.

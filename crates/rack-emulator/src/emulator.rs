@@ -168,11 +168,13 @@ impl Emulator {
         self.now = at;
         match self.happen(event).and_then(|()| self.check_progress()) {
             Ok(()) => Ok(Some(at)),
-            Err(violation) => {
-                self.stopped = Some(violation.clone());
-                Err(violation)
-            }
+            Err(violation) => Err(self.stop(*violation)),
         }
+    }
+
+    fn stop(&mut self, violation: Violation) -> Violation {
+        self.stopped = Some(violation.clone());
+        violation
     }
 
     /// Lets everything up to and at `time` happen; then it is `time`.
@@ -181,7 +183,7 @@ impl Emulator {
             self.step()?;
         }
         self.now = self.now.max(time);
-        self.check_all().inspect_err(|violation| self.stopped = Some(violation.clone()))
+        self.check_all().map_err(|violation| self.stop(*violation))
     }
 
     /// When the run ends at the latest: at the rack's `until`; without that, a second after the workloads have sent
@@ -205,7 +207,7 @@ impl Emulator {
     /// What [`run`](Self::run) does when it is over, for those who step.
     pub fn finish(&mut self) -> Result<RunEnd, Violation> {
         let limit = self.limit();
-        self.check_all().inspect_err(|violation| self.stopped = Some(violation.clone()))?;
+        self.check_all().map_err(|violation| self.stop(*violation))?;
         if self.calendar.next_time().is_none() {
             return Ok(RunEnd::Drained);
         }
@@ -303,10 +305,11 @@ impl Emulator {
     }
 
     pub(crate) fn log(&mut self, entry: Entry) {
-        let now = self.now;
-        let Emulator { rack, wires, outlets, flows, notes, .. } = self;
-        let names = Names { rack, wires, outlets, flows, notes };
-        self.log.add(now, entry, |entry| names.line(entry));
+        self.log.add(self.now, entry);
+        if self.log.keeps_text() {
+            let line = self.names().line(entry);
+            self.log.add_line(self.now, &line);
+        }
     }
 
     pub(crate) fn names(&self) -> Names<'_> {
@@ -320,7 +323,7 @@ impl Emulator {
         self.log(Entry::Dropped { place, reason });
     }
 
-    pub(crate) fn violation(&self, node: NodeId, message: String) -> Violation {
-        Violation { at: self.now, place: self.rack.node_name(node).to_string(), message }
+    pub(crate) fn violation(&self, node: NodeId, message: String) -> Box<Violation> {
+        Box::new(Violation { at: self.now, place: self.rack.node_name(node).to_string(), message })
     }
 }

@@ -28,7 +28,7 @@ impl Emulator {
         self.faults = vec![FaultState::default(); self.rack.faults.len()];
     }
 
-    pub(crate) fn fault(&mut self, fault: u32, begins: bool) -> Result<(), Violation> {
+    pub(crate) fn fault(&mut self, fault: u32, begins: bool) -> Result<(), Box<Violation>> {
         self.faults[fault as usize].is_active = begins;
         self.log(Entry::Fault { fault, begins });
         let kind = self.rack.faults[fault as usize].kind.clone();
@@ -70,7 +70,7 @@ impl Emulator {
     }
 
     /// A device is as slow, and as down, as all active faults together make it.
-    fn sweep_device(&mut self, id: DeviceId) -> Result<u64, Violation> {
+    fn sweep_device(&mut self, id: DeviceId) -> Result<u64, Box<Violation>> {
         let (mut is_down, mut factor) = (false, 1u64);
         for (fault, state) in self.rack.faults.iter().zip(&self.faults) {
             match fault.kind {

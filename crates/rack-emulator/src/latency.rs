@@ -46,14 +46,23 @@ impl Latencies {
     /// The latency that `percent` percent do not exceed: the mean of its bucket. None if nothing was added.
     pub fn percentile(&self, percent: u64) -> Option<Duration> {
         let (_, greatest) = self.range?;
-        let rank = (u128::from(self.count) * u128::from(percent)).div_ceil(100).max(1);
-        let mut below = 0;
-        let found = self.counts().find(|(_, count)| {
-            below += u128::from(*count);
-            below >= rank
-        });
-        Some(found.map_or(greatest, |(latency, _)| latency))
+        Some(percentile(self.counts(), self.count, percent).unwrap_or(greatest))
     }
+}
+
+/// The latency that `percent` of 100 do not exceed, of those that occurred, the least first, each with how often; `all` is how many they are.
+pub fn percentile(
+    mut counts: impl Iterator<Item = (Duration, u64)>,
+    all: u64,
+    percent: u64,
+) -> Option<Duration> {
+    let rank = (u128::from(all) * u128::from(percent)).div_ceil(100).max(1);
+    let mut below = 0;
+    let found = counts.find(|(_, count)| {
+        below += u128::from(*count);
+        below >= rank
+    });
+    found.map(|(latency, _)| latency)
 }
 
 /// The bucket of a value: one for each up to 255, then 128 for each doubling.

@@ -61,6 +61,7 @@ pub use build::Captures;
 pub use control::Passed;
 pub use emulator::{BuildError, Emulator, PacketBalance, RackDevice, RunEnd, Spent};
 pub use host::Received;
+pub use latency::percentile;
 pub use log::LogHash;
 pub use pcap::Pcap;
 pub use report::{

@@ -21,6 +21,8 @@ pub(crate) struct PortQueue<T> {
     /// For each priority.
     capacity: u32,
     len: u32,
+    /// A bit for each priority that has something.
+    filled: u8,
     longest: u32,
     /// Packets times picoseconds, up to the last change.
     area: u128,
@@ -29,7 +31,15 @@ pub(crate) struct PortQueue<T> {
 
 impl<T> PortQueue<T> {
     pub fn new(capacity: u32) -> PortQueue<T> {
-        PortQueue { queues: Default::default(), capacity, len: 0, longest: 0, area: 0, changed: Time::ZERO }
+        PortQueue {
+            queues: Default::default(),
+            capacity,
+            len: 0,
+            filled: 0,
+            longest: 0,
+            area: 0,
+            changed: Time::ZERO,
+        }
     }
 
     /// How many are queued, over all priorities.
@@ -52,6 +62,7 @@ impl<T> PortQueue<T> {
             return Err(Refused::Full);
         }
         queue.push_back(item);
+        self.filled |= 1 << priority;
         self.change(now);
         self.len += 1;
         self.longest = self.longest.max(self.len);
@@ -65,7 +76,9 @@ impl<T> PortQueue<T> {
     }
 
     fn change(&mut self, now: Time) {
-        self.area += u128::from(self.len) * u128::from(now.since(self.changed).as_ps());
+        if self.len > 0 {
+            self.area += u128::from(self.len) * u128::from(now.since(self.changed).as_ps());
+        }
         self.changed = now;
     }
 
@@ -73,11 +86,17 @@ impl<T> PortQueue<T> {
     pub fn clear(&mut self, now: Time) -> u64 {
         self.change(now);
         self.queues.iter_mut().for_each(VecDeque::clear);
+        self.filled = 0;
         u64::from(std::mem::take(&mut self.len))
     }
 
     pub fn pop(&mut self, now: Time) -> Option<T> {
-        let item = self.queues.iter_mut().rev().find_map(VecDeque::pop_front)?;
+        let highest = self.filled.checked_ilog2()?;
+        let queue = &mut self.queues[highest as usize];
+        let item = queue.pop_front()?;
+        if queue.is_empty() {
+            self.filled &= !(1 << highest);
+        }
         self.change(now);
         self.len -= 1;
         Some(item)

@@ -17,7 +17,7 @@ use rack_model::{DeviceId, HostId, NodeId};
 const EGRESS_BUDGET: u32 = 256;
 
 impl Emulator {
-    pub(crate) fn happen(&mut self, event: Event) -> Result<(), Violation> {
+    pub(crate) fn happen(&mut self, event: Event) -> Result<(), Box<Violation>> {
         match event {
             Event::Arrive(wire) => self.arrive(wire as usize),
             Event::Served(device) => self.served(device as usize),
@@ -30,7 +30,7 @@ impl Emulator {
         }
     }
 
-    fn inject(&mut self, slot: u32) -> Result<(), Violation> {
+    fn inject(&mut self, slot: u32) -> Result<(), Box<Violation>> {
         let Some((host, frame)) = self.injections[slot as usize].take() else {
             return Ok(());
         };
@@ -38,7 +38,7 @@ impl Emulator {
         self.host_sends(host as usize, frame)
     }
 
-    fn send_next(&mut self, index: usize) -> Result<(), Violation> {
+    fn send_next(&mut self, index: usize) -> Result<(), Box<Violation>> {
         let now = self.now;
         let flow = &mut self.flows[index];
         let workload = &self.rack.workloads[flow.workload as usize];
@@ -61,7 +61,7 @@ impl Emulator {
     }
 
     /// Lets both TCP stacks of a flow do what they can do now, and sees to it that the calendar comes back to them.
-    fn run_stacks(&mut self, index: usize) -> Result<(), Violation> {
+    fn run_stacks(&mut self, index: usize) -> Result<(), Box<Violation>> {
         let now = self.now;
         let flow = &self.flows[index];
         let (from, to, workload) = (flow.from as usize, flow.to as usize, flow.workload as usize);
@@ -88,7 +88,7 @@ impl Emulator {
         Ok(())
     }
 
-    fn host_sends(&mut self, host: usize, frame: Vec<u8>) -> Result<(), Violation> {
+    fn host_sends(&mut self, host: usize, frame: Vec<u8>) -> Result<(), Box<Violation>> {
         let node = &mut self.hosts[host];
         node.counts.created += 1;
         let outlet = node.outlet;
@@ -109,19 +109,19 @@ impl Emulator {
         self.drop_at(Place::Outlet(outlet), reason);
     }
 
-    fn wake(&mut self, outlet: u32) -> Result<(), Violation> {
+    fn wake(&mut self, outlet: u32) -> Result<(), Box<Violation>> {
         self.outlets[outlet as usize].is_woken = false;
         self.send_from(outlet)?;
         self.check_node(self.outlets[outlet as usize].node)
     }
 
     /// Sends what can be sent from this outlet, and from those that this fills.
-    fn send_from(&mut self, outlet: u32) -> Result<(), Violation> {
+    fn send_from(&mut self, outlet: u32) -> Result<(), Box<Violation>> {
         self.ready.push_back(outlet);
         self.send_ready()
     }
 
-    fn send_ready(&mut self) -> Result<(), Violation> {
+    fn send_ready(&mut self) -> Result<(), Box<Violation>> {
         let mut budget = EGRESS_BUDGET;
         while let Some(outlet) = self.ready.pop_front() {
             self.empty_outlet(outlet, &mut budget)?;
@@ -130,7 +130,7 @@ impl Emulator {
     }
 
     /// Sends from an outlet until it is empty or its wire is busy.
-    fn empty_outlet(&mut self, at: u32, budget: &mut u32) -> Result<(), Violation> {
+    fn empty_outlet(&mut self, at: u32, budget: &mut u32) -> Result<(), Box<Violation>> {
         loop {
             let outlet = &mut self.outlets[at as usize];
             if outlet.queue.is_empty() {
@@ -166,7 +166,7 @@ impl Emulator {
         outlet: u32,
         packet: Queued,
         record: QueueRecord,
-    ) -> Result<(), Violation> {
+    ) -> Result<(), Box<Violation>> {
         let id = DeviceId(device as u32);
         let port = packet.replica.port;
         let result = self.devices[device].egress(packet, record, self.now);
@@ -192,7 +192,7 @@ impl Emulator {
     }
 
     /// A frame goes onto the wire behind an outlet.
-    fn transmit(&mut self, outlet: u32, mut frame: Vec<u8>) -> Result<(), Violation> {
+    fn transmit(&mut self, outlet: u32, mut frame: Vec<u8>) -> Result<(), Box<Violation>> {
         let Some(wire) = self.outlets[outlet as usize].wire else {
             return Ok(());
         };
@@ -222,7 +222,7 @@ impl Emulator {
         self.check_wire(wire)
     }
 
-    fn arrive(&mut self, wire: usize) -> Result<(), Violation> {
+    fn arrive(&mut self, wire: usize) -> Result<(), Box<Violation>> {
         let Some(frame) = self.wires[wire].deliver(self.now) else {
             return self.check_wire(wire as u32);
         };
@@ -242,7 +242,7 @@ impl Emulator {
         self.check_wire(wire as u32)
     }
 
-    fn host_receives(&mut self, id: HostId, frame: Vec<u8>) -> Result<(), Violation> {
+    fn host_receives(&mut self, id: HostId, frame: Vec<u8>) -> Result<(), Box<Violation>> {
         let now = self.now;
         let node = &mut self.hosts[id.0 as usize];
         let mut traffic =
@@ -266,7 +266,7 @@ impl Emulator {
     }
 
     /// A packet comes to a device: it gets inside, waits, or is dropped.
-    pub(crate) fn device_takes(&mut self, device: usize, work: Work) -> Result<(), Violation> {
+    pub(crate) fn device_takes(&mut self, device: usize, work: Work) -> Result<(), Box<Violation>> {
         if self.devices[device].is_down {
             self.devices[device].counts.dropped += 1;
             self.drop_at(Place::Device(device as u32), Reason::DeviceDown);
@@ -285,7 +285,7 @@ impl Emulator {
         Ok(())
     }
 
-    fn enter(&mut self, device: usize, work: Work) -> Result<(), Violation> {
+    fn enter(&mut self, device: usize, work: Work) -> Result<(), Box<Violation>> {
         let node = &mut self.devices[device];
         let entered = node.enter(work, self.now);
         let id = NodeId::Device(DeviceId(device as u32));
@@ -297,7 +297,7 @@ impl Emulator {
     }
 
     /// The packet that has been longest inside is through; the next one gets inside.
-    fn served(&mut self, device: usize) -> Result<(), Violation> {
+    fn served(&mut self, device: usize) -> Result<(), Box<Violation>> {
         let Some(queued) = self.devices[device].leave(self.now) else { return Ok(()) };
         self.enqueue(device, queued);
         if let Some(work) = self.devices[device].next_work() {
@@ -331,7 +331,7 @@ impl Emulator {
         }
     }
 
-    fn timer(&mut self, device: usize) -> Result<(), Violation> {
+    fn timer(&mut self, device: usize) -> Result<(), Box<Violation>> {
         let node = &mut self.devices[device];
         if node.timer != Some(self.now) {
             return Ok(());

@@ -21,3 +21,9 @@ impl fmt::Display for Violation {
 }
 
 impl std::error::Error for Violation {}
+
+impl From<Box<Violation>> for Violation {
+    fn from(violation: Box<Violation>) -> Violation {
+        *violation
+    }
+}

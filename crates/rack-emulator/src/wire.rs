@@ -159,13 +159,13 @@ impl Wire {
             return Sent::Cut;
         }
         let chance = &mut self.chance;
-        let is_lost = happens(self.settings.loss, &mut chance.loss)
-            | self.harm.losses.iter().fold(false, |lost, share| happens(*share, &mut chance.gray) | lost);
+        let is_lost = self.settings.loss.happens(&mut chance.loss)
+            | self.harm.losses.iter().fold(false, |lost, share| share.happens(&mut chance.gray) | lost);
         if is_lost {
             self.counts.lost += 1;
             return Sent::Lost;
         }
-        if happens(self.settings.corrupt, &mut chance.corrupt) {
+        if self.settings.corrupt.happens(&mut chance.corrupt) {
             let bit = chance.corrupt.index(frame.len() * 8);
             if let Some(byte) = frame.get_mut(bit / 8) {
                 *byte ^= 0x80 >> (bit % 8);
@@ -177,8 +177,8 @@ impl Wire {
             most => chance.jitter.between(0, most),
         };
         let arrival = self.free_at + self.settings.delay + self.harm.delay + Duration::from_ps(extra);
-        let twice = happens(self.settings.duplicate, &mut chance.duplicate);
-        let arrival = if happens(self.settings.reorder, &mut chance.reorder) {
+        let twice = self.settings.duplicate.happens(&mut chance.duplicate);
+        let arrival = if self.settings.reorder.happens(&mut chance.reorder) {
             self.counts.reordered += 1;
             arrival + self.settings.reorder_delay
         } else {
@@ -195,6 +195,9 @@ impl Wire {
 
     fn fly(&mut self, arrival: Time, frame: Vec<u8>) {
         let later = self.flying.iter().rev().take_while(|(at, _)| *at > arrival).count();
+        if later == 0 {
+            return self.flying.push_back((arrival, frame));
+        }
         self.flying.insert(self.flying.len() - later, (arrival, frame));
     }
 
@@ -211,11 +214,6 @@ impl Wire {
         let WireCounts { taken, duplicated, lost, cut, too_long, delivered, .. } = self.counts;
         taken + duplicated == lost + cut + too_long + delivered + self.flying()
     }
-}
-
-/// Draws only for what can happen: a setting of zero changes no other's chance.
-fn happens(share: Probability, rng: &mut Rng) -> bool {
-    share.ppb() > 0 && rng.chance(share.ppb().into(), 1_000_000_000)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::access::Access;
 use crate::engine::{Native, Ran, Start};
 use crate::frames::Work;
 use crate::machine::Part;
-use crate::packet::{DROPPED, Fate, Packet};
+use crate::packet::{Fate, Packet};
 use crate::parked::Parked;
 use crate::runtime::{Leaving, To};
 use base_time::Time;
@@ -110,7 +110,7 @@ impl Native {
         let stay = host.host().stay(queue, now);
         let (room, ran) = match self.fetch(queued.packet) {
             Ok(mut room) => {
-                room.packet.fate = DROPPED;
+                room.packet.drop();
                 let start = Start::Frame(stay, room.life.take());
                 let ran = self.run(host, Part::Egress, std::slice::from_mut(&mut room.packet), start, now);
                 (room, ran)

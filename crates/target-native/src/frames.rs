@@ -14,7 +14,7 @@ use crate::engine::{Native, Start};
 use crate::exchange::Exchange;
 use crate::layout::Node;
 use crate::machine::Part;
-use crate::packet::{ELSEWHERE, Packet};
+use crate::packet::Packet;
 use crate::parked::Parked;
 use crate::runtime::{FrameCall, Leaving, To};
 use base_time::Time;
@@ -152,7 +152,7 @@ impl Native {
         let start = Start::Frame(Stay::default(), Some(life.clone()));
         let ran = self.run(host, Part::Deparse, std::slice::from_mut(packet), start, now);
         let frame = crate::around::output(packet, ran.outputs);
-        packet.fate = ELSEWHERE;
+        packet.leave();
         let Some(frame) = frame else { return vec![] };
         let more =
             host.host().call_frame_extern(call.instance, &call.method, &call.args, &frame.frame, &life, now);

@@ -11,7 +11,7 @@ use crate::exchange::Exchange;
 use crate::layout::{Layout, NONE, Node};
 use crate::memory::Memory;
 use crate::notes::{Message, Notes};
-use crate::packet::{self, Packet};
+use crate::packet::Packet;
 use crate::tables::Mirrors;
 use base_bits::{BitWriter, Bits};
 use base_time::Time;
@@ -640,7 +640,7 @@ impl Job<'_, '_> {
         let mut frame = frame;
         frame.truncate(truncate.map_or(usize::MAX, |length| length as usize));
         self.outputs.push(Output { port, frame });
-        packet.fate = packet::ELSEWHERE;
+        packet.leave();
         ELSEWHERE as u32
     }
 
@@ -654,14 +654,14 @@ impl Job<'_, '_> {
             args: args.collect(),
             life: self.life.clone(),
         };
-        packet.fate = packet::ELSEWHERE;
+        packet.leave();
         let packet = std::ptr::from_mut(packet).addr();
         self.left = Some(Leaving { to: To::FrameExtern(call), packet });
     }
 
     fn finish(&mut self, packet: &mut Packet, at: Left) {
         let block = if at == Left::Ingress { BlockName::Ingress } else { BlockName::Egress };
-        packet.fate = packet::ELSEWHERE;
+        packet.leave();
         let packet = std::ptr::from_mut(packet).addr();
         self.left = Some(Leaving { to: To::Copies(Box::new(self.parts(block)), at), packet });
     }

@@ -121,7 +121,10 @@ impl Table {
     /// The action that the user means, by its position in the table's list.
     pub(crate) fn action_index(&self, name: &str) -> Result<usize, EntryError> {
         let known = self.actions.iter().map(|a| a.control_plane_name.as_str());
-        resolve(&format!("action of table `{}`", self.control_plane_name), name, known)
+        resolve("action", name, known).map_err(|error| EntryError {
+            message: format!("{} in table `{}`", error.message, self.control_plane_name),
+            ..error
+        })
     }
 
     /// The position of an entry.

@@ -18,7 +18,7 @@ use crate::switch::Core;
 use crate::trace::{Cause, EventKind, PacketId};
 use crate::value::Value;
 use base_time::Time;
-use dataplane_api::{DropReason, Emitted, Emitter, FrameExtern, Queued, ResumeAt};
+use dataplane_api::{AllEmitted, DropReason, Emitted, Emitter, FrameExtern, Queued, ResumeAt};
 use ir::InstanceId;
 
 impl V1Switch<'_> {
@@ -83,7 +83,7 @@ impl V1Switch<'_> {
         instance: InstanceId,
         now: Time,
         work: impl FnOnce(&mut dyn FrameExtern, Time, &mut Emitter),
-    ) -> Vec<Emitted> {
+    ) -> AllEmitted {
         let name = self.core.program.instance(instance).control_plane_name.to_string();
         let seen = self.core.state.read_environment(&Source::FrameNow(name), now.as_ps());
         let mut out = Emitter::default();
