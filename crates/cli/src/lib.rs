@@ -1,12 +1,15 @@
 //! The `p4rack` command: arguments in, text out. It holds no logic.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+#[macro_use]
+mod output;
 mod command;
 mod log;
-mod output;
 mod status;
 mod tls;
 
-pub use status::ExitCode;
+use status::ExitCode;
 
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;

@@ -4,7 +4,22 @@ use crate::ExitCode;
 use base_diag::{Diagnostic, Severity, SourceMap, Style, render, to_json};
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Prints a line to standard error. Unlike `eprintln!`, it is no error if nobody listens any more.
+macro_rules! tell {
+    ($($text:tt)*) => { $crate::output::told(format_args!("{}\n", format_args!($($text)*))) };
+}
+
+/// The same without ending the line: of what the next one is to replace.
+macro_rules! tell_over {
+    ($($text:tt)*) => { $crate::output::told(format_args!($($text)*)) };
+}
+
+/// What [`tell!`] and [`tell_over!`] do.
+pub fn told(text: std::fmt::Arguments) {
+    let _ = std::io::stderr().write_fmt(text);
+}
 
 /// How results are printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -19,8 +34,7 @@ pub enum Format {
 pub fn diagnostics_text(found: &[Diagnostic], map: &SourceMap) {
     let style = if std::io::stderr().is_terminal() { Style::Color } else { Style::Plain };
     for diagnostic in found {
-        eprintln!("{}", render(diagnostic, map, style).trim_end());
-        eprintln!();
+        tell!("{}\n", render(diagnostic, map, style).trim_end());
     }
 }
 
@@ -39,13 +53,28 @@ pub fn print(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
-/// Writes a file; `-` is standard output.
-pub fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+/// Writes a file that is none of those that were read; `-` is standard output.
+pub fn write(path: &Path, bytes: &[u8], read: &[PathBuf]) -> Result<(), String> {
     if path == Path::new("-") {
         let _ = std::io::stdout().write_all(bytes);
         return Ok(());
     }
-    std::fs::write(path, bytes)
+    unread(path, read)?;
+    std::fs::write(path, bytes).map_err(|error| format!("`{}` cannot be written: {error}", path.display()))
+}
+
+/// Refuses a path to write to that leads to a file that was read.
+pub fn unread(path: &Path, read: &[PathBuf]) -> Result<(), String> {
+    let Ok(target) = path.canonicalize() else { return Ok(()) };
+    match read.iter().any(|source| source.canonicalize().is_ok_and(|source| source == target)) {
+        true => Err(format!("`{}` was read and is not written over: write elsewhere", path.display())),
+        false => Ok(()),
+    }
+}
+
+/// The files that a program was read from.
+pub fn sources(map: &SourceMap) -> Vec<PathBuf> {
+    map.files().map(|file| PathBuf::from(file.name().as_str())).collect()
 }
 
 /// Prints what went wrong and gives exit status 1.

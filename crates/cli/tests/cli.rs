@@ -273,26 +273,6 @@ fn check_mistake(args: &[&str], words: &[&str]) {
 }
 
 #[test]
-fn mistakes_are_answered() {
-    check_mistake(&["up", "examples/nowhere"], &["P4R0701", "nowhere"]);
-    check_mistake(&["check", "nowhere.p4"], &["nowhere.p4"]);
-    check_mistake(
-        &["switch", "examples/crosspod"],
-        &["P4R0704", "the rack has 2 apps, not one", "a switch is of one app"],
-    );
-    let rack = changed_rack("region", "Acl = \"nic\"", "Acll = \"nic\"");
-    check_mistake(&["up", &rack], &["P4R0502", "`Acll`", "did you mean `Acl`?"]);
-    let rack = changed_rack("device", "Acl = \"nic\"", "Acl = \"nick\"");
-    check_mistake(&["up", &rack], &["RACK.toml", "nick", "nic"]);
-    let rack = changed_rack("extern", "externs = [\"beacon\"]", "externs = []");
-    check_mistake(&["up", &rack], &["P4R0703", "`nic` does not offer `beacon`"]);
-    let rack = changed_rack("table", "add routes", "add routs");
-    check_mistake(&["up", &rack], &["P4R0421", "did you mean `routes`?", "entries.stf"]);
-    let rack = changed_rack("type", "bit<8> ttl = hdr.ipv4.ttl - 1;", "bit<9> ttl = hdr.ipv4.ttl - 1;");
-    check_mistake(&["up", &rack], &["slice.p4", "bit<9>"]);
-}
-
-#[test]
 fn types_are_reported_beside_syntax_errors_but_not_behind_a_missing_file() {
     let program = directory("damaged").join("d.p4");
     let check = |text: &str| {
@@ -415,7 +395,7 @@ fn compile_mistakes() {
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/run/l2.p4");
     let before = std::fs::read(program).unwrap();
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/run");
-    check_mistake(&["compile", program, "-o", beside], &["l2.p4` is the program itself"]);
+    check_mistake(&["compile", program, "-o", beside], &["l2.p4` was read and is not written over"]);
     assert_eq!(std::fs::read(program).unwrap(), before);
     let directory = directory("compile-mistakes");
     let empty = directory.join("empty.p4");
@@ -429,22 +409,40 @@ fn compile_mistakes() {
 
 #[test]
 fn profile_writes_a_table_for_the_planner() {
-    let output =
-        p4rack(&["profile", "fec-encode", "kv-cache", "--size", "200", "--frames", "200", "--class", "NIC"]);
+    let directory = directory("profile");
+    let file = directory.join("nic.csv");
+    let path = file.to_str().unwrap();
+    let output = p4rack(&[
+        "profile",
+        "fec-encode",
+        "kv-cache",
+        "--size",
+        "200,300",
+        "--time",
+        "5ms",
+        "--frames",
+        "2500",
+        "--class",
+        "NIC",
+        "--format",
+        "json",
+        "-o",
+        path,
+    ]);
     assert!(output.status.success());
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let mut lines = text.lines();
-    assert!(
-        lines
-            .next()
-            .is_some_and(|columns| columns.starts_with("name,props") && columns.ends_with("conclusion"))
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let measured = told["measured"].as_array().unwrap();
+    assert_eq!(
+        (measured.len(), measured[3]["function"].as_str(), measured[3]["size"].as_u64()),
+        (4, Some("kv-cache"), Some(300))
     );
-    assert!(
-        lines
-            .clone()
-            .any(|row| row.starts_with("NIC fec-encode 200 10000000,Data::Prop::NIC,10000000,199,0."))
-    );
-    assert!(lines.all(|row| row.split(',').count() == 9));
-    assert_eq!(p4rack(&["profile", "fec"]).status.code(), Some(2));
-    assert_eq!(p4rack(&["profile", "fec-encode", "--size", "20"]).status.code(), Some(2));
+    let points = measured.iter().flat_map(|one| one["points"].as_array().unwrap()).count();
+    let text = std::fs::read_to_string(file).unwrap();
+    let (columns, rows) = text.split_once('\n').unwrap();
+    assert!(columns.starts_with("name,props") && columns.ends_with("conclusion"), "{columns}");
+    assert!(rows.lines().all(|row| row.split(',').count() == 9 && row.starts_with("NIC ")), "{rows}");
+    assert_eq!(rows.lines().count(), points);
+    for wrong in [&["fec"][..], &["fec-encode", "--size", "20"], &["fec-encode", "--time", "0s"]] {
+        assert_eq!(p4rack(&[&["profile"], wrong].concat()).status.code(), Some(2), "{wrong:?}");
+    }
 }

@@ -10,6 +10,16 @@ pub trait Loader {
 
     /// The text of an architecture file that needs no directory: `core.p4`, `v1model.p4`, `bmv2/psa.p4`.
     fn builtin(&self, name: &str) -> Option<Arc<str>>;
+
+    /// The file that can be read and that `path` is likely a slip of; of a directory, a program in it.
+    fn meant(&self, _path: &str) -> Option<String> {
+        None
+    }
+
+    /// The names that [`Loader::builtin`] knows, for did-you-mean.
+    fn builtins(&self) -> Vec<&str> {
+        vec![]
+    }
 }
 
 /// Why a file has no text.

@@ -124,8 +124,29 @@ pub fn regions(
 pub fn base(program: &Program, policy: Policy) -> Result<Program, Vec<Diagnostic>> {
     match policy {
         Policy::Blocks => Ok(auto::unmarked(program)),
-        Policy::Borders | Policy::Tables | Policy::Chain | Policy::Beyond(_) => auto::open(program),
+        Policy::Borders | Policy::Tables | Policy::Chain | Policy::Nested | Policy::Beyond(_) => {
+            auto::open(program)
+        }
     }
+}
+
+/// The program with as many regions as there are: inside of one only those that the splitter lets go by themselves.
+pub fn finest(program: &Program) -> Result<Program, Vec<Diagnostic>> {
+    // Where its controls cannot be put into their callers it is cut around them.
+    let (base, policy) = match base(program, Policy::Nested) {
+        Ok(open) => (open, Policy::Nested),
+        Err(_) => (base(program, Policy::Blocks)?, Policy::Blocks),
+    };
+    let mut cuts = auto::cuts(&base, policy);
+    cuts.retain(|cut| !cut.from.in_loop);
+    let mut all = base.clone();
+    auto::mark(&mut all, &cuts);
+    let marks = marks(&all)?;
+    let is_inside = |name: &Name| marks.iter().any(|mark| mark.name == *name && mark.inside.is_some());
+    cuts.retain(|cut| !is_inside(&cut.name) || split(&all, &Placement::alone(&cut.name)).is_ok());
+    let mut program = base;
+    auto::mark(&mut program, &cuts);
+    Ok(program)
 }
 
 /// The program with this region alone.

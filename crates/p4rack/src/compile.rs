@@ -32,6 +32,11 @@ pub fn compile(
 ) -> Compiled {
     let parsed = p4_syntax::parse(main_file, loader, options, map);
     let mut diagnostics = parsed.diagnostics;
+    if diagnostics.has_errors()
+        && let Some(diagnostic) = no_program(main_file)
+    {
+        return Compiled { program: None, diagnostics: vec![diagnostic] };
+    }
     if !parsed.preprocessed {
         return Compiled { program: None, diagnostics: diagnostics.into_sorted(map) };
     }
@@ -49,6 +54,23 @@ pub fn compile(
         verify(program);
     }
     Compiled { program: program.map(Arc::new), diagnostics: diagnostics.into_sorted(map) }
+}
+
+/// What is said of a file that is no program, if its name tells so.
+fn no_program(file: &str) -> Option<Diagnostic> {
+    let (what, help) = match file.rsplit_once('.')?.1 {
+        "toml" => (
+            "a rack's or a file of entries",
+            "`p4rack up`, `plan`, `split`, `prove-split` and `switch` take racks, `run --entries` entries",
+        ),
+        "stf" => ("a test", "`p4rack run PROGRAM.p4 TEST.stf` runs it"),
+        "json" => ("what another compiler has written", "give the program's source"),
+        "pcap" | "pcapng" => ("a capture", "`p4rack run PROGRAM.p4 -i PORT@CAPTURE` takes its packets"),
+        _ => return None,
+    };
+    let title = "the file is no P4 program";
+    let diagnostic = Diagnostic::error(base_diag::codes::syntax::INCLUDE_NOT_FOUND, title);
+    Some(diagnostic.note(format!("`{file}`: by its name it is {what}")).help(help))
 }
 
 fn add(diagnostics: &mut Diagnostics, found: Vec<Diagnostic>) {

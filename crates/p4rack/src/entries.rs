@@ -33,6 +33,11 @@ impl Entries {
         &self.writes
     }
 
+    /// True if something is written to the table of this control-plane name.
+    pub fn fills(&self, table: &str) -> bool {
+        self.writes.iter().any(|write| matches!(write.to(), Written::Table(name) if name == table))
+    }
+
     /// What is written to a device that runs `part`.
     pub fn for_part<'e>(&'e self, part: &'e Program, is_origin: bool) -> impl Iterator<Item = &'e Write> {
         self.writes.iter().filter(move |write| match write.to() {

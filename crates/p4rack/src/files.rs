@@ -1,7 +1,8 @@
 //! Files on disk as the compiler's sources.
 
+use crate::sources::{self, NoText};
 use p4_syntax::{LoadError, Loader};
-use std::io::ErrorKind;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Reads files from disk; architecture files are built in.
@@ -10,16 +11,24 @@ pub struct Disk;
 
 impl Loader for Disk {
     fn read(&self, path: &str) -> Result<Arc<str>, LoadError> {
-        match std::fs::read(path) {
-            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into()),
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                Err(LoadError::NotFound)
-            }
-            Err(error) => Err(LoadError::Unreadable(error.to_string())),
+        match sources::text(Path::new(path)) {
+            Ok(text) => Ok(text.into()),
+            Err(NoText::Missing) => Err(LoadError::NotFound),
+            Err(NoText::Unreadable(why)) => Err(LoadError::Unreadable(why)),
         }
     }
 
     fn builtin(&self, name: &str) -> Option<Arc<str>> {
         p4_arch::include(name).map(Arc::from)
+    }
+
+    fn meant(&self, path: &str) -> Option<String> {
+        let path = Path::new(path);
+        let near = if path.is_dir() { sources::first_with(path, "p4") } else { sources::near(path) };
+        near.map(|near| near.display().to_string())
+    }
+
+    fn builtins(&self) -> Vec<&str> {
+        p4_arch::include_names().collect()
     }
 }

@@ -1,11 +1,7 @@
 //! A device without a program.
 
-use base_bits::Bits;
 use base_time::Time;
-use dataplane_api::{
-    Counters, Device, DropReason, EgressResult, EntryError, Port, QueueRecord, Queued, QueuedPacket,
-};
-use std::collections::BTreeMap;
+use dataplane_api::{Counters, Device, DropReason, EgressResult, Port, QueueRecord, Queued, QueuedPacket};
 
 /// Takes frames and drops them, counted.
 #[derive(Default)]
@@ -28,23 +24,7 @@ impl Device for Idle {
         vec![]
     }
 
-    fn deadline(&self) -> Option<Time> {
-        None
-    }
-
-    fn tick(&mut self, _now: Time) -> Vec<Queued> {
-        vec![]
-    }
-
     fn counters(&self) -> &Counters {
         &self.counters
-    }
-
-    fn register_read(&self, name: &str, _index: u64) -> Result<Bits, EntryError> {
-        Err(EntryError { message: format!("the device runs no program: it has no `{name}`"), help: None })
-    }
-
-    fn state(&self) -> BTreeMap<String, Vec<u8>> {
-        BTreeMap::new()
     }
 }

@@ -1,31 +1,42 @@
-//! What a frame function costs on this machine, measured, as a table that the planner reads (Flightplan, appendix J).
+//! What a frame function bears on this machine, measured, as a table that the planner reads (Flightplan, appendix J).
 //!
-//! Each frame of a [workload](workload) is timed several times and counts with the least, since a busy machine only makes it longer. What
-//! that means at a rate is then worked out for one core with a queue: frames come evenly, one is handled after the other, and one that finds
-//! [`QUEUE`] others waiting is dropped. The rate doubles until frames are dropped.
+//! The frames of a [workload](workload) come at a [rate](offer), whether the function is done with those before or not. Each rate is
+//! tried [`TRIES`] times and counts with the best, since a busy machine only makes it worse. Rates double until frames are dropped; then
+//! the highest without drops is sought.
 
+mod offer;
 mod workload;
+
+pub use offer::Clock;
 
 use crate::bench;
 use crate::functions;
 use base_time::Time;
-use dataplane_api::{Emitter, FrameExtern};
+use dataplane_api::{Emitter, FrameExtern, FrameExternFactory};
+use offer::{Handler, Load, Trial, climb};
+use serde::Serialize;
 use std::fmt::Write;
+use workload::Workload;
 
 /// Frames that may wait.
 const QUEUE: usize = 64;
-/// How often each frame is timed.
-const ROUNDS: usize = 7;
-/// The lowest rate that is tried, in bits per second.
+/// How often each rate is tried.
+const TRIES: usize = 3;
+/// The lowest rate that is tried, and the one that none is above, in bits per second.
 const LEAST: u64 = 10_000_000;
+const MOST: u64 = 1_000_000_000_000;
+/// So late frames may come, in nanoseconds, one of 100 later.
+const LATE: u64 = 10_000;
 
 /// What is measured, and what nobody can measure here.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Bytes of a frame.
     pub sizes: Vec<usize>,
-    /// Frames of each workload.
+    /// Different frames of each workload. Behind the last a new instance of the function begins with the first.
     pub frames: usize,
+    /// For how long frames come at each rate, in nanoseconds.
+    pub span: u64,
     /// The name of this machine's class.
     pub class: String,
     /// Watts.
@@ -35,18 +46,90 @@ pub struct Settings {
 }
 
 /// A rate that a function bears.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Point {
-    /// Its name in `@frame_extern("name")`.
+    /// The function's name in `@frame_extern("name")`.
+    #[serde(skip)]
     pub function: String,
     /// Bytes of a frame.
+    #[serde(skip)]
     pub size: usize,
     /// Bits per second that come.
     pub rate: u64,
-    /// From coming to being done, of 99 frames in 100 at most.
+    /// From when a frame is due to when it is done, of half of the frames at most.
+    pub median_ns: u64,
+    /// Of 99 frames in 100 at most.
     pub latency_ns: u64,
     /// Bits that leave for each million that come.
     pub leave_ppm: u64,
+}
+
+/// What was found of a function and a size.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Measured {
+    /// The function's name in `@frame_extern("name")`.
+    pub function: String,
+    /// Bytes of a frame.
+    pub size: usize,
+    /// Rates that it bears, in order.
+    pub points: Vec<Point>,
+    /// The lowest rate that it was seen to drop frames at, in bits per second.
+    pub drops_at: Option<u64>,
+    /// Why this says less about the function than it seems to.
+    pub doubt: Option<String>,
+}
+
+/// The clock of this machine, on which the time does not count in which the core ran something else than this thread.
+pub struct Core {
+    /// The wall clock when it was looked at last.
+    last: u64,
+    /// What the wall clock is ahead of the thread's processor time, but for looks of less than [`GAP`] behind one another.
+    away: u64,
+    now: u64,
+}
+
+/// From one look to the next a thread is not moved aside and brought back in less, in nanoseconds; asking whether it was takes a while.
+const GAP: u64 = 5_000;
+
+impl Core {
+    /// The clock for the thread that asks.
+    pub fn new() -> Core {
+        let last = bench::wall().as_nanos() as u64;
+        Core { last, away: ahead(last), now: 0 }
+    }
+}
+
+impl Default for Core {
+    fn default() -> Core {
+        Core::new()
+    }
+}
+
+/// What the wall clock is ahead of the thread's processor time.
+fn ahead(wall: u64) -> u64 {
+    wall.saturating_sub(bench::thread().as_nanos() as u64)
+}
+
+impl Clock for Core {
+    fn now(&mut self) -> u64 {
+        let wall = bench::wall().as_nanos() as u64;
+        if wall - self.last > GAP {
+            self.away = ahead(wall);
+        }
+        self.last = wall;
+        self.now = self.now.max(wall - self.away);
+        self.now
+    }
+
+    fn wait(&mut self, time: u64) -> u64 {
+        loop {
+            let now = self.now();
+            if now >= time {
+                return now;
+            }
+            std::hint::spin_loop();
+        }
+    }
 }
 
 /// The names of what can be measured.
@@ -54,76 +137,136 @@ pub fn names() -> Vec<String> {
     functions::all().names().map(str::to_string).collect()
 }
 
-/// Measures a function; why it cannot be.
-pub fn measure(function: &str, settings: &Settings) -> Result<Vec<Point>, String> {
+/// Measures a function, one size after the other; why it cannot be. `watch` hears each size and rate in bits per second before it is tried.
+pub fn measure(
+    function: &str,
+    settings: &Settings,
+    clock: &mut dyn Clock,
+    watch: &mut dyn FnMut(usize, u64),
+) -> Result<Vec<Measured>, String> {
     let registry = functions::all();
     let Some(factory) = registry.get(function) else {
         let known = names().join(", ");
         return Err(format!("there is no function `{function}`; there are: {known}"));
     };
-    let mut points = vec![];
+    let mut found = vec![];
     for size in &settings.sizes {
         let load = workload::of(function, *size, settings.frames)?;
-        let mut services = vec![u64::MAX; load.frames.len()];
-        let mut left = 0;
-        for _ in 0..ROUNDS {
-            let mut instance = factory(&load.constructor).map_err(|error| error.0)?;
-            for frame in &load.before {
-                call(&mut *instance, &load, frame);
-            }
-            left = 0;
-            for (frame, least) in load.frames.iter().zip(&mut services) {
-                let (nanoseconds, bytes) = call(&mut *instance, &load, frame);
-                *least = nanoseconds.min(*least);
-                left += bytes;
-            }
-        }
-        let come: u64 = load.frames.iter().map(|frame| frame.len() as u64).sum();
-        let leave_ppm = left * 1_000_000 / come.max(1);
-        let rates = (0..40).map(|doubled| LEAST << doubled);
-        let borne = rates.map_while(|rate| Some((rate, latency(&services, &load.frames, rate)?)));
-        points.extend(borne.map(|(rate, latency_ns)| Point {
+        let mut running = Running { instance: made(factory, &load)?, factory, load: &load };
+        let lengths: Vec<usize> = load.frames.iter().map(Vec::len).collect();
+        let offered = Load { lengths: &lengths, queue: QUEUE, span: settings.span };
+        let (borne, drops_at) = climb(LEAST, MOST, |rate| {
+            watch(*size, rate);
+            Some(best(&offered, rate, clock, &mut running)).filter(|trial| trial.dropped == 0)
+        });
+        let point = |(rate, trial): (u64, Trial)| Point {
             function: function.to_string(),
             size: *size,
             rate,
-            latency_ns,
-            leave_ppm,
-        }));
+            median_ns: trial.percentile(50),
+            latency_ns: trial.percentile(99),
+            leave_ppm: trial.left * 1_000_000 / trial.came.max(1),
+        };
+        let points: Vec<Point> = borne.into_iter().map(point).collect();
+        let doubt = drops_at.and_then(|rate| match points.is_empty() {
+            true => Some("it drops frames at the lowest rate already, and is not in the table".to_string()),
+            false => doubt(&best(&offered, rate, clock, &mut Nothing), rate),
+        });
+        found.push(Measured { function: function.to_string(), size: *size, points, drops_at, doubt });
     }
-    Ok(points)
+    Ok(found)
 }
 
-/// Nanoseconds of a call, and the bytes that it gives.
-fn call(instance: &mut dyn FrameExtern, load: &workload::Workload, frame: &[u8]) -> (u64, u64) {
+/// The best of some trials: the one with the fewest drops, and of those the one with the shortest latencies.
+fn best(load: &Load<'_>, rate: u64, clock: &mut dyn Clock, handler: &mut dyn Handler) -> Trial {
+    let trials = (0..TRIES).map(|_| offer::offer(load, rate, clock, handler));
+    trials.min_by_key(|trial| (trial.dropped, trial.percentile(99))).unwrap_or_default()
+}
+
+/// What is to be said of drops at a rate if this is what becomes of its frames without any function.
+fn doubt(nothing: &Trial, rate: u64) -> Option<String> {
+    let rate = base_time::Rate::from_bits_per_s(rate);
+    let late = nothing.percentile(99);
+    if nothing.dropped > 0 {
+        Some(format!("at {rate} frames are dropped without any function, too: it may bear more"))
+    } else if late > LATE {
+        let us = late / 1000;
+        Some(format!(
+            "at {rate} one frame of 100 comes {us} us late or more, whatever the function: is the machine busy?"
+        ))
+    } else {
+        None
+    }
+}
+
+/// What does nothing.
+struct Nothing;
+
+impl Handler for Nothing {
+    fn begin(&mut self) {}
+
+    fn handle(&mut self, _frame: usize, _now: u64) -> u64 {
+        0
+    }
+
+    fn deadline(&self) -> Option<u64> {
+        None
+    }
+
+    fn tick(&mut self, _now: u64) -> u64 {
+        0
+    }
+}
+
+/// A function on its workload.
+struct Running<'a> {
+    factory: &'a FrameExternFactory,
+    instance: Box<dyn FrameExtern>,
+    load: &'a Workload,
+}
+
+/// A new instance that has seen the frames before the first.
+fn made(factory: &FrameExternFactory, load: &Workload) -> Result<Box<dyn FrameExtern>, String> {
+    let mut instance = factory(&load.constructor).map_err(|error| error.0)?;
     let mut out = Emitter::default();
-    let begun = bench::wall();
-    instance.call("", &load.args, frame, Time::ZERO, &mut out);
-    let took = bench::wall() - begun;
-    let bytes = out.take().iter().map(|emitted| emitted.frame.len() as u64).sum();
-    (took.as_nanos() as u64, bytes)
+    for frame in &load.before {
+        instance.call("", &load.args, frame, Time::ZERO, &mut out);
+        out.take();
+    }
+    Ok(instance)
 }
 
-/// The 99th percentile of frames that come at `rate` and take `services`, one after the other; `None` if one is dropped.
-fn latency(services: &[u64], frames: &[Vec<u8>], rate: u64) -> Option<u64> {
-    let mut latencies = Vec::with_capacity(services.len());
-    // When those that are not done will be.
-    let mut ends = std::collections::VecDeque::new();
-    let mut bits = 0u64;
-    for (service, frame) in services.iter().zip(frames) {
-        let now = (u128::from(bits) * 1_000_000_000 / u128::from(rate)) as u64;
-        bits += frame.len() as u64 * 8;
-        while ends.front().is_some_and(|end| *end <= now) {
-            ends.pop_front();
+fn bytes(mut out: Emitter) -> u64 {
+    out.take().iter().map(|emitted| emitted.frame.len() as u64).sum()
+}
+
+impl Handler for Running<'_> {
+    fn begin(&mut self) {
+        if let Ok(instance) = made(self.factory, self.load) {
+            self.instance = instance;
         }
-        if ends.len() > QUEUE {
-            return None;
-        }
-        let end = ends.back().copied().unwrap_or(now).max(now) + service;
-        ends.push_back(end);
-        latencies.push(end - now);
     }
-    latencies.sort_unstable();
-    latencies.get((latencies.len() * 99).div_ceil(100).saturating_sub(1)).copied()
+
+    fn handle(&mut self, frame: usize, now: u64) -> u64 {
+        let mut out = Emitter::default();
+        self.instance.call("", &self.load.args, &self.load.frames[frame], time(now), &mut out);
+        bytes(out)
+    }
+
+    fn deadline(&self) -> Option<u64> {
+        // Not before its time.
+        self.instance.deadline().map(|deadline| deadline.as_ps().div_ceil(1000))
+    }
+
+    fn tick(&mut self, now: u64) -> u64 {
+        let mut out = Emitter::default();
+        self.instance.tick(time(now), &mut out);
+        bytes(out)
+    }
+}
+
+fn time(nanoseconds: u64) -> Time {
+    Time::from_ps(nanoseconds * 1000)
 }
 
 /// The table in the form of Flightplan's planner. Power and cost are as they were given.
@@ -133,7 +276,7 @@ pub fn table(points: &[Point], settings: &Settings) -> String {
          g:aM:Data::Bound::InputRate,g:aO:Data::Bound::Power,g:aO:Data::Bound::Cost,conclusion\n",
     );
     let Settings { class, power, cost, .. } = settings;
-    for Point { function, size, rate, latency_ns, leave_ppm } in points {
+    for Point { function, size, rate, latency_ns, leave_ppm, .. } in points {
         let (seconds, nanoseconds) = (latency_ns / 1_000_000_000, latency_ns % 1_000_000_000);
         let (whole, part) = (leave_ppm / 1_000_000, leave_ppm % 1_000_000);
         let above = size.saturating_sub(1);
@@ -150,18 +293,28 @@ pub fn table(points: &[Point], settings: &Settings) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn frames_wait_for_one_another_and_are_dropped_when_too_many_do() {
-        let frames = vec![vec![0; 125]; 1000];
-        // 1,000 bits each, 1 us a frame: 1 Gbit/s is what it bears.
-        let services = vec![1000; 1000];
-        assert_eq!(latency(&services, &frames, 500_000_000), Some(1000));
-        assert_eq!(latency(&services, &frames, 1_000_000_000), Some(1000));
-        assert_eq!(latency(&services, &frames, 2_000_000_000), None);
-        // A slow one is waited for.
-        let mut bursty = services;
-        bursty[10] = 30_000;
-        assert!(latency(&bursty, &frames, 900_000_000).is_some_and(|ns| ns > 10_000));
+    /// A clock on which a microsecond passes from one look to the next: what any function takes for a frame.
+    struct Looks(u64);
+
+    impl Clock for Looks {
+        fn now(&mut self) -> u64 {
+            self.0 += 1000;
+            self.0
+        }
+
+        fn wait(&mut self, time: u64) -> u64 {
+            self.0 = self.0.max(time);
+            self.0
+        }
+    }
+
+    fn settings(size: usize) -> Settings {
+        let class = "CPU".to_string();
+        Settings { sizes: vec![size], frames: 2500, span: 2_000_000, class, power: 150, cost: 5 }
+    }
+
+    fn measured(function: &str, size: usize) -> Result<Measured, String> {
+        measure(function, &settings(size), &mut Looks(0), &mut |_, _| ()).map(|mut found| found.remove(0))
     }
 
     /// Every function has a workload, and the planner reads the table.
@@ -175,26 +328,42 @@ mod tests {
             "single_allocation": true,
             "Order": [ {"Data::Bound::Latency": "min"}, {"Data::Bound::Power": "min"}, {"Data::Bound::Cost": "min"} ] }"#;
         let config = plan_model::flightplan::read_config(config, 1).unwrap();
-        let settings = Settings { sizes: vec![200], frames: 300, class: "CPU".into(), power: 150, cost: 5 };
         for function in names() {
-            let points = measure(&function, &settings).unwrap();
-            assert!(!points.is_empty(), "{function}");
-            assert!(points.is_sorted_by(|a, b| a.rate < b.rate));
-            let rules = plan_model::flightplan::read_performance_csv(
-                &table(&points, &settings),
-                1,
-                &config.signature,
-            )
-            .unwrap();
+            let Measured { points, drops_at, .. } = measured(&function, 200).unwrap();
+            let highest = points.last().unwrap().rate;
+            assert!(
+                points.is_sorted_by(|a, b| a.rate < b.rate) && drops_at.is_some_and(|rate| rate > highest)
+            );
+            let table = table(&points, &settings(200));
+            let rules = plan_model::flightplan::read_performance_csv(&table, 1, &config.signature).unwrap();
             assert_eq!(rules.len(), points.len());
             assert!(rules.iter().all(|rule| rule.head == function && rule.bounds.len() == 2));
         }
-        let leave = |function: &str| measure(function, &settings).unwrap()[0].leave_ppm;
+        let leave = |function: &str| measured(function, 200).unwrap().points[0].leave_ppm;
         // Six frames of tags and parity for five; headers of 54 bytes become 29; reads of 65 bytes get values.
         assert!((1_200_000..1_400_000).contains(&leave("fec-encode")));
         assert!((850_000..900_000).contains(&leave("header-compress")));
         assert!(leave("kv-cache") > 2_000_000);
-        assert!(measure("fec-encode", &Settings { sizes: vec![70], ..settings.clone() }).is_err());
-        assert!(measure("fec", &settings).is_err_and(|why| why.contains("fec-encode")));
+        assert!(measured("fec-encode", 70).is_err());
+        assert!(measured("fec", 200).is_err_and(|why| why.contains("fec-encode")));
+    }
+
+    /// A million frames a second of 1,600 bits, and what has no function does no better, which is told.
+    #[test]
+    fn a_microsecond_a_frame_bears_a_million_a_second() {
+        let found = measured("header-compress", 200).unwrap();
+        let highest = found.points.last().unwrap();
+        assert!((1_550_000_000..1_650_000_000).contains(&highest.rate), "{found:?}");
+        assert_eq!((found.points[0].median_ns, found.points[0].latency_ns), (1000, 1000));
+        assert!(found.doubt.is_some_and(|why| why.contains("without any function")));
+    }
+
+    #[test]
+    fn a_generator_that_comes_late_is_told() {
+        let came = |latency, dropped| Trial { latencies: vec![latency; 100], dropped, ..Trial::default() };
+        assert_eq!(doubt(&came(LATE, 0), 1_000_000_000), None);
+        let late = doubt(&came(50_000, 0), 1_000_000_000).unwrap();
+        assert!(late.starts_with("at 1Gbit/s one frame of 100 comes 50 us late"), "{late}");
+        assert!(doubt(&came(0, 1), 1_000_000_000).is_some());
     }
 }

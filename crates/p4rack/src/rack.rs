@@ -14,7 +14,7 @@ use ir::Program;
 use ir_interp::Write;
 use ir_prove::Part;
 use ir_split::auto::{self, Policy};
-use ir_split::{DeviceIndex, Limits, Order, Placement, Split, split};
+use ir_split::{DeviceIndex, Limits, Order, Placement, Split, marks, split, unknown_region};
 use p4_syntax::Options;
 use rack_emulator::Captures;
 use rack_model::{App, Cuts, DeviceClass, DeviceId, NodeId, Rack, Regions, Spanned, Stage};
@@ -35,6 +35,8 @@ pub struct Racked {
     pub stage_entries: Vec<Vec<(DeviceId, Entries)>>,
     /// What the captures of its workloads have.
     pub captures: Captures,
+    /// The files that it was read from, but for captures.
+    pub sources: Vec<PathBuf>,
     /// Warnings.
     pub warnings: Vec<Diagnostic>,
 }
@@ -96,6 +98,13 @@ impl Racked {
         devices.filter_map(|(index, device)| Some((device.name.value.as_str(), self.part(index)?.1)))
     }
 
+    /// The flow rules of a legacy switch, as text; none of a device that runs programs.
+    pub fn flow_rules(&self, index: usize) -> Option<String> {
+        let id = DeviceId(index as u32);
+        self.rack.legacy(NodeId::Device(id))?;
+        Some(flow_rules::print(&flow_rules::patch(&self.rack.circuits(id))))
+    }
+
     /// The one app, of a rack that has no more, for `what` can do no more than one.
     pub fn only_app(&self, what: &str) -> Result<&SplitApp, Vec<Diagnostic>> {
         match (self.apps.as_slice(), self.rack.apps.get(1)) {
@@ -138,6 +147,7 @@ pub fn load_as(
     tell(Step::Check);
     let Read { rack, apps, rules, own_entries, stage_entries, captures, mut warnings } =
         read(path, extra_defines, map, change)?;
+    let sources = map.files().map(|file| PathBuf::from(file.name().as_str())).collect();
     let mut made = vec![];
     for (at, (model, ReadApp { program, entries })) in rack.apps.iter().zip(apps).enumerate() {
         let name = &model.name.value;
@@ -150,7 +160,7 @@ pub fn load_as(
             }
             Regions::ByHand(regions) => {
                 tell(Step::Split(name));
-                let placement = by_hand(&rack, at, regions)?;
+                let placement = by_hand(&rack, at, regions, &program)?;
                 let split = split(&program, &placement)?;
                 (placement, split, vec![])
             }
@@ -161,7 +171,7 @@ pub fn load_as(
         check_offers(&rack, &placement, &parts)?;
         made.push(SplitApp { whole: program, placement, split, costs, parts, texts, entries });
     }
-    Ok(Racked { rack, apps: made, own_entries, stage_entries, captures, warnings })
+    Ok(Racked { rack, apps: made, own_entries, stage_entries, captures, sources, warnings })
 }
 
 /// A planning problem for each app of a RACK.toml (or the one in a directory) and everything it names, with warnings.
@@ -201,14 +211,15 @@ fn read(
     map: &mut SourceMap,
     change: &dyn Fn(&mut Rack),
 ) -> Result<Read, Vec<Diagnostic>> {
-    let file = if path.is_dir() { path.join("RACK.toml") } else { path.to_path_buf() };
+    let file = rack_file(path).map_err(|d| vec![d])?;
     let directory = file.parent().map_or_else(PathBuf::new, Path::to_path_buf);
     let (text, base) = sources::read(&file, map).map_err(|d| vec![d])?;
     let (rack, mut found) = rack_model::read_rack(&text, base);
     let Some(mut rack) = rack else { return Err(found) };
     change(&mut rack);
     if rack.apps.is_empty() {
-        let diagnostic = Diagnostic::error(codes::ONE_APP, "the rack has no app");
+        let diagnostic = Diagnostic::error(codes::ONE_APP, "the rack has no app")
+            .note(format!("`{}` describes none", file.display()));
         return Err(vec![diagnostic.help("describe a program under `[[app]]`")]);
     }
     let mut apps: Vec<ReadApp> = vec![];
@@ -221,16 +232,19 @@ fn read(
         let alike = |known: &App| {
             let defines =
                 |app: &App| app.defines.iter().map(|(n, v)| (n.value.clone(), v.value.clone())).collect();
-            let what = |app: &App| -> (String, Vec<(String, String)>, Cuts, DeviceClass) {
-                (app.program.value.clone(), defines(app), app.cuts, class(app))
+            let include = |app: &App| app.include.iter().map(|dir| dir.value.clone()).collect();
+            let what = |app: &App| -> (String, Vec<(String, String)>, Vec<String>, Cuts, DeviceClass) {
+                (app.program.value.clone(), defines(app), include(app), app.cuts, class(app))
             };
             what(known) == what(app)
         };
         let program = match rack.apps[..at].iter().position(alike).and_then(|known| apps.get(known)) {
             Some(known) => Arc::clone(&known.program),
             None => {
-                let options = Options { defines, ..Options::default() };
-                let main = directory.join(&app.program.value).display().to_string();
+                let include_dirs =
+                    app.include.iter().map(|dir| directory.join(&dir.value).display().to_string());
+                let options = Options { defines, include_dirs: include_dirs.collect(), ..Options::default() };
+                let main = named(&app.program, &directory)?.display().to_string();
                 with_regions(compile_program(&main, &options, map, &mut found)?, app.cuts, class(app))?
             }
         };
@@ -239,7 +253,7 @@ fn read(
     }
     let mut rules = vec![];
     for path in &rack.plan.rules {
-        let (text, base) = sources::read(&directory.join(&path.value), map).map_err(|found| vec![found])?;
+        let (text, base) = sources::read(&named(path, &directory)?, map).map_err(|found| vec![found])?;
         rules.push(RuleText { text, base, is_table: path.value.ends_with(".csv") });
     }
     let mut read = |device: DeviceId, path: Option<&Spanned<String>>| {
@@ -265,7 +279,41 @@ fn read_entries(
     program: &Arc<Program>,
     map: &mut SourceMap,
 ) -> Result<Entries, Vec<Diagnostic>> {
-    path.map_or(Ok(Entries::default()), |path| entries::read(&directory.join(&path.value), program, map))
+    path.map_or(Ok(Entries::default()), |path| entries::read(&named(path, directory)?, program, map))
+}
+
+/// The file of a rack: the one that is named, or the one in the directory that is named.
+fn rack_file(path: &Path) -> Result<PathBuf, Diagnostic> {
+    if path.extension().is_some_and(|extension| extension == "p4") && path.is_file() {
+        let title = "a P4 program is no rack";
+        return Err(Diagnostic::error(codes::UNREADABLE_FILE, title)
+            .note(format!("`{}` is one", path.display()))
+            .help("a RACK.toml names it under `[[app]]`: `docs/tutorial.md` writes one")
+            .help("`p4rack run` and `p4rack switch` take a program as it is"));
+    }
+    if !path.is_dir() {
+        return Ok(path.to_path_buf());
+    }
+    let file = path.join("RACK.toml");
+    if file.exists() {
+        return Ok(file);
+    }
+    let diagnostic = Diagnostic::error(codes::UNREADABLE_FILE, "the directory has no RACK.toml")
+        .note(format!("there is no `{}`", file.display()));
+    Err(match sources::first_with(path, "toml") {
+        Some(other) => diagnostic.help(format!("did you mean `{}`?", other.display())),
+        None => diagnostic
+            .help("`p4rack generate-rack star -o DIR` writes one; `docs/tutorial.md` tells what is in it"),
+    })
+}
+
+/// A file that the rack's names, if it can be read.
+fn named(path: &Spanned<String>, directory: &Path) -> Result<PathBuf, Vec<Diagnostic>> {
+    let file = directory.join(&path.value);
+    match sources::text(&file) {
+        Ok(_) => Ok(file),
+        Err(why) => Err(vec![sources::unreadable(&file, why).at(path.span, "named here, beside this file")]),
+    }
 }
 
 /// Compiles a program that has to run, with its `flyto` calls as regions; warnings are added to `warnings`.
@@ -310,8 +358,11 @@ fn with_regions(
         Cuts::Beyond => match class {
             DeviceClass::Tofino1 | DeviceClass::Tofino2 => Policy::Beyond(Limits::Tofino),
             DeviceClass::Switch => Policy::Beyond(Limits::Switch),
-            DeviceClass::SmartNic | DeviceClass::Fpga | DeviceClass::Cpu => return Ok(program),
+            DeviceClass::SmartNic | DeviceClass::Fpga | DeviceClass::Cpu | DeviceClass::Legacy => {
+                return Ok(program);
+            }
         },
+        Cuts::Auto => return analysis::finest(&program).map(Arc::new),
     };
     let mut marked = analysis::base(&program, policy)?;
     let mut cuts = auto::cuts(&marked, policy);
@@ -321,7 +372,21 @@ fn with_regions(
 }
 
 /// The placement that an app writes out.
-fn by_hand(rack: &Rack, app: usize, regions: &[rack_model::Placement]) -> Result<Placement, Vec<Diagnostic>> {
+fn by_hand(
+    rack: &Rack,
+    app: usize,
+    regions: &[rack_model::Placement],
+    program: &Program,
+) -> Result<Placement, Vec<Diagnostic>> {
+    let marks = marks(program)?;
+    let is_unknown =
+        |p: &&rack_model::Placement| !marks.iter().any(|mark| mark.name == p.region.value.as_str());
+    let wrong = regions.iter().filter(is_unknown);
+    let wrong: Vec<_> =
+        wrong.map(|p| unknown_region(&p.region.value, &marks).at(p.region.span, "placed here")).collect();
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
     let name = |p: &rack_model::Placement| ir::Name::from(p.region.value.as_str());
     let device = |p| (name(p), DeviceIndex(p.device.value.0));
     let called = regions.iter().filter(|p| p.policy == rack_model::Policy::Call);
@@ -351,8 +416,9 @@ pub fn placement(
         longest_on_link: BTreeMap::new(),
     };
     let mut wrong = vec![];
-    for link in &rack.links {
-        let [a, b] = &link.ends;
+    for cable in rack.cables() {
+        let [a, b] = &cable.ends;
+        let longest = cable.longest_frame(rack);
         for end in [a, b] {
             let is_device = matches!(end.node, NodeId::Device(_));
             if is_device && end.port >= p4_arch::v1model::DROP_PORT {
@@ -368,14 +434,14 @@ pub fn placement(
         let at_origin = |node: NodeId| matches!(node, NodeId::Device(id) if placement.role(index(id)) == placement.origin);
         let is_ours = |node: NodeId| matches!(node, NodeId::Device(id) if rack.app_of(id) == Some(at));
         if (at_origin(a.node) && !is_ours(b.node)) || (at_origin(b.node) && !is_ours(a.node)) {
-            placement.longest_frame = placement.longest_frame.max(Some(link.longest_frame()));
+            placement.longest_frame = placement.longest_frame.max(Some(longest));
         }
         if let (NodeId::Device(from), NodeId::Device(to)) = (a.node, b.node)
             && is_ours(a.node)
             && is_ours(b.node)
         {
-            placement.longest_on_link.entry((index(from), index(to))).or_insert(link.longest_frame());
-            placement.longest_on_link.entry((index(to), index(from))).or_insert(link.longest_frame());
+            placement.longest_on_link.entry((index(from), index(to))).or_insert(longest);
+            placement.longest_on_link.entry((index(to), index(from))).or_insert(longest);
             placement.ports.entry((index(from), index(to))).or_insert(u64::from(a.port));
             placement.ports.entry((index(to), index(from))).or_insert(u64::from(b.port));
         }
@@ -416,11 +482,14 @@ fn print_parts(
             texts.push(None);
             continue;
         };
-        let wrong = target_p4::check(&device.program);
+        // Which string stands for which value is the whole program's: devices are told numbers.
+        let plain = p4info::untranslated(&device.program);
+        let program = plain.as_ref().unwrap_or(&device.program);
+        let wrong = target_p4::check(program);
         if !wrong.is_empty() {
             return Err(wrong);
         }
-        let text = target_p4::print(&device.program);
+        let text = target_p4::print(program);
         let twin = texts.iter().position(|known| known.as_ref() == Some(&text));
         let program = match twin.and_then(|at| parts.get(at)?.as_ref()) {
             Some(Part { program, .. }) => Arc::clone(program),

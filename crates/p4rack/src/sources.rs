@@ -1,23 +1,88 @@
-//! A text file in the source map.
+//! A text file in the source map, and what is said of one that is not there or is no text.
 
-use base_diag::{Diagnostic, SourceMap, Span, codes};
-use std::path::Path;
+use base_diag::{Diagnostic, SourceMap, Span, codes, did_you_mean};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Why a file has no text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NoText {
+    /// It is not there.
+    Missing,
+    /// It is there but cannot be read, for this reason.
+    Unreadable(String),
+}
+
+/// Reads a file. Bytes that are not UTF-8 are replaced; what cannot have been meant as text is refused.
+pub fn text(path: &Path) -> Result<String, NoText> {
+    match std::fs::read(path) {
+        Ok(bytes) => decoded(&bytes).map_err(|why| NoText::Unreadable(why.to_string())),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Err(NoText::Missing)
+        }
+        Err(error) if error.kind() == ErrorKind::IsADirectory => {
+            Err(NoText::Unreadable("it is a directory".to_string()))
+        }
+        Err(error) => Err(NoText::Unreadable(error.to_string())),
+    }
+}
+
+fn decoded(bytes: &[u8]) -> Result<String, &'static str> {
+    match bytes {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err("it is UTF-16: save it as UTF-8"),
+        _ if bytes.contains(&0) => Err("it is no text: it has bytes that are zero"),
+        _ => Ok(String::from_utf8_lossy(bytes).into_owned()),
+    }
+}
 
 /// Reads a file and adds it to the map; gives its text and the number of its first byte.
 pub fn read(path: &Path, map: &mut SourceMap) -> Result<(String, u32), Diagnostic> {
-    let name = path.display().to_string();
-    let text = std::fs::read(path).map_err(|error| {
-        Diagnostic::error(codes::emulate::UNREADABLE_FILE, "a file cannot be read")
-            .note(format!("`{name}`: {error}"))
-            .help("check the path; paths in a RACK.toml are relative to its directory")
-    })?;
-    let text = String::from_utf8_lossy(&text).into_owned();
-    let file = map.add_file(name.as_str(), text.as_str(), Span::NONE);
+    let text = text(path).map_err(|why| unreadable(path, why))?;
+    let base = add(&path.display().to_string(), &text, map)?;
+    Ok((text, base))
+}
+
+/// Adds a text to the map; gives the number of its first byte.
+pub fn add(name: &str, text: &str, map: &mut SourceMap) -> Result<u32, Diagnostic> {
+    let file = map.add_file(name, text, Span::NONE);
     let base = file.ok().and_then(|id| map.file(id)).map(|f| f.base());
-    match base {
-        Some(base) => Ok((text, base)),
-        None => {
-            Err(Diagnostic::error(codes::emulate::UNREADABLE_FILE, "the sources are too large").note(name))
-        }
+    let too_large = || Diagnostic::error(codes::emulate::UNREADABLE_FILE, "the sources are too large");
+    base.ok_or_else(|| too_large().note(name))
+}
+
+/// Says that a file cannot be read, and which may be meant.
+pub fn unreadable(path: &Path, why: NoText) -> Diagnostic {
+    let why = match why {
+        NoText::Missing => "there is no such file".to_string(),
+        NoText::Unreadable(why) => why,
+    };
+    let diagnostic = Diagnostic::error(codes::emulate::UNREADABLE_FILE, "a file cannot be read")
+        .note(format!("`{}`: {why}", path.display()));
+    match near(path) {
+        Some(near) => diagnostic.help(format!("did you mean `{}`?", near.display())),
+        None => diagnostic.help("check the path"),
     }
+}
+
+/// The file that is there and that `path` is likely a slip of.
+pub fn near(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?;
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+    let mut there = names(directory.unwrap_or(Path::new(".")));
+    there.retain(|there| there != name);
+    did_you_mean(name, there.iter().map(String::as_str)).map(|near| path.with_file_name(near))
+}
+
+/// The first file of a directory with this extension, by name.
+pub fn first_with(directory: &Path, extension: &str) -> Option<PathBuf> {
+    let paths = names(directory).into_iter().map(|name| directory.join(name));
+    paths.into_iter().find(|path| path.extension().is_some_and(|e| e == extension))
+}
+
+/// The names of what is in a directory, sorted; those that are no text are left out.
+fn names(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    names
 }

@@ -77,6 +77,20 @@ fn chains_cover_the_body() {
     );
 }
 
+#[test]
+fn links_have_their_tables_inside() {
+    check(
+        Policy::Nested,
+        expect![[r#"
+        Ingress: bit<8> n = hdr.h.b + 1; / if (t.apply().hit) { meta.y = n; std.egress_spec = 2; } else { std.egress_spec = 3; }
+        t: if (t.apply().hit) { meta.y = n; std.egress_spec = 2; } else { std.egress_spec = 3; }
+        Ingress2: @name("last") { r.write(0, meta.y); u.apply(); } / hdr.h.b = meta.x ^ n;
+        r: r.write(0, meta.y);
+        u: u.apply();
+    "#]],
+    );
+}
+
 const ARITHMETIC: &str = "
     register<bit<128>, bit<8>>(4) wide;
     register<bit<64>, bit<8>>(4) narrow;
@@ -130,7 +144,7 @@ fn every_border_is_a_cut() {
 #[test]
 fn every_region_of_a_policy_is_a_cut() {
     let whole = compile_text(&small_program(TABLES, BODY, ""), &mut SourceMap::new());
-    for policy in [Policy::Tables, Policy::Blocks, Policy::Chain] {
+    for policy in [Policy::Tables, Policy::Blocks, Policy::Chain, Policy::Nested] {
         let cuts = auto::cuts(&whole, policy);
         let mut marked = auto::unmarked(&whole);
         auto::mark(&mut marked, &cuts);

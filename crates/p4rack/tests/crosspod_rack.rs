@@ -436,6 +436,34 @@ fn three_plans_are_the_same_to_applications() {
     assert!(seen.iter().all(|(_, answers)| answers.len() == 400 && *answers == seen[0].1));
 }
 
+/// The switches of the plan "legacy extender" follow rules by port and have nothing else; what they pass on, they pass on as it came.
+#[test]
+fn a_legacy_switch_follows_flow_rules() {
+    let mut racked = load(&example().join("legacy-extender.toml"));
+    let at = |racked: &Racked, name: &str| racked.rack.device(name).unwrap().0 as usize;
+    let left = at(&racked, "left");
+    assert!(racked.part(left).is_none() && racked.part(at(&racked, "left-core")).is_some());
+    let rules = racked.flow_rules(left).unwrap();
+    let lines: Vec<&str> = rules.lines().collect();
+    assert_eq!(lines.len(), 2 * 6 + 1);
+    assert_eq!(
+        lines[..2],
+        ["priority=1,in_port=1,actions=output:11", "priority=1,in_port=11,actions=output:1"]
+    );
+    assert_eq!(lines.last(), Some(&"priority=0,actions=drop"));
+    assert_eq!(racked.flow_rules(at(&racked, "left-core")), None);
+    racked.rack.workloads.retain(|workload| workload.name.value == "get");
+    racked.rack.workloads.iter_mut().for_each(|workload| workload.count = 100);
+    let mut running = up::bring_up_in(&racked, Some(1)).unwrap();
+    let report = running.run().unwrap();
+    assert_eq!(report.workloads[0].received, 100, "{report:?}");
+    let (switch, core) = (&report.devices[left], &report.devices[at(&racked, "left-core")]);
+    assert_eq!((switch.class.as_str(), switch.engine.as_str()), ("legacy", "flow rules"));
+    assert_eq!((switch.received, switch.created), (switch.sent, 0));
+    // Whatever the board receives or sends has come by the switch.
+    assert!(switch.sent >= core.received + core.sent && core.received >= 200, "{report:?}");
+}
+
 /// With all functions on an FPGA and a server: nothing is lost on the detours.
 #[test]
 fn the_split_rack_carries_all_traffic() {
@@ -582,8 +610,20 @@ fn there_is_one_testbed() {
         assert!(text.contains(&externs));
         text.replace(&externs, "")
     };
-    let legacy = named("legacy-extender").replace("class = \"tofino1\"", "class = \"switch\"");
-    assert_eq!(body("legacy-extender.toml"), switch(switch(legacy, "header-compress"), "header-decompress"));
+    let mut legacy = switch(switch(named("legacy-extender"), "header-compress"), "header-decompress");
+    for side in ["left", "right"] {
+        let is = format!("[device.{side}]\nclass = \"tofino1\"\n");
+        let behind = format!("[device.{side}-core]\nclass = \"fpga\"\n");
+        let becomes = format!("[device.{side}]\nclass = \"legacy\"\nextends = \"{side}-core\"\n\n{behind}");
+        legacy = legacy.replace(&is, &becomes);
+        legacy = legacy.replace(&format!("origin = \"{side}\""), &format!("origin = \"{side}-core\""));
+        legacy = legacy.replace(&format!("{side} = \"stages/"), &format!("{side}-core = \"stages/"));
+    }
+    let with_cables = body("legacy-extender.toml");
+    let (before, cables) = with_cables.split_once("# From the switches to the boards").unwrap();
+    let apps = cables.find("[[app]]").unwrap();
+    assert_eq!(cables.matches("[[link]]").count(), 6 + 5);
+    assert_eq!(format!("{before}{}", &cables[apps..]), legacy);
     let before = |text: &str| text[..text.find("[[workload]]").unwrap()].to_string();
     assert_eq!(before(&body("figure-13.toml")), before(&named("figure-13")));
 }

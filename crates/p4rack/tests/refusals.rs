@@ -122,7 +122,9 @@ fn hand_overs_fit_their_links() {
         "@region(\"R\") { meta.x = 1; }",
         "",
         limited,
-        expect!["P4R0511 hand-overs to `R` do not fit their link | control passes here from `tor` to `nic`"],
+        expect![
+            "P4R0511 hand-overs to `R` do not fit their link | it passes from `tor` to `nic` on its way here"
+        ],
     );
 }
 
@@ -314,7 +316,7 @@ fn devices_must_be_linked() {
         "",
         apart,
         expect![[r#"
-            P4R0508 no link from `tor` to `nic` | 
-            P4R0508 no link from `nic` to `tor` | "#]],
+            P4R0508 no way from `tor` to `nic` | 
+            P4R0508 no way from `nic` to `tor` | "#]],
     );
 }

@@ -75,9 +75,8 @@ impl Switch {
 
     /// Writes entries: STF, TOML, commands of `simple_switch_CLI`, or P4Runtime updates as text.
     fn write(&mut self, text: &str) -> PyResult<()> {
-        let file = self.map.add_file("entries", text, Span::NONE).ok();
-        let base = file.and_then(|id| self.map.file(id)).map(|file| file.base());
-        let base = base.ok_or_else(|| Error::new_err("too much text for one switch: make another one"))?;
+        let base = sources::add("entries", text, &mut self.map);
+        let base = base.map_err(|_| Error::new_err("too much text for one switch: make another one"))?;
         self.fill(Path::new("entries"), text, base)
     }
 

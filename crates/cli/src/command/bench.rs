@@ -87,7 +87,7 @@ pub fn run(args: &Args) -> ExitCode {
             (_, Some(program)) => programs.push(program),
             _ => {
                 let names = PROGRAMS.map(|p| p.name).join(", ");
-                eprintln!("p4rack: there is no program `{name}`; there are: {names}");
+                tell!("p4rack: there is no program `{name}`; there are: {names}");
                 return ExitCode::from(2);
             }
         }
@@ -135,7 +135,7 @@ pub fn run(args: &Args) -> ExitCode {
                 }
             }
             Err(what) => {
-                eprintln!("p4rack: {}: {what}", program.name);
+                tell!("p4rack: {}: {what}", program.name);
                 faults = true;
             }
         }

@@ -31,10 +31,10 @@ pub fn run(args: &Args) -> ExitCode {
     let policy = match WarningPolicy::new(&args.disable, &args.error) {
         Ok(policy) => policy,
         Err(error) => {
-            eprintln!("p4rack: {error}");
-            eprintln!("the warnings are:");
+            tell!("p4rack: {error}");
+            tell!("the warnings are:");
             for (name, meaning) in WARNINGS {
-                eprintln!("  {name:<24} {meaning}");
+                tell!("  {name:<24} {meaning}");
             }
             return ExitCode::from(2);
         }
@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> ExitCode {
             Format::Text => {
                 output::diagnostics_text(&diagnostics, &map);
                 if !diagnostics.is_empty() {
-                    eprintln!("{program}: {}", output::summary(&diagnostics));
+                    tell!("{program}: {}", output::summary(&diagnostics));
                 }
             }
             Format::Json => results.push(json!({

@@ -32,6 +32,7 @@ pub struct Args {
 pub fn run(args: &Args) -> ExitCode {
     let mut map = SourceMap::new();
     let compiled = compile(&args.program, &Disk, &args.preprocessor.options(), Until::Elaborated, &mut map);
+    let read = output::sources(&map);
     let Some(program) = compiled.program else {
         let mut found = compiled.diagnostics;
         if found.iter().all(|d| d.severity != Severity::Error) {
@@ -48,16 +49,13 @@ pub fn run(args: &Args) -> ExitCode {
     let stem = source.file_stem().unwrap_or_default().to_string_lossy();
     let info = args.output.join(format!("{stem}.p4.p4info.{}", form.extension()));
     let config = args.output.join(format!("{stem}.p4"));
-    if is_same(source, &config) {
-        eprintln!("p4rack: `{}` is the program itself: write to another directory", config.display());
-        return ExitCode::FAILURE;
-    }
     let written = std::fs::create_dir_all(&args.output)
         .map_err(|error| format!("`{}` cannot be made: {error}", args.output.display()))
-        .and_then(|()| write(&info, &pushed.p4info))
-        .and_then(|()| write(&config, pushed.device_config.as_bytes()));
+        .and_then(|()| output::unread(&config, &read))
+        .and_then(|()| output::write(&info, &pushed.p4info, &read))
+        .and_then(|()| output::write(&config, pushed.device_config.as_bytes(), &read));
     if let Err(why) = written {
-        eprintln!("p4rack: {why}");
+        tell!("p4rack: {why}");
         return ExitCode::FAILURE;
     }
     match args.format {
@@ -77,12 +75,4 @@ pub fn run(args: &Args) -> ExitCode {
         })),
     }
     ExitCode::SUCCESS
-}
-
-fn is_same(a: &Path, b: &Path) -> bool {
-    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    std::fs::write(path, bytes).map_err(|error| format!("`{}` cannot be written: {error}", path.display()))
 }

@@ -87,7 +87,7 @@ pub fn run(args: &Args) -> ExitCode {
         Err(why) => {
             match args.json {
                 true => output::json(&serde_json::json!({ "ok": false, "error": why.to_string() })),
-                false => eprintln!("p4rack: {why}"),
+                false => tell!("p4rack: {why}"),
             }
             ExitCode::FAILURE
         }
@@ -174,7 +174,7 @@ fn watch(client: &mut Client, json: bool, interval: Duration, count: Option<u64>
 fn print<M: Message>(json: bool, message: &M, text: impl FnOnce() -> String) {
     match (json, to_json(message)) {
         (true, Ok(json)) => output::print(&format!("{}\n", json.trim_end())),
-        (true, Err(error)) => eprintln!("p4rack: {error}"),
+        (true, Err(error)) => tell!("p4rack: {error}"),
         (false, _) => output::print(&text()),
     }
 }

@@ -26,12 +26,12 @@ pub fn run(args: &Args) -> ExitCode {
             ExitCode::SUCCESS
         }
         None => {
-            eprintln!("p4rack: there is no code `{text}`");
+            tell!("p4rack: there is no code `{text}`");
             let known: Vec<String> = codes::all().map(|e| e.code.to_string()).collect();
             if let Some(near) = did_you_mean(text, known.iter().map(String::as_str)) {
-                eprintln!("did you mean `{near}`?");
+                tell!("did you mean `{near}`?");
             }
-            eprintln!("`p4rack explain` lists all codes");
+            tell!("`p4rack explain` lists all codes");
             ExitCode::FAILURE
         }
     }

@@ -1,6 +1,6 @@
 //! `p4rack generate-rack`
 
-use crate::ExitCode;
+use crate::{ExitCode, output};
 use rack_model::generate::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -45,28 +45,34 @@ pub fn run(args: &Args) -> ExitCode {
     match files.map(|files| write(&files, output)) {
         Ok(Ok(())) => ExitCode::SUCCESS,
         Ok(Err(error)) => {
-            eprintln!("p4rack: {error}");
+            tell!("p4rack: {error}");
             ExitCode::FAILURE
         }
         Err(why) => {
-            eprintln!("p4rack: {why}");
+            tell!("p4rack: {why}");
             ExitCode::from(2)
         }
     }
 }
 
 fn write(files: &[File], directory: &Path) -> Result<(), String> {
+    // A rack that was generated says so in its first line.
+    let rack = directory.join("RACK.toml");
+    let is_ours =
+        |text: String| text.lines().next().is_some_and(|line| line.contains("p4rack generate-rack"));
+    if rack.exists() && !std::fs::read_to_string(&rack).is_ok_and(is_ours) {
+        return Err(format!(
+            "`{}` was not generated and is not written over: write elsewhere",
+            rack.display()
+        ));
+    }
     for file in files {
         let path = directory.join(&file.path);
         let fail = |error: std::io::Error| format!("`{}` cannot be written: {error}", path.display());
         path.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(fail)?;
         std::fs::write(&path, &file.text).map_err(fail)?;
     }
-    println!(
-        "{} files in {}: run it with `p4rack up {}`",
-        files.len(),
-        directory.display(),
-        directory.display()
-    );
+    let to = directory.display();
+    output::print(&format!("{} files in {to}: run it with `p4rack up {to}`\n", files.len()));
     Ok(())
 }

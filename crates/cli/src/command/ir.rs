@@ -29,7 +29,7 @@ pub struct Args {
 /// Exit status 1 if the program has an error, 2 if a pass is not known.
 pub fn run(args: &Args) -> ExitCode {
     if args.list_passes {
-        print!("{}", passes());
+        output::print(&passes());
         return ExitCode::SUCCESS;
     }
     let Some(program) = &args.program else { return ExitCode::from(2) };
@@ -44,11 +44,11 @@ pub fn run(args: &Args) -> ExitCode {
     };
     match text(&program, &form) {
         Ok(text) => {
-            print!("{text}");
+            output::print(&text);
             ExitCode::SUCCESS
         }
         Err(NoText::UnknownPass(name)) => {
-            eprintln!("p4rack: no pass is named `{name}`; the passes are:\n{}", passes());
+            tell!("p4rack: no pass is named `{name}`; the passes are:\n{}", passes());
             ExitCode::from(2)
         }
         Err(NoText::Refused(found)) => {

@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> ExitCode {
     let wanted: Vec<(What, &PathBuf)> =
         info.chain(args.entries.iter().map(|path| (What::Entries, path))).collect();
     if let Some((_, path)) = wanted.iter().find(|(_, path)| form(args.format, path).is_none()) {
-        eprintln!("p4rack: the extension of `{}` says no form: give `--format`", path.display());
+        tell!("p4rack: the extension of `{}` says no form: give `--format`", path.display());
         return ExitCode::from(2);
     }
     let mut map = SourceMap::new();
@@ -55,8 +55,8 @@ pub fn run(args: &Args) -> ExitCode {
         let Some(form) = form(args.format, path) else { continue };
         match file(&program, what, form) {
             Ok(bytes) => {
-                if let Err(error) = output::write(path, &bytes) {
-                    eprintln!("p4rack: `{}` cannot be written: {error}", path.display());
+                if let Err(why) = output::write(path, &bytes, &output::sources(&map)) {
+                    tell!("p4rack: {why}");
                     return ExitCode::FAILURE;
                 }
             }

@@ -1,10 +1,14 @@
 //! `p4rack profile`
 
 use crate::ExitCode;
-use p4rack::profile::{self, Settings};
+use crate::output::{self, Format};
+use base_time::{Duration, Rate};
+use p4rack::profile::{self, Core, Settings};
+use serde_json::json;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
-/// Measure what functions on frames cost on this machine, as a table that `p4rack plan --rules` reads
+/// Measure what functions on frames bear on this machine, as a table that `p4rack plan --rules` reads
 #[derive(clap::Args)]
 pub struct Args {
     /// Which functions; without any, all
@@ -12,8 +16,11 @@ pub struct Args {
     /// Bytes of a frame, several times
     #[arg(long, value_delimiter = ',', default_value = "100,500,1000,1500")]
     size: Vec<usize>,
-    /// How many frames are timed
-    #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
+    /// For how long frames come at each rate, three times
+    #[arg(long, value_name = "TIME", default_value = "50ms")]
+    time: Duration,
+    /// How many different frames there are, which come again and again
+    #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u32).range(2500..=1_000_000))]
     frames: u32,
     /// The planner's name for machines like this one
     #[arg(long, default_value = "CPU")]
@@ -27,39 +34,66 @@ pub struct Args {
     /// Write the table here and not to standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// How to print the result; as JSON, the table is written with `-o` only
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
 }
 
 /// Exit status 1 if the file cannot be written, 2 if there is no such function or workload.
 pub fn run(args: &Args) -> ExitCode {
+    if !(Duration::from_ms(1)..=Duration::from_s(60)).contains(&args.time) {
+        tell!("p4rack: --time: 1ms to 60s, and not {}", args.time);
+        return ExitCode::from(2);
+    }
     let settings = Settings {
         sizes: args.size.clone(),
         frames: args.frames as usize,
+        span: args.time.as_ns(),
         class: args.class.clone(),
         power: args.power,
         cost: args.cost,
     };
     let all = profile::names();
     let functions = if args.functions.is_empty() { &all } else { &args.functions };
-    let mut points = vec![];
+    let shows = args.format == Format::Text && std::io::stderr().is_terminal();
+    let mut found = vec![];
     for function in functions {
-        match profile::measure(function, &settings) {
-            Ok(measured) => points.extend(measured),
+        let mut watch = |size: usize, rate: u64| {
+            if shows {
+                tell_over!("\r{function}, {size} bytes, {} \x1b[K", Rate::from_bits_per_s(rate));
+            }
+        };
+        let measured = profile::measure(function, &settings, &mut Core::new(), &mut watch);
+        if shows {
+            tell_over!("\r\x1b[K");
+        }
+        match measured {
+            Ok(measured) => found.extend(measured),
             Err(why) => {
-                eprintln!("p4rack: {why}");
+                tell!("p4rack: {why}");
                 return ExitCode::from(2);
             }
         }
     }
-    let table = profile::table(&points, &settings);
-    let Some(path) = &args.output else {
-        print!("{table}");
-        return ExitCode::SUCCESS;
-    };
-    match std::fs::write(path, table) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("p4rack: `{}` cannot be written: {error}", path.display());
-            ExitCode::FAILURE
+    if args.format == Format::Text {
+        for one in &found {
+            if let Some(doubt) = &one.doubt {
+                tell!("warning: {}, {} bytes: {doubt}", one.function, one.size);
+            }
         }
     }
+    let points: Vec<_> = found.iter().flat_map(|one| one.points.clone()).collect();
+    let table = profile::table(&points, &settings);
+    if let Some(path) = &args.output
+        && let Err(why) = output::write(path, table.as_bytes(), &[])
+    {
+        tell!("p4rack: {why}");
+        return ExitCode::FAILURE;
+    }
+    match args.format {
+        Format::Json => output::json(&json!({ "ok": true, "class": settings.class, "measured": found })),
+        Format::Text if args.output.is_none() => output::print(&table),
+        Format::Text => {}
+    }
+    ExitCode::SUCCESS
 }

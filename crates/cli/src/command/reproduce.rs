@@ -70,7 +70,7 @@ pub fn run(args: Args) -> ExitCode {
         map: &mut map,
         tell: &mut |what| {
             if tells {
-                eprintln!("{what}");
+                tell!("{what}");
             }
         },
     };
@@ -80,11 +80,11 @@ pub fn run(args: Args) -> ExitCode {
     };
     if let Some(path) = &args.html {
         let Some(page) = &shown.page else {
-            eprintln!("p4rack: {} has no page", experiment.name);
+            tell!("p4rack: {} has no page", experiment.name);
             return ExitCode::from(2);
         };
-        if let Err(error) = std::fs::write(path, page) {
-            eprintln!("p4rack: `{}` cannot be written: {error}", path.display());
+        if let Err(why) = output::write(path, page.as_bytes(), &output::sources(&map)) {
+            tell!("p4rack: {why}");
             return ExitCode::FAILURE;
         }
     }

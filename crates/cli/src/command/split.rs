@@ -48,7 +48,7 @@ pub fn run(args: &Args) -> ExitCode {
     let mut warnings = racked.warnings.clone();
     if let Some(directory) = &args.output {
         if let Err(error) = write(&racked, directory, args.target) {
-            eprintln!("p4rack: {error}");
+            tell!("p4rack: {error}");
             return ExitCode::FAILURE;
         }
         let Target::Bmv2 = args.target;
@@ -71,15 +71,16 @@ pub fn run(args: &Args) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// `DIR/DEVICE.p4`, and `DIR/DEVICE.commands.txt` for `simple_switch_CLI`.
+/// `DIR/DEVICE.p4`, and `DIR/DEVICE.commands.txt` for `simple_switch_CLI`; of a legacy switch `DIR/DEVICE.flows` for `ovs-ofctl add-flows`.
 fn write(racked: &Racked, directory: &Path, target: Target) -> Result<(), String> {
-    let to = |path: PathBuf, text: &str| {
-        std::fs::write(&path, text).map_err(|e| format!("`{}` cannot be written: {e}", path.display()))
-    };
+    let to = |path: PathBuf, text: &str| output::write(&path, text.as_bytes(), &racked.sources);
     std::fs::create_dir_all(directory)
         .map_err(|e| format!("`{}` cannot be made: {e}", directory.display()))?;
     for (index, device) in racked.rack.devices.iter().enumerate() {
         let name = &device.name.value;
+        if let Some(rules) = racked.flow_rules(index) {
+            to(directory.join(format!("{name}.flows")), &rules)?;
+        }
         let text = racked.part(index).and_then(|(app, _)| app.texts.get(index)?.as_ref());
         let Some(text) = text else { continue };
         to(directory.join(format!("{name}.p4")), text)?;

@@ -79,11 +79,11 @@ pub fn run(args: Args) -> ExitCode {
         seed: args.seed,
     };
     let device_id = setup.device_id;
-    match agent::run(setup, |address| eprintln!("p4rack: device {device_id} listens on {address}")) {
+    match agent::run(setup, |address| tell!("p4rack: device {device_id} listens on {address}")) {
         Ok(counted) => {
             let told = control::summary(&counted);
             if !told.is_empty() {
-                eprintln!("p4rack: {told}");
+                tell!("p4rack: {told}");
             }
             ExitCode::SUCCESS
         }
@@ -162,6 +162,6 @@ fn addresses(agents: &[(String, String)], devices: &[String]) -> Result<Vec<Stri
 }
 
 fn failed(why: &str) -> ExitCode {
-    eprintln!("p4rack: {why}");
+    tell!("p4rack: {why}");
     ExitCode::FAILURE
 }

@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> ExitCode {
         None => None,
         Some(Ok(duration)) => Some(Time::ZERO + duration),
         Some(Err(error)) => {
-            eprintln!("p4rack: --until: {error}");
+            tell!("p4rack: --until: {error}");
             return ExitCode::from(2);
         }
     };
@@ -67,7 +67,7 @@ pub fn run(args: &Args) -> ExitCode {
     let tells = args.format == Format::Text && std::io::stderr().is_terminal();
     let mut tell = |step: Step<'_>| {
         if tells {
-            eprintln!("{step}");
+            tell!("{step}");
         }
     };
     let mut racked = match rack::load_as(&args.rack, &args.define, &mut map, &|_| (), &mut tell) {
@@ -81,16 +81,16 @@ pub fn run(args: &Args) -> ExitCode {
     if args.full_rate {
         racked.rack.at_full_rate();
     }
-    let stage = match args.stage.as_deref().map(|name| staged::find(&racked, name)).transpose() {
+    let stage = match args.stage.as_deref().map(|name| racked.rack.stage_named(name)).transpose() {
         Ok(stage) => stage,
         Err(why) => {
-            eprintln!("p4rack: {why}");
+            tell!("p4rack: {why}");
             return ExitCode::from(2);
         }
     };
     let is_staged = stage.is_none() && !racked.rack.stages.is_empty();
     if is_staged && (args.log.is_some() || args.record.is_some() || args.step) {
-        eprintln!("p4rack: `--log`, `--record` and `--step` are of one run: name a stage with `--stage`");
+        tell!("p4rack: `--log`, `--record` and `--step` are of one run: name a stage with `--stage`");
         return ExitCode::from(2);
     }
     if args.format == Format::Text {
@@ -98,7 +98,7 @@ pub fn run(args: &Args) -> ExitCode {
         output::print(&super::split::summary(&racked));
     }
     if tells {
-        eprintln!("bring up");
+        tell!("bring up");
     }
     if is_staged {
         return staged::run(args, &racked, &map);
@@ -112,10 +112,10 @@ pub fn run(args: &Args) -> ExitCode {
         output::print(&format!("{bring_up}\n"));
     }
     running.emulator.keep_log(args.log.is_some() || args.step);
-    let mut watch = match Watch::new(args, &mut running.emulator) {
+    let mut watch = match Watch::new(args, &racked, &mut running.emulator) {
         Ok(watch) => watch,
         Err(why) => {
-            eprintln!("p4rack: {why}");
+            tell!("p4rack: {why}");
             return ExitCode::FAILURE;
         }
     };
@@ -126,11 +126,14 @@ pub fn run(args: &Args) -> ExitCode {
     };
     let mut emulator = running.emulator;
     if let Err(why) = watch.save(&mut emulator).and_then(|()| watch.page(&racked, &emulator, &report)) {
-        eprintln!("p4rack: {why}");
+        tell!("p4rack: {why}");
         return ExitCode::FAILURE;
     }
     match args.format {
-        Format::Text => output::print(&report.to_table()),
+        Format::Text => {
+            output::print(&report.to_table());
+            output::diagnostics_text(up::silence(&racked, &report).as_slice(), &map);
+        }
         Format::Json => output::json(&json!({
             "ok": true,
             "placement": super::split::placement_json(&racked),
@@ -161,7 +164,9 @@ struct Output {
 }
 
 impl Output {
-    fn new(path: PathBuf) -> Result<Output, String> {
+    /// It is none of those that the rack was read from.
+    fn new(path: PathBuf, racked: &Racked) -> Result<Output, String> {
+        output::unread(&path, &racked.sources)?;
         let file = File::create(&path).map_err(|e| format!("`{}` cannot be written: {e}", path.display()))?;
         Ok(Output { path, file })
     }
@@ -173,9 +178,10 @@ impl Output {
 }
 
 impl Watch {
-    fn new(args: &Args, emulator: &mut Emulator) -> Result<Watch, String> {
-        let log = args.log.clone().map(Output::new).transpose()?;
-        let page = args.html.clone().map(Output::new).transpose()?.map(|file| (file, Timeline::default()));
+    fn new(args: &Args, racked: &Racked, emulator: &mut Emulator) -> Result<Watch, String> {
+        let open = |path: PathBuf| Output::new(path, racked);
+        let log = args.log.clone().map(open).transpose()?;
+        let page = args.html.clone().map(open).transpose()?.map(|file| (file, Timeline::default()));
         let mut captures = vec![];
         if let Some(directory) = &args.record {
             let fail = |e| format!("`{}` cannot be made: {e}", directory.display());
@@ -184,7 +190,7 @@ impl Watch {
             for (id, link) in links {
                 let ends = link.ends.map(|end| emulator.rack().end_name(end).replace(':', "."));
                 let path = directory.join(format!("{}_{}.pcap", ends[0], ends[1]));
-                captures.push((id, Output::new(path)?));
+                captures.push((id, open(path)?));
                 emulator.record(id);
             }
         }
@@ -215,7 +221,12 @@ impl Watch {
             self.save(emulator)?;
             if self.shows_progress {
                 let packets = emulator.balance();
-                eprint!("\r{} events, {}, {} packets \x1b[K", self.events, emulator.now(), packets.created);
+                tell_over!(
+                    "\r{} events, {}, {} packets \x1b[K",
+                    self.events,
+                    emulator.now(),
+                    packets.created
+                );
             }
         }
         Ok(())

@@ -49,6 +49,33 @@ fn links_are_a_graph() {
 }
 
 #[test]
+fn the_ways_of_hand_overs_are_listed() {
+    let rack = Rack::new();
+    let edges = text(&rack.ctl(&["edges"]));
+    let rows: Vec<Vec<&str>> = edges.lines().map(|line| line.split_whitespace().collect()).collect();
+    let there = |row: &[&str]| row.first() == Some(&"tor") && row.ends_with(&["->", "nic", "port", "500"]);
+    let back = |row: &[&str]| row.first() == Some(&"nic") && row.ends_with(&["->", "tor", "port", "500"]);
+    assert!(rows.iter().any(|row| there(row)) && rows.iter().any(|row| back(row)), "{edges}");
+    // All of it has that, too.
+    assert!(text(&rack.ctl(&["show"])).contains(edges.lines().next().expect("a line").trim()));
+    // By its other name.
+    text(&rack.ctl(&["drain"]));
+    assert_eq!(rack.show()["state"], "HELD");
+}
+
+#[test]
+fn who_says_nothing_else_listens_on_the_loopback() {
+    let mut switch = Command::new(env!("CARGO_BIN_EXE_p4rack"));
+    let mut switch = switch.arg("switch").stderr(Stdio::piped()).spawn().expect("the binary runs");
+    let mut told = BufReader::new(switch.stderr.take().expect("it is piped")).lines().map(Result::unwrap);
+    // Somebody else may have the port.
+    let line = told.find(|line| line.contains("listen")).expect("it says where");
+    switch.kill().unwrap();
+    switch.wait().unwrap();
+    assert!(line.contains(" 127.0.0.1:9559"), "{line}");
+}
+
+#[test]
 fn wrong_agents_are_told() {
     let rack = directory().display().to_string();
     let program = directory().join("count.p4").display().to_string();

@@ -131,10 +131,15 @@ impl Parser<'_> {
         }
         self.reported = Some(self.pos);
         let error = Diagnostic::error(syntax::UNEXPECTED, title).at(span, "unexpected");
-        self.report(match word {
-            "header_type" => error.note("`header_type` belongs to P4-14, which is not supported"),
-            _ => error.suggest(word, KEYWORDS.iter().copied()),
-        });
+        if word == "header_type" {
+            self.report(
+                error
+                    .note("`header_type` belongs to P4-14, which is not supported; nothing more is looked at")
+                    .help("p4c translates programs: `p4test --std p4-14 --pp NEW.p4 OLD.p4`"),
+            );
+            return self.skip_program();
+        }
+        self.report(error.suggest(word, KEYWORDS.iter().copied()));
     }
 
     /// Leaves the rest of the program unread.

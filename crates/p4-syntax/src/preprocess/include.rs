@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base_diag::{Diagnostic, Span, codes::syntax};
+use base_diag::{Diagnostic, Span, codes::syntax, did_you_mean};
 use smol_str::SmolStr;
 
 use super::{Frame, MAX_INCLUDE_DEPTH, MAX_SOURCE, Preprocessor};
@@ -30,7 +30,11 @@ impl Preprocessor<'_> {
                     LoadError::NotFound => format!("cannot find `{path}`"),
                     LoadError::Unreadable(why) => format!("cannot read `{path}`: {why}"),
                 };
-                self.diagnostics.push(Diagnostic::error(syntax::INCLUDE_NOT_FOUND, title));
+                let error = Diagnostic::error(syntax::INCLUDE_NOT_FOUND, title);
+                self.diagnostics.push(match self.loader.meant(path) {
+                    Some(near) => error.help(format!("did you mean `{near}`?")),
+                    None => error,
+                });
             }
         }
     }
@@ -98,13 +102,27 @@ impl Preprocessor<'_> {
                 let mut places: Vec<String> =
                     self.candidates(wanted).iter().map(|path| format!("`{path}`")).collect();
                 places.push("the built-in architectures".into());
-                error
-                    .at(wanted.span, "no such file")
-                    .note(format!("looked at {}", places.join(", ")))
-                    .help("give its directory with `-I DIR`")
+                let error =
+                    error.at(wanted.span, "no such file").note(format!("looked at {}", places.join(", ")));
+                match self.meant(wanted) {
+                    Some(near) => error.help(format!("did you mean `{near}`?")),
+                    None => {
+                        error.help("give its directory with `-I DIR`, of a rack's program with `include`")
+                    }
+                }
             }
         };
         self.diagnostics.push(error);
+    }
+
+    /// What may have been meant, as it would stand in the `#include`.
+    fn meant(&self, wanted: &Wanted) -> Option<String> {
+        let near = self.candidates(wanted).iter().find_map(|path| {
+            let near = self.loader.meant(path)?;
+            let file = near.rsplit('/').next().unwrap_or(&near);
+            Some(wanted.name.rsplit_once('/').map_or(file.to_string(), |(dir, _)| join(dir, file)))
+        });
+        near.or_else(|| did_you_mean(&wanted.name, self.loader.builtins()).map(str::to_string))
     }
 
     /// The paths to try, in order.

@@ -207,7 +207,7 @@ fn an_include_that_is_not_there() {
               |          ^^^^^^^^^^^^ no such file
               |
               = note: looked at the built-in architectures
-              = help: give its directory with `-I DIR`
+              = help: give its directory with `-I DIR`, of a rack's program with `include`
         "#]],
     );
 }

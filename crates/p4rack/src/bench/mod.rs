@@ -18,7 +18,7 @@ mod sharing;
 mod simple_switch;
 mod source;
 
-pub(crate) use clock::wall;
+pub(crate) use clock::{thread, wall};
 pub use contestant::{Contestant, Setup, Timing, Updates};
 pub use events::{Counters, Events};
 pub use interp::Interp;

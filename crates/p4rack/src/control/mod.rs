@@ -25,7 +25,7 @@ use dataplane_api::Registry;
 use ir_interp::{Options, Switch};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
-use p4runtime_proto::p4::v1::ForwardingPipelineConfig;
+use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, Update};
 use p4runtime_server::{Builder, Built, Status};
 use p4runtime_store::{Catalog, EntryKey};
 use std::collections::{BTreeMap, VecDeque};
@@ -194,11 +194,9 @@ impl Builder for Maker {
             Some(known) => (Arc::clone(&known.program), SourceMap::new()),
             None => self.program(config)?,
         };
-        let info =
-            p4info::p4info(&program).map_err(|problems| told("no P4Info of the program", &problems))?;
+        let offered = offered(&program).map_err(|problems| told("no P4Info of the program", &problems));
+        let Offered { info, plain, initial } = offered?;
         agrees(config, &info)?;
-        let initial =
-            p4info::entries(&program).map_err(|problems| told("the program's entries", &problems))?;
         let mut options = Options { registry: self.registry.clone(), seed: self.seed, ..Options::default() };
         options.drop_port = self.drop_port.unwrap_or(options.drop_port);
         let engine = match known {
@@ -206,10 +204,9 @@ impl Builder for Maker {
             None => Engine::compile(&program, options),
         };
         let switch = engine.map_err(|problems| told("the program cannot run", &problems))?.into_switch();
-        let info = Arc::new(info);
         let target = Controlled {
             switch,
-            catalog: Catalog::new(Arc::clone(&info)),
+            catalog: Catalog::new(Arc::clone(&plain)),
             now: Time::ZERO,
             handles: BTreeMap::new(),
             one_shots: BTreeMap::new(),
@@ -218,8 +215,28 @@ impl Builder for Maker {
             map,
             token: Arc::default(),
         };
-        Ok(Built { target, info, initial: initial.updates })
+        Ok(Built { target, info, plain, initial })
     }
+}
+
+/// What a program offers to control planes.
+pub(crate) struct Offered {
+    pub(crate) info: Arc<P4Info>,
+    /// The same with numbers in the place of strings.
+    pub(crate) plain: Arc<P4Info>,
+    /// Its own entries, in numbers.
+    pub(crate) initial: Vec<Update>,
+}
+
+pub(crate) fn offered(program: &ir::Program) -> Result<Offered, Vec<Diagnostic>> {
+    let untranslated = p4info::untranslated(program);
+    let info = Arc::new(p4info::p4info(program)?);
+    let plain = match &untranslated {
+        Some(untranslated) => Arc::new(p4info::p4info(untranslated)?),
+        None => Arc::clone(&info),
+    };
+    let initial = p4info::entries(untranslated.as_ref().unwrap_or(program))?.updates;
+    Ok(Offered { info, plain, initial })
 }
 
 /// A controller's P4Info, if it sends one, is the program's.

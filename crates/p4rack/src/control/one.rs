@@ -3,7 +3,7 @@
 use super::gate::Gate;
 use super::{Event, Maker, Metric, PORT_RECEIVED, PORT_SENT, Served, metric};
 use base_time::Time;
-use controller::{Call, PortCount, Reply, Steer, Ticket};
+use controller::{Call, Held, PortCount, Reply, Steer, Ticket};
 use dataplane_api::Device as _;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
@@ -22,6 +22,8 @@ pub struct OneSwitch {
     server: Server<Maker>,
     cpu_port: Option<u32>,
     gate: Gate,
+    /// How long that is closed.
+    held: Held,
     ports: BTreeMap<u32, PortCount>,
 }
 
@@ -33,6 +35,7 @@ impl OneSwitch {
             server: Server::new(maker, device, epoch_ns),
             cpu_port,
             gate: Gate::default(),
+            held: Held::No,
             ports: BTreeMap::new(),
         }
     }
@@ -63,21 +66,45 @@ impl OneSwitch {
     fn steer(&mut self, now: Time, steer: Steer, events: &mut Vec<Event>) -> Result<(), Status> {
         match steer {
             // A frame that came in has left.
-            Steer::Hold(open) => self.gate.close(open),
+            Steer::Hold { open, lease } => {
+                self.gate.close(open);
+                self.held = Held::from(now, lease);
+            }
+            Steer::Stay(lease) => self.held.stay(now, lease)?,
             Steer::Release => {
-                for (port, frame) in self.gate.open() {
-                    self.count(port, |count| count.received += 1);
-                    events.extend(self.run(now, port, &frame));
-                }
+                self.held = Held::No;
+                events.extend(self.let_in(now));
             }
             Steer::ForgetSaved => self.server.forget_saved(),
-            Steer::Reset => drop(self.server.renew(true)?),
+            Steer::Reset => {
+                let new = self.server.prepare_again(true)?;
+                self.server.install(new);
+            }
             Steer::Replace(_) => {
                 let why = "this is one device: there is no plan to replace";
                 return Err(Status::new(Code::Unimplemented, why));
             }
         }
         Ok(())
+    }
+
+    /// The frames that have waited come in.
+    fn let_in(&mut self, now: Time) -> Vec<Event> {
+        let mut events = vec![];
+        for (port, frame) in self.gate.open() {
+            self.count(port, |count| count.received += 1);
+            events.extend(self.run(now, port, &frame));
+        }
+        events
+    }
+
+    /// The same, if they have waited for as long as they should: then what is saved is not committed any more.
+    fn let_go(&mut self, now: Time) -> Vec<Event> {
+        if !self.held.runs_out(now) {
+            return vec![];
+        }
+        self.server.spoil_saved();
+        self.let_in(now)
     }
 
     fn leave(&mut self, now: Time, port: u32, frame: Vec<u8>) -> Vec<Event> {
@@ -109,9 +136,10 @@ impl OneSwitch {
 impl Served for OneSwitch {
     fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
         self.at(now);
+        let mut events = self.let_go(now);
         let reply = match call {
             Call::Start(config, updates) => {
-                let started = self.server.start(*config).map(drop);
+                let started = self.server.start(*config);
                 Reply::Done(started.and_then(|()| self.server.fill(&updates)))
             }
             Call::Write(request) => Reply::Done(self.server.write(&request)),
@@ -121,7 +149,6 @@ impl Served for OneSwitch {
                     Some(_) => self.server.may_steer(election.as_ref()),
                     None => Ok(()),
                 };
-                let mut events = vec![];
                 let ended = may.and_then(|()| self.steer(now, steer, &mut events));
                 events.push(Event::Reply(ticket, Reply::Done(ended)));
                 return events;
@@ -135,8 +162,14 @@ impl Served for OneSwitch {
                 let ended = self.server.read(&request, &mut |response| found.push(response));
                 Reply::Found(found, ended)
             }
+            Call::ReadRunning(request) => {
+                let mut found = vec![];
+                let ended = self.server.read_running(&request, &mut |response| found.push(response));
+                Reply::Found(found, ended)
+            }
         };
-        vec![Event::Reply(ticket, reply)]
+        events.push(Event::Reply(ticket, reply));
+        events
     }
 
     fn message(&mut self, now: Time, stream: StreamId, message: &StreamMessageRequest) -> Vec<Event> {
@@ -161,7 +194,7 @@ impl Served for OneSwitch {
 
     fn tick(&mut self, now: Time) -> Vec<Event> {
         self.at(now);
-        let mut events = vec![];
+        let mut events = self.let_go(now);
         if let Some(target) = self.server.target() {
             let queued = target.switch().tick(now);
             let frames = target.switch().drain(queued, now);
@@ -174,7 +207,7 @@ impl Served for OneSwitch {
 
     fn deadline(&mut self) -> Option<Time> {
         let timers = self.server.target().and_then(|target| target.switch().deadline());
-        [timers, self.server.deadline()].into_iter().flatten().min()
+        [timers, self.server.deadline(), self.held.deadline()].into_iter().flatten().min()
     }
 
     fn get_config(

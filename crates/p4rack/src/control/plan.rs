@@ -1,6 +1,6 @@
 //! What each device of a rack runs, of a whole program and a placement: the planner of the [`controller`].
 
-use super::{Maker, told};
+use super::{Maker, Offered, told};
 use crate::rack::make_parts;
 use base_diag::SourceMap;
 use controller::{Part, Planner, RegionMap, Rollout, Wires};
@@ -32,9 +32,9 @@ impl Planner for Splitter {
     fn plan(&self, config: &ForwardingPipelineConfig, epoch: u64) -> Result<Rollout, Status> {
         let (mut whole, _) = self.maker.program(config)?;
         ir_split::landings(Arc::make_mut(&mut whole)).map_err(|problems| told("the program", &problems))?;
-        let info = p4info::p4info(&whole).map_err(|problems| told("no P4Info of the program", &problems))?;
+        let offered = super::offered(&whole).map_err(|problems| told("no P4Info of the program", &problems));
+        let Offered { info, plain, initial } = offered?;
         super::agrees(config, &info)?;
-        let initial = p4info::entries(&whole).map_err(|problems| told("the program's entries", &problems))?;
         let placement =
             Placement { epoch: (self.placement.epoch + epoch - 1) % EPOCHS, ..self.placement.clone() };
         let mut map = SourceMap::new();
@@ -47,13 +47,7 @@ impl Planner for Splitter {
         });
         let parts = parts.collect::<Result<_, _>>()?;
         let origin = placement.origin.0 as usize;
-        Ok(Rollout {
-            info: Arc::new(info),
-            initial: initial.updates,
-            origin,
-            parts,
-            wires: wires(&placement),
-        })
+        Ok(Rollout { info, plain, initial, origin, parts, wires: wires(&placement) })
     }
 
     fn replace(&mut self, map: RegionMap) -> Result<RegionMap, Status> {

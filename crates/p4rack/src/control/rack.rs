@@ -5,7 +5,7 @@
 use super::gate::Gate;
 use super::{Controlled, Event, Maker, Metric, Served, Splitter, metric, show};
 use base_time::{Duration, Time};
-use controller::{Agent, Answer, Ask, Call, Controller, DeviceId, Effect, Output, Ticket, Wires};
+use controller::{Agent, Answer, Ask, Call, Controller, DeviceId, Effect, Output, Ticket, Timing, Wires};
 use dataplane_api::Device;
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, Entity, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
@@ -17,6 +17,15 @@ use std::collections::VecDeque;
 
 /// The most links that what comes of one frame passes.
 const MOST_HOPS: usize = 1 << 16;
+
+/// Answers come at once, where they are not lost, and no packet is ever on its way.
+const TIMING: Timing = Timing {
+    drain: Duration::ZERO,
+    quiet: Duration::ZERO,
+    patience_least: Duration::from_s(1),
+    patience_most: Duration::from_s(1),
+    lease: Duration::from_s(5),
+};
 
 /// What becomes of what the controller asks.
 #[derive(Clone, PartialEq, Debug)]
@@ -97,7 +106,7 @@ impl<C: Channel> RackSwitch<C> {
             cpu_port,
             gate: Gate::default(),
             counters: RackCounters::default(),
-            controller: Controller::new(splitter, device, epoch_ns, Duration::ZERO),
+            controller: Controller::new(splitter, device, epoch_ns, TIMING),
             channel,
         }
     }
@@ -113,9 +122,9 @@ impl<C: Channel> RackSwitch<C> {
     }
 
     /// What a device holds of what fits a query, as its agent says.
-    pub fn holds(&mut self, device: usize, query: Entity) -> Vec<Entity> {
-        match self.agents.get_mut(device).map(|agent| agent.ask(Ask::Read(vec![query])).0) {
-            Some(Some(Answer::Found(found))) => found,
+    pub fn holds(&self, device: usize, query: Entity) -> Vec<Entity> {
+        match self.agents.get(device).map(|agent| agent.read(vec![query])) {
+            Some(Answer::Found(found)) => found,
             _ => vec![],
         }
     }
@@ -159,7 +168,6 @@ impl<C: Channel> RackSwitch<C> {
                         Passage::AskLost => (None, vec![]),
                         Passage::Refused(status) => (Some(Answer::Refused(status)), vec![]),
                         Passage::Through | Passage::AnswerLost | Passage::Breaks(_) => {
-                            let (holds, releases) = (ask == Ask::Hold, ask == Ask::Release);
                             let Some(agent) = self.agents.get_mut(device.0) else { continue };
                             if let Passage::Breaks(after) = &passage {
                                 agent.targets().for_each(|target| target.break_after(after));
@@ -168,19 +176,13 @@ impl<C: Channel> RackSwitch<C> {
                                 (Ask::Trace(request), Some(target)) => {
                                     (Some(Answer::Traced(Box::new(target.trace(now, request)))), vec![])
                                 }
-                                (ask, _) => agent.ask(ask),
+                                (ask, _) => agent.ask(now, ask),
                             };
                             for target in agent.targets() {
                                 target.break_after(&[]);
                                 target.at(now);
                             }
-                            let mut more = self.effects(now, device.0, effects, &mut events);
-                            if holds && device.0 == self.origin {
-                                self.gate.close([]);
-                            }
-                            if releases && device.0 == self.origin {
-                                more.extend(self.let_in(now, &mut events));
-                            }
+                            let more = self.effects(now, device.0, effects, &mut events);
                             (answer.filter(|_| passage != Passage::AnswerLost), more)
                         }
                     };
@@ -220,6 +222,10 @@ impl<C: Channel> RackSwitch<C> {
                         outputs.extend(self.run(now, device, cpu, frame, events));
                     }
                 }
+                // Frames come in at the origin alone.
+                Effect::KeepOut if device == self.origin => self.gate.close([]),
+                Effect::LetIn if device == self.origin => outputs.extend(self.let_in(now, events)),
+                Effect::KeepOut | Effect::LetIn => {}
             }
         }
         outputs
@@ -336,7 +342,9 @@ impl<C: Channel> Served for RackSwitch<C> {
 
     fn deadline(&mut self) -> Option<Time> {
         let timers = self.agents.iter_mut().filter_map(|agent| agent.target()?.switch().deadline());
-        timers.chain(self.controller.deadline()).min()
+        let timers: Option<Time> = timers.min();
+        let held = self.agents.iter().filter_map(Agent::deadline);
+        held.chain(timers).chain(self.controller.deadline()).min()
     }
 
     fn get_config(

@@ -3,7 +3,7 @@
 
 use super::{Event, Metric, Served, Splitter, metric, show};
 use base_time::{Duration, Time};
-use controller::{Call, Controller, DeviceId, Heard, Output, Reply, Ticket};
+use controller::{Call, Controller, DeviceId, Heard, Output, Reply, Ticket, Timing};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
@@ -13,9 +13,14 @@ use p4runtime_proto::p4rack::v1::{Metric as Counted, ShowResponse, show_response
 use p4runtime_server::{Status, StreamId};
 use std::collections::BTreeSet;
 
-/// How long a packet is at most on its way through the rack. Where nothing was ever lost on its links, what they have counted
-/// says sooner that it is empty.
-const DRAIN: Duration = Duration::from_ms(1_000);
+/// Answers are waited for by the ways to the agents, which know whether anybody is there: this is longer than they do.
+const TIMING: Timing = Timing {
+    drain: Duration::from_ms(1_000),
+    quiet: Duration::from_ms(100),
+    patience_least: Duration::from_s(65),
+    patience_most: Duration::from_s(65),
+    lease: Duration::from_s(5),
+};
 
 /// How long a start that has failed waits.
 const AGAIN: Duration = Duration::from_ms(1_000);
@@ -44,7 +49,7 @@ impl RemoteRack {
     /// placement's devices; `device` is the whole's id; `epoch_ns` the Unix time of time 0, in nanoseconds.
     pub fn new(splitter: Splitter, addresses: Vec<String>, device: u64, epoch_ns: i64) -> RemoteRack {
         RemoteRack {
-            controller: Controller::new(splitter, device, epoch_ns, DRAIN),
+            controller: Controller::new(splitter, device, epoch_ns, TIMING),
             here: BTreeSet::new(),
             counted: vec![vec![]; addresses.len()],
             addresses,

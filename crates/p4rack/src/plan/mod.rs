@@ -13,7 +13,7 @@ use base_diag::Diagnostic;
 use base_diag::codes::plan as codes;
 use base_time::ParseUnitError;
 use plan_model::find_name;
-use plan_search::Problem;
+use plan_search::{Goal, Problem};
 use rack_model::{Planning, Spanned};
 
 /// What is asked of plans besides what the files say.
@@ -59,6 +59,41 @@ pub fn bind(problem: &Problem, wanted: &str) -> Result<Problem> {
     let mut settings = problem.settings.clone();
     settings.without.retain(|d| *d != device);
     Problem::new(model, settings)
+}
+
+/// A goal from amounts of objectives that count as much as one another: `NAME=AMOUNT` each.
+pub fn weigh(problem: &Problem, amounts: &[String]) -> Result<Goal> {
+    let one = |found: Diagnostic| vec![found];
+    let objectives = &problem.settings.objectives;
+    let mut each = vec![0; objectives.len()];
+    for wanted in amounts {
+        let (name, amount) = wanted.split_once('=').unwrap_or((wanted, ""));
+        let at =
+            find_name("objective", name.trim(), objectives.iter().map(|o| o.name.as_str())).map_err(one)?;
+        let read = objectives[at].read(amount.trim(), &problem.model.signature, &problem.scopes);
+        let wrong = |why: String| {
+            vec![Diagnostic::error(codes::QUANTITY, format!("`{wanted}` does not weigh")).note(why)]
+        };
+        each[at] = read.map_err(wrong)?;
+        if each[at] <= 0 {
+            return Err(wrong("more than nothing has to count as one, such as `Latency=10us`".to_string()));
+        }
+    }
+    // The least number that is a multiple of all: each objective's value times it, by its amount, is whole.
+    let common = each.iter().filter(|amount| **amount > 0).try_fold(1, |all, amount| lcm(all, *amount));
+    let Some(common) = common else {
+        let title = "these amounts have no common measure";
+        return Err(vec![Diagnostic::error(codes::QUANTITY, title).help("use rounder amounts")]);
+    };
+    Ok(Goal::Weighted(each.iter().map(|amount| common.checked_div(*amount).unwrap_or(0)).collect()))
+}
+
+fn lcm(a: i64, b: i64) -> Option<i64> {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    (a / x).checked_mul(b)
 }
 
 fn not_a_rate(why: String) -> Diagnostic {

@@ -30,7 +30,7 @@ use plan_model::{
 use plan_search::{
     Found, Goal, Objective, Plan, Problem, Progress, Scopes, Settings, Stop, Tiers, search, why,
 };
-use rack_model::{DeviceId, NodeId, Rack};
+use rack_model::{DeviceClass, DeviceId, End, NodeId, Rack};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -137,6 +137,11 @@ impl RackProblem {
         Ok(())
     }
 
+    /// What the splitter has against a plan; nothing if it makes it.
+    pub fn refuses(&mut self, plan: &Plan) -> Option<Refused> {
+        self.try_split(plan).err().map(|why| Refused { map: self.map(plan), why })
+    }
+
     fn costs(&self, values: &[i64]) -> Vec<Cost> {
         let objectives = self.problem.settings.objectives.iter().zip(values).enumerate();
         let cost = |(at, (objective, value)): (usize, (&Objective, &i64))| Cost {
@@ -160,9 +165,9 @@ impl RackProblem {
             let mut settings = self.problem.settings.clone();
             let known = settings.refused.len();
             for (_, plan) in &found.plans {
-                if let Err(why) = self.try_split(plan) {
+                if let Some(found) = self.refuses(plan) {
                     settings.refused.push(plan.device.clone());
-                    refused.push(Refused { map: self.map(plan), why });
+                    refused.push(found);
                 }
             }
             if settings.refused.len() == known {
@@ -351,10 +356,12 @@ fn devices(rack: &Rack, app: usize, signature: &Signature) -> Result<Vec<Device>
             .flat_map(|name| [offer(&name.value), takes(&name.value, device.call(&name.value))]);
         devices.push(Device {
             name: device.name.value.as_str().into(),
-            provides: std::iter::once(device.class.word().into()).chain(offers).collect(),
+            provides: std::iter::once(class(rack, id).word().into()).chain(offers).collect(),
             is_host: rack.app_of(id) == Some(app) && !is_twin(id),
             limits,
             bounds: capacity(rack, signature, device, origin == at).into_iter().collect(),
+            // Others do so only if they run a part, which is not known before.
+            forwards: origin == at,
             recirculates: origin == at,
             transit: steps(device.service.as_ps(), 1),
             span: device.name.span,
@@ -362,6 +369,14 @@ fn devices(rack: &Rack, app: usize, signature: &Signature) -> Result<Vec<Device>
         });
     }
     if wrong.is_empty() { Ok(devices) } else { Err(wrong) }
+}
+
+/// The class of a device; of one that a legacy switch stands for, that switch's: both are paid for together.
+fn class(rack: &Rack, id: DeviceId) -> DeviceClass {
+    let stands_for = |other: &DeviceId| rack.extended(*other) == Some(id);
+    let mut others = (0..rack.devices.len() as u32).map(DeviceId);
+    let at = others.find(stands_for).unwrap_or(id);
+    rack.devices.get(at.0 as usize).map_or(DeviceClass::Cpu, |device| device.class)
 }
 
 /// A device's own limit of a variable.
@@ -389,29 +404,57 @@ fn capacity(
     Some(Bound { var: signature.role(Role::Rate)?, compare: Compare::AtMost, value: steps(left, 1000) })
 }
 
-/// Links between devices of the app, and their ports.
-fn links(rack: &Rack, app: usize, devices: &mut [Device]) -> Vec<Link> {
+/// Links between devices of the app, and their ports. Each passage through a legacy switch is a device of its own, which forwards.
+fn links(rack: &Rack, app: usize, devices: &mut Vec<Device>) -> Vec<Link> {
     let mut links = vec![];
-    for link in &rack.links {
-        let [NodeId::Device(a), NodeId::Device(b)] = link.ends.map(|end| end.node) else { continue };
+    for cable in rack.cables() {
+        let [NodeId::Device(a), NodeId::Device(b)] = cable.ends.map(|end| end.node) else { continue };
         if [a, b].iter().any(|end| rack.app_of(*end) != Some(app)) {
             continue;
         }
-        let ends = [(a, link.ends[0].port), (b, link.ends[1].port)].map(|(device, port)| {
-            let device = device.0 as usize;
-            devices[device].ports.push(Port { name: port.to_string().into(), bounds: vec![] });
-            (device, devices[device].ports.len() - 1)
-        });
-        let on_the_wire = link.rate.time_for(u64::from(link.overhead));
-        links.push(Link {
-            ends,
-            delay: steps(link.delay.as_ps(), 1).saturating_add(steps(on_the_wire.as_ps(), 1)),
-            rate: Some(steps(link.rate.bits_per_s(), 1000)),
-            longest: Some(i64::from(link.longest_frame()) * 1000),
-            span: link.span,
-        });
+        let mut from = plug(devices, a.0 as usize, cable.ends[0].port);
+        let mut near = cable.ends[0];
+        for (at, id) in cable.links.iter().enumerate() {
+            let Some(link) = rack.links.get(id.0 as usize) else { continue };
+            let is_near = |end: &End| (end.node, end.port) == (near.node, near.port);
+            let far = link.ends[usize::from(is_near(&link.ends[0]))];
+            let next = cable.links.get(at + 1).and_then(|id| rack.links.get(id.0 as usize));
+            let NodeId::Device(device) = far.node else { continue };
+            let passes = next.and_then(|_| passage(rack, device, rack.end_name(far)));
+            let to = passes.map_or(device.0 as usize, |passage| {
+                devices.push(passage);
+                devices.len() - 1
+            });
+            let into = plug(devices, to, far.port);
+            let on_the_wire = link.rate.time_for(u64::from(link.overhead));
+            links.push(Link {
+                ends: [from, into],
+                delay: steps(link.delay.as_ps(), 1).saturating_add(steps(on_the_wire.as_ps(), 1)),
+                rate: Some(steps(link.rate.bits_per_s(), 1000)),
+                longest: Some(i64::from(link.longest_frame()) * 1000),
+                span: link.span,
+            });
+            let Some(leaves) = next.and_then(|next| next.ends.iter().find(|end| end.node == far.node)) else {
+                continue;
+            };
+            (from, near) = (plug(devices, to, leaves.port), *leaves);
+        }
     }
     links
+}
+
+/// A new port of a device, with the device.
+fn plug(devices: &mut [Device], device: usize, port: u32) -> (usize, usize) {
+    let ports = &mut devices[device].ports;
+    ports.push(Port { name: port.to_string().into(), bounds: vec![] });
+    (device, ports.len() - 1)
+}
+
+/// What passes frames on inside a legacy switch.
+fn passage(rack: &Rack, legacy: DeviceId, name: String) -> Option<Device> {
+    let (_, switch) = rack.legacy(NodeId::Device(legacy))?;
+    let transit = steps(switch.service.as_ps(), 1);
+    Some(Device { name: name.into(), forwards: true, transit, span: switch.name.span, ..Device::default() })
 }
 
 /// Those of the file; else latency, what rules charge, and devices.

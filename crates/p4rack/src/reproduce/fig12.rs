@@ -1,10 +1,10 @@
 //! Figure 12: the cache alone, at growing rates of requests.
 
-use super::lab::{alone, only, percentile};
+use super::lab::{alone, only};
 use super::{Experiment, Lab, Shown};
 use base_diag::Diagnostic;
 use base_time::{Duration, Rate};
-use rack_emulator::{Emulator, RunReport, Table, time_words};
+use rack_emulator::{Emulator, RunReport, Table, percentile, time_words};
 use rack_model::{NodeId, Rack, WorkloadKind};
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -71,7 +71,10 @@ fn cells((emulator, report): &(Emulator, RunReport), name: &str) -> [String; 2] 
         return ["-".to_string(), "-".to_string()];
     };
     let counts = emulator.latencies(at);
-    let words = |percent| percentile(&counts, percent).map_or("-".to_string(), |l| time_words(l.as_ps()));
+    let all = counts.iter().map(|(_, count)| count).sum();
+    let words = |percent| {
+        percentile(counts.iter().copied(), all, percent).map_or("-".to_string(), |l| time_words(l.as_ps()))
+    };
     let workload = &report.workloads[at];
     let permille = workload.received * 1000 / workload.sent.max(1);
     [[5, 50, 95].map(words).join(", "), format!("{}.{}%", permille / 10, permille % 10)]

@@ -4,10 +4,9 @@
 //! cable to the helper: what a packet takes more than the quickest one is that wait. The quickest one's hand-over is its length at the cable's rate and the cable's delay.
 
 use super::Lab;
-use super::lab::percentile;
 use base_diag::Diagnostic;
 use base_time::{Duration, Rate, Time};
-use rack_emulator::{Emulator, RunReport, time_words};
+use rack_emulator::{Emulator, RunReport, percentile, time_words};
 use rack_model::{Flows, NodeId, Pace, Rack, Regions, Workload, WorkloadKind};
 
 /// The rack of these experiments.
@@ -63,8 +62,10 @@ pub fn row(lab: &mut Lab<'_>, percent: u64, burst: u64) -> Result<[String; 4], V
     let all: u64 = times.iter().map(|(_, count)| count).sum();
     let quick: u64 =
         times.iter().filter(|(time, _)| *time < Duration::from_us(1)).map(|(_, count)| count).sum();
-    let words =
-        |percent| percentile(&times, percent).map_or("-".to_string(), |time| time_words(time.as_ps()));
+    let words = |percent| {
+        percentile(times.iter().copied(), all, percent)
+            .map_or("-".to_string(), |time| time_words(time.as_ps()))
+    };
     Ok([format!("{}%", quick * 100 / all.max(1)), words(50), words(99), words(100)])
 }
 

@@ -4,7 +4,7 @@ use crate::rack::{Racked, load_as};
 use crate::up::bring_up_in;
 use base_diag::codes::emulate as codes;
 use base_diag::{Diagnostic, SourceMap};
-use base_time::{Duration, Time};
+use base_time::Time;
 use rack_emulator::{Emulator, RunReport};
 use rack_model::Rack;
 use std::path::PathBuf;
@@ -48,21 +48,14 @@ impl Lab<'_> {
         racked: &Racked,
         stage: Option<&str>,
     ) -> Result<(Emulator, RunReport), Vec<Diagnostic>> {
-        let at = stage.map(|name| stage_of(&racked.rack, name)).transpose()?;
+        let missing =
+            |why| vec![Diagnostic::error(codes::EMULATION, why).note(racked.rack.name.value.as_str())];
+        let at = stage.map(|name| racked.rack.stage_named(name)).transpose().map_err(missing)?;
         (self.tell)(&format!("{} {}", racked.rack.name.value, stage.unwrap_or_default()));
         let mut running = bring_up_in(racked, at)?;
         let report = running.run()?;
         Ok((running.emulator, report))
     }
-}
-
-/// The place of a stage.
-pub fn stage_of(rack: &Rack, name: &str) -> Result<usize, Vec<Diagnostic>> {
-    let found = rack.stages.iter().position(|stage| stage.name.value == name);
-    found.ok_or_else(|| {
-        let title = format!("rack `{}` has no stage `{name}`", rack.name.value);
-        vec![Diagnostic::error(codes::EMULATION, title)]
-    })
 }
 
 /// Lets a stage follow none, so that it has what it adds itself and nothing else.
@@ -77,16 +70,4 @@ pub fn only(rack: &mut Rack, names: &[&str]) {
     rack.workloads.retain(|workload| names.contains(&workload.name.value.as_str()));
     let known = |name: &str| names.contains(&name);
     rack.stages.iter_mut().for_each(|stage| stage.paper.retain(|(name, _)| known(&name.value)));
-}
-
-/// The latency that `percent` of 100 do not exceed, of latencies with how often each occurred.
-pub fn percentile(counts: &[(Duration, u64)], percent: u64) -> Option<Duration> {
-    let all: u64 = counts.iter().map(|(_, count)| count).sum();
-    let rank = (u128::from(all) * u128::from(percent)).div_ceil(100).max(1);
-    let mut below = 0u128;
-    let found = counts.iter().find(|(_, count)| {
-        below += u128::from(*count);
-        below >= rank
-    });
-    found.map(|(latency, _)| *latency)
 }

@@ -8,7 +8,7 @@ use rack_emulator::Table;
 pub const EXPERIMENT: Experiment = Experiment {
     name: "table1",
     about: "The highest rate of functions, and power, on different hardware.",
-    set: "frames of 1,000 bytes. CPU: one core of this machine, measured as `p4rack profile` does, rates doubled from 10 Mbit/s until frames are dropped. Rates of FPGAs and the Tofino \
+    set: "frames of 1,000 bytes. CPU: one core of this machine, measured as `p4rack profile` does, the highest rate without drops. Rates of FPGAs and the Tofino \
           are the paper's own: the examples' tables of profiles are made of them.",
     leaves_out: "power, which takes hardware to measure; plans sum up the paper's watts instead (fig11). The network around a function on a CPU.",
     run,

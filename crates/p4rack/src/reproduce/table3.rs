@@ -1,10 +1,11 @@
 //! Table 3: each function alone, on each target.
 
 use super::{Experiment, Lab, Shown};
-use crate::profile::{Point, Settings, measure};
+use crate::profile::{Core, Measured, Point, Settings, measure};
 use base_diag::Diagnostic;
 use base_diag::codes::emulate as codes;
 use rack_emulator::Table;
+use rack_model::Call;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "table3",
@@ -29,8 +30,9 @@ const ROWS: [(&str, &str, &str, &str); 10] = [
     ("kv-cache", "FPGA", "7730", "15.9"),
 ];
 
-/// Frames that are timed.
-const FRAMES: usize = 2000;
+/// Different frames of each workload, and nanoseconds of each rate.
+const FRAMES: usize = 2500;
+const SPAN: u64 = 20_000_000;
 
 fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
     let racked = lab.rack("RACK.toml")?;
@@ -39,22 +41,17 @@ fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
         let ours = match target {
             "CPU" => {
                 let points = measured(lab, function)?;
-                at_best(&points).map(|best| (best.rate.to_string(), best.latency_ns as f64 / 1000.0))
+                at_best(&points).map(|best| (Some(best.rate), best.latency_ns as f64 / 1000.0))
             }
             _ => {
                 let offers = racked.rack.devices.iter().map(|device| device.call(function)).max();
-                offers.map(|call| {
-                    (
-                        call.full_rate.map_or("-".to_string(), |rate| rate.bits_per_s().to_string()),
-                        call.time.as_ps() as f64 / 1e6,
-                    )
-                })
+                let rate = |call: Call| call.full_rate.map(|rate| rate.bits_per_s());
+                offers.map(|call| (rate(call), call.time.as_ps() as f64 / 1e6))
             }
         };
-        let (our_rate, our_latency) = ours.map_or(("-".to_string(), "-".to_string()), |(rate, us)| {
-            let rate = rate.parse::<u64>().map_or(rate, |bits| format!("{}", bits / 1_000_000));
-            (rate, format!("{us:.2}"))
-        });
+        let our_rate =
+            ours.and_then(|(rate, _)| rate).map_or("-".to_string(), |bits| (bits / 1_000_000).to_string());
+        let our_latency = ours.map_or("-".to_string(), |(_, us)| format!("{us:.2}"));
         rows.push([function, target, &our_rate, &our_latency, rate, latency].map(str::to_string));
     }
     Ok(Table::new(&["<function", "<target", "Mbit/s", "us", "paper's Mbit/s", "paper's us"], rows).into())
@@ -63,11 +60,12 @@ fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
 /// What one core of this machine does.
 pub fn measured(lab: &mut Lab<'_>, function: &str) -> Result<Vec<Point>, Vec<Diagnostic>> {
     (lab.tell)(function);
-    let settings =
-        Settings { sizes: vec![1000], frames: FRAMES, class: "cpu".to_string(), power: 0, cost: 0 };
-    measure(function, &settings).map_err(|why| {
+    let class = "cpu".to_string();
+    let settings = Settings { sizes: vec![1000], frames: FRAMES, span: SPAN, class, power: 0, cost: 0 };
+    let measured = measure(function, &settings, &mut Core::new(), &mut |_, _| ()).map_err(|why| {
         vec![Diagnostic::error(codes::EMULATION, format!("`{function}` cannot be measured")).note(why)]
-    })
+    })?;
+    Ok(measured.into_iter().flat_map(|Measured { points, .. }| points).collect())
 }
 
 /// The point with the highest rate.

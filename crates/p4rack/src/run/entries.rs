@@ -1,11 +1,13 @@
 //! A file that fills a device, in whichever language it is.
 
 use super::fill;
+use crate::control::{Offered, offered};
 use base_diag::Diagnostic;
 use ir::Program;
 use ir_interp::{StfRun, Switch};
 use p4_entries::Statement;
 use p4_stf::Spanned;
+use p4runtime_store::Names;
 use std::path::Path;
 
 /// What a file says.
@@ -78,7 +80,9 @@ pub fn read(program: &Program, path: &Path, text: &str, start: u32) -> Result<Fi
             if problems.is_empty() { Ok(Filling::Stf(file.statements)) } else { Err(problems) }
         }
         Language::P4Runtime => {
-            let (statements, problems) = p4runtime_entries::read(text, start, &p4info::p4info(program)?);
+            let Offered { info, plain, initial } = offered(program)?;
+            let names = Names::new(&info, &plain, &initial);
+            let (statements, problems) = p4runtime_entries::read(text, start, &plain, names);
             whole(statements, problems)
         }
     }

@@ -1,7 +1,7 @@
 //! The channels between the controller and the agents: messages are under way for a while, in order, and some are lost.
 
 use base_time::{Rng, Time};
-use rack_model::{Control, DeviceId, FaultKind, Probability, Rack};
+use rack_model::{Control, DeviceId, FaultKind, Rack};
 use std::collections::BTreeMap;
 
 /// Messages that are under way, and where to. Times are those of the controller, which begins before the rack's.
@@ -50,9 +50,7 @@ impl<M> Channel<M> {
                 _ => {}
             }
         }
-        let mut happens =
-            |share: &Probability| share.ppb() > 0 && rng.chance(share.ppb().into(), 1_000_000_000);
-        let is_lost = losses.iter().filter(|share| happens(share)).count() > 0;
+        let is_lost = losses.iter().filter(|share| share.happens(rng)).count() > 0;
         if is_lost || is_down {
             self.lost += 1;
             return;

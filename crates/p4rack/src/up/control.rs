@@ -20,9 +20,10 @@ use crate::reparse::reparse;
 use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
 use base_time::{Duration, Rng, Time};
 use controller::{
-    Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Output, Part, Planner, PortCount, RegionMap,
-    Reply, Rollout, Steer, Ticket, Wires,
+    Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Effect, Output, Part, Planner, PortCount,
+    RegionMap, Reply, Rollout, Steer, Ticket, Timing, Wires,
 };
+use flow_rules::FlowSwitch;
 use ir_interp::{Options, Switch, Write};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
@@ -35,8 +36,15 @@ use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
-/// The longest that a packet is on its way through the rack when another plan waits for it.
-const DRAIN: Duration = Duration::from_ms(1_000);
+/// Agents do what they are asked in no time: answers take as long as messages are under way. What links have lost is known, so that
+/// the rack is never quiet with something inside.
+const TIMING: Timing = Timing {
+    drain: Duration::from_ms(1_000),
+    quiet: Duration::from_ms(1_000),
+    patience_least: Duration::from_ms(1),
+    patience_most: Duration::from_s(60),
+    lease: Duration::from_ms(100),
+};
 
 /// How often the controller tries to bring a switch up whose devices do not answer.
 const TRIES: u32 = 20;
@@ -86,6 +94,8 @@ impl Planner for Plan {
             Plan::Rack(splitter) => splitter.plan(config, epoch),
             Plan::Device { info, initial, part } => Ok(Rollout {
                 info: Arc::clone(info),
+                // Parts say numbers.
+                plain: Arc::clone(info),
                 initial: initial.clone(),
                 origin: 0,
                 parts: vec![Some(Part::clone(part))],
@@ -177,6 +187,7 @@ impl Control {
             engines.push(match part {
                 Some((part, text)) if known.engine(text, &part.program)?.compiled => "native",
                 Some(_) => "interp",
+                None if racked.flow_rules(at).is_some() => "flow rules",
                 None => "idle",
             });
         }
@@ -293,11 +304,15 @@ impl Control {
         let nothing = reparse("nothing.p4", NOTHING, &mut SourceMap::new())?;
         let mut devices = vec![];
         let devices_of_rack = self.rack.devices.iter().zip(&mut self.agents).zip(engines).zip(spent);
-        for (((device, agent), engine), spent) in devices_of_rack {
+        for (at, (((device, agent), engine), spent)) in devices_of_rack.enumerate() {
             let other = Switch::new(Arc::clone(&nothing), Options::default())?;
-            let driven: Box<dyn dataplane_api::Device> = match agent {
-                Some(agent) => Box::new(Driven::new(agent, other)),
-                None => Box::new(crate::idle::Idle::default()),
+            let driven: Box<dyn dataplane_api::Device> = match (agent, racked.flow_rules(at)) {
+                (Some(agent), _) => Box::new(Driven::new(agent, other)),
+                // What runs is what is printed.
+                (None, Some(rules)) => {
+                    Box::new(FlowSwitch::new(flow_rules::read(&rules).map_err(|why| refused(&why))?))
+                }
+                (None, None) => Box::new(crate::idle::Idle::default()),
             };
             let (name, engine) = (device.name.value.clone(), engine.to_string());
             devices.push(RackDevice { name, engine, device: driven, spent });
@@ -313,7 +328,9 @@ impl Control {
 
     fn find_next(&self) -> Option<Time> {
         let deadlines = self.domains.iter().filter_map(|domain| domain.controller.deadline());
+        let held = self.agents.iter().flatten().filter_map(Agent::deadline);
         let due = deadlines
+            .chain(held)
             .chain(self.channel.next_time())
             .min()
             .map(|at| at.max(Time::ZERO + self.began) - self.began);
@@ -347,6 +364,13 @@ impl Control {
         while let Some(message) = self.channel.arrive(now) {
             outputs.extend(self.arrive(now, message, Some(emulator))?);
         }
+        for (agent, id) in self.agents.iter_mut().zip(0..) {
+            if let Some(Effect::LetIn) = agent.as_mut().and_then(|agent| agent.let_in(now)) {
+                emulator.release(rack_model::DeviceId(id))?;
+                let name = &self.rack.devices[id as usize].name.value;
+                emulator.note(format!("`{name}` has heard no more of its controller: frames come in again"));
+            }
+        }
         outputs.extend(self.tick(now));
         for (domain, output) in outputs {
             match output {
@@ -379,6 +403,7 @@ impl Control {
             return Ok(());
         }
         self.with_agent(device, Some(emulator), Agent::restart)?;
+        emulator.release(rack_model::DeviceId(device as u32))?;
         emulator.note(format!("`{}` has begun anew", self.rack.devices[device].name.value));
         for (domain, Domain { devices, .. }) in self.domains.iter().enumerate() {
             if let Some(at) = devices.iter().position(|at| *at == device) {
@@ -463,13 +488,6 @@ impl Control {
         let at = devices[device.0];
         let id = rack_model::DeviceId(at as u32);
         match (ask, emulator) {
-            (Ask::Hold, Some(emulator)) => {
-                // Other devices are behind these ports.
-                let internal = wires.keys().filter(|(from, _)| *from == device.0).map(|(_, port)| *port);
-                emulator.hold(id, internal.collect());
-                Ok(Some(Answer::Done))
-            }
-            (Ask::Release, Some(emulator)) => emulator.release(id).map(|()| Some(Answer::Done)),
             (Ask::Ports, Some(emulator)) => {
                 let passed = emulator.passed(id).into_iter();
                 let count = |passed: rack_emulator::Passed| PortCount {
@@ -478,12 +496,25 @@ impl Control {
                 };
                 Ok(Some(Answer::Ports(passed.map(|(port, passed)| (port, count(passed))).collect())))
             }
-            (ask, emulator) => {
-                let answer = self.with_agent(at, emulator, |agent| {
+            (ask, mut emulator) => {
+                // Other devices are behind these ports.
+                let internal = wires.keys().filter(|(from, _)| *from == device.0).map(|(_, port)| *port);
+                let internal: BTreeSet<u32> = internal.collect();
+                let done = self.with_agent(at, emulator.as_deref_mut(), |agent| {
                     agent.targets().for_each(|target| target.at(now));
-                    agent.ask(ask).0
+                    agent.ask(now, ask)
                 })?;
-                Ok(answer.flatten())
+                let Some((answer, effects)) = done else { return Ok(None) };
+                let Some(emulator) = emulator else { return Ok(answer) };
+                for effect in effects {
+                    match effect {
+                        Effect::KeepOut => emulator.hold(id, internal.clone()),
+                        Effect::LetIn => emulator.release(id)?,
+                        // Nobody listens.
+                        Effect::Inject(_) | Effect::Tell(_) => {}
+                    }
+                }
+                Ok(answer)
             }
         }
     }
@@ -510,7 +541,7 @@ impl Control {
 
 impl Domain {
     fn new(plan: Plan, devices: Vec<usize>, wires: Wires) -> Domain {
-        let controller = Controller::new(plan, 1, 0, DRAIN);
+        let controller = Controller::new(plan, 1, 0, TIMING);
         Domain { controller, devices, wires, stale: BTreeSet::new() }
     }
 

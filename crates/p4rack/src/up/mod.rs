@@ -4,12 +4,14 @@ mod channel;
 mod control;
 mod driven;
 mod page;
+mod silence;
 mod stages;
 mod topology;
 
 pub use control::BringUp;
 use control::Control;
 pub use page::page;
+pub use silence::silence;
 pub use stages::{run_stages, stages_page};
 
 use crate::rack::Racked;

@@ -270,6 +270,42 @@ fn run(seed: u64) -> BTreeMap<String, u32> {
     twins.broken.channel.seen
 }
 
+/// Frames are let in before the controller is done.
+struct CutOff;
+
+impl Channel for CutOff {
+    fn pass(&mut self, _: DeviceId, ask: &Ask) -> Passage {
+        match ask {
+            Ask::Stay(_) => Passage::Refused(Status::new(
+                p4runtime_proto::google::rpc::Code::FailedPrecondition,
+                "frames have been let in already",
+            )),
+            _ => Passage::Through,
+        }
+    }
+}
+
+#[test]
+fn a_batch_that_packets_may_have_seen_half_done_is_led_back() {
+    let mut rack = rack(CutOff);
+    let now = Time::ZERO;
+    assert_eq!(replied(rack.call(now, Ticket(1), Call::Start(Box::default(), vec![]))), "OK\n");
+    rack.message(now, StreamId(0), &arbitration(1, Some(1)));
+    let before = contents(&mut rack, now);
+    // Of the switch and of the card beside it.
+    let batch = [
+        "INSERT table_entry { table_id: $MyIngress.route match { field_id: 1 lpm { value: \"\\n\\000\\000\\000\\000\\001\" prefix_len: 48 } } action { action { action_id: $MyIngress.drop } } }",
+        "MODIFY register_entry { register_id: $MyIngress.cells index { index: 1 } data { bitstring: \"\\007\" } }",
+    ];
+    let reply =
+        replied(rack.call(now, Ticket(1), Call::Write(Box::new(write_request("DATAPLANE_ATOMIC", &batch)))));
+    assert!(reply.contains("ABORTED") && reply.contains("frames have been let in before"), "{reply}");
+    assert_eq!(contents(&mut rack, now), before);
+    let reply =
+        replied(rack.call(now, Ticket(1), Call::Write(Box::new(write_request("ROLLBACK_ON_ERROR", &batch)))));
+    assert_eq!(reply, "OK\n");
+}
+
 #[test]
 #[allow(clippy::disallowed_methods)]
 fn a_rack_is_in_the_old_or_the_new_state() {

@@ -2,6 +2,7 @@
 
 mod entities;
 mod faults;
+mod names;
 mod requests;
 mod sessions;
 mod setup;

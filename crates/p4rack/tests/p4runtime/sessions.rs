@@ -3,6 +3,7 @@
 use crate::setup::{Bench, PROGRAM, arbitration, both_bare};
 use expect_test::expect;
 use p4rack::control::Controlled;
+use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, SetForwardingPipelineConfigRequest, Uint128};
 
@@ -113,5 +114,26 @@ fn programs_come_and_go() {
         INVALID_ARGUMENT: what was written does not fit the new program: entity.table_entry.table_id: there is no table 49466742: the program's P4Info does not have this id; there are: 43142405 `MyIngress.route`, 44855257 `MyIngress.filter`, 43283160 `MyIngress.ecmp`, 37887920 `MyIngress.spread`, 46839676 `MyIngress.fixed`
         OK
     "#]].assert_eq(&all);
+    });
+}
+
+/// Roles are configured in the program; some clients send a configuration that says nothing.
+#[test]
+fn a_role_comes_with_a_configuration_of_nothing() {
+    both_bare(|mut bench| {
+        let say = |bench: &mut Bench, config: &str| {
+            let text = format!(
+                "arbitration {{ device_id: 1 election_id {{ low: 1 }} role {{ name: \"r\" {config} }} }}"
+            );
+            bench.message(1, &from_text(&text).unwrap())
+        };
+        expect![[r#"
+            to 1: arbitration { device_id: 1 role { name: "r" } election_id { low: 1 } status { message: "you are the primary" } }
+        "#]]
+        .assert_eq(&say(&mut bench, "config { type_url: \"type.googleapis.com/google.protobuf.Empty\" }"));
+        expect![[r#"
+            end 1: INVALID_ARGUMENT: roles are configured by `@p4runtime_role` in the program: leave `role.config` unset or empty
+        "#]]
+        .assert_eq(&say(&mut bench, "config { type_url: \"x/y\" value: \"\\010\\001\" }"));
     });
 }

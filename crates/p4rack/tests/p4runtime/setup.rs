@@ -39,6 +39,11 @@ pub fn racked() -> Bench {
     Bench { world: World::Rack(Box::new(rack(Direct))), now: Time::ZERO }.started()
 }
 
+/// A test of one device alone.
+pub fn device() -> Bench {
+    Bench { world: World::One(Box::new(one_device())), now: Time::ZERO }.started()
+}
+
 /// The same test of one device and of a rack of three; expectations are refreshed from the one device.
 pub fn both(test: impl Fn(Bench)) {
     both_bare(|bench| test(bench.started()));
@@ -49,6 +54,23 @@ pub fn both_bare(test: impl Fn(Bench)) {
     test(Bench { world: World::One(Box::new(one_device())), now: Time::ZERO });
     if std::env::var_os("UPDATE_EXPECT").is_none() {
         test(Bench { world: World::Rack(Box::new(rack(Direct))), now: Time::ZERO });
+    }
+}
+
+/// The same for `names.p4`, whose region `Routes` runs beside the switch.
+pub fn both_named(test: impl Fn(Bench)) {
+    let maker = Maker { own: Some(compiled("names.p4")), ..maker() };
+    let one = OneSwitch::new(maker.clone(), 1, 1_000_000_000, Some(CPU));
+    test(Bench { world: World::One(Box::new(one)), now: Time::ZERO }.started());
+    if std::env::var_os("UPDATE_EXPECT").is_none() {
+        let (tor, nic) = (DeviceIndex(0), DeviceIndex(1));
+        let mut placement = Placement::whole("tor");
+        placement.devices = vec!["tor".into(), "nic".into()];
+        placement.regions = [("Routes".into(), nic)].into();
+        placement.ports = [((tor, nic), 500), ((nic, tor), 500)].into();
+        let splitter = Splitter { maker, placement };
+        let rack = RackSwitch::new(splitter, 1, 1_000_000_000, Some(CPU), Direct);
+        test(Bench { world: World::Rack(Box::new(rack)), now: Time::ZERO }.started());
     }
 }
 
@@ -78,42 +100,39 @@ pub fn rack<C: Channel>(channel: C) -> RackSwitch<C> {
     RackSwitch::new(Splitter { maker: maker(), placement }, 1, 1_000_000_000, Some(CPU), channel)
 }
 
+/// Names and ids of both programs.
+fn preambles() -> &'static [(String, u32)] {
+    static KNOWN: OnceLock<Vec<(String, u32)>> = OnceLock::new();
+    KNOWN.get_or_init(|| {
+        let mut known = vec![];
+        for info in [info(), p4info::p4info(&compiled("names.p4")).unwrap()] {
+            let tables = info.tables.into_iter().filter_map(|t| t.preamble);
+            let actions = info.actions.into_iter().filter_map(|t| t.preamble);
+            let profiles = info.action_profiles.into_iter().filter_map(|t| t.preamble);
+            let digests = info.digests.into_iter().filter_map(|t| t.preamble);
+            let counters = info.counters.into_iter().filter_map(|t| t.preamble);
+            let registers = info.registers.into_iter().filter_map(|t| t.preamble);
+            let meters = info.meters.into_iter().filter_map(|t| t.preamble);
+            let sets = info.value_sets.into_iter().filter_map(|t| t.preamble);
+            let all = tables.chain(actions).chain(profiles).chain(digests).chain(counters);
+            known.extend(all.chain(registers).chain(meters).chain(sets).map(|p| (p.name, p.id)));
+        }
+        known.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        known
+    })
+}
+
 /// Names of ids, so that tests can be read: `$MyIngress.route` is a table's id.
 fn with_ids(text: &str) -> String {
-    let info = info();
-    let mut known: Vec<(&str, u32)> = vec![];
-    let mut add = |preamble: &Option<p4runtime_proto::p4::config::v1::Preamble>| {
-        if let Some(preamble) = preamble {
-            known.push((Box::leak(preamble.name.clone().into_boxed_str()), preamble.id));
-        }
-    };
-    info.tables.iter().for_each(|t| add(&t.preamble));
-    info.actions.iter().for_each(|t| add(&t.preamble));
-    info.action_profiles.iter().for_each(|t| add(&t.preamble));
-    info.counters.iter().for_each(|t| add(&t.preamble));
-    info.meters.iter().for_each(|t| add(&t.preamble));
-    info.registers.iter().for_each(|t| add(&t.preamble));
-    info.digests.iter().for_each(|t| add(&t.preamble));
-    info.value_sets.iter().for_each(|t| add(&t.preamble));
-    known.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-    known.iter().fold(text.to_string(), |text, (name, id)| text.replace(&format!("${name}"), &id.to_string()))
+    let known = preambles().iter();
+    known.fold(text.to_string(), |text, (name, id)| text.replace(&format!("${name}"), &id.to_string()))
 }
 
 /// The other way around, and shorter.
 fn with_names(text: &str) -> String {
-    let info = info();
-    let tables = info.tables.iter().filter_map(|t| t.preamble.as_ref());
-    let actions = info.actions.iter().filter_map(|t| t.preamble.as_ref());
-    let profiles = info.action_profiles.iter().filter_map(|t| t.preamble.as_ref());
-    let digests = info.digests.iter().filter_map(|t| t.preamble.as_ref());
-    let objects = info.counters.iter().filter_map(|t| t.preamble.as_ref());
-    let registers = info.registers.iter().filter_map(|t| t.preamble.as_ref());
-    let meters = info.meters.iter().filter_map(|t| t.preamble.as_ref());
-    let sets = info.value_sets.iter().filter_map(|t| t.preamble.as_ref());
-    let all = tables.chain(actions).chain(profiles).chain(digests).chain(objects).chain(registers);
-    let named = all.chain(meters).chain(sets).fold(text.to_string(), |text, preamble| {
-        text.replace(&preamble.id.to_string(), &format!("${}", preamble.name))
-    });
+    let known = preambles().iter();
+    let named =
+        known.fold(text.to_string(), |text, (name, id)| text.replace(&id.to_string(), &format!("${name}")));
     named.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -124,13 +143,13 @@ pub fn info() -> p4runtime_proto::p4::config::v1::P4Info {
 
 pub fn program() -> std::sync::Arc<ir::Program> {
     static PROGRAM: OnceLock<std::sync::Arc<ir::Program>> = OnceLock::new();
-    PROGRAM.get_or_init(compiled).clone()
+    PROGRAM.get_or_init(|| compiled("all.p4")).clone()
 }
 
-fn compiled() -> std::sync::Arc<ir::Program> {
+fn compiled(file: &str) -> std::sync::Arc<ir::Program> {
     let mut map = SourceMap::new();
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/p4runtime/all.p4");
-    let compiled = compile(path, &p4rack::Disk, &p4_syntax::Options::default(), Until::Elaborated, &mut map);
+    let path = format!("{}/tests/p4runtime/{file}", env!("CARGO_MANIFEST_DIR"));
+    let compiled = compile(&path, &p4rack::Disk, &p4_syntax::Options::default(), Until::Elaborated, &mut map);
     assert!(compiled.program.is_some(), "{:#?}", compiled.diagnostics);
     compiled.program.unwrap()
 }

@@ -1,8 +1,11 @@
 //! What operators do to a switch.
 
-use crate::setup::{both, both_bare, racked};
+use crate::setup::{Bench, both, both_bare, device, racked};
+use base_time::Duration;
 use controller::{RegionMap, Steer};
 use p4rack::control::Event;
+use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
+use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, SetForwardingPipelineConfigRequest, Uint128};
 use p4runtime_proto::p4rack::v1::show_response::State;
 
 const FRAME: &str = "0a0000000001 0b0000000002 0800 aa";
@@ -11,6 +14,7 @@ const FRAME: &str = "0a0000000001 0b0000000002 0800 aa";
 const ROUTE: &str = r#"INSERT table_entry { table_id: $MyIngress.route match { field_id: 1 lpm { value: "\n\000\000\000\000\000" prefix_len: 8 } } action { action { action_id: $MyIngress.forward params { param_id: 1 value: "\002" } } } }"#;
 
 const CELL: &str = "register_entry { register_id: $MyIngress.cells index { index: 1 } }";
+const ROUTES: &str = "table_entry { table_id: $MyIngress.route }";
 const COUNT: &str = "counter_entry { counter_id: $MyIngress.packets index { index: 1 } }";
 
 fn map(regions: &[(&str, &str)]) -> Steer {
@@ -22,7 +26,7 @@ fn map(regions: &[(&str, &str)]) -> Steer {
 fn frames_wait_until_they_are_let_in() {
     both(|mut bench| {
         assert_eq!(bench.write(&[ROUTE]), "OK\n");
-        assert_eq!(bench.steer(Steer::Hold(vec![])), "OK\n");
+        assert_eq!(bench.steer(Steer::Hold { open: vec![], lease: None }), "OK\n");
         assert_eq!(bench.show().state(), State::Held);
         assert_eq!(bench.packet(1, FRAME), "");
         // What else stops and goes on leaves the operator's stop alone.
@@ -37,6 +41,67 @@ fn frames_wait_until_they_are_let_in() {
         assert_eq!(bench.show().state(), State::Running);
         assert_eq!(bench.packet(1, FRAME), "2: 0a00000000010b00000000020800aa\n");
     });
+}
+
+/// A program that is saved and holds nothing.
+fn save(bench: &mut Bench, action: Action) -> String {
+    bench.set_config(SetForwardingPipelineConfigRequest {
+        device_id: 1,
+        election_id: Some(Uint128 { high: 0, low: 1 }),
+        action: action as i32,
+        config: (action != Action::Commit).then(ForwardingPipelineConfig::default),
+        ..SetForwardingPipelineConfigRequest::default()
+    })
+}
+
+#[test]
+fn frames_that_are_kept_for_a_while_come_in_and_what_was_saved_for_it_does_not_run() {
+    let mut bench = device();
+    let lease = Duration::from_ms(100);
+    let hold = || Steer::Hold { open: vec![], lease: Some(lease) };
+    assert_eq!(bench.write(&[ROUTE]), "OK\n");
+    assert_eq!(save(&mut bench, Action::VerifyAndSave), "OK\n");
+    assert_eq!(bench.steer(hold()), "OK\n");
+    assert_eq!(bench.packet(1, FRAME), "");
+    // Who holds says so again in time.
+    assert_eq!(bench.wait(Duration::from_ms(98)), "");
+    assert_eq!(bench.steer(Steer::Stay(lease)), "OK\n");
+    assert_eq!(bench.wait(Duration::from_ms(99)), "");
+    assert_eq!(bench.wait(Duration::from_ms(1)), "2: 0a00000000010b00000000020800aa\n");
+    assert_eq!(bench.show().state(), State::Running);
+    assert_eq!(bench.steer(Steer::Stay(lease)), "FAILED_PRECONDITION: frames have been let in already\n");
+    // What is written is for the saved program, and leaves the one that runs alone.
+    assert_eq!(
+        bench.write(&[&format!("MODIFY {CELL}").replace(" } }", " } data { bitstring: \"\\007\" } }")]),
+        "OK\n"
+    );
+    let answer = save(&mut bench, Action::Commit);
+    assert!(answer.starts_with("ABORTED: frames were kept out for the saved config"), "{answer}");
+    assert!(bench.read(CELL).contains(r#"bitstring: "\010\000""#), "{}", bench.read(CELL));
+    assert_eq!(bench.packet(1, FRAME), "2: 0a00000000010b00000000020800aa\n");
+    // One that is committed in time runs.
+    assert_eq!(save(&mut bench, Action::VerifyAndSave), "OK\n");
+    assert_eq!(bench.steer(hold()), "OK\n");
+    assert_eq!(save(&mut bench, Action::Commit), "OK\n");
+    assert!(bench.read(ROUTES).is_empty());
+}
+
+#[test]
+fn a_lease_that_nobody_has_looked_at_is_over_all_the_same() {
+    let mut bench = device();
+    assert_eq!(save(&mut bench, Action::VerifyAndSave), "OK\n");
+    assert_eq!(bench.steer(Steer::Hold { open: vec![], lease: Some(Duration::from_ms(100)) }), "OK\n");
+    bench.now += Duration::from_ms(100);
+    assert!(save(&mut bench, Action::Commit).starts_with("ABORTED: "));
+    assert_eq!(bench.show().state(), State::Running);
+}
+
+#[test]
+fn racks_are_stopped_without_a_lease() {
+    let mut bench = racked();
+    let answer = bench.steer(Steer::Hold { open: vec![], lease: Some(Duration::from_ms(100)) });
+    assert!(answer.starts_with("INVALID_ARGUMENT: a rack keeps frames out until"), "{answer}");
+    assert_eq!(bench.show().state(), State::Running);
 }
 
 #[test]

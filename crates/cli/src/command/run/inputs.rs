@@ -2,7 +2,7 @@
 
 use super::Args;
 use base_diag::codes::emulate::UNREADABLE_FILE;
-use base_diag::{Diagnostic, SourceMap, Span};
+use base_diag::{Diagnostic, SourceMap};
 use p4rack::run::feed::Feed;
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -104,10 +104,8 @@ pub fn read(path: &Path, map: &mut SourceMap) -> Result<(String, u32), Vec<Diagn
     let mut bytes = vec![];
     std::io::stdin().read_to_end(&mut bytes).map_err(|e| vec![unreadable("standard input", &e)])?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    let file = map.add_file("<stdin>", text.as_str(), Span::NONE);
-    let start = file.ok().and_then(|id| map.file(id)).map(|f| f.base());
-    let too_large = || vec![Diagnostic::error(UNREADABLE_FILE, "the sources are too large")];
-    start.map(|start| (text, start)).ok_or_else(too_large)
+    let start = p4rack::sources::add("<stdin>", &text, map).map_err(|d| vec![d])?;
+    Ok((text, start))
 }
 
 fn unreadable(name: &str, error: &std::io::Error) -> Diagnostic {

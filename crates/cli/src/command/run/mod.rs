@@ -118,7 +118,7 @@ impl Args {
 }
 
 fn usage(message: &str) -> ExitCode {
-    eprintln!("p4rack: {message}");
+    tell!("p4rack: {message}");
     ExitCode::from(2)
 }
 

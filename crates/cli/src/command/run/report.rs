@@ -119,7 +119,7 @@ impl<'a> Report<'a> {
             self.state(ended);
             output::print(&format!("{}\n", text::summary(&ended.counters)));
             if feed.cut() > 0 {
-                eprintln!("p4rack: {} packets were cut by their capture", feed.cut());
+                tell!("p4rack: {} packets were cut by their capture", feed.cut());
             }
             return;
         }
@@ -213,13 +213,13 @@ impl Progress {
         }
         self.next = now + PACE;
         self.shown = true;
-        eprint!("\r{} packets, virtual time {} ", step.number, step.at);
+        tell_over!("\r{} packets, virtual time {} ", step.number, step.at);
     }
 
     /// Takes the line away.
     pub fn clear(&mut self) {
         if self.shown {
-            eprint!("\r{:60}\r", "");
+            tell_over!("\r{:60}\r", "");
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Args, Output};
 use crate::ExitCode;
 use crate::output::{self, Format};
-use base_diag::{SourceMap, did_you_mean};
+use base_diag::SourceMap;
 use p4rack::{Racked, up};
 use rack_emulator::stage_table;
 use serde_json::{Value, json};
@@ -12,20 +12,9 @@ use std::io::IsTerminal;
 /// Events from one word of progress to the next.
 const TELL_EVERY: u64 = 50_000;
 
-/// The place of the stage called `name`.
-pub fn find(racked: &Racked, name: &str) -> Result<usize, String> {
-    let names = || racked.rack.stages.iter().map(|stage| stage.name.value.as_str());
-    let found = names().position(|known| known == name);
-    found.ok_or_else(|| match did_you_mean(name, names()) {
-        Some(near) => format!("there is no stage `{name}`: did you mean `{near}`?"),
-        None if racked.rack.stages.is_empty() => "the rack has no stages".to_string(),
-        None => format!("there is no stage `{name}`: there are {}", names().collect::<Vec<_>>().join(", ")),
-    })
-}
-
 /// All stages, and the table of them.
 pub fn run(args: &Args, racked: &Racked, map: &SourceMap) -> ExitCode {
-    let page = match args.html.clone().map(Output::new).transpose() {
+    let page = match args.html.clone().map(|path| Output::new(path, racked)).transpose() {
         Ok(page) => page,
         Err(why) => return failed(&why),
     };
@@ -34,12 +23,12 @@ pub fn run(args: &Args, racked: &Racked, map: &SourceMap) -> ExitCode {
     let result = up::run_stages(racked, TELL_EVERY, &mut |stage, emulator| {
         events += TELL_EVERY;
         if tells {
-            eprint!("\r{}: {}, {events} events in all \x1b[K", stage.name.value, emulator.now());
+            tell_over!("\r{}: {}, {events} events in all \x1b[K", stage.name.value, emulator.now());
         }
         Ok(())
     });
     if tells {
-        eprint!("\r\x1b[K");
+        tell_over!("\r\x1b[K");
     }
     let stages = match result {
         Ok(stages) => stages,
@@ -71,6 +60,6 @@ pub fn run(args: &Args, racked: &Racked, map: &SourceMap) -> ExitCode {
 }
 
 fn failed(why: &str) -> ExitCode {
-    eprintln!("p4rack: {why}");
+    tell!("p4rack: {why}");
     ExitCode::FAILURE
 }

@@ -1,20 +1,23 @@
 //! `p4rack plan`
 
+mod shown;
+
 use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::{Diagnostic, SourceMap};
-use ir_split::{DeviceIndex, SectionId};
 use p4rack::plan::flightplan::{self, Request};
 use p4rack::plan::{self, RackProblem, Refused, Wishes};
 use p4rack::rack;
 use plan_model::{find_name, print_rules};
-use plan_search::{Found, Goal, Plan, Problem, Progress, Stop, explain, judge, search, why};
-use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
-use std::fmt::Write;
+use plan_search::{Found, Goal, Ordered, Plan, Problem, Progress, Stop, search, why};
+use serde_json::json;
+use shown::Shown;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+
+/// So many of all plans may be refused by the splitter before it is given up.
+const MOST_REFUSED: usize = 1000;
 
 /// Place a rack's app, or abstract programs on a network: the plans of which none is better in every objective
 #[derive(clap::Args)]
@@ -61,6 +64,15 @@ pub struct Args {
     /// Only the plan that is best in the first objective, then in the second, ...
     #[arg(long)]
     first: bool,
+    /// Only the plan that costs least altogether, where so much of each objective counts as one: `Latency=10us --weigh Power=5W`. Others only decide between plans that are equal
+    #[arg(long, value_name = "NAME=AMOUNT", conflicts_with = "first")]
+    weigh: Vec<String>,
+    /// All plans, one after the other, the best first: in the order of the objectives, or as `--weigh` says
+    #[arg(long, conflicts_with = "first")]
+    all: bool,
+    /// Of all plans so many
+    #[arg(long, value_name = "N", requires = "all", default_value = "100", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    limit: u32,
     /// Give up after so many milliseconds, with what no plan can be below
     #[arg(long, value_name = "MS")]
     time_limit: Option<u64>,
@@ -98,7 +110,7 @@ fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>
         all = vec![all.swap_remove(at)];
     }
     if all.len() > 1 && (args.why_not.is_some() || args.html.is_some()) {
-        eprintln!("p4rack: `--why-not` and `--html` are of one app: name it with `--app`");
+        tell!("p4rack: `--why-not` and `--html` are of one app: name it with `--app`");
         return Ok(ExitCode::from(2));
     }
     if args.prints_rules {
@@ -111,27 +123,34 @@ fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>
     let is_one = all.len() == 1;
     let mut told = vec![];
     for mut asked in all {
+        let title = |asked: &Asked| match asked.rack().filter(|_| !is_one) {
+            Some(rack) => format!("{}:\n", rack.app_name()),
+            None => String::new(),
+        };
+        let is_told_at_once = args.all && args.format == Format::Text;
+        if is_told_at_once {
+            output::print(&format!("{}{}", title(&asked), asked.shown().above()));
+        }
         let (found, refused) = plan_one(args, &mut asked)?;
         if let Some(path) = &args.html {
             let title = args.programs.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ");
             let text = plan::page(&format!("Plans of {title}"), asked.problem(), &found.plans);
-            if let Err(why) = std::fs::write(path, text) {
-                eprintln!("p4rack: `{}` cannot be written: {why}", path.display());
+            if let Err(why) = output::write(path, text.as_bytes(), &output::sources(map)) {
+                tell!("p4rack: {why}");
                 return Ok(ExitCode::FAILURE);
             }
         }
-        let rack = asked.rack();
-        let shown = Shown { problem: asked.problem(), rack, found: &found, refused: &refused };
-        let name = rack.filter(|_| !is_one).map(RackProblem::app_name);
+        let shown = asked.shown();
         match args.format {
+            Format::Text if is_told_at_once => output::print(&end_of_all(args, &found)),
             Format::Text => {
-                let title = name.map_or(String::new(), |name| format!("{name}:\n"));
-                output::print(&format!("{title}{}", shown.text(args.explain)));
+                let text = shown.found(&found, &refused, args.explain);
+                output::print(&format!("{}{text}", title(&asked)));
             }
             Format::Json => {
-                let mut json = shown.json();
-                if let Some(name) = name {
-                    json["app"] = json!(name);
+                let mut json = shown.found_json(&found, &refused);
+                if let Some(rack) = asked.rack().filter(|_| !is_one) {
+                    json["app"] = json!(rack.app_name());
                 }
                 told.push(json);
             }
@@ -152,8 +171,16 @@ fn plan_one(args: &Args, asked: &mut Asked) -> Result<(Found, Vec<Refused>), Vec
         asked.bind(wanted)?;
     }
     let clock = Clock::start(args.time_limit);
-    let goal = if args.first { Goal::First } else { Goal::Front };
-    let (found, refused) = asked.search(&goal, &mut |progress| clock.look(progress))?;
+    let goal = match (args.weigh.as_slice(), args.first) {
+        ([], false) => Goal::Front,
+        ([], true) => Goal::First,
+        (weights, _) => plan::weigh(asked.problem(), weights)?,
+    };
+    let watch = &mut |progress: &Progress| clock.look(progress);
+    let (found, refused) = match args.all {
+        true => every(args, asked, goal, watch)?,
+        false => asked.search(&goal, watch)?,
+    };
     if found.plans.is_empty() && found.is_complete {
         return Err(match refused.is_empty() {
             true => vec![why::no_plan(asked.problem(), &mut || !clock.is_over())],
@@ -161,6 +188,45 @@ fn plan_one(args: &Args, asked: &mut Asked) -> Result<(Found, Vec<Refused>), Vec
         });
     }
     Ok((found, refused))
+}
+
+/// All plans, as many as are wanted; as text each is told as soon as it is found.
+fn every(
+    args: &Args,
+    asked: &mut Asked,
+    goal: Goal,
+    watch: &mut dyn FnMut(&Progress) -> Stop,
+) -> Result<(Found, Vec<Refused>), Vec<Diagnostic>> {
+    let known = asked.problem();
+    let problem = Problem::new(known.model.clone(), known.settings.clone())?;
+    let most = args.limit as usize;
+    let mut all = Ordered::new(problem, goal, most + MOST_REFUSED);
+    let (mut found, mut refused) = (Found::default(), vec![]);
+    while found.plans.len() < most && refused.len() < MOST_REFUSED {
+        let told = refused.len();
+        let next = asked.next(&mut all, &mut refused, watch);
+        if args.format == Format::Text {
+            refused[told..].iter().for_each(|refused| output::print(&asked.shown().refused(refused)));
+        }
+        let Some((cost, plan)) = next else {
+            found.is_complete = all.is_complete() && refused.len() < MOST_REFUSED;
+            break;
+        };
+        if args.format == Format::Text {
+            output::print(&asked.shown().plan(found.plans.len() + 1, &cost, &plan, args.explain));
+        }
+        found.plans.push((cost, plan));
+    }
+    Ok((found, refused))
+}
+
+/// Behind the last of all plans.
+fn end_of_all(args: &Args, found: &Found) -> String {
+    match (found.is_complete, found.plans.len() as u32 == args.limit) {
+        (true, _) => "there is no other plan\n".to_string(),
+        (false, true) => format!("there may be more: `--limit` is {}\n", args.limit),
+        (false, false) => "given up: there may be more\n".to_string(),
+    }
 }
 
 /// What is to be planned.
@@ -181,6 +247,33 @@ impl Asked {
         match self {
             Asked::Rack(rack) => Some(rack),
             Asked::Abstract(_) => None,
+        }
+    }
+
+    fn shown(&self) -> Shown<'_> {
+        Shown { problem: self.problem(), rack: self.rack() }
+    }
+
+    /// The next one of all plans that the splitter makes.
+    fn next(
+        &mut self,
+        all: &mut Ordered,
+        refused: &mut Vec<Refused>,
+        watch: &mut dyn FnMut(&Progress) -> Stop,
+    ) -> Option<(Vec<i64>, Plan)> {
+        match self {
+            Asked::Rack(rack) => {
+                let mut next = all.next(watch)?;
+                while let Some(found) = rack.refuses(&next.1) {
+                    refused.push(found);
+                    if refused.len() >= MOST_REFUSED {
+                        return None;
+                    }
+                    next = all.next(watch)?;
+                }
+                Some(next)
+            }
+            Asked::Abstract(_) => all.next(watch),
         }
     }
 
@@ -253,142 +346,8 @@ impl Clock {
     fn look(&self, progress: &Progress) -> Stop {
         if self.is_watched && self.start.elapsed() > Duration::from_secs(1) {
             let Progress { labels, level, found } = progress;
-            eprint!("\r{labels} partial plans, {level} regions placed, {found} plans ");
+            tell_over!("\r{labels} partial plans, {level} regions placed, {found} plans ");
         }
         if self.is_over() { Stop::Yes } else { Stop::No }
-    }
-}
-
-/// Regions away from the origin.
-type Places = BTreeMap<ir::Name, DeviceIndex>;
-
-/// What was found, to be printed.
-struct Shown<'p> {
-    problem: &'p Problem,
-    rack: Option<&'p RackProblem>,
-    found: &'p Found,
-    refused: &'p [Refused],
-}
-
-impl Shown<'_> {
-    fn text(&self, explains: bool) -> String {
-        let (problem, found) = (self.problem, self.found);
-        let mut out = String::new();
-        for (name, why) in self.rack.into_iter().flat_map(|rack| &rack.fixed) {
-            let _ = writeln!(out, "{name} stays at the origin: {why}");
-        }
-        for refused in self.refused {
-            let why: Vec<&str> = refused.why.iter().map(|found| found.title.as_str()).collect();
-            let _ = writeln!(out, "the splitter refuses {}: {}", self.map_line(&refused.map), why.join("; "));
-        }
-        for (number, (cost, plan)) in found.plans.iter().enumerate() {
-            let _ = writeln!(out, "plan {}: {}", number + 1, self.costs(cost));
-            match self.rack {
-                Some(rack) => out.push_str(&self.on_rack(rack, plan)),
-                None => {
-                    for (node, device) in plan.device.iter().enumerate() {
-                        let (region, device) = (problem.region_name(node), problem.device_name(*device));
-                        let _ = writeln!(out, "  {region:<24} {device}");
-                    }
-                }
-            }
-            if let (true, Some(judged)) = (explains, judge(problem, plan)) {
-                for line in explain(problem, plan, &judged).lines() {
-                    let _ = writeln!(out, "    {line}");
-                }
-            }
-        }
-        let labels = found.labels;
-        let _ = match found.is_complete {
-            true => writeln!(out, "no other plan is better in any way ({labels} partial plans looked at)"),
-            false => writeln!(out, "given up: no plan is below {}", self.costs(&found.least)),
-        };
-        out
-    }
-
-    /// The line for RACK.toml, and what is handed over.
-    fn on_rack(&self, rack: &RackProblem, plan: &Plan) -> String {
-        let mut out = format!("  {}\n", self.map_line(&rack.map(plan)));
-        if let Some(split) = rack.split(plan) {
-            let live = |edge: &(SectionId, SectionId)| {
-                split.sections[edge.1.0 as usize].live.iter().flatten().map(|v| v.bits).sum::<u32>()
-            };
-            let edges = split.cut_edges();
-            if let Some(longest) = edges.iter().map(live).max() {
-                let bits = split.common_bits + longest;
-                let _ = writeln!(out, "  {} hand-overs in the program, of at most {bits} bits", edges.len());
-            }
-        }
-        out
-    }
-
-    fn map_line(&self, map: &Places) -> String {
-        let device = |at: &DeviceIndex| self.problem.device_name(at.0 as usize);
-        let pairs: Vec<String> =
-            map.iter().map(|(region, at)| format!("{region} = {:?}", device(at))).collect();
-        match pairs.is_empty() {
-            true => "map = {}".to_string(),
-            false => format!("map = {{ {} }}", pairs.join(", ")),
-        }
-    }
-
-    fn map_json(&self, map: &Places) -> Value {
-        let device = |at: &DeviceIndex| json!(self.problem.device_name(at.0 as usize));
-        Value::Object(map.iter().map(|(region, at)| (region.to_string(), device(at))).collect())
-    }
-
-    fn costs(&self, cost: &[i64]) -> String {
-        let objectives = self.problem.settings.objectives.iter().zip(cost).enumerate();
-        let shown = objectives.map(|(at, (objective, value))| match *value {
-            i64::MIN => format!("{} unknown", objective.name),
-            value => format!("{} {}", objective.name, self.problem.show(at, value)),
-        });
-        shown.collect::<Vec<_>>().join(", ")
-    }
-
-    fn json(&self) -> Value {
-        let fixed = self.rack.into_iter().flat_map(|rack| &rack.fixed);
-        json!({
-            "ok": true,
-            "complete": self.found.is_complete,
-            "least": self.named(&self.found.least),
-            "plans": self.found.plans.iter().map(|(cost, plan)| self.plan(cost, plan)).collect::<Vec<_>>(),
-            "refused": self.refused.iter().map(|refused| json!({
-                "map": self.map_json(&refused.map),
-                "why": refused.why.iter().map(|found| found.title.as_str()).collect::<Vec<_>>(),
-            })).collect::<Vec<_>>(),
-            "at_origin": fixed.map(|(name, why)| (name.to_string(), json!(why))).collect::<Map<_, _>>(),
-        })
-    }
-
-    fn plan(&self, cost: &[i64], plan: &Plan) -> Value {
-        let problem = self.problem;
-        let nodes = || plan.device.iter().enumerate();
-        let placement: Map<String, Value> = nodes()
-            .map(|(node, device)| (problem.region_name(node), json!(problem.device_name(*device))))
-            .collect();
-        let rules = |node: usize| -> Vec<String> {
-            let offer = problem.offer(node, plan.device[node]);
-            let needs = offer.into_iter().flat_map(|o| o.needs.iter().zip(plan.picks[node].iter()));
-            let rule = |((_, all), pick): (&(_, Vec<plan_search::Derivation>), &u16)| {
-                let rule = all.get(usize::from(*pick))?.proof.by?;
-                Some(problem.model.rules[rule].name.to_string())
-            };
-            needs.filter_map(rule).collect()
-        };
-        let rules: Map<String, Value> =
-            nodes().map(|(node, _)| (problem.region_name(node), json!(rules(node)))).collect();
-        let mut shown = json!({ "cost": self.named(cost), "placement": placement, "rules": rules });
-        if let Some(rack) = self.rack {
-            shown["map"] = self.map_json(&rack.map(plan));
-        }
-        shown
-    }
-
-    fn named(&self, cost: &[i64]) -> Value {
-        let objectives = self.problem.settings.objectives.iter().zip(cost).enumerate();
-        objectives
-            .map(|(at, (o, value))| (o.name.to_string(), json!(self.problem.show(at, *value))))
-            .collect()
     }
 }

@@ -1,0 +1,75 @@
+//! One seed, one result: every rack in `examples`, loaded and run twice, has the same log of events byte for byte; another seed has another.
+
+mod support;
+
+use base_diag::SourceMap;
+use base_time::Duration;
+use p4rack::{Racked, rack, up};
+use rack_model::Rack;
+use std::fs;
+use std::path::{Path, PathBuf};
+use support::text;
+
+/// How long a rack runs behind the last that begins in it: enough for some frames on each link.
+const REST: Duration = Duration::from_ms(6);
+
+/// Examples in which nothing is left to chance, so that another seed gives the same log: `(name, why)`.
+const WITHOUT_CHANCE: &[(&str, &str)] = &[];
+
+/// All racks below a directory, by name: what has a `[rack]`.
+fn racks(directory: &Path, found: &mut Vec<PathBuf>) {
+    let mut entries: Vec<PathBuf> =
+        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            racks(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "toml")
+            && fs::read_to_string(&path).unwrap().lines().any(|line| line.trim() == "[rack]")
+        {
+            found.push(path);
+        }
+    }
+}
+
+fn load(path: &Path) -> Racked {
+    let mut map = SourceMap::new();
+    let mut racked = rack::load(path, &[], &mut map).unwrap_or_else(|found| panic!("{}", text(&found, &map)));
+    let Rack { workloads, faults, replaces, .. } = &racked.rack;
+    let begin = workloads.iter().map(|workload| workload.start).chain(faults.iter().map(|fault| fault.at));
+    let last = begin.chain(replaces.iter().map(|replace| replace.at)).max();
+    racked.rack.until = last.map(|last| last + REST);
+    racked
+}
+
+/// The log, and how many frames links have carried; of a rack with stages in the last, which has most of what the others add.
+fn log(racked: &Racked) -> (String, u64) {
+    let mut running = up::bring_up_in(racked, racked.rack.stages.len().checked_sub(1)).unwrap();
+    running.emulator.keep_log(true);
+    let report = running.run().unwrap();
+    (running.emulator.take_log(), report.links.iter().map(|link| link.frames).sum())
+}
+
+#[test]
+fn every_example_is_the_same_for_one_seed_and_another_for_another() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut paths = vec![];
+    racks(&examples, &mut paths);
+    assert!(!paths.is_empty());
+    let mut without_chance = vec![];
+    for path in paths {
+        let name = path.strip_prefix(&examples).unwrap().display().to_string();
+        let (once, frames) = log(&load(&path));
+        assert!(frames >= 50, "{name}: links carry {frames} frames only");
+        let mut racked = load(&path);
+        let (again, _) = log(&racked);
+        let line = once.lines().zip(again.lines()).position(|(one, other)| one != other);
+        assert!(line.is_none() && once == again, "{name}: two runs differ, from line {line:?} on");
+        racked.rack.seed += 1;
+        if log(&racked).0 == once {
+            without_chance.push(name.clone());
+        }
+    }
+    let told: Vec<&str> = WITHOUT_CHANCE.iter().map(|(name, _)| *name).collect();
+    assert_eq!(without_chance, told, "on the left, what is the same for another seed");
+}

@@ -1,0 +1,119 @@
+//! Hand-overs between devices without a link: what lies between them sends them on, and runs nothing on them.
+
+mod support;
+
+use base_diag::SourceMap;
+use ir_prove::mutants::mutants;
+use ir_prove::{Case, Effort, prove};
+use ir_split::{DeviceIndex, Placement, split};
+use support::{case, compile_text, placement, small_program};
+
+const INGRESS: &str =
+    "meta.x = hdr.h.b; if (hdr.h.b > 60) { @region(\"R\") { meta.y = meta.x + 1; hdr.h.a = meta.x; }
+    @region(\"S\") { hdr.h.b = meta.y + hdr.h.a; } } std.egress_spec = 2;";
+
+const EGRESS: &str = "if (hdr.h.b > 3) { @region(\"T\") { hdr.h.b = hdr.h.b + meta.y; }
+    @region(\"U\") { hdr.h.a = hdr.h.a + hdr.h.b; } }";
+
+/// Devices by name, the first the tor; links between them; regions on them.
+fn rack(names: &[&str], links: &[(usize, usize)], regions: &[(&str, usize)]) -> Placement {
+    let index = |at: usize| DeviceIndex(at as u32);
+    let ends = links.iter().flat_map(|&(a, b)| [(a, b), (b, a)]);
+    Placement {
+        devices: names.iter().map(|name| (*name).into()).collect(),
+        regions: regions.iter().map(|(region, at)| ((*region).into(), index(*at))).collect(),
+        ports: ends.map(|(a, b)| ((index(a), index(b)), 300 + b as u64)).collect(),
+        ..placement(&[])
+    }
+}
+
+/// Of the placement only what the program has.
+fn proved(ingress: &str, egress: &str, mut placement: Placement) -> Case {
+    let source = small_program("", ingress, egress);
+    placement.regions.retain(|region, _| source.contains(&format!("@region(\"{region}\")")));
+    let case = case(compile_text(&source, &mut SourceMap::new()), placement);
+    match prove(&case, &Effort { packets: 300, ..Effort::default() }) {
+        Ok(tried) => assert!(tried.hops > 100, "{tried:?}"),
+        Err(failure) => panic!("{}", failure.describe()),
+    }
+    case
+}
+
+fn star() -> Placement {
+    rack(&["tor", "nic", "fpga"], &[(0, 1), (0, 2)], &[("R", 1), ("S", 2), ("T", 2), ("U", 1)])
+}
+
+#[test]
+fn the_tor_sends_on_from_helper_to_helper() {
+    proved(INGRESS, "", star());
+    // Egress regions in front of the traffic manager, and behind it.
+    proved(INGRESS, EGRESS, star());
+    proved("meta.y = hdr.h.a; std.egress_spec = 2;", EGRESS, star());
+}
+
+/// The one at the end of a line is only reached over the one before it, there and back.
+#[test]
+fn a_helper_sends_on_for_the_tor() {
+    let line = rack(&["tor", "nic", "fpga"], &[(0, 1), (1, 2)], &[("R", 1), ("S", 2), ("T", 1), ("U", 2)]);
+    proved(INGRESS, EGRESS, line);
+}
+
+/// Three links, over a helper and the tor.
+#[test]
+fn a_way_leads_over_several() {
+    let regions = [("R", 1), ("S", 2), ("T", 3), ("U", 1)];
+    proved(INGRESS, EGRESS, rack(&["tor", "nic", "fpga", "cpu"], &[(0, 1), (1, 3), (0, 2)], &regions));
+}
+
+/// The second switch has no link to the helpers: the first one sends on to them, and back to it what is for it.
+#[test]
+fn a_switch_sends_on_for_another() {
+    let mut placed = rack(
+        &["tor", "nic", "fpga", "tor2"],
+        &[(0, 1), (0, 2), (0, 3)],
+        &[("R", 1), ("S", 2), ("T", 2), ("U", 1)],
+    );
+    placed.twins.push(DeviceIndex(3));
+    proved(INGRESS, EGRESS, placed);
+}
+
+#[test]
+fn mutants_of_what_is_sent_on_are_caught() {
+    let case = proved(INGRESS, EGRESS, star());
+    let mutants = mutants(&case.parts);
+    assert!(mutants.len() > 5, "only {} mutants", mutants.len());
+    for mutant in mutants {
+        let broken = Case { parts: mutant.parts, ..case.clone() };
+        let noticed = prove(&broken, &Effort { packets: 300, ..Effort::default() }).is_err();
+        assert!(noticed, "lived: {}", mutant.name);
+    }
+}
+
+fn refusals(placement: &Placement) -> Vec<String> {
+    let program = compile_text(&small_program("", INGRESS, EGRESS), &mut SourceMap::new());
+    let refused = split(&program, placement).expect_err("it is refused");
+    refused.iter().map(|found| format!("{} {}", found.code, found.title)).collect()
+}
+
+/// A device in between that runs nothing of the program knows no hand-overs.
+#[test]
+fn who_runs_nothing_sends_nothing_on() {
+    let idle = rack(&["tor", "nic", "fpga", "idle"], &[(0, 1), (0, 3), (3, 2)], &[("R", 1), ("S", 2)]);
+    let missing = ["P4R0508 no way from `nic` to `fpga`", "P4R0508 no way from `fpga` to `tor`"];
+    assert_eq!(refusals(&idle), missing);
+}
+
+/// Each link on the way has to carry what passes.
+#[test]
+fn every_link_on_the_way_is_looked_at() {
+    let [tor, nic, fpga] = [0, 1, 2].map(DeviceIndex);
+    // From `nic` to `fpga` the first link is wide enough, the second is not.
+    let long = [((tor, nic), 2000), ((nic, tor), 2000), ((tor, fpga), 1514), ((fpga, tor), 2000)];
+    let regions = [("R", 1), ("S", 2), ("T", 1), ("U", 1)];
+    let narrow = Placement {
+        longest_frame: Some(1514),
+        longest_on_link: long.into(),
+        ..rack(&["tor", "nic", "fpga"], &[(0, 1), (0, 2)], &regions)
+    };
+    assert_eq!(refusals(&narrow), ["P4R0511 hand-overs to `S` do not fit their link"]);
+}
