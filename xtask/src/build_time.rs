@@ -1,4 +1,4 @@
-//! `build-time SECONDS`: the cold build's budget.
+//! `build-time`: what the cold build costs.
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-/// The budget is for a machine with so many cores.
+/// So many cores, whatever the machine has: figures are to be compared.
 const CORES: &str = "2";
 
 /// How many of the slowest crates are printed.
 const SLOWEST: usize = 10;
 
 /// Builds the command as users do, from nothing and on two cores, prints how long it took and which crates took
-/// longest, and fails past the budget.
+/// longest. A report, not a test: the same build takes twice as long on a machine that has other work.
 ///
 /// What is built stays for later builds if nothing was there before; else the build has a directory of its own.
 #[allow(clippy::disallowed_methods)]
-pub fn run(budget: u64) -> ExitCode {
+pub fn run() -> ExitCode {
     let usual = std::env::var_os("CARGO_TARGET_DIR").map_or_else(usual_target, PathBuf::from);
     let keep = !usual.join("release").exists();
     let own = std::env::temp_dir().join(format!("p4rack-build-time-{}", std::process::id()));
@@ -37,8 +37,8 @@ pub fn run(budget: u64) -> ExitCode {
         // A leftover directory costs disk space and nothing else.
         let _ = std::fs::remove_dir_all(&target);
     }
-    println!("cold build: {seconds} s of {budget} s on {CORES} cores, {} s of CPU time", cpu_seconds());
-    if ok && seconds <= budget { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    println!("cold build: {seconds} s on {CORES} cores, {} s of CPU time", cpu_seconds());
+    if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn usual_target() -> PathBuf {
