@@ -1,48 +1,24 @@
 //! Walks that `ir::visit` does not have: from the inside out, and over what statements name besides expressions.
 
-use ir::{Expr, ExprKind, Keyset, Stmt, StmtKind, Transition, VarId, visit};
+use ir::{Expr, Keyset, Stmt, StmtKind, Transition, VarId, visit};
 
-/// The expressions that stand directly in one, in the order of their evaluation: of `&expr.kind` with `iter`, of `&mut expr.kind` with `iter_mut`.
-macro_rules! parts {
-    ($kind:expr, $iter:ident) => {
-        match $kind {
-            ExprKind::Const(_)
-            | ExprKind::Var(_)
-            | ExprKind::InvalidHeader
-            | ExprKind::Lookahead(_)
-            | ExprKind::PacketLength(_)
-            | ExprKind::ApplyHit(_)
-            | ExprKind::ApplyMiss(_) => vec![],
-            ExprKind::Field(e, _)
-            | ExprKind::Next(e)
-            | ExprKind::Last(e)
-            | ExprKind::LastIndex(e)
-            | ExprKind::Slice { base: e, .. }
-            | ExprKind::Unary(_, e)
-            | ExprKind::Cast(e)
-            | ExprKind::IsValid(e) => vec![e],
-            ExprKind::Index(a, b)
-            | ExprKind::SlicePlus { base: a, start: b, .. }
-            | ExprKind::Binary(_, a, b) => vec![a, b],
-            ExprKind::Ternary(a, b, c) => vec![a, b, c],
-            ExprKind::Aggregate(parts) => parts.$iter().collect(),
-            ExprKind::Call(call) => call.args.$iter().flatten().collect(),
-        }
-    };
-}
-
+/// The expressions that stand directly in one, in the order of their evaluation.
 pub(crate) fn children(expr: &mut Expr) -> Vec<&mut Expr> {
-    parts!(&mut expr.kind, iter_mut)
+    let mut found = vec![];
+    visit::parts_mut(expr, &mut |part| found.push(part));
+    found
 }
 
 /// The read-only form of [`children`].
 pub(crate) fn parts(expr: &Expr) -> Vec<&Expr> {
-    parts!(&expr.kind, iter)
+    let mut found = vec![];
+    visit::parts(expr, &mut |part| found.push(part));
+    found
 }
 
 /// Calls `f` with every expression in `expr` and then with `expr`: what `f` puts in place is not visited.
 pub(crate) fn subexprs_up(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
-    children(expr).into_iter().for_each(|child| subexprs_up(child, f));
+    visit::parts_mut(expr, &mut |part| subexprs_up(part, f));
     f(expr);
 }
 

@@ -5,7 +5,7 @@
 use crate::{Block, Call, Expr, ExprKind, ForRange, Stmt, StmtKind, SwitchOn};
 
 macro_rules! walks {
-    ($stmts:ident, $exprs:ident, $subexprs:ident, $call_exprs:ident, $blocks:ident, $($mutability:tt)?) => {
+    ($stmts:ident, $exprs:ident, $subexprs:ident, $parts:ident, $call_exprs:ident, $blocks:ident, $($mutability:tt)?) => {
         /// Calls `f` with every statement in `block`, nested ones included.
         pub fn $stmts(block: &$($mutability)? Block, f: &mut dyn FnMut(&$($mutability)? Stmt)) {
             for stmt in &$($mutability)? block.stmts {
@@ -79,7 +79,10 @@ macro_rules! walks {
         }
 
         /// Calls `f` with the arguments of `call`.
-        pub fn $call_exprs(call: &$($mutability)? Call, f: &mut dyn FnMut(&$($mutability)? Expr)) {
+        pub fn $call_exprs<'e>(
+            call: &'e $($mutability)? Call,
+            f: &mut dyn FnMut(&'e $($mutability)? Expr),
+        ) {
             for arg in &$($mutability)? call.args {
                 arg.into_iter().for_each(&mut *f);
             }
@@ -88,6 +91,11 @@ macro_rules! walks {
         /// Calls `f` with `expr` and every expression in it.
         pub fn $subexprs(expr: &$($mutability)? Expr, f: &mut dyn FnMut(&$($mutability)? Expr)) {
             f(expr);
+            $parts(expr, &mut |part| $subexprs(part, f));
+        }
+
+        /// Calls `f` with the expressions that stand directly in `expr`, in the order of their evaluation.
+        pub fn $parts<'e>(expr: &'e $($mutability)? Expr, f: &mut dyn FnMut(&'e $($mutability)? Expr)) {
             match &$($mutability)? expr.kind {
                 ExprKind::Const(_)
                 | ExprKind::Var(_)
@@ -103,29 +111,25 @@ macro_rules! walks {
                 | ExprKind::Slice { base: e, .. }
                 | ExprKind::Unary(_, e)
                 | ExprKind::Cast(e)
-                | ExprKind::IsValid(e) => $subexprs(e, f),
+                | ExprKind::IsValid(e) => f(e),
                 ExprKind::Index(a, b) | ExprKind::SlicePlus { base: a, start: b, .. } | ExprKind::Binary(_, a, b) => {
-                    $subexprs(a, f);
-                    $subexprs(b, f);
+                    f(a);
+                    f(b);
                 }
                 ExprKind::Ternary(a, b, c) => {
-                    $subexprs(a, f);
-                    $subexprs(b, f);
-                    $subexprs(c, f);
+                    f(a);
+                    f(b);
+                    f(c);
                 }
-                ExprKind::Aggregate(parts) => {
-                    for part in parts {
-                        $subexprs(part, f);
-                    }
-                }
-                ExprKind::Call(call) => $call_exprs(call, &mut |arg| $subexprs(arg, f)),
+                ExprKind::Aggregate(parts) => parts.into_iter().for_each(f),
+                ExprKind::Call(call) => $call_exprs(call, f),
             }
         }
     };
 }
 
-walks!(stmts, exprs, subexprs, call_exprs, blocks,);
-walks!(stmts_mut, exprs_mut, subexprs_mut, call_exprs_mut, blocks_mut, mut);
+walks!(stmts, exprs, subexprs, parts, call_exprs, blocks,);
+walks!(stmts_mut, exprs_mut, subexprs_mut, parts_mut, call_exprs_mut, blocks_mut, mut);
 
 /// Calls `f` with every expression in `block`, at any depth.
 pub fn all_exprs(block: &Block, f: &mut dyn FnMut(&Expr)) {

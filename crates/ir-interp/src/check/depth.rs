@@ -4,7 +4,7 @@
 use super::{Unit, calls, parts, units};
 use crate::codes;
 use base_diag::{Diagnostic, Span};
-use ir::{Block, Call, Callee, Expr, ExprKind, ForRange, Program, Stmt, StmtKind, SwitchOn};
+use ir::{Block, Call, Callee, Expr, ForRange, Program, Stmt, StmtKind, SwitchOn, visit};
 use std::collections::BTreeMap;
 
 /// The most levels of nesting from a stage's body down to the last expression.
@@ -148,30 +148,8 @@ fn stmt_depth(stmt: &Stmt, left: u32) -> Option<u32> {
 /// The depth of an expression; `None` beyond `left`.
 fn expr_depth(expr: &Expr, left: u32) -> Option<u32> {
     let left = left.checked_sub(1)?;
-    let deeper = |e: &Expr| expr_depth(e, left);
-    let inner = match &expr.kind {
-        ExprKind::Const(_)
-        | ExprKind::Var(_)
-        | ExprKind::InvalidHeader
-        | ExprKind::Lookahead(_)
-        | ExprKind::PacketLength(_)
-        | ExprKind::ApplyHit(_)
-        | ExprKind::ApplyMiss(_) => Some(0),
-        ExprKind::Field(e, _)
-        | ExprKind::Next(e)
-        | ExprKind::Last(e)
-        | ExprKind::LastIndex(e)
-        | ExprKind::Slice { base: e, .. }
-        | ExprKind::Unary(_, e)
-        | ExprKind::Cast(e)
-        | ExprKind::IsValid(e) => deeper(e),
-        ExprKind::Index(a, b) | ExprKind::SlicePlus { base: a, start: b, .. } | ExprKind::Binary(_, a, b) => {
-            most([deeper(a), deeper(b)].into_iter())
-        }
-        ExprKind::Ternary(a, b, c) => most([deeper(a), deeper(b), deeper(c)].into_iter()),
-        ExprKind::Aggregate(parts) => most(parts.iter().map(deeper)),
-        ExprKind::Call(call) => most(call.args.iter().flatten().map(deeper)),
-    };
+    let mut inner = Some(0);
+    visit::parts(expr, &mut |part| inner = most([inner, expr_depth(part, left)].into_iter()));
     inner.map(|depth| depth + 1)
 }
 
