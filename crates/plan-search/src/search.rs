@@ -82,6 +82,8 @@ pub struct Switches {
     pub bounds: bool,
     /// Labels that go on at once.
     pub portion: usize,
+    /// The watch is asked after so many labels.
+    pub look: u64,
     /// A mistake, to see whether tests notice.
     pub fault: Option<Fault>,
 }
@@ -103,7 +105,7 @@ pub enum Fault {
 
 impl Default for Switches {
     fn default() -> Switches {
-        Switches { dominance: true, symmetry: true, bounds: true, portion: 20_000, fault: None }
+        Switches { dominance: true, symmetry: true, bounds: true, portion: 20_000, look: 512, fault: None }
     }
 }
 
@@ -163,8 +165,7 @@ pub fn search_with(
 /// So many labels of a level go on in a narrow search: in one for each set of classes, and in one for all.
 const NARROW: usize = 8;
 const WIDER: usize = 96;
-/// The watch is asked after so many labels, and so many comparisons.
-const LOOK: u64 = 512;
+/// The watch is asked after so many comparisons.
 const LOOK_COMPARED: usize = 1 << 20;
 
 /// A search under way.
@@ -193,21 +194,21 @@ impl Search<'_> {
         for level in 0..self.problem.order.len() {
             let next = self.expand_all(&labels, level);
             if self.stopped {
-                return;
+                return self.finish_whole(next, level + 1);
             }
             let next = self.prune(next, level + 1);
             let next = self.reduce(next, level + 1);
             if self.stopped {
-                return;
+                return self.finish_whole(next, level + 1);
             }
             labels = self.narrow(next, level + 1, width);
         }
         labels.into_iter().for_each(|label| self.finish(label));
     }
 
-    /// The most promising by each objective and by all together.
+    /// The most promising by each objective and by all together; of whole plans, all.
     fn narrow(&mut self, labels: Vec<Label>, level: usize, width: usize) -> Vec<Label> {
-        if labels.len() <= width {
+        if labels.len() <= width || level == self.problem.order.len() {
             return labels;
         }
         let ends: Vec<Option<Vec<i64>>> = labels.iter().map(|label| self.bound.end(label, level)).collect();
@@ -298,6 +299,7 @@ impl Search<'_> {
             let next = self.expand_all(&labels, level);
             if self.stopped {
                 waiting.push((level, labels));
+                self.finish_whole(next, level + 1);
                 break;
             }
             let next = self.prune(next, level + 1);
@@ -307,7 +309,17 @@ impl Search<'_> {
             }
             waiting.push((level + 1, next));
         }
+        if let Some((level, labels)) = waiting.pop_if(|(level, _)| *level == self.problem.order.len()) {
+            self.finish_whole(labels, level);
+        }
         waiting
+    }
+
+    /// The labels of a level when the search is stopped: those that are whole plans are found all the same.
+    fn finish_whole(&mut self, labels: Vec<Label>, level: usize) {
+        if level == self.problem.order.len() {
+            self.prune(labels, level).into_iter().for_each(|label| self.finish(label));
+        }
     }
 
     fn expand_all(&mut self, labels: &[Label], level: usize) -> Vec<Label> {
@@ -316,7 +328,9 @@ impl Search<'_> {
             self.progress.labels += 1;
             self.progress.level = level;
             self.progress.found = self.front.len();
-            if self.progress.labels.is_multiple_of(LOOK) && (self.watch)(&self.progress) == Stop::Yes {
+            if self.progress.labels.is_multiple_of(self.switches.look)
+                && (self.watch)(&self.progress) == Stop::Yes
+            {
                 self.stopped = true;
                 break;
             }

@@ -96,6 +96,45 @@ fn a_goal_gives_the_best_of_the_front() {
     }
 }
 
+/// Wherever it is stopped: what it gives are plans, and nothing is below what it says is the least.
+#[test]
+fn a_stopped_search_gives_the_best_so_far() {
+    // Without those that are whole but not yet ordered when it is stopped, a quarter would have plans.
+    let (mut stopped, mut with_plans) = (0, 0);
+    for seed in 0..cases() / 4 {
+        let problem = problem(seed);
+        let front = found(&problem, Switches::default());
+        let switches = Switches { look: 1, portion: 3, ..Switches::default() };
+        for asks in [1, 2, 3, 5, 8, 13, 21, 34, 55, 89] {
+            let mut asked = 0;
+            let some = search_with(&problem, &Goal::Front, switches, &mut |_| {
+                asked += 1;
+                if asked < asks { Stop::No } else { Stop::Yes }
+            });
+            if some.is_complete {
+                assert_eq!(
+                    some.plans.iter().map(|(cost, _)| cost).collect::<Vec<_>>(),
+                    front.iter().collect::<Vec<_>>()
+                );
+                break;
+            }
+            for (cost, plan) in &some.plans {
+                let judged = judge(&problem, plan).unwrap();
+                assert_eq!((judged.violations, &judged.cost), (vec![], cost), "seed {seed}");
+            }
+            for cost in &front {
+                assert!(some.least.iter().zip(cost).all(|(least, c)| least <= c), "seed {seed} after {asks}");
+            }
+            stopped += 1;
+            with_plans += u64::from(!some.plans.is_empty());
+        }
+    }
+    assert!(
+        stopped > cases() / 4 && with_plans * 10 > stopped * 3,
+        "{stopped} stopped, {with_plans} with plans"
+    );
+}
+
 #[test]
 fn a_mistake_in_dominance_is_noticed() {
     for fault in [Fault::States, Fault::Uses, Fault::Loads, Fault::Owed, Fault::Places] {
