@@ -5,7 +5,7 @@ pub fn include(name: &str) -> Option<&'static str> {
     FILES.iter().find(|(file, _)| *file == name).map(|(_, text)| *text)
 }
 
-/// The names [`include`] knows, for did-you-mean.
+/// The names [`include()`] knows, for did-you-mean.
 pub fn include_names() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|(name, _)| *name)
 }

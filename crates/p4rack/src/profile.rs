@@ -1,6 +1,6 @@
 //! What a frame function bears on this machine, measured, as a table that the planner reads (Flightplan, appendix J).
 //!
-//! The frames of a [workload](workload) come at a [rate](offer), whether the function is done with those before or not. Each rate is
+//! The frames of a [workload] come at a [rate](offer), whether the function is done with those before or not. Each rate is
 //! tried [`TRIES`] times and counts with the best, since a busy machine only makes it worse. Rates double until frames are dropped; then
 //! the highest without drops is sought.
 

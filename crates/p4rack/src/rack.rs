@@ -156,12 +156,12 @@ pub fn load_as(
                 tell(Step::Analyze(name));
                 let mut problem = RackProblem::new(&rack, at, program.clone(), &rules, &[])?;
                 tell(Step::Plan(name));
-                problem.best()?
+                problem.best().map_err(|found| in_app(found, model))?
             }
             Regions::ByHand(regions) => {
                 tell(Step::Split(name));
                 let placement = by_hand(&rack, at, regions, &program)?;
-                let split = split(&program, &placement)?;
+                let split = split(&program, &placement).map_err(|found| in_app(found, model))?;
                 (placement, split, vec![])
             }
         };
@@ -172,6 +172,15 @@ pub fn load_as(
         made.push(SplitApp { whole: program, placement, split, costs, parts, texts, entries });
     }
     Ok(Racked { rack, apps: made, own_entries, stage_entries, captures, sources, warnings })
+}
+
+/// What has no place of its own is about the app as a whole.
+fn in_app(found: Vec<Diagnostic>, app: &App) -> Vec<Diagnostic> {
+    let place = |diagnostic: Diagnostic| match diagnostic.labels.is_empty() {
+        true => diagnostic.at(app.span, format!("as `{}` is placed here", app.name.value)),
+        false => diagnostic,
+    };
+    found.into_iter().map(place).collect()
 }
 
 /// A planning problem for each app of a RACK.toml (or the one in a directory) and everything it names, with warnings.

@@ -35,7 +35,8 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     let listener = TcpListener::bind(address).await;
-    let listener = listener.map_err(|error| ServeError(format!("cannot listen on {address}: {error}")))?;
+    let listener =
+        listener.map_err(|error| ServeError(format!("cannot listen on {address} for P4Runtime: {error}")))?;
     let mut server = Server::builder();
     if let Some(tls) = tls {
         server =

@@ -1,4 +1,4 @@
-//! The Python module `p4rack`: a [`Switch`] to send packets to, and the command.
+//! The Python module `p4rack`: a `Switch` to send packets to, and the command.
 //!
 //! What runs racks is the command's: `crates/python/p4rack/__init__.py` asks it for JSON.
 

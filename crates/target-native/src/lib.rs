@@ -14,7 +14,7 @@
 //! packet and state: one statement, or one stage. [`Report`] and [`Engine::interpreted`] say how often. Copies are made by the
 //! interpreter's traffic manager, and run as machine code like any packet.
 //!
-//! PSA's halves are compiled one by one: see [`halves`].
+//! PSA's halves are compiled one by one: see `halves`.
 //!
 //! **Invariant**: a packet takes a bounded number of steps, and none is allocated for while nothing rare happens.
 

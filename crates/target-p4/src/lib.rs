@@ -5,7 +5,7 @@
 //! literals, generics as their instances; names are the program's own, with a number behind them where two would
 //! meet. Where the place of a declaration does not give its control-plane name, `@name` does.
 //!
-//! [`check`] tells what this form cannot say; [`print`] then still prints the rest.
+//! [`check`] tells what this form cannot say; [`print()`] then still prints the rest.
 
 mod annotation;
 mod block;

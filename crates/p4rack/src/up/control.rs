@@ -5,30 +5,26 @@
 //!            <═ answer ═ channel ══
 //! ```
 //!
-//! A rack with one origin whose entries are the program's is one switch, with one controller over all devices. Where there are several
-//! origins, or devices with entries of their own, each device is a switch of its own.
-//!
-//! The controller's time begins with the bring-up, the rack's when that is done.
+//! There is a controller for each switch that the rack is ([`switches`](super::switches)). Its time begins with the bring-up, the rack's when that is done.
 
 use super::channel::{Channel, Way};
 use super::driven::Driven;
 use super::refused;
-use crate::control::{Known, Maker, Splitter, make_part, updates_of, wires};
+use super::switches::{Plan, Staged, one};
+use crate::control::{Known, Maker};
 use crate::functions;
-use crate::rack::{Racked, SplitApp};
+use crate::rack::Racked;
 use crate::reparse::reparse;
 use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
 use base_time::{Duration, Rng, Time};
 use controller::{
-    Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Effect, Output, Part, Planner, PortCount,
-    RegionMap, Reply, Rollout, Steer, Ticket, Timing, Wires,
+    Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Effect, Output, PortCount, RegionMap, Reply,
+    Steer, Ticket, Timing, Wires,
 };
 use flow_rules::FlowSwitch;
-use ir_interp::{Options, Switch, Write};
+use ir_interp::{Options, Switch};
 use p4runtime_proto::google::rpc::Code;
-use p4runtime_proto::p4::config::v1::P4Info;
-use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, Update};
-use p4runtime_server::Status;
+use p4runtime_proto::p4::v1::Update;
 use rack_emulator::{Emulator, RackDevice, Spent, Violation};
 use rack_model::{Rack, Replace};
 use std::any::Any;
@@ -67,7 +63,7 @@ pub(super) struct Control {
 }
 
 /// What is one switch.
-struct Domain {
+pub(super) struct Domain {
     controller: Controller<Plan>,
     /// Its devices in the rack's order.
     devices: Vec<usize>,
@@ -80,39 +76,6 @@ enum Message {
     Ask { domain: usize, device: DeviceId, id: Option<AskId>, ask: Ask },
     Answer { domain: usize, id: AskId, answer: Answer },
     BeganAnew { domain: usize, device: DeviceId },
-}
-
-/// What a domain runs.
-enum Plan {
-    Rack(Box<Splitter>),
-    Device { info: Arc<P4Info>, initial: Vec<Update>, part: Box<Part> },
-}
-
-impl Planner for Plan {
-    fn plan(&self, config: &ForwardingPipelineConfig, epoch: u64) -> Result<Rollout, Status> {
-        match self {
-            Plan::Rack(splitter) => splitter.plan(config, epoch),
-            Plan::Device { info, initial, part } => Ok(Rollout {
-                info: Arc::clone(info),
-                // Parts say numbers.
-                plain: Arc::clone(info),
-                initial: initial.clone(),
-                origin: 0,
-                parts: vec![Some(Part::clone(part))],
-                wires: Wires::new(),
-            }),
-        }
-    }
-
-    fn replace(&mut self, map: RegionMap) -> Result<RegionMap, Status> {
-        match self {
-            Plan::Rack(splitter) => splitter.replace(map),
-            Plan::Device { .. } => {
-                let why = "each device of this rack is a switch of its own: nothing moves between them";
-                Err(Status::new(Code::FailedPrecondition, why))
-            }
-        }
-    }
 }
 
 /// What a run had to do before the rack's time began.
@@ -149,27 +112,8 @@ impl Control {
         stage: Option<usize>,
     ) -> Result<(Control, Emulator, BringUp), Vec<Diagnostic>> {
         let rack = racked.rack.in_stage(stage);
-        let stages = rack.stages_up_to(stage);
-        let has_own = |device: usize| {
-            let added = stages.iter().filter_map(|stage| racked.stage_entries.get(*stage)).flatten();
-            let own = racked.own_entries.get(device).is_some_and(|own| !own.writes().is_empty());
-            own || added.into_iter().any(|(at, _)| at.0 as usize == device)
-        };
-        let is_one = |app: &SplitApp| {
-            let mut devices = (0..).zip(&app.parts).filter(|(_, part)| part.is_some());
-            app.placement.twins.is_empty() && !devices.any(|(device, _)| has_own(device))
-        };
-        if let Some(replace) = rack.replaces.first()
-            && !(racked.apps.len() == 1 && racked.apps.iter().all(is_one))
-        {
-            let title = "a plan can be replaced in racks that are one switch";
-            let place = "no other plan can take the place of this rack's";
-            return Err(vec![
-                Diagnostic::error(codes::EMULATION, title)
-                    .at(replace.span, place)
-                    .note("this one has several apps or origins, or devices with entries of their own"),
-            ]);
-        }
+        let staged = Staged { racked, stages: rack.stages_up_to(stage) };
+        staged.check_replaces(&rack)?;
         let known = Known::default();
         let seeds = Rng::new(rack.seed).split("devices");
         let spent: Vec<Spent> = rack.devices.iter().map(|_| Spent::default()).collect();
@@ -193,31 +137,13 @@ impl Control {
         }
         let (mut domains, mut starts) = (vec![], vec![]);
         for app in &racked.apps {
-            if is_one(app) {
-                let maker =
-                    Maker { own: Some(Arc::clone(&app.whole)), ..maker(app.placement.origin.0 as usize) };
-                let placement = app.placement.clone();
-                let wires = wires(&placement);
-                let plan = Plan::Rack(Box::new(Splitter { maker, placement }));
-                starts.push(updates_of(app.entries.writes(), &app.whole)?);
-                domains.push(Domain::new(plan, (0..app.parts.len()).collect(), wires));
-                continue;
-            }
-            for (at, (part, text)) in app.parts.iter().zip(&app.texts).enumerate() {
-                let (Some(part), Some(text)) = (part, text) else { continue };
-                let info = p4info::p4info(&part.program)?;
-                let initial = p4info::entries(&part.program)?.updates;
-                let name = &app.placement.devices[at];
-                let made = make_part(name, &part.program, &part.linkage, text.clone(), &info);
-                let made = made.map_err(|status| refused(&status.message))?;
-                let added = stages.iter().filter_map(|stage| racked.stage_entries.get(*stage)).flatten();
-                let added = added.filter(|(device, _)| device.0 as usize == at);
-                let added = added.flat_map(|(_, more)| more.for_part(&part.program, true));
-                let writes: Vec<Write> = racked.fill(at).into_iter().chain(added).cloned().collect();
-                starts.push(updates_of(&writes, &part.program)?);
-                let plan = Plan::Device { info: Arc::new(info), initial, part: Box::new(made) };
-                domains.push(Domain::new(plan, vec![at], Wires::new()));
-            }
+            let switches = match staged.is_one(app) {
+                true => vec![one(app, maker(app.placement.origin.0 as usize))?],
+                false => staged.apart(app)?,
+            };
+            let (some, their_starts): (Vec<_>, Vec<_>) = switches.into_iter().unzip();
+            domains.extend(some);
+            starts.extend(their_starts);
         }
         let mut replaces = rack.replaces.clone();
         replaces.sort_by_key(|replace| replace.at);
@@ -540,7 +466,7 @@ impl Control {
 }
 
 impl Domain {
-    fn new(plan: Plan, devices: Vec<usize>, wires: Wires) -> Domain {
+    pub(super) fn new(plan: Plan, devices: Vec<usize>, wires: Wires) -> Domain {
         let controller = Controller::new(plan, 1, 0, TIMING);
         Domain { controller, devices, wires, stale: BTreeSet::new() }
     }

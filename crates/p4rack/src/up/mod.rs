@@ -6,6 +6,7 @@ mod driven;
 mod page;
 mod silence;
 mod stages;
+mod switches;
 mod topology;
 
 pub use control::BringUp;
