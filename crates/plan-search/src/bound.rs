@@ -38,6 +38,8 @@ pub struct Bound<'p> {
     leaders: Vec<usize>,
     /// Classes that some region is charged on.
     useful: u32,
+    /// Classes whose devices are all equal, and charged for whatever they run.
+    alike: u32,
     /// Places of charges that are objectives.
     charged: Vec<usize>,
     /// By region: the level from which on all its followers are placed.
@@ -111,6 +113,7 @@ impl<'p> Bound<'p> {
                 .collect(),
             size: size.collect(),
             useful: useful(&charge),
+            alike: alike(problem, twins, &charge),
             followed: followed(problem),
             tables: BTreeMap::new(),
             charged,
@@ -167,6 +170,12 @@ impl<'p> Bound<'p> {
             opened |= u32::from(is_paid) << class;
         }
         opened & self.set & self.useful
+    }
+
+    /// Of what one label has opened and another has not: what the other has yet to pay for what the first has. A device elsewhere would be
+    /// paid for by both.
+    pub fn due(&self, opened: u32, other: u32) -> u32 {
+        opened & !other & self.alike
     }
 
     /// Charges that a plan on these classes has in any case, by their place; what is left of `classes` is not one of them.
@@ -233,8 +242,7 @@ impl<'p> Bound<'p> {
 
     /// Something runs on the class without a charge.
     fn is_ever_free(&self, class: usize) -> bool {
-        (0..self.charge.len())
-            .any(|n| self.problem.offers[n][class].is_ok() && self.charge[n][class].is_empty())
+        is_ever_free(self.problem, &self.charge, class)
     }
 
     /// Devices that have to be opened besides those in use, for what the regions left use.
@@ -457,6 +465,22 @@ fn useful(charge: &[Vec<Vec<i64>>]) -> u32 {
         }
     }
     useful
+}
+
+fn is_ever_free(problem: &Problem, charge: &[Vec<Vec<i64>>], class: usize) -> bool {
+    (0..charge.len()).any(|n| problem.offers[n][class].is_ok() && charge[n][class].is_empty())
+}
+
+fn alike(problem: &Problem, twins: &Twins, charge: &[Vec<Vec<i64>>]) -> u32 {
+    let mut alike = 0;
+    for class in 0..problem.classes.min(MAX_CLASSES) {
+        let mut groups =
+            (0..problem.class.len()).filter(|d| problem.class[*d] == class).map(|d| twins.group[d]);
+        let first = groups.next();
+        let is_alike = groups.all(|group| Some(group) == first) && !is_ever_free(problem, charge, class);
+        alike |= u32::from(is_alike) << class;
+    }
+    alike
 }
 
 fn followed(problem: &Problem) -> Vec<usize> {

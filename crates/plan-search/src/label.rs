@@ -190,7 +190,7 @@ impl Compare<'_> {
         owed_devices: i64,
     ) -> bool {
         // Classes that `a` has paid for, and that `b` yet has to.
-        let due = in_a.opened & !in_b.opened;
+        let due = self.bound.due(in_a.opened, in_b.opened);
         let objectives = self.problem.settings.objectives.iter().zip(a.cost.iter().zip(&b.cost));
         objectives.into_iter().all(|(objective, (a, b))| match objective.measure {
             Measure::Charges(at) => {
