@@ -178,6 +178,11 @@ impl<'p> Bound<'p> {
         opened & !other & self.alike
     }
 
+    /// The most that [`due`](Bound::due) can be for a label that has opened these.
+    pub fn most_due(&self, other: u32) -> u32 {
+        self.due(self.set & self.useful, other)
+    }
+
     /// Charges that a plan on these classes has in any case, by their place; what is left of `classes` is not one of them.
     pub fn opening_of(&self, classes: u32, place: usize) -> i64 {
         let Some(at) = self.charged.iter().position(|known| *known == place) else { return 0 };

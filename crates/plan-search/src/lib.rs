@@ -13,10 +13,12 @@
 
 mod bound;
 mod cells;
+mod compare;
 pub mod derive;
 mod expand;
 mod explain;
 mod front;
+mod head;
 pub mod judge;
 mod label;
 mod objective;

@@ -13,9 +13,11 @@
 use crate::Front;
 use crate::bound::Bound;
 use crate::cells::Cells;
+use crate::compare::{Canonical, Compare};
 use crate::expand::Expander;
+use crate::head::Head;
 use crate::judge::Plan;
-use crate::label::{Canonical, Compare, Label, Trail};
+use crate::label::{Label, Trail};
 use crate::outcome::{self, Matters};
 use crate::problem::Problem;
 use crate::remaining::{Remaining, flows};
@@ -373,7 +375,7 @@ impl Search<'_> {
             labels.into_iter().map(|label| (compare.canonical(&label), label)).map(|(c, l)| (l, c)).collect();
         ordered.sort_by(|(a, _), (b, _)| a.cost.cmp(&b.cost));
         let mut kept: Vec<(Label, Canonical)> = vec![];
-        let mut by_key: BTreeMap<Vec<i64>, Vec<usize>> = BTreeMap::new();
+        let mut by_key: BTreeMap<Vec<i64>, Vec<(Head, usize)>> = BTreeMap::new();
         let mut compared = 0;
         for (label, canonical) in ordered {
             let others = by_key.entry(canonical.key.clone()).or_default();
@@ -382,13 +384,15 @@ impl Search<'_> {
                 compared = 0;
                 self.stopped |= (self.watch)(&self.progress) == Stop::Yes;
             }
+            let head = compare.head(&label, &canonical);
+            let bearing = compare.bearing(&head, &canonical);
             let is_dominated = !self.stopped
-                && others.iter().any(|at| {
-                    let (other, theirs) = &kept[*at];
-                    compare.dominates((other, theirs), (&label, &canonical))
+                && others.iter().any(|(other, at)| {
+                    let (first, theirs) = &kept[*at];
+                    other.may_dominate(&bearing) && compare.dominates((first, theirs), (&label, &canonical))
                 });
             if !is_dominated {
-                others.push(kept.len());
+                others.push((head, kept.len()));
                 kept.push((label, canonical));
             }
         }
