@@ -2,13 +2,14 @@
 //! groups by their numbers. P4Runtime speaks so.
 
 use crate::control_plane::TableEntry;
+use crate::fill::Rates;
 use crate::names::refused;
 use crate::objects::Object;
 use crate::objects::counter::Count;
 use crate::objects::meter::{Meter, MeterRate};
 use crate::objects::profile::{GroupMember, Member, Profile};
 use crate::switch::Switch;
-use crate::table::{self, IdleTimer, KeyMatch, Run, action_data};
+use crate::table::{self, DirectCells, IdleTimer, KeyMatch, Run, action_data};
 use base_bits::Bits;
 use base_time::{Duration, Time};
 use dataplane_api::{EntryError, Port};
@@ -34,22 +35,36 @@ impl Switch {
 
     /// Sets the direct counter of an entry.
     pub fn entry_set_count(&mut self, of: EntryOf<'_>, count: Count) -> Result<(), EntryError> {
-        self.entry_mut(of)?.count.write(count);
+        self.entry_mut(of)?.direct.count.write(count);
         Ok(())
     }
 
     /// Sets committed and peak rate of an entry's direct meter; `None` makes all packets green.
-    pub fn entry_set_rates(
-        &mut self,
-        of: EntryOf<'_>,
-        rates: Option<(MeterRate, MeterRate)>,
-    ) -> Result<(), EntryError> {
-        let meter = &mut self.entry_mut(of)?.meter;
-        *meter = Meter::default();
-        if let Some((committed, peak)) = rates {
-            meter.configure(committed, peak);
-        }
+    pub fn entry_set_rates(&mut self, of: EntryOf<'_>, rates: Option<Rates>) -> Result<(), EntryError> {
+        self.entry_mut(of)?.direct.set_rates(rates);
         Ok(())
+    }
+
+    /// What the direct counter of a table's default action has counted.
+    pub fn default_count(&self, table: &str) -> Result<Count, EntryError> {
+        let table = self.core.state.tables.by_name(table)?;
+        Ok(table.of_default.as_ref().ok_or_else(only_hits)?.count.read())
+    }
+
+    /// Sets the direct counter of a table's default action.
+    pub fn default_set_count(&mut self, table: &str, count: Count) -> Result<(), EntryError> {
+        self.of_default(table)?.count.write(count);
+        Ok(())
+    }
+
+    /// Sets committed and peak rate of the direct meter of a table's default action; `None` makes all packets green.
+    pub fn default_set_rates(&mut self, table: &str, rates: Option<Rates>) -> Result<(), EntryError> {
+        self.of_default(table)?.set_rates(rates);
+        Ok(())
+    }
+
+    fn of_default(&mut self, table: &str) -> Result<&mut DirectCells, EntryError> {
+        self.core.state.tables.by_name_mut(table)?.of_default.as_mut().ok_or_else(only_hits)
     }
 
     /// Sets how long an entry may stay without a hit before [`take_idle`](Switch::take_idle) gives it, from `now` on.
@@ -158,6 +173,19 @@ impl Switch {
             }
         }
     }
+}
+
+impl DirectCells {
+    fn set_rates(&mut self, rates: Option<Rates>) {
+        self.meter = Meter::default();
+        if let Some((committed, peak)) = rates {
+            self.meter.configure(committed, peak);
+        }
+    }
+}
+
+fn only_hits() -> EntryError {
+    refused("direct counters and meters of v1model count and measure hits alone")
 }
 
 fn no_entry(of: EntryOf<'_>) -> EntryError {

@@ -335,7 +335,7 @@ impl Switch {
             self.core.state.tables.iter().filter(|t| t.counters == Some(id)).flat_map(|t| t.entries.values());
         let entry = entries.find(|e| e.handle == index);
         entry
-            .map(|e| e.count.read())
+            .map(|e| e.direct.count.read())
             .ok_or_else(|| refused(format!("`{name}` counts no entry with the handle {index}")))
     }
 
@@ -406,7 +406,7 @@ impl Switch {
             return Err(refused(format!("`{table}` has no direct meter")));
         }
         match found.entries.values_mut().rfind(|e| e.handle == handle) {
-            Some(entry) => entry.meter.configure(committed, peak),
+            Some(entry) => entry.direct.meter.configure(committed, peak),
             None => return Err(refused(format!("`{table}` has no entry with the handle {handle}"))),
         }
         let table = found.control_plane_name.clone();
@@ -537,7 +537,7 @@ impl TableEntry {
             priority: key.priority,
             run,
             is_const: entry.is_const,
-            count: entry.count.read(),
+            count: entry.direct.count.read(),
         }
     }
 }

@@ -122,7 +122,7 @@ pub enum News {
 }
 
 /// What is to be known of a table before it is compiled.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct TableFacts {
     /// Keys that are matched, in order.
     pub keys: Vec<crate::KeySpec>,
@@ -132,6 +132,8 @@ pub struct TableFacts {
     pub has_profile: bool,
     /// Hits are to be counted: see [`EntryView::count`].
     pub counts: bool,
+    /// What misses are counted in, if they are too.
+    pub misses: Option<SharedCells>,
     /// The entries, if nobody can change them.
     pub constant: Option<Constant>,
     /// A hit is metered, or remembered for a timeout: [`Host::looked_up`] is to be called.
@@ -176,6 +178,7 @@ impl Table {
             size: self.size(),
             has_profile: self.implementation.is_some(),
             counts: self.counters.is_some(),
+            misses: self.counters.and(self.of_default.as_ref()).map(|cells| cells.count.share()),
             constant: self.constant(),
             notes_hits: self.meters.is_some() || self.idle_timeouts,
         }
@@ -209,7 +212,7 @@ impl Table {
             Some(Run::Action(action, data)) => Some(action_view(*action, data)),
             _ => None,
         };
-        let count = self.counters.and(entry).map(|entry| entry.count.share());
+        let count = self.counters.and(entry).map(|entry| entry.direct.count.share());
         EntryView { key: key.clone(), count, run }
     }
 

@@ -6,7 +6,7 @@ use crate::machine::{Arch, Machine, Stop};
 use crate::objects::Object;
 use crate::place::is_place;
 use crate::state::State;
-use crate::table::Entry;
+use crate::table::DirectCells;
 use crate::trace::EventKind;
 use crate::value::Value;
 use crate::wire::encode;
@@ -159,11 +159,12 @@ impl<A: Arch> Machine<'_, A> {
         self.state.meter(self.program, id, index, bytes, before, now)
     }
 
-    /// The colour that the direct meter of an entry gives a packet of `bytes` that has the colour `before`.
+    /// The colour that the direct meter of an entry, or of the default action, gives a packet of `bytes` that has the colour
+    /// `before`; `None` if there is no such meter.
     pub(crate) fn direct_meter(
         &mut self,
         id: InstanceId,
-        entry: (ControlId, TableId, usize),
+        applied: (ControlId, TableId, Option<usize>),
         bytes: u64,
         before: u8,
         now: Time,
@@ -172,16 +173,18 @@ impl<A: Arch> Machine<'_, A> {
         let counts_bytes = matches!(self.state.objects.get(id.index()), Some(Object::DirectMeter(true)));
         let now = self.state.meter_now(self.program, id, now);
         let units = if counts_bytes { bytes } else { 1 };
-        let entry = self.entry_mut(entry)?;
-        let (handle, colour) = (entry.handle, entry.meter.execute(units, before, now));
+        let (handle, direct) = self.direct_mut(applied)?;
+        let colour = direct.meter.execute(units, before, now);
         self.state.metered(self.program, id, handle, colour);
         Some(colour)
     }
 
-    /// An entry of a table, by its position.
-    pub(crate) fn entry_mut(&mut self, entry: (ControlId, TableId, usize)) -> Option<&mut Entry> {
-        let table = self.state.tables.get_mut(entry.0, entry.1)?;
-        table.entries.get_index_mut(entry.2).map(|(_, entry)| entry)
+    /// See [`Table::direct_mut`](crate::table::Table::direct_mut).
+    pub(crate) fn direct_mut(
+        &mut self,
+        (control, table, found): (ControlId, TableId, Option<usize>),
+    ) -> Option<(Option<u64>, &mut DirectCells)> {
+        self.state.tables.get_mut(control, table)?.direct_mut(found)
     }
 }
 
@@ -203,13 +206,13 @@ impl State {
             _ => return Err(Stop::Broken("a meter that is none")),
         };
         if let Some(colour) = colour {
-            self.metered(program, id, index, colour);
+            self.metered(program, id, Some(index), colour);
         }
         Ok(colour)
     }
 
-    /// Tells the trace which colour a cell of a meter, or the meter of an entry, gave.
-    fn metered(&mut self, program: &Program, id: InstanceId, index: u64, colour: u8) {
+    /// Tells the trace which colour a cell of a meter, or the meter of an entry or of the default action, gave.
+    fn metered(&mut self, program: &Program, id: InstanceId, index: Option<u64>, colour: u8) {
         let meter = || program.instance(id).control_plane_name.clone();
         self.trace.add(|| EventKind::Meter { meter: meter(), index, colour });
     }

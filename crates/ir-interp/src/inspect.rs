@@ -18,7 +18,8 @@ pub struct ObjectView {
     pub cells: Cells,
 }
 
-/// The cells of an object that are not as at the start, by index; of direct objects by the entry's handle.
+/// The cells of an object that are not as at the start, by index; of direct objects by the entry's handle, and without one
+/// that of the default action.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Cells {
     /// Of a register.
@@ -26,11 +27,11 @@ pub enum Cells {
     /// Of a counter.
     Counter(Vec<(u64, Count)>),
     /// Of a direct counter of this table.
-    DirectCounter(Name, Vec<(u64, Count)>),
+    DirectCounter(Name, Vec<(Option<u64>, Count)>),
     /// Of a meter: those whose rates are set, and what every other one is like if all are.
     Meter(Vec<(u64, MeterView)>, Option<MeterView>),
     /// Of a direct meter of this table.
-    DirectMeter(Name, Vec<(u64, MeterView)>),
+    DirectMeter(Name, Vec<(Option<u64>, MeterView)>),
 }
 
 /// What a meter whose rates are set holds.
@@ -81,12 +82,12 @@ impl Switch {
                 }
             };
             let of = || table.control_plane_name.clone();
-            let counted = table.entries.values().filter(|e| e.count.read() != Count::default());
-            direct(
-                table.counters,
-                Cells::DirectCounter(of(), counted.map(|e| (e.handle, e.count.read())).collect()),
-            );
-            let set = table.entries.values().filter_map(|e| Some((e.handle, meter_view(&e.meter)?)));
+            let entries = table.entries.values().map(|entry| (Some(entry.handle), &entry.direct));
+            let all = entries.chain(table.of_default.iter().map(|cells| (None, cells)));
+            let counts = all.clone().map(|(handle, cells)| (handle, cells.count.read()));
+            let counted = counts.filter(|(_, count)| *count != Count::default());
+            direct(table.counters, Cells::DirectCounter(of(), counted.collect()));
+            let set = all.filter_map(|(handle, cells)| Some((handle, meter_view(&cells.meter)?)));
             direct(table.meters, Cells::DirectMeter(of(), set.collect()));
         }
         views

@@ -3,7 +3,7 @@
 use crate::objects::Object;
 use crate::objects::counter::Count;
 use crate::state::State;
-use crate::table::{EntryKey, Table};
+use crate::table::{DirectCells, EntryKey, Table};
 use crate::value::Value;
 use crate::wire::encode;
 use base_bits::BitWriter;
@@ -11,7 +11,7 @@ use ir::{Const, ExprKind, Instance, Program};
 use std::collections::BTreeMap;
 
 /// By control-plane name: registers, counters and meters as index and content of every cell that is not as at
-/// the start, a counter of packets without bytes; direct ones by the key of the entry; frame externs as their own snapshot.
+/// the start, a counter of packets without bytes; direct ones by the key of the entry, that of the default action first; frame externs as their own snapshot.
 pub(crate) fn snapshot(program: &Program, state: &State) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     for (instance, object) in program.instances.iter().zip(&state.objects) {
@@ -62,8 +62,9 @@ fn object_bytes(object: &Object, only_packets: bool) -> Option<Vec<u8>> {
 }
 
 fn direct_counts(table: &Table, only_packets: bool) -> Vec<u8> {
-    let counted = table.entries.iter().filter(|(_, e)| e.count.read() != Count::default());
-    by_key(counted.map(|(k, e)| (k, count_bytes(&e.count.read(), only_packets))))
+    by_key(table, |cells| {
+        Some(cells.count.read()).filter(|c| *c != Count::default()).map(|c| count_bytes(&c, only_packets))
+    })
 }
 
 /// The snapshot of a counter whose cells are the sums of two others': devices that count parts of the same packets.
@@ -92,14 +93,17 @@ fn only_packets(instance: &Instance) -> bool {
 }
 
 fn direct_meters(table: &Table) -> Vec<u8> {
-    let metered = table.entries.iter().filter(|(_, e)| !e.meter.bytes().is_empty());
-    by_key(metered.map(|(k, e)| (k, e.meter.bytes())))
+    by_key(table, |cells| Some(cells.meter.bytes()).filter(|bytes| !bytes.is_empty()))
 }
 
-/// In the order of the keys as text, whatever the order of insertion.
-fn by_key<'e>(cells: impl Iterator<Item = (&'e EntryKey, Vec<u8>)>) -> Vec<u8> {
+/// What `bytes` gives of the direct cells, in the order of the keys as text, whatever the order of insertion; the default
+/// action has no key.
+fn by_key(table: &Table, bytes: impl Fn(&DirectCells) -> Option<Vec<u8>>) -> Vec<u8> {
+    let text = |key: &EntryKey| format!("{:?} {}", key.keys, key.priority);
+    let entries = table.entries.iter().map(|(key, entry)| (text(key), &entry.direct));
+    let of_default = table.of_default.iter().map(|cells| (String::new(), cells));
     let sorted: BTreeMap<String, Vec<u8>> =
-        cells.map(|(key, bytes)| (format!("{:?} {}", key.keys, key.priority), bytes)).collect();
+        entries.chain(of_default).filter_map(|(key, cells)| Some((key, bytes(cells)?))).collect();
     sorted.into_iter().flat_map(|(key, bytes)| [key.into_bytes(), bytes].concat()).collect()
 }
 

@@ -235,7 +235,8 @@ pub(crate) struct HalfHomes {
     pub(crate) carried: Vec<(Carried, Node)>,
     /// Ones' complement sums of `InternetChecksum`s.
     pub(crate) sums: BTreeMap<InstanceId, usize>,
-    /// The address of the counter of the entry that was hit last in the block; 0 if there is none.
+    /// The address of the direct counter of what the table applied last in the block gave, an entry or its default action; 0 if
+    /// there is none.
     pub(crate) counter: usize,
     /// The parser's error.
     pub(crate) error: usize,

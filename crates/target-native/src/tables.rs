@@ -99,7 +99,8 @@ impl Mirrors {
             const_entries: false,
         });
         let numbers = (facts.notes_hits || facts.has_profile).then(Numbers::default);
-        let counts = facts.counts.then(|| vec![[const { AtomicU64::new(0) }; 2].into()]);
+        let nobodys = || [const { AtomicU64::new(0) }; 2].into();
+        let counts = facts.counts.then(|| vec![facts.misses.clone().unwrap_or_else(nobodys)]);
         let (keys, layout) = (facts.keys.clone(), layout.clone());
         let has_profile = facts.has_profile;
         self.mirrors.push(Mirror { at, keys, layout, data, numbers, counts, has_profile, chosen_by });
@@ -282,8 +283,8 @@ impl Mirror {
     }
 
     fn set_default(&self, control: &mut Control, id: usize, action: &ActionView) {
-        let uncounted = self.counts.as_ref().map(|counts| &counts[0]);
-        control.set_default(id, &self.run(action, uncounted)).ok();
+        let of_misses = self.counts.as_ref().map(|counts| &counts[0]);
+        control.set_default(id, &self.run(action, of_misses)).ok();
     }
 
     fn key(&self, entry: &EntryView) -> Option<CopyKey> {

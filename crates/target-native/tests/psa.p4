@@ -73,6 +73,8 @@ control IngressOf(
 ) {
     Counter<bit<32>, bit<8>>(16, PSA_CounterType_t.PACKETS_AND_BYTES) packets;
     DirectCounter<bit<32>>(PSA_CounterType_t.PACKETS_AND_BYTES) hits;
+    DirectCounter<bit<32>>(PSA_CounterType_t.PACKETS_AND_BYTES) named;
+    DirectCounter<bit<32>>(PSA_CounterType_t.PACKETS) all;
     Meter<bit<8>>(8, PSA_MeterType_t.BYTES) speeds;
     Register<bit<16>, bit<8>>(12) cells;
     Register<bit<72>, bit<8>>(4) wide;
@@ -108,7 +110,15 @@ control IngressOf(
         }
     }
     action name(bit<8> what) {
+        named.count();
         hdr.h.arg = what;
+    }
+    action nameless(bit<24> what) {
+        named.count();
+        hdr.h.y = hdr.h.y + what;
+    }
+    action seen() {
+        all.count();
     }
     table names {
         key = {
@@ -116,14 +126,34 @@ control IngressOf(
         }
         actions = {
             name;
+            nameless;
             NoAction;
         }
+        psa_direct_counter = named;
         default_action = NoAction();
+    }
+    table keyless {
+        actions = {
+            seen;
+        }
+        psa_direct_counter = all;
+        const default_action = seen();
+    }
+    // It has no counter: `all.count()` counts nothing here.
+    table uncounted {
+        actions = {
+            seen;
+        }
+        const default_action = seen();
     }
 
     apply {
         names.apply();
         ports.apply();
+        if (hdr.h.op[5:5] == 0) {
+            keyless.apply();
+            uncounted.apply();
+        }
         packets.count(hdr.h.arg);
         cells.write(hdr.h.arg, cells.read(hdr.h.arg) + 1);
         wide.write(hdr.h.b[1:0] ++ 6w0, wide.read(0) + (bit<72>) hdr.h.y);

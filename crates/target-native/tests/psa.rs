@@ -5,7 +5,7 @@ mod common;
 use base_bits::Bits;
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, Output};
-use ir_interp::{Driver, KeyMatch, MeterRate, Options, Session, Switch};
+use ir_interp::{Count, Driver, KeyMatch, MeterRate, Options, Session, Switch};
 use std::sync::Arc;
 use target_native::{Engine, Fate, MOST_BYTES, Mutant, Packet, Shared};
 
@@ -22,6 +22,7 @@ fn fill(switch: &mut Switch) {
         let keys = [KeyMatch::Exact(Bits::new(16, 2 * value))];
         switch.table_add("names", &keys, "name", &[Bits::new(8, value + 1)], None).expect("an entry");
     }
+    switch.table_set_default("names", "nameless", &[Bits::new(24, 3)]).expect("a default action");
     let slow = MeterRate { per_gigamicrosecond: 300_000_000, burst: 60 };
     switch.meter_set_rates("speeds", 1, slow, slow).expect("a cell");
 }
@@ -63,6 +64,33 @@ fn everything() {
     let (sent, _, counters, digests) = &ran[0];
     assert!(sent.len() > 2000 && counters.created > 1000 && counters.dropped.len() > 2, "{counters:?}");
     assert!(digests.len() > 10, "{}", digests.len());
+}
+
+#[test]
+fn misses_count_for_the_default_action() {
+    let mut engine = Engine::compile(&program(), Options::default()).expect("it compiles");
+    let mut reference = Switch::new(Arc::new(program()), Options::default()).expect("a device");
+    let tables = ["names", "ports", "keyless"];
+    let mut before = [0; 3];
+    for part in 0..3 {
+        for switch in [engine.switch(), &mut reference] {
+            match part {
+                0 => fill(switch),
+                1 => switch.table_set_default("names", "nameless", &[Bits::new(24, 9)]).expect("another"),
+                _ => switch.default_set_count("names", Count { packets: 5, bytes: 7 }).expect("a counter"),
+            }
+        }
+        for frame in frames(200).iter().filter(|frame| frame.len() <= MOST_BYTES) {
+            engine.process(&mut [Packet::new(1, frame).expect("it fits")], Time::ZERO);
+            reference.process(1, frame, Time::ZERO);
+        }
+        let counts = |switch: &Switch| tables.map(|table| switch.default_count(table).expect("a counter"));
+        let wanted = counts(&reference);
+        assert_eq!(counts(engine.switch()), wanted, "part {part}");
+        assert!(wanted.iter().zip(before).all(|(count, before)| part == 2 || count.packets > before + 20));
+        before = wanted.map(|count| count.packets);
+    }
+    assert_eq!(engine.interpreted(), 0);
 }
 
 #[test]

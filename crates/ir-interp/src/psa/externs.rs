@@ -20,8 +20,8 @@ pub(super) struct PsaArch {
     now: Time,
     /// The packet's, in bytes, as it entered this half.
     length: u64,
-    /// The entry that the table applied last gave, for its direct objects.
-    entry: Option<(ControlId, TableId, usize)>,
+    /// The table applied last, for its direct objects, and the entry that it gave; none if it gave none.
+    applied: Option<(ControlId, TableId, Option<usize>)>,
     checksums: BTreeMap<InstanceId, Sum>,
 }
 
@@ -35,7 +35,7 @@ enum Sum {
 
 impl PsaArch {
     pub(super) fn new(now: Time, length: u64) -> PsaArch {
-        PsaArch { now, length, entry: None, checksums: BTreeMap::new() }
+        PsaArch { now, length, applied: None, checksums: BTreeMap::new() }
     }
 }
 
@@ -115,7 +115,7 @@ impl Arch for PsaArch {
     }
 
     fn looked_up(m: &mut Psa<'_>, control: ControlId, table: TableId, entry: Option<usize>) {
-        m.arch.entry = entry.map(|entry| (control, table, entry));
+        m.arch.applied = Some((control, table, entry));
     }
 
     fn resized(&mut self, _: i64) {}
@@ -231,12 +231,12 @@ impl Psa<'_> {
         }
     }
 
-    /// Counts for the entry that was hit. A miss has no counter.
+    /// Counts for the entry that was hit, or for the default action.
     fn count_entry(&mut self, id: InstanceId, said: Option<&Option<Expr>>) -> Result<(), Stop> {
         let bytes = self.bytes(said)?;
         self.accessed(id, AccessKind::Update);
-        if let Some(entry) = self.arch.entry.and_then(|entry| self.entry_mut(entry)) {
-            entry.count.count(bytes);
+        if let Some((_, direct)) = self.arch.applied.and_then(|applied| self.direct_mut(applied)) {
+            direct.count.count(bytes);
         }
         Ok(())
     }
@@ -271,9 +271,9 @@ impl Psa<'_> {
         };
         let bytes = self.bytes(length)?;
         let now = self.arch.now;
-        let after = match (index, self.arch.entry) {
+        let after = match (index, self.arch.applied) {
             (Some(index), _) => self.meter(id, index, bytes, before, now)?,
-            (None, Some(entry)) => self.direct_meter(id, entry, bytes, before, now),
+            (None, Some(applied)) => self.direct_meter(id, applied, bytes, before, now),
             (None, None) => None,
         };
         let after = after.unwrap_or(before);

@@ -4,8 +4,8 @@
 //! What BMv2's `psa_switch` does otherwise, and the specification is followed here: the ingress deparser runs for
 //! every packet, dropped and resubmitted ones included (§6.2), a resubmitted packet keeps its ingress port, what
 //! the deparsers give along reaches the parsers (resubmit, recirculate and clone metadata), sessions have a class
-//! of service and can truncate, a direct counter counts where `count` is called, meters are colour-aware. What
-//! the specification leaves undefined is zero.
+//! of service and can truncate, a direct counter counts where `count` is called, misses for the default action, meters
+//! are colour-aware. What the specification leaves undefined is zero.
 
 mod check;
 mod embed;

@@ -1,6 +1,8 @@
 //! A table as the source says it: keys, actions, default action, entries.
 
-use super::{ActionSpec, DEFAULT_SIZE, Entry, EntryKey, Journal, KeyMatch, KeySpec, Rank, Run, Table};
+use super::{
+    ActionSpec, DEFAULT_SIZE, DirectCells, Entry, EntryKey, Journal, KeyMatch, KeySpec, Rank, Run, Table,
+};
 use crate::codes;
 use crate::operate;
 use crate::value::Value;
@@ -8,7 +10,8 @@ use base_bits::Bits;
 use base_diag::{Diagnostic, Span};
 use indexmap::IndexMap;
 use ir::{
-    AnnotationBody, AnnotationValue, Const, Control, Expr, ExprKind, Keyset, MatchKind, Name, Program, Type,
+    AnnotationBody, AnnotationValue, Arch, Const, Control, Expr, ExprKind, Keyset, MatchKind, Name, Program,
+    Type,
 };
 
 /// The table `table` of `control`.
@@ -36,6 +39,7 @@ pub(super) fn build(program: &Program, control: &Control, table: &ir::Table) -> 
         first_default: default.clone(),
         default,
         default_is_const: table.default_action.is_const,
+        of_default: matches!(program.arch, Arch::Psa { .. }).then(DirectCells::default),
         entries: IndexMap::default(),
         const_entries: table.const_entries,
         size: table.size.unwrap_or(DEFAULT_SIZE).max(entries_wanted),
@@ -129,8 +133,7 @@ fn add_entry(
         handle: built.next_handle,
         run,
         is_const: entry.is_const || table.const_entries,
-        count: Default::default(),
-        meter: Default::default(),
+        direct: Default::default(),
         idle: None,
     };
     built.next_handle += 1;

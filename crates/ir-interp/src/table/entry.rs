@@ -24,12 +24,18 @@ pub(crate) struct Entry {
     pub(crate) run: Run,
     /// From the source, and not to be changed.
     pub(crate) is_const: bool,
-    /// Of the table's direct counter.
-    pub(crate) count: EntryCounter,
-    /// Of the table's direct meter.
-    pub(crate) meter: Meter,
+    pub(crate) direct: DirectCells,
     /// Where the control plane wants to know when it is idle.
     pub(crate) idle: Option<Box<IdleTimer>>,
+}
+
+/// What an entry has of the direct objects of its table; cells that nothing uses take no room.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct DirectCells {
+    /// Of the direct counter.
+    pub(crate) count: EntryCounter,
+    /// Of the direct meter.
+    pub(crate) meter: Meter,
 }
 
 /// What an entry runs.

@@ -13,7 +13,7 @@ mod write;
 
 pub(crate) use build::key_spec;
 pub use entry::EntryKey;
-pub(crate) use entry::{ActionSpec, Entry, Run};
+pub(crate) use entry::{ActionSpec, DirectCells, Entry, Run};
 pub use idle::IdleEntry;
 pub(crate) use idle::IdleTimer;
 pub(crate) use journal::{Change, Journal};
@@ -38,6 +38,8 @@ pub(crate) struct Table {
     pub(crate) actions: Vec<ActionSpec>,
     pub(crate) default: (u32, Vec<Value>),
     default_is_const: bool,
+    /// Of the default action, where misses are counted and metered: in PSA they are, v1model counts hits.
+    pub(crate) of_default: Option<DirectCells>,
     /// What the source says, for a reset.
     first_default: (u32, Vec<Value>),
     /// In no order: what was first shows in the handles.
@@ -91,6 +93,13 @@ impl Table {
             }
         }
         best.map(|(_, _, position)| position)
+    }
+
+    /// The direct cells of the entry in that position, with its handle; without an entry those of the default action.
+    pub(crate) fn direct_mut(&mut self, found: Option<usize>) -> Option<(Option<u64>, &mut DirectCells)> {
+        let Some(position) = found else { return Some((None, self.of_default.as_mut()?)) };
+        let (_, entry) = self.entries.get_index_mut(position)?;
+        Some((Some(entry.handle), &mut entry.direct))
     }
 
     /// All entries, the oldest first.

@@ -34,14 +34,7 @@ impl Table {
         }
         let handle = self.next_handle;
         self.next_handle += 1;
-        let entry = Entry {
-            handle,
-            run,
-            is_const: false,
-            count: Default::default(),
-            meter: Default::default(),
-            idle: None,
-        };
+        let entry = Entry { handle, run, is_const: false, direct: Default::default(), idle: None };
         self.journal.note(|| Change::Added(slot.key().clone()));
         slot.insert(entry);
         Ok(handle)

@@ -216,12 +216,12 @@ pub enum EventKind {
         /// Its length as it is counted.
         bytes: u64,
     },
-    /// A cell of a meter, or the direct meter of an entry, gives the packet a colour.
+    /// A cell of a meter, or the direct meter of an entry or of the default action, gives the packet a colour.
     Meter {
         /// The meter's control-plane name.
         meter: Name,
-        /// Which cell; of a direct meter, the handle of the entry.
-        index: u64,
+        /// Which cell; of a direct meter, the handle of the entry, or none for the default action.
+        index: Option<u64>,
         /// 0 is green, 1 yellow, 2 red.
         colour: u8,
     },

@@ -134,7 +134,7 @@ impl Arch for V1<'_> {
             && let (Some(counter), Some((_, entry))) = (table.counters, table.entries.get_index(at))
         {
             let handle = entry.handle;
-            entry.count.count(bytes);
+            entry.direct.count.count(bytes);
             m.accessed(counter, AccessKind::Update);
             m.counted(counter, handle, bytes);
         }
@@ -153,7 +153,7 @@ impl Machine<'_, V1<'_>> {
         let (Some(entry), Some(table)) = (entry, self.state.tables.get_mut(control, id)) else { return };
         table.hit(entry, now);
         let Some(meter) = table.meters else { return };
-        if let Some(colour) = self.direct_meter(meter, (control, id, entry), bytes, GREEN, now) {
+        if let Some(colour) = self.direct_meter(meter, (control, id, Some(entry)), bytes, GREEN, now) {
             self.arch.colours.retain(|(instance, _)| *instance != meter);
             self.arch.colours.push((meter, colour));
         }

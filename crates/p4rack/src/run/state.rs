@@ -11,16 +11,21 @@ pub struct Object {
     size: u64,
     /// Of direct counters and meters: the table.
     table: Option<String>,
-    /// By index, or by the entry's handle; one without is what all others are like.
-    cells: Vec<(Option<u64>, Value, String)>,
+    /// By index, or by the entry's handle.
+    cells: Vec<(String, Value, String)>,
 }
 
-fn count((at, count): &(u64, Count)) -> (Option<u64>, Value, String) {
+/// What is of the default action, and of no entry.
+fn entry(handle: Option<u64>) -> String {
+    handle.map_or("default".to_string(), |handle| handle.to_string())
+}
+
+fn count(at: String, count: &Count) -> (String, Value, String) {
     let value = json!({ "packets": count.packets, "bytes": count.bytes });
-    (Some(*at), value, format!("{} packets, {} bytes", count.packets, count.bytes))
+    (at, value, format!("{} packets, {} bytes", count.packets, count.bytes))
 }
 
-fn meter(at: Option<u64>, meter: &MeterView) -> (Option<u64>, Value, String) {
+fn meter(at: String, meter: &MeterView) -> (String, Value, String) {
     let bucket = |bucket: &BucketView| {
         json!({
             "per_gigamicrosecond": bucket.rate.per_gigamicrosecond, "burst": bucket.rate.burst,
@@ -38,24 +43,31 @@ fn meter(at: Option<u64>, meter: &MeterView) -> (Option<u64>, Value, String) {
 
 /// All of a device.
 pub fn objects(switch: &Switch) -> Vec<Object> {
-    let meters = |cells: &[(u64, MeterView)]| cells.iter().map(|(at, m)| meter(Some(*at), m)).collect();
     let object = |view: ObjectView| {
         let (kind, table, cells) = match &view.cells {
             Cells::Register(cells) => {
-                let cells =
-                    cells.iter().map(|(at, v)| (Some(*at), Value::from(v.text.as_str()), v.text.clone()));
+                let cells = cells
+                    .iter()
+                    .map(|(at, v)| (at.to_string(), Value::from(v.text.as_str()), v.text.clone()));
                 ("register", None, cells.collect())
             }
-            Cells::Counter(cells) => ("counter", None, cells.iter().map(count).collect()),
+            Cells::Counter(cells) => {
+                let cells = cells.iter().map(|(at, c)| count(at.to_string(), c));
+                ("counter", None, cells.collect())
+            }
             Cells::DirectCounter(table, cells) => {
-                ("direct counter", Some(table.to_string()), cells.iter().map(count).collect())
+                let cells = cells.iter().map(|(handle, c)| count(entry(*handle), c));
+                ("direct counter", Some(table.to_string()), cells.collect())
             }
             Cells::Meter(cells, others) => {
-                let mut cells: Vec<_> = meters(cells);
-                cells.extend(others.as_ref().map(|others| meter(None, others)));
-                ("meter", None, cells)
+                let cells = cells.iter().map(|(at, m)| meter(at.to_string(), m));
+                let others = others.iter().map(|m| meter("others".to_string(), m));
+                ("meter", None, cells.chain(others).collect())
             }
-            Cells::DirectMeter(table, cells) => ("direct meter", Some(table.to_string()), meters(cells)),
+            Cells::DirectMeter(table, cells) => {
+                let cells = cells.iter().map(|(handle, m)| meter(entry(*handle), m));
+                ("direct meter", Some(table.to_string()), cells.collect())
+            }
         };
         Object { name: view.name.to_string(), kind, size: view.size, table, cells }
     };
@@ -70,7 +82,7 @@ pub fn text(objects: &[Object]) -> String {
         let unit = if object.table.is_some() { "entries" } else { "cells" };
         let _ = writeln!(out, "{} {}{of}, {} {unit}", object.kind, object.name, object.size);
         for (at, _, text) in &object.cells {
-            let _ = writeln!(out, "  {}: {text}", index(*at));
+            let _ = writeln!(out, "  {at}: {text}");
         }
         if object.cells.is_empty() {
             let all = if object.kind.ends_with("meter") { "without rates: all green" } else { "all zero" };
@@ -80,14 +92,10 @@ pub fn text(objects: &[Object]) -> String {
     out
 }
 
-fn index(at: Option<u64>) -> String {
-    at.map_or("others".to_string(), |at| at.to_string())
-}
-
 /// As JSON.
 pub fn json(objects: &[Object]) -> Value {
     let cells = |object: &Object| {
-        let pairs = object.cells.iter().map(|(at, value, _)| (index(*at), value.clone()));
+        let pairs = object.cells.iter().map(|(at, value, _)| (at.clone(), value.clone()));
         Value::Object(pairs.collect())
     };
     let one = |object: &Object| {

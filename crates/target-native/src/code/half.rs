@@ -51,8 +51,7 @@ impl<'a> Code<'a, '_> {
             let zero = self.number(types::I32, 0);
             self.set_scalar(*index, zero);
         }
-        let nothing = self.number(types::I64, 0);
-        self.set_scalar(homes.counter, nothing);
+        self.set_counter(None);
         let (params, vars) = match self.facts.controls.get(&block) {
             Some(id) => (&self.program.control(*id).params, &self.program.control(*id).vars),
             None => {

@@ -179,7 +179,7 @@ impl<'a> Code<'a, '_> {
         Ok(true)
     }
 
-    /// Counts for the entry that was hit last, if there is one.
+    /// Counts for the entry that was hit last, or for the default action.
     fn count_entry(&mut self) -> Made<bool> {
         let Some(homes) = &self.layout.half else { return Ok(false) };
         let counter = self.scalar(homes.counter);

@@ -122,15 +122,9 @@ impl<'a> Code<'a, '_> {
             self.b.ins().icmp_imm_u(order, entry, 0)
         };
         let counter = facts.count.map(|word| self.b.ins().load(types::I64, PLAIN, record, 8 * word as i32));
-        match (&self.layout.half, counter) {
-            (None, Some(counter)) => self.count_packet(counter),
-            (None, None) => {}
-            // PSA's direct counters count where they are called.
-            (Some(homes), counter) => {
-                let none = self.number(types::I64, 0);
-                let counter = self.b.ins().select(hit, counter.unwrap_or(none), none);
-                self.set_scalar(homes.counter, counter);
-            }
+        match counter {
+            Some(counter) if self.layout.half.is_none() => self.count_packet(counter),
+            counter => self.set_counter(counter),
         }
         if let Some(entry) = entered.filter(|_| facts.has_profile) {
             record = self.choose(table, facts, entry, record)?;
@@ -138,6 +132,14 @@ impl<'a> Code<'a, '_> {
         let action = self.b.ins().load(types::I32, PLAIN, record, 0);
         self.run_action(table, facts, action, record)?;
         Ok(Applied { hit, action })
+    }
+
+    /// PSA's direct counters count where they are called: in this one of the table applied last.
+    pub(crate) fn set_counter(&mut self, counter: Option<Value>) {
+        if let Some(homes) = &self.layout.half {
+            let counter = counter.unwrap_or_else(|| self.number(types::I64, 0));
+            self.set_scalar(homes.counter, counter);
+        }
     }
 
     /// The number of the entry that fits a key of one prefix of so many bits: of most keys the arrays for the first bits say it.

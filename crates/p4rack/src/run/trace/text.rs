@@ -169,6 +169,7 @@ fn simple_text(kind: &EventKind, map: &SourceMap, span: Span) -> String {
         },
         EventKind::Count { counter, index, bytes } => format!("{counter}[{index}] counts {bytes} bytes"),
         EventKind::Meter { meter, index, colour } => {
+            let index = index.map_or("default".to_string(), |index| index.to_string());
             format!("{meter}[{index}] says {}", colour_word(*colour))
         }
         EventKind::Log { line } => format!("log: {line}"),
