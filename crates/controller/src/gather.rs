@@ -37,7 +37,7 @@ impl Gathered {
                         all.registers.insert((e.register_id, index), data);
                     }
                 }
-                Kind::TableEntry(e) if !e.is_default_action => {
+                Kind::TableEntry(e) => {
                     let Some(key) = key(catalog, &e) else { continue };
                     if e.counter_data.is_some() {
                         all.direct_counters.insert(key.clone(), count(e.counter_data));
@@ -89,6 +89,9 @@ impl Gathered {
                     None => drop(self.direct_counters.remove(&(*table, key.clone()))),
                 }
             }
+            Change::Default { table, count: Some(count), .. } => {
+                self.direct_counters.insert((*table, EntryKey::of_default()), *count);
+            }
             Change::Register { register, index, to } => {
                 self.registers.insert((*register, *index), to.clone());
             }
@@ -130,4 +133,34 @@ fn count(data: Option<CounterData>) -> Count {
 fn sum(count: &mut Count, more: Count) {
     count.packets = count.packets.saturating_add(more.packets);
     count.bytes = count.bytes.saturating_add(more.bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use p4runtime_proto::from_text;
+    use std::sync::Arc;
+
+    #[test]
+    fn what_default_entries_have_counted_is_summed() {
+        let info = from_text(
+            r#"pkg_info { arch: "psa" }
+               tables { preamble { id: 1 name: "t" } match_fields { id: 1 name: "k" bitwidth: 8 match_type: EXACT } }"#,
+        );
+        let catalog = Catalog::new(Arc::new(info.unwrap()));
+        let told = |text: &str| Gathered::of(&catalog, vec![from_text(text).unwrap()]);
+        let mut all = told(
+            "table_entry { table_id: 1 is_default_action: true counter_data { packet_count: 1 byte_count: 60 } }",
+        );
+        all.add(told(
+            "direct_counter_entry { table_entry { table_id: 1 is_default_action: true } data { packet_count: 2 } }",
+        ));
+        let of_default = EntryKey::of_default();
+        assert_eq!(all.direct_counter(1, &of_default), Count { packets: 3, bytes: 60 });
+        let change = |count| Change::Default { table: 1, to: Box::default(), count };
+        all.note(&change(None));
+        assert_eq!(all.direct_counter(1, &of_default).packets, 3);
+        all.note(&change(Some(Count { packets: 9, bytes: 9 })));
+        assert_eq!(all.direct_counter(1, &of_default).packets, 9);
+    }
 }

@@ -1,7 +1,7 @@
 //! What is there after the updates so far, with where the text says so.
 
 use base_diag::Span;
-use p4runtime_store::{Change, EntryKey};
+use p4runtime_store::{Change, DefaultEntry, EntryKey};
 use std::collections::BTreeMap;
 
 /// What comes first when a device is filled: entries name groups, groups name members.
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 enum Place {
     Member(u32, u32),
     Group(u32, u32),
-    Entry(u32, Option<EntryKey>),
+    Entry(u32, EntryKey),
     DirectCounter(u32, EntryKey),
     Object(&'static str, u32, u64),
 }
@@ -28,8 +28,8 @@ impl Place {
         match change {
             Change::Member { profile, member, .. } => Place::Member(*profile, *member),
             Change::Group { profile, group, .. } => Place::Group(*profile, *group),
-            Change::Entry { table, key, .. } => Place::Entry(*table, Some(key.clone())),
-            Change::Default { table, .. } => Place::Entry(*table, None),
+            Change::Entry { table, key, .. } => Place::Entry(*table, key.clone()),
+            Change::Default { table, .. } => Place::Entry(*table, EntryKey::of_default()),
             Change::DirectCounter { table, key, .. } => Place::DirectCounter(*table, key.clone()),
             Change::Multicast { group, .. } => Place::Object("multicast", *group, 0),
             Change::CloneSession { session, .. } => Place::Object("clone", *session, 0),
@@ -75,15 +75,15 @@ impl Desired {
 }
 
 fn is_deletion(change: &Change) -> bool {
-    matches!(
-        change,
+    match change {
+        Change::Default { to, count, .. } => **to == DefaultEntry::default() && count.is_none(),
         Change::Member { to: None, .. }
-            | Change::Group { to: None, .. }
-            | Change::Entry { to: None, .. }
-            | Change::Default { to: None, .. }
-            | Change::Multicast { to: None, .. }
-            | Change::CloneSession { to: None, .. }
-            | Change::Digest { to: None, .. }
-            | Change::Meter { to: None, .. }
-    )
+        | Change::Group { to: None, .. }
+        | Change::Entry { to: None, .. }
+        | Change::Multicast { to: None, .. }
+        | Change::CloneSession { to: None, .. }
+        | Change::Digest { to: None, .. }
+        | Change::Meter { to: None, .. } => true,
+        _ => false,
+    }
 }

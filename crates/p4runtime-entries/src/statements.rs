@@ -39,14 +39,17 @@ impl<'c> Speaker<'c> {
                 }
                 self.entry(self.catalog.table(*table)?, key, entry)?
             }
-            Change::Default { table, to: Some(to) } => {
-                let (action, args) = self.call(&to.call);
-                vec![Statement::Default {
-                    table: self.named(self.catalog.table(*table)?.name()),
-                    action,
-                    args,
-                    span,
-                }]
+            Change::Default { table, to, count } => {
+                if count.is_some() {
+                    return not_supported("values of direct counters").within("counter_data");
+                }
+                if to.meter.is_some() {
+                    return not_supported("rates of default actions").within("meter_config");
+                }
+                let table = self.named(self.catalog.table(*table)?.name());
+                let call = to.call.as_ref().map(|call| self.call(call));
+                let default = |(action, args)| Statement::Default { table, action, args, span };
+                call.map(default).into_iter().collect()
             }
             Change::Member { profile, member, to: Some(call) } => {
                 let profile = self.named(self.catalog.profile(*profile)?.name());
@@ -91,7 +94,6 @@ impl<'c> Speaker<'c> {
             Change::Digest { .. } => return not_supported("settings of digests"),
             // What is not there needs nothing.
             Change::Entry { to: None, .. }
-            | Change::Default { to: None, .. }
             | Change::Member { to: None, .. }
             | Change::Group { to: None, .. }
             | Change::Multicast { to: None, .. }

@@ -10,7 +10,7 @@ use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4::v1::{
     Entity, PacketOut, ReadRequest, ReadResponse, Update, WriteRequest, entity::Entity as Kind,
 };
-use p4runtime_store::{Before, Change, Described, Result, Store, Within, fault};
+use p4runtime_store::{Before, Change, Described, EntryKey, Result, Store, Within, fault};
 use std::borrow::Cow;
 
 /// The most entities of one answer to a read.
@@ -209,6 +209,9 @@ impl<T: Target> Configured<T> {
             }
             Change::DirectCounter { table, key, .. } => {
                 Some(Before::Count(self.target.direct_counter(*table, key)?))
+            }
+            Change::Default { table, count: Some(_), .. } => {
+                Some(Before::Count(self.target.direct_counter(*table, &EntryKey::of_default())?))
             }
             // A deleted entry comes back with what it had counted.
             Change::Entry { table, key, .. }

@@ -75,6 +75,26 @@ impl Catalog {
 
     /// True if clones can be cut short: the architecture says so.
     pub(crate) fn cuts_clones(&self) -> bool {
+        self.is_psa()
+    }
+
+    /// True if default actions have direct counters and meters, for misses. v1model counts and measures hits alone.
+    pub fn counts_misses(&self) -> bool {
+        self.is_psa()
+    }
+
+    /// Refuses direct counters and meters of default actions where there are none.
+    pub(crate) fn may_count_misses(&self) -> Result<()> {
+        match self.counts_misses() {
+            true => Ok(()),
+            false => {
+                let what = "default actions have no direct counters and meters";
+                fault(what, "v1model counts and measures hits alone").code(Code::Unimplemented)
+            }
+        }
+    }
+
+    fn is_psa(&self) -> bool {
         self.info.pkg_info.as_ref().is_some_and(|package| package.arch == "psa")
     }
 

@@ -19,12 +19,14 @@ pub enum Change {
         /// What its direct counter becomes, if that changes.
         count: Option<Count>,
     },
-    /// The default action of a table; `None` is the program's own.
+    /// The default entry of a table.
     Default {
         /// The table's id.
         table: u32,
         /// What it becomes.
-        to: Option<Box<DefaultEntry>>,
+        to: Box<DefaultEntry>,
+        /// What its direct counter becomes, if that changes.
+        count: Option<Count>,
     },
     /// A member of an action profile; `None` deletes it.
     Member {
@@ -99,7 +101,7 @@ pub enum Change {
         /// What it becomes: of the register's type, in canonical form.
         to: P4Data,
     },
-    /// The direct counter of an entry.
+    /// The direct counter of an entry or of the default entry.
     DirectCounter {
         /// The table's id.
         table: u32,
@@ -110,13 +112,25 @@ pub enum Change {
     },
 }
 
-/// Which entry of a table.
+/// Which entry of a table. That without matches is the default entry: tables without fields have no other.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct EntryKey {
     /// One for each field, in the order of P4Info.
     pub matches: Box<[Match]>,
     /// The greater wins; 0 in tables without priorities, else 1 or more.
     pub priority: i32,
+}
+
+impl EntryKey {
+    /// That of the default entry.
+    pub fn of_default() -> EntryKey {
+        EntryKey { matches: [].into(), priority: 0 }
+    }
+
+    /// True for that of the default entry.
+    pub fn is_of_default(&self) -> bool {
+        self.matches.is_empty()
+    }
 }
 
 /// What an entry is beside its key.
@@ -169,15 +183,17 @@ pub struct OneShotAction {
     pub watch: Watch,
 }
 
-/// A default action that is not the program's own.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// What a controller has written to the default entry of a table; at first nothing.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct DefaultEntry {
-    /// What it runs.
-    pub call: ActionCall,
+    /// What it runs; `None` is what the program says.
+    pub call: Option<ActionCall>,
     /// The controller's own.
     pub metadata: Vec<u8>,
     /// The controller's own, as older controllers say it.
     pub controller_metadata: u64,
+    /// Of its direct meter.
+    pub meter: Option<Rates>,
 }
 
 /// A group of an action selector.

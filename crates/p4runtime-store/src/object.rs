@@ -1,7 +1,7 @@
 //! Counters, meters, registers, value sets and digests (P4Runtime 1.5, sections 9.3 to 9.8).
 
 use crate::catalog::Described;
-use crate::change::{Change, Count, Entry, EntryKey, Rates};
+use crate::change::{Change, Count, DefaultEntry, Entry, EntryKey, Rates};
 use crate::fault::{Result, Within, fault, not_supported};
 use crate::store::Store;
 use crate::{data, matches, table, update};
@@ -64,24 +64,20 @@ pub(crate) fn plan_counter(store: &Store, how: Type, entry: &CounterEntry) -> Re
     changes().about(|| format!("counter `{}`", counter.name()))
 }
 
-/// The entry that a message about something direct names.
-pub(crate) fn direct_entry<'s>(
-    store: &'s Store,
-    given: Option<&TableEntry>,
-) -> Result<(u32, EntryKey, &'s Entry)> {
+/// The entry that a message about something direct names, which is there: an entry, or the default entry where it has such.
+pub(crate) fn direct_entry(store: &Store, given: Option<&TableEntry>) -> Result<(u32, EntryKey)> {
     let Some(given) = given else {
         return fault("an entry is missing", "it says whose this is").within("table_entry");
     };
     let found = || {
         let table = store.catalog.table(given.table_id)?;
-        if given.is_default_action {
-            return not_supported("direct counters and meters of default actions");
-        }
         let key = table::key(table, given)?;
-        match store.entry(given.table_id, &key) {
-            Some(entry) => Ok((given.table_id, key, entry)),
-            None => fault("there is no such entry", "nothing has inserted this").code(Code::NotFound),
+        if given.is_default_action {
+            store.catalog.may_count_misses()?;
+        } else if store.entry(given.table_id, &key).is_none() {
+            return fault("there is no such entry", "nothing has inserted this").code(Code::NotFound);
         }
+        Ok((given.table_id, key))
     };
     found().within("table_entry")
 }
@@ -92,7 +88,7 @@ pub(crate) fn plan_direct_counter(
     entry: &DirectCounterEntry,
 ) -> Result<Vec<Change>> {
     update::only_modified(how)?;
-    let (table, key, _) = direct_entry(store, entry.table_entry.as_ref())?;
+    let (table, key) = direct_entry(store, entry.table_entry.as_ref())?;
     if store.catalog.direct_counter(table).is_none() {
         return fault("the table has no direct counter", "nothing counts").within("table_entry");
     }
@@ -121,14 +117,22 @@ pub(crate) fn plan_direct_meter(store: &Store, how: Type, entry: &DirectMeterEnt
     if entry.counter_data.is_some() {
         return not_supported("counters of meters").within("counter_data");
     }
-    let (table, key, known) = direct_entry(store, entry.table_entry.as_ref())?;
+    let (table, key) = direct_entry(store, entry.table_entry.as_ref())?;
     let Some(meter) = store.catalog.direct_meter(table) else {
         return fault("the table has no direct meter", "nothing has these rates").within("table_entry");
     };
     let config = entry.config.as_ref();
     let meter = config.map(|config| rates(meter.spec.as_ref(), config).within("config")).transpose()?;
-    let to = Entry { meter, ..known.clone() };
-    Ok(Change::Entry { table, key, to: Some(Box::new(to)), count: None })
+    Ok(match store.entry(table, &key) {
+        Some(known) => {
+            let to = Some(Box::new(Entry { meter, ..known.clone() }));
+            Change::Entry { table, key, to, count: None }
+        }
+        None => {
+            let to = DefaultEntry { meter, ..store.default_entry(table).clone() };
+            Change::Default { table, to: Box::new(to), count: None }
+        }
+    })
 }
 
 /// A meter's rates, as its kind wants them.

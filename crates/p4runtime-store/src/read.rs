@@ -2,7 +2,7 @@
 
 use crate::action;
 use crate::catalog::Described;
-use crate::change::{Count, Entry, EntryKey, Run};
+use crate::change::{Count, Entry, EntryKey, Rates, Run};
 use crate::fault::{Result, Within, fault, not_supported};
 use crate::store::Store;
 use crate::{matches, object, replication};
@@ -78,9 +78,18 @@ impl Store {
             ..query
         };
         self.read_entries(&asked(TableEntry::default()), live, &mut give)?;
-        for (table, _) in self.tables.iter().filter(|(_, state)| state.default.is_some()) {
+        for (table, _) in self.tables.iter().filter(|(_, state)| state.default.call.is_some()) {
             give(Entity::TableEntry(self.default_message(self.catalog.table(*table)?)));
         }
+        // A default action may be the program's, and constant, and what it has of direct objects the controller's.
+        let defaults = Some(TableEntry { is_default_action: true, ..TableEntry::default() });
+        let meters = DirectMeterEntry { table_entry: defaults.clone(), ..DirectMeterEntry::default() };
+        self.read_direct_meters(&meters, &mut give)?;
+        self.read_direct_counters(
+            &DirectCounterEntry { table_entry: defaults, data: None },
+            live,
+            &mut give,
+        )?;
         let mut replication =
             |kind| self.read_replication(&PacketReplicationEngineEntry { r#type: Some(kind) }, &mut give);
         replication(pre::Type::MulticastGroupEntry(MulticastGroupEntry::default()))?;
@@ -102,7 +111,7 @@ impl Store {
             for (key, entry) in self.entries(table.id()) {
                 give(Entity::TableEntry(self.plain_entry(table, key, entry)));
             }
-            if self.default_entry(table.id()).is_some() {
+            if self.default_entry(table.id()).call.is_some() {
                 give(Entity::TableEntry(self.default_message(table)));
             }
         }
@@ -131,7 +140,7 @@ impl Store {
                 self.refuse_impossible(table, query)?;
             }
             if query.is_default_action {
-                give(Entity::TableEntry(self.default_message(table)));
+                give(Entity::TableEntry(self.default_entry_message(table, query, live)?));
                 continue;
             }
             let one = (asked(table) && !query.r#match.is_empty())
@@ -161,15 +170,37 @@ impl Store {
         if query.meter_counter_data.is_some() {
             return not_supported("counters of meters").within("meter_counter_data");
         }
+        if query.is_default_action
+            && query.counter_data.is_some()
+            && self.catalog.direct_counter(query.table_id).is_some()
+        {
+            return self.catalog.may_count_misses().within("counter_data");
+        }
         Ok(())
     }
 
-    /// The default entry of a table, the controller's or the program's.
-    pub(crate) fn default_message(&self, table: &Table) -> TableEntry {
+    /// The default entry of a table, the controller's or the program's, with what the data plane has written where `query` asks
+    /// for it.
+    pub(crate) fn default_entry_message(
+        &self,
+        table: &Table,
+        query: &TableEntry,
+        live: &dyn Live,
+    ) -> Result<TableEntry> {
+        let mut message = self.default_message(table);
+        if self.catalog.counts_misses() {
+            let rates = self.default_entry(table.id()).meter.as_ref();
+            self.add_direct(&mut message, &EntryKey::of_default(), rates, query, live)?;
+        }
+        Ok(message)
+    }
+
+    /// The same, without what is direct.
+    fn default_message(&self, table: &Table) -> TableEntry {
         let id = table.id();
         let set = self.default_entry(id);
-        let action = match (set, &table.initial_default_action) {
-            (Some(set), _) => Some(action::encode(&self.catalog, &set.call)),
+        let action = match (&set.call, &table.initial_default_action) {
+            (Some(call), _) => Some(action::encode(&self.catalog, call)),
             (None, Some(initial)) => Some(v1::Action {
                 action_id: initial.action_id,
                 params: initial
@@ -189,8 +220,8 @@ impl Store {
             is_default_action: true,
             is_const: table.const_default_action_id != 0,
             action: action.map(|action| TableAction { r#type: Some(table_action::Type::Action(action)) }),
-            metadata: set.map(|set| set.metadata.clone()).unwrap_or_default(),
-            controller_metadata: set.map_or(0, |set| set.controller_metadata),
+            metadata: set.metadata.clone(),
+            controller_metadata: set.controller_metadata,
             ..TableEntry::default()
         }
     }
@@ -206,12 +237,7 @@ impl Store {
     ) -> Result<TableEntry> {
         let id = table.id();
         let mut message = self.plain_entry(table, key, entry);
-        if query.meter_config.is_some() {
-            message.meter_config = entry.meter.as_ref().map(object::config);
-        }
-        if query.counter_data.is_some() && self.catalog.direct_counter(id).is_some() {
-            message.counter_data = Some(counter_data(live.direct_counter(id, key)?));
-        }
+        self.add_direct(&mut message, key, entry.meter.as_ref(), query, live)?;
         if query.time_since_last_hit.is_some()
             && table.idle_timeout_behavior() != IdleTimeoutBehavior::NoTimeout
         {
@@ -219,6 +245,25 @@ impl Store {
             message.time_since_last_hit = Some(IdleTimeout { elapsed_ns: number(elapsed) });
         }
         Ok(message)
+    }
+
+    /// Adds what an entry has in direct objects, where `query` asks for it.
+    fn add_direct(
+        &self,
+        message: &mut TableEntry,
+        key: &EntryKey,
+        rates: Option<&Rates>,
+        query: &TableEntry,
+        live: &dyn Live,
+    ) -> Result<()> {
+        let table = message.table_id;
+        if query.meter_config.is_some() {
+            message.meter_config = rates.map(object::config);
+        }
+        if query.counter_data.is_some() && self.catalog.direct_counter(table).is_some() {
+            message.counter_data = Some(counter_data(live.direct_counter(table, key)?));
+        }
+        Ok(())
     }
 
     /// An entry as a message, without what the data plane writes.
@@ -319,15 +364,16 @@ impl Store {
         Ok(())
     }
 
-    /// The entries that a query about something direct means: one, those of a table, or all.
+    /// The entries that a query about something direct means, default entries among them where they have such: one, those of a
+    /// table, or all.
     fn direct_entries(
         &self,
         query: Option<&TableEntry>,
         has: impl Fn(u32) -> bool,
     ) -> Result<Vec<(&Table, EntryKey)>> {
         let query = query.cloned().unwrap_or_default();
-        if query.table_id != 0 && !query.r#match.is_empty() {
-            let (table, key, _) = object::direct_entry(self, Some(&query))?;
+        if query.table_id != 0 && (query.is_default_action || !query.r#match.is_empty()) {
+            let (table, key) = object::direct_entry(self, Some(&query))?;
             let known = self.catalog.table(table)?;
             return match has(table) {
                 true => Ok(vec![(known, key)]),
@@ -340,14 +386,17 @@ impl Store {
             0 => self.catalog.info().tables.iter().filter(|table| has(table.id())).collect(),
             id => vec![self.catalog.table(id).within("table_entry")?],
         };
-        let keys = |table: &Table| self.entries(table.id()).map(|(key, _)| key.clone()).collect::<Vec<_>>();
         let wanted = |key: &EntryKey| query.priority == 0 || query.priority == key.priority;
-        Ok(tables
-            .into_iter()
-            .filter(|table| has(table.id()))
-            .flat_map(|table| keys(table).into_iter().map(move |key| (table, key)))
-            .filter(|(_, key)| wanted(key))
-            .collect())
+        let mut found = vec![];
+        for table in tables.into_iter().filter(|table| has(table.id())) {
+            if !query.is_default_action {
+                let keys = self.entries(table.id()).map(|(key, _)| key).filter(|key| wanted(key));
+                found.extend(keys.map(|key| (table, key.clone())));
+            }
+            let of_default = self.catalog.counts_misses().then(EntryKey::of_default).filter(wanted);
+            found.extend(of_default.map(|key| (table, key)));
+        }
+        Ok(found)
     }
 
     fn read_direct_counters(
@@ -391,8 +440,11 @@ impl Store {
         }
         let has = |table| self.catalog.direct_meter(table).is_some();
         for (table, key) in self.direct_entries(query.table_entry.as_ref(), has)? {
-            let entry = self.entry(table.id(), &key);
-            let config = entry.and_then(|entry| entry.meter.as_ref()).map(object::config);
+            let rates = match key.is_of_default() {
+                true => self.default_entry(table.id()).meter.as_ref(),
+                false => self.entry(table.id(), &key).and_then(|entry| entry.meter.as_ref()),
+            };
+            let config = rates.map(object::config);
             let table_entry = Some(key_message(table, &key));
             give(Entity::DirectMeterEntry(DirectMeterEntry { table_entry, config, counter_data: None }));
         }
@@ -495,6 +547,7 @@ fn is_unwritten(entity: &Entity) -> bool {
         Entity::TableEntry(e) => e.is_const,
         Entity::ValueSetEntry(e) => e.members.is_empty(),
         Entity::MeterEntry(e) => e.config.is_none(),
+        Entity::DirectMeterEntry(e) => e.config.is_none(),
         Entity::CounterEntry(e) => e.data.unwrap_or_default() == CounterData::default(),
         Entity::DirectCounterEntry(e) => e.data.unwrap_or_default() == CounterData::default(),
         Entity::RegisterEntry(e) => e.data.as_ref().is_none_or(is_zero),
@@ -542,6 +595,7 @@ fn key_message(table: &Table, key: &EntryKey) -> TableEntry {
         table_id: table.id(),
         r#match: matches::encode(&table.match_fields, &key.matches),
         priority: key.priority,
+        is_default_action: key.is_of_default(),
         ..TableEntry::default()
     }
 }

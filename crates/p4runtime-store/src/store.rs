@@ -34,8 +34,7 @@ pub struct Store {
 #[derive(Clone, Default, Debug)]
 pub(crate) struct TableState {
     pub(crate) entries: BTreeMap<EntryKey, Entry>,
-    /// If it is not the program's own.
-    pub(crate) default: Option<DefaultEntry>,
+    pub(crate) default: DefaultEntry,
 }
 
 /// What others name.
@@ -109,9 +108,11 @@ impl Store {
         self.tables.get(&table).into_iter().flat_map(move |state| state.entries.range(all.clone()))
     }
 
-    /// The default action of a table, if it is not the program's own.
-    pub fn default_entry(&self, table: u32) -> Option<&DefaultEntry> {
-        self.tables.get(&table)?.default.as_ref()
+    /// What a controller has written to the default entry of a table.
+    pub fn default_entry(&self, table: u32) -> &DefaultEntry {
+        static NOTHING: DefaultEntry =
+            DefaultEntry { call: None, metadata: vec![], controller_metadata: 0, meter: None };
+        self.tables.get(&table).map_or(&NOTHING, |state| &state.default)
     }
 
     /// A member of a profile.
@@ -138,10 +139,11 @@ impl Store {
                 let count = count.and(before).and_then(Before::count);
                 Change::Entry { table, key, to: old.map(Box::new), count }
             }
-            Change::Default { table, to } => {
+            Change::Default { table, to, count } => {
                 let state = self.tables.entry(table).or_default();
-                let old = std::mem::replace(&mut state.default, to.map(|entry| *entry));
-                Change::Default { table, to: old.map(Box::new) }
+                let old = std::mem::replace(&mut state.default, *to);
+                let count = count.and(before).and_then(Before::count);
+                Change::Default { table, to: Box::new(old), count }
             }
             Change::Member { profile, member, to } => {
                 let to = replace_shared(&mut self.members, (profile, member), to);

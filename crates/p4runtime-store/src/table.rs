@@ -23,6 +23,9 @@ pub(crate) fn plan(store: &Store, how: Type, entry: &TableEntry) -> Result<Chang
 
 /// Which entry a message is about.
 pub(crate) fn key(table: &Table, entry: &TableEntry) -> Result<EntryKey> {
+    if entry.is_default_action {
+        return key_of_default(entry);
+    }
     let found = matches::decode(&table.match_fields, &entry.r#match)?;
     let ranked = has_priorities(table);
     match (ranked, entry.priority) {
@@ -31,6 +34,17 @@ pub(crate) fn key(table: &Table, entry: &TableEntry) -> Result<EntryKey> {
         (false, _) => fault("a priority where there is none", "no field is ternary, range or optional"),
     }
     .within("priority")
+}
+
+fn key_of_default(entry: &TableEntry) -> Result<EntryKey> {
+    if !entry.r#match.is_empty() {
+        return fault("a default action matches nothing", "it runs where no entry matches").within("match");
+    }
+    if entry.priority != 0 {
+        return fault("a default action has no priority", "it runs where no entry matches")
+            .within("priority");
+    }
+    Ok(EntryKey::of_default())
 }
 
 /// Tables have priorities if some field can be matched in more than one way that does not say which is better.
@@ -45,32 +59,25 @@ fn plan_default(store: &Store, how: Type, table: &Table, entry: &TableEntry) -> 
         return fault("this default action is constant", "the source says `const default_action`")
             .code(Code::PermissionDenied);
     }
-    if !entry.r#match.is_empty() {
-        return fault("a default action matches nothing", "it runs where no entry matches").within("match");
-    }
-    if entry.priority != 0 {
-        return fault("a default action has no priority", "it runs where no entry matches")
-            .within("priority");
-    }
+    key_of_default(entry)?;
     if entry.idle_timeout_ns != 0 || entry.time_since_last_hit.is_some() {
         return fault("a default action does not time out", "it is always there").within("idle_timeout_ns");
     }
-    if entry.meter_config.is_some() || entry.counter_data.is_some() || entry.meter_counter_data.is_some() {
-        return not_supported("direct counters and meters of default actions");
-    }
+    let (meter, count) = direct(store, entry)?;
     let to = match entry.action.as_ref().and_then(|a| a.r#type.as_ref()) {
-        None => None,
+        None => DefaultEntry { meter, ..DefaultEntry::default() },
         Some(table_action::Type::Action(given)) => {
             let call = action::decode(&store.catalog, &[table], For::Default, given);
-            Some(Box::new(DefaultEntry {
-                call: call.within("action").within("action")?,
+            DefaultEntry {
+                call: Some(call.within("action").within("action")?),
                 metadata: entry.metadata.clone(),
                 controller_metadata: controller_metadata(entry),
-            }))
+                meter,
+            }
         }
         Some(_) => return not_supported("a member or group as default action").within("action"),
     };
-    Ok(Change::Default { table: entry.table_id, to })
+    Ok(Change::Default { table: entry.table_id, to: Box::new(to), count })
 }
 
 #[allow(deprecated)]
@@ -168,6 +175,7 @@ fn direct(store: &Store, entry: &TableEntry) -> Result<(Option<Rates>, Option<Co
             return fault("the table has no direct meter", "nothing has these rates").within("meter_config");
         }
         (Some(config), Some(meter)) => {
+            may_be_direct(store, entry).within("meter_config")?;
             Some(object::rates(meter.spec.as_ref(), config).within("meter_config")?)
         }
     };
@@ -176,9 +184,16 @@ fn direct(store: &Store, entry: &TableEntry) -> Result<(Option<Rates>, Option<Co
         (Some(_), None) => {
             return fault("the table has no direct counter", "nothing counts").within("counter_data");
         }
-        (Some(data), Some(_)) => Some(object::count(data).within("counter_data")?),
+        (Some(data), Some(_)) => {
+            may_be_direct(store, entry).within("counter_data")?;
+            Some(object::count(data).within("counter_data")?)
+        }
     };
     Ok((meter, count))
+}
+
+fn may_be_direct(store: &Store, entry: &TableEntry) -> Result<()> {
+    if entry.is_default_action { store.catalog.may_count_misses() } else { Ok(()) }
 }
 
 fn idle_timeout(table: &Table, entry: &TableEntry) -> Result<i64> {

@@ -26,7 +26,11 @@ impl Store {
                 priority: e.priority,
                 is_default_action: e.is_default_action,
                 meter_config: Some(MeterConfig::default()),
-                counter_data: self.catalog.direct_counter(e.table_id).map(|_| CounterData::default()),
+                counter_data: self
+                    .catalog
+                    .direct_counter(e.table_id)
+                    .filter(|_| !e.is_default_action || self.catalog.counts_misses())
+                    .map(|_| CounterData::default()),
                 ..TableEntry::default()
             }),
             Kind::ActionProfileMember(e) => Kind::ActionProfileMember(ActionProfileMember {
@@ -109,9 +113,8 @@ impl Store {
     fn written_entry(&self, query: &TableEntry, live: &dyn Live) -> Result<Option<TableEntry>> {
         let table = self.catalog.table(query.table_id)?;
         if query.is_default_action {
-            let known = self.default_message(table);
-            let is_own = self.default_entry(query.table_id).is_none();
-            let action = if is_own { None } else { known.action };
+            let known = self.default_entry_message(table, query, live)?;
+            let action = known.action.filter(|_| self.default_entry(query.table_id).call.is_some());
             return Ok(Some(TableEntry { action, is_const: false, ..known }));
         }
         let key = self.catalog.entry_key(query)?;
@@ -124,9 +127,7 @@ impl Store {
     pub fn reads_live(&self, query: &Entity) -> bool {
         match &query.entity {
             Some(Kind::CounterEntry(_) | Kind::DirectCounterEntry(_) | Kind::RegisterEntry(_)) => true,
-            Some(Kind::TableEntry(e)) => {
-                !e.is_default_action && (e.counter_data.is_some() || e.time_since_last_hit.is_some())
-            }
+            Some(Kind::TableEntry(e)) => e.counter_data.is_some() || e.time_since_last_hit.is_some(),
             _ => false,
         }
     }

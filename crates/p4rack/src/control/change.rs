@@ -8,8 +8,8 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::P4Data;
 use p4runtime_server::Target;
 use p4runtime_store::{
-    ActionCall, Catalog, Change, CloneSession, Count, Described, Entry, EntryKey, Match, OneShot, Rates,
-    Result, Run, SESSION_GROUPS, Watch, Within, fault, members,
+    ActionCall, Catalog, Change, CloneSession, Count, DefaultEntry, Described, Entry, EntryKey, Match,
+    OneShot, Rates, Result, Run, SESSION_GROUPS, Watch, Within, fault, members,
 };
 
 /// Members and groups of entries' own are numbered from here on.
@@ -23,23 +23,12 @@ impl Target for Controlled {
         match change {
             Change::Entry { table, key, to, count } => {
                 self.entry(catalog, *table, key, to.as_deref())?;
-                if let Some(count) = count {
-                    let (table, keys, priority) = place(catalog, *table, key)?;
-                    let of = EntryOf { table, keys: &keys, priority };
-                    self.switch.entry_set_count(of, counted(*count)).or_else(refused)?;
-                }
-                Ok(())
+                count.map_or(Ok(()), |count| self.direct_count(catalog, *table, key, count))
             }
-            Change::Default { table, to } => {
-                let table = catalog.table(*table)?.name();
-                match to {
-                    Some(to) => {
-                        let action = action_name(catalog, &to.call);
-                        self.switch.table_set_default(table, action, &to.call.args)
-                    }
-                    None => self.switch.table_reset_default(table),
-                }
-                .or_else(refused)
+            Change::Default { table, to, count } => {
+                self.default_entry(catalog, *table, to)?;
+                let key = EntryKey::of_default();
+                count.map_or(Ok(()), |count| self.direct_count(catalog, *table, &key, count))
             }
             Change::Member { profile, member, to } => {
                 let table = user(catalog, *profile)?;
@@ -81,12 +70,7 @@ impl Target for Controlled {
                 let value = data::value(catalog.info(), described.type_spec.as_ref(), to, &old)?;
                 self.switch.register_set(described.name(), *index, value).or_else(refused)
             }
-            Change::DirectCounter { table, key, to } => {
-                let (table, keys, priority) = place(catalog, *table, key)?;
-                self.switch
-                    .entry_set_count(EntryOf { table, keys: &keys, priority }, counted(*to))
-                    .or_else(refused)
-            }
+            Change::DirectCounter { table, key, to } => self.direct_count(catalog, *table, key, *to),
         }
     }
 
@@ -143,6 +127,32 @@ impl Controlled {
             self.switch.entry_set_timeout(of, timeout, self.now).or_else(refused)?;
         }
         Ok(())
+    }
+
+    fn default_entry(&mut self, catalog: &Catalog, id: u32, to: &DefaultEntry) -> Result<()> {
+        let described = catalog.table(id)?;
+        let table = described.name();
+        if described.const_default_action_id == 0 {
+            match &to.call {
+                Some(call) => self.switch.table_set_default(table, action_name(catalog, call), &call.args),
+                None => self.switch.table_reset_default(table),
+            }
+            .or_else(refused)?;
+        }
+        if catalog.counts_misses() && catalog.direct_meter(id).is_some() {
+            let rates = to.meter.as_ref().map(rates).transpose()?;
+            self.switch.default_set_rates(table, rates).or_else(refused)?;
+        }
+        Ok(())
+    }
+
+    fn direct_count(&mut self, catalog: &Catalog, table: u32, key: &EntryKey, to: Count) -> Result<()> {
+        let (table, keys, priority) = place(catalog, table, key)?;
+        match key.is_of_default() {
+            true => self.switch.default_set_count(table, counted(to)),
+            false => self.switch.entry_set_count(EntryOf { table, keys: &keys, priority }, counted(to)),
+        }
+        .or_else(refused)
     }
 
     /// Adds an entry or replaces what it runs.

@@ -15,8 +15,12 @@ impl Live for Controlled {
 
     fn direct_counter(&self, table: u32, key: &EntryKey) -> Result<Count> {
         let (table, keys, priority) = place(&self.catalog, table, key)?;
-        let entry = self.switch.entry(EntryOf { table, keys: &keys, priority }).or_else(refused)?;
-        Ok(Count { packets: entry.count.packets, bytes: entry.count.bytes })
+        let count = match key.is_of_default() {
+            true => self.switch.default_count(table),
+            false => self.switch.entry(EntryOf { table, keys: &keys, priority }).map(|entry| entry.count),
+        }
+        .or_else(refused)?;
+        Ok(Count { packets: count.packets, bytes: count.bytes })
     }
 
     fn register(&self, register: u32, index: u64) -> Result<P4Data> {

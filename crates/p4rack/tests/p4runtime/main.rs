@@ -2,6 +2,7 @@
 
 mod entities;
 mod faults;
+mod misses;
 mod names;
 mod requests;
 mod sessions;

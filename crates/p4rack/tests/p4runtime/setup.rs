@@ -44,6 +44,13 @@ pub fn device() -> Bench {
     Bench { world: World::One(Box::new(one_device())), now: Time::ZERO }.started()
 }
 
+/// The same with the program of a file.
+pub fn device_of(file: &str) -> Bench {
+    let maker = Maker { own: Some(compiled(file)), ..maker() };
+    let one = OneSwitch::new(maker, 1, 1_000_000_000, Some(CPU));
+    Bench { world: World::One(Box::new(one)), now: Time::ZERO }.started()
+}
+
 /// The same test of one device and of a rack of three; expectations are refreshed from the one device.
 pub fn both(test: impl Fn(Bench)) {
     both_bare(|bench| test(bench.started()));
@@ -59,10 +66,9 @@ pub fn both_bare(test: impl Fn(Bench)) {
 
 /// The same for `names.p4`, whose region `Routes` runs beside the switch.
 pub fn both_named(test: impl Fn(Bench)) {
-    let maker = Maker { own: Some(compiled("names.p4")), ..maker() };
-    let one = OneSwitch::new(maker.clone(), 1, 1_000_000_000, Some(CPU));
-    test(Bench { world: World::One(Box::new(one)), now: Time::ZERO }.started());
+    test(device_of("names.p4"));
     if std::env::var_os("UPDATE_EXPECT").is_none() {
+        let maker = Maker { own: Some(compiled("names.p4")), ..maker() };
         let (tor, nic) = (DeviceIndex(0), DeviceIndex(1));
         let mut placement = Placement::whole("tor");
         placement.devices = vec!["tor".into(), "nic".into()];
@@ -100,12 +106,13 @@ pub fn rack<C: Channel>(channel: C) -> RackSwitch<C> {
     RackSwitch::new(Splitter { maker: maker(), placement }, 1, 1_000_000_000, Some(CPU), channel)
 }
 
-/// Names and ids of both programs.
+/// Names and ids of all programs.
 fn preambles() -> &'static [(String, u32)] {
     static KNOWN: OnceLock<Vec<(String, u32)>> = OnceLock::new();
     KNOWN.get_or_init(|| {
         let mut known = vec![];
-        for info in [info(), p4info::p4info(&compiled("names.p4")).unwrap()] {
+        let others = ["names.p4", "misses.p4"].map(|file| p4info::p4info(&compiled(file)).unwrap());
+        for info in others.into_iter().chain([info()]) {
             let tables = info.tables.into_iter().filter_map(|t| t.preamble);
             let actions = info.actions.into_iter().filter_map(|t| t.preamble);
             let profiles = info.action_profiles.into_iter().filter_map(|t| t.preamble);
