@@ -135,8 +135,9 @@ impl Store {
     pub fn commit(&mut self, change: Change, before: Option<Before>) -> Option<Change> {
         Some(match change {
             Change::Entry { table, key, to, count } => {
+                let is_counted_anew = to.is_none() || count.is_some();
                 let old = self.set_entry(table, key.clone(), to.map(|entry| *entry));
-                let count = count.and(before).and_then(Before::count);
+                let count = before.filter(|_| is_counted_anew).and_then(Before::count);
                 Change::Entry { table, key, to: old.map(Box::new), count }
             }
             Change::Default { table, to, count } => {

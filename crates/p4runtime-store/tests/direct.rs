@@ -1,4 +1,4 @@
-//! Default entries with what they have of direct counters and meters.
+//! Direct counters and meters of entries and of default entries.
 
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, P4Data, Update};
@@ -182,6 +182,24 @@ fn a_table_without_key_has_its_default_entry_alone() {
     let matched = "table_id: 1 is_default_action: true priority: 1";
     let wrong = plan(&store, &format!("direct_counter_entry {{ table_entry {{ {matched} }} data {{}} }}"));
     assert!(refusal(wrong).contains("priority: a default action has no priority"));
+}
+
+#[test]
+fn an_entry_that_is_deleted_comes_back_with_its_count() {
+    let mut store = store("v1model");
+    let entry =
+        "table_id: 1 match { field_id: 1 exact { value: \"\\001\" } } action { action { action_id: 7 } }";
+    let mut done = |how: &str| {
+        let update: Update =
+            from_text(&format!("type: {how} entity {{ table_entry {{ {entry} }} }}")).unwrap();
+        let change = store.plan(&update).unwrap().remove(0);
+        store.commit(change, (how != "INSERT").then_some(Before::Count(LIVE.0)))
+    };
+    let counts = ["INSERT", "MODIFY", "DELETE"].map(|how| match done(how) {
+        Some(Change::Entry { count, .. }) => count,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(counts, [None, None, Some(LIVE.0)]);
 }
 
 #[test]
