@@ -15,6 +15,7 @@ use p4runtime_proto::p4::v1::{
 };
 use std::net::SocketAddr;
 use std::sync::mpsc::channel;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{JoinHandle, spawn};
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
@@ -89,6 +90,12 @@ fn sum(metrics: &[Metric], name: &str) -> u64 {
     metrics.iter().filter(|metric| metric.name == name).map(|metric| metric.value).sum()
 }
 
+/// One test at a time: memory is the process's.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Bytes of memory that the process holds.
 fn resident() -> u64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
@@ -98,7 +105,9 @@ fn resident() -> u64 {
 #[test]
 fn who_does_not_read_harms_nobody() {
     const FRAMES: usize = 200_000;
-    let (inside, outside) = cable(1 << 10);
+    const WAITING: usize = 1 << 10;
+    let _alone = alone();
+    let (inside, outside) = cable(WAITING);
     let (address, stop, switch) =
         start(|setup| Setup { cables: vec![(1, inside)], cpu_port: Some(2), ..setup });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -135,14 +144,15 @@ fn who_does_not_read_harms_nobody() {
         stop.send(()).unwrap();
     });
     let counted = switch.join().unwrap();
-    // The last may still be on its cable.
-    assert!(sum(&counted, "frames_received_total") >= FRAMES as u64);
+    // Those that came before the last may still be on their cable: any of them is told to the next primary.
+    assert!(sum(&counted, "frames_received_total") >= (FRAMES - WAITING) as u64);
     let lost = sum(&counted, "messages_lost_total");
     assert!(lost > FRAMES as u64 / 2, "{lost} messages were lost");
 }
 
 #[test]
 fn what_has_come_in_leaves_before_the_end() {
+    let _alone = alone();
     let ((inside, outside), (drain, sink)) = (cable(1 << 14), cable(1 << 15));
     (0..1 << 14).for_each(|_| assert!(outside.send(frame())));
     let (address, stop, switch) = start(|setup| Setup { cables: vec![(1, inside), (2, drain)], ..setup });

@@ -6,7 +6,7 @@ use base_bits::Bits;
 use base_time::Time;
 use common::Test;
 use dataplane_api::Device;
-use ir_interp::{Cells, Count, KeyMatch, MeterRate, Options, Switch};
+use ir_interp::{Cells, Count, Event, EventKind, KeyMatch, MeterRate, Options, Switch};
 
 /// `t` counts and meters what its actions are told to; the colour is in the packet's last byte.
 const PSA: &str = r#"
@@ -96,6 +96,21 @@ fn misses_count_and_are_metered_for_the_default_action() {
     assert!(
         matches!(of("I.limits"), Some(Cells::DirectMeter(_, set)) if set.len() == 1 && set[0].0.is_none())
     );
+}
+
+#[test]
+fn the_trace_tells_what_the_meter_of_the_default_action_says() {
+    let mut switch = psa();
+    let two = MeterRate { per_gigamicrosecond: 0, burst: 2 };
+    switch.default_set_rates("t", Some((two, two))).unwrap();
+    switch.set_trace(true);
+    send(&mut switch, 1);
+    let meter = |event: &Event| match &event.kind {
+        EventKind::Meter { meter, index, colour } => Some((meter.to_string(), *index, *colour)),
+        _ => None,
+    };
+    let said: Vec<_> = switch.take_trace().iter().filter_map(meter).collect();
+    assert_eq!(said, [("I.limits".to_string(), None, 0)]);
 }
 
 #[test]

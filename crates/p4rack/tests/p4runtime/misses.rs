@@ -62,6 +62,18 @@ fn misses_count_and_are_metered_and_a_reset_takes_the_rates() {
         bench.read(&direct("direct_meter_entry", "hosts", "")),
         bench.read(&direct("direct_meter_entry", "everything", "")),
     ].concat());
+    let objects = p4rack::run::state::objects(bench.devices().remove(0).switch());
+    expect![[r#"
+        direct counter Misses.counts of Misses.hosts, 1 entries
+          default: 7 packets, 105 bytes
+        direct meter Misses.limits of Misses.hosts, 1 entries
+          default: committed 1/s, 0 of 1 left; peak 1/s, 0 of 2 left
+        direct counter Misses.all of Misses.everything, 0 entries
+          default: 7 packets, 105 bytes
+        direct meter Misses.total of Misses.everything, 0 entries
+          without rates: all green
+    "#]]
+    .assert_eq(&p4rack::run::state::text(&objects));
     assert_eq!(bench.write(&[&default("")]), "OK\n");
     expect![[r#"
         table_entry { table_id: $Misses.hosts action { action { action_id: $Misses.to params { param_id: 1 value: "\001" } } } counter_data { byte_count: 105 packet_count: 7 } is_default_action: true }
