@@ -117,8 +117,8 @@ pub struct EntryError {
 ///
 /// **Invariant**: deterministic. The same calls with the same times give the same results.
 pub trait Device: std::any::Any + Send {
-    /// A frame arrives on a port.
-    fn ingress(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Queued>;
+    /// A frame arrives on a port. Its memory is the device's, which may send another frame in it.
+    fn ingress(&mut self, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued>;
 
     /// A packet leaves its queue.
     fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult;

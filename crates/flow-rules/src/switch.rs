@@ -27,12 +27,12 @@ impl FlowSwitch {
 }
 
 impl Device for FlowSwitch {
-    fn ingress(&mut self, port: Port, frame: &[u8], _now: Time) -> Vec<Queued> {
+    fn ingress(&mut self, port: Port, frame: Vec<u8>, _now: Time) -> Vec<Queued> {
         self.counters.received += 1;
         match self.action(port) {
             Action::Output(to) if to != port => {
                 let replica = Replica { port: to, priority: 0 };
-                vec![Queued { replica, bytes: frame.len() as u32, packet: Box::new(frame.to_vec()) }]
+                vec![Queued { replica, bytes: frame.len() as u32, packet: Box::new(frame) }]
             }
             Action::Output(_) | Action::Drop => {
                 *self.counters.dropped.entry(DropReason::Ingress).or_default() += 1;

@@ -42,7 +42,7 @@ fn frames_leave_as_they_came_by_the_rule_of_the_highest_priority() {
     let text = "priority=1,in_port=1,actions=output:2\npriority=5,in_port=1,actions=output:3\nactions=drop,priority=0\n";
     let mut switch = FlowSwitch::new(read(text).unwrap());
     let mut send = |port| {
-        let queued = switch.ingress(port, b"as it is", Time::ZERO);
+        let queued = switch.ingress(port, b"as it is".to_vec(), Time::ZERO);
         switch.drain(queued, Time::ZERO)
     };
     let out = send(1);

@@ -45,7 +45,7 @@ pub trait Accelerator: Send {
         &mut self,
         host: Host<'_>,
         port: dataplane_api::Port,
-        frame: &[u8],
+        frame: Vec<u8>,
         now: base_time::Time,
     ) -> Vec<dataplane_api::Queued>;
 

@@ -83,7 +83,7 @@ pub(crate) trait Pipeline: Send {
         core: &mut Core,
         halves: Option<&mut (dyn Halves + 'static)>,
         port: Port,
-        frame: &[u8],
+        frame: Vec<u8>,
         now: Time,
     ) -> Vec<Queued>;
 
@@ -163,7 +163,7 @@ impl Switch {
                 return halves.process(host, port, frame, now);
             }
         }
-        let queued = self.ingress(port, frame, now);
+        let queued = self.ingress(port, frame.to_vec(), now);
         self.drain(queued, now)
     }
 
@@ -205,7 +205,7 @@ fn not_run(program: &Program) -> Diagnostic {
 }
 
 impl Device for Switch {
-    fn ingress(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Queued> {
+    fn ingress(&mut self, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
         self.core.counters.received += 1;
         if let Some(accelerator) = &mut self.accelerator {
             let host = Host { core: &mut self.core, model: self.pipeline.model() };

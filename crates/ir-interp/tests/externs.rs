@@ -140,7 +140,7 @@ fn queue_metadata_is_what_the_driver_measured() {
                           hdr.data.a = sm.deq_timedelta[15:0]; hdr.data.b = sm.enq_timestamp; }";
     let mut switch = switch("apply { sm.priority = 5; }", egress, Options::default());
     let us = |n| Time::ZERO + Duration::from_us(n);
-    let mut queued = switch.ingress(1, &[0; 8], us(100));
+    let mut queued = switch.ingress(1, vec![0; 8], us(100));
     assert_eq!((queued[0].replica.port, queued[0].replica.priority, queued[0].bytes), (0, 5, 8));
     let record = QueueRecord { enqueued: us(100), depth_at_enqueue: 3, depth_at_dequeue: 4 };
     let result = switch.egress(queued.remove(0), record, us(130));
@@ -310,7 +310,7 @@ fn a_recorded_run_can_be_replayed() {
     let run = |options: Options, us: u64, depth: u32| {
         let mut switch = switch(body, egress, options);
         let at = |n| Time::ZERO + Duration::from_us(n);
-        let mut queued = switch.ingress(1, &[0; 8], at(us));
+        let mut queued = switch.ingress(1, vec![0; 8], at(us));
         let record = QueueRecord { enqueued: at(us), depth_at_enqueue: depth, depth_at_dequeue: 0 };
         switch.egress(queued.remove(0), record, at(us + 1)).output.map(|o| o.frame)
     };

@@ -208,7 +208,7 @@ impl Network {
                 let Some(switch) = self.devices[device].as_mut() else { return };
                 let is_handed_over = self.links.contains_key(&(device, port));
                 let amid_egress = is_handed_over && self.linkage.is_amid_egress(&frame);
-                (device, switch.ingress(port, &frame, at), amid_egress)
+                (device, switch.ingress(port, frame, at), amid_egress)
             }
             Event::Resume { device, packet } => {
                 let Some(switch) = self.devices[device].as_mut() else { return };

@@ -248,7 +248,7 @@ fn mender(program: &Arc<Program>) -> Option<Switch> {
 }
 
 fn mended(mender: &mut Switch, frame: Vec<u8>) -> Vec<u8> {
-    let queued = mender.ingress(0, &frame, Time::ZERO);
+    let queued = mender.ingress(0, frame.clone(), Time::ZERO);
     mender.drain(queued, Time::ZERO).pop().map_or(frame, |output| output.frame)
 }
 

@@ -68,7 +68,7 @@ impl Whole {
 
     /// Takes in a frame; gives what leaves, or nothing if a packet is sent to a port that joins devices, or too many come of it.
     pub fn frame(&mut self, port: Port, frame: &[u8], now: Time) -> Option<Vec<Output>> {
-        let queued = self.switch.ingress(port, frame, now);
+        let queued = self.switch.ingress(port, frame.to_vec(), now);
         self.drain(queued, now)
     }
 

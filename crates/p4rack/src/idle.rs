@@ -10,7 +10,7 @@ pub struct Idle {
 }
 
 impl Device for Idle {
-    fn ingress(&mut self, _port: Port, _frame: &[u8], _now: Time) -> Vec<Queued> {
+    fn ingress(&mut self, _port: Port, _frame: Vec<u8>, _now: Time) -> Vec<Queued> {
         self.counters.received += 1;
         *self.counters.dropped.entry(DropReason::NoProgram).or_default() += 1;
         vec![]

@@ -143,7 +143,7 @@ impl Row {
         let mut arriving = VecDeque::from([(at, port, frame)]);
         let mut left = vec![];
         while let Some((at, port, frame)) = arriving.pop_front() {
-            let queued = self.switches[at].ingress(port, &frame, self.now);
+            let queued = self.switches[at].ingress(port, frame, self.now);
             let outputs = self.switches[at].drain(queued, self.now);
             self.deliver(at, outputs, lossy, &mut arriving, &mut left);
         }

@@ -228,7 +228,7 @@ impl DeviceNode {
     /// its service time is over: then.
     pub fn enter(&mut self, work: Work, now: Time) -> Result<Time, String> {
         let (name, received, queued) = match work {
-            Work::Frame(port, frame) => ("ingress", 1, self.device.ingress(port, &frame, now)),
+            Work::Frame(port, frame) => ("ingress", 1, self.device.ingress(port, frame, now)),
             Work::Again(packet) => ("resume", 0, self.device.resume(packet, now)),
         };
         let got = queued.len() as u64;

@@ -13,7 +13,6 @@ use crate::access::Access;
 use crate::engine::{Native, Ran, Start};
 use crate::frames::Work;
 use crate::machine::Part;
-use crate::packet::{Fate, Packet};
 use crate::parked::Parked;
 use crate::runtime::{Leaving, To};
 use base_time::Time;
@@ -88,13 +87,15 @@ impl Native {
     }
 
     /// The packet in the frame, if it is to wait for egress.
-    pub(crate) fn wait(&mut self, host: &mut Access, mut room: Box<Parked>) -> Option<Queued> {
+    pub(crate) fn wait(&mut self, mut room: Box<Parked>) -> Option<Queued> {
         let Some(replica) = room.packet.waits() else {
             self.free.push(room);
             return None;
         };
-        room.keep(&self.memory, &self.values);
-        let length = self.job(host, Part::Whole, Time::ZERO).1.length();
+        // What `packet_length` will be in egress.
+        let length = self.build.layout.registers.length;
+        let length = self.exchange().scalar(length) as i64;
+        room.exchange(&mut self.memory, &mut self.values);
         let bytes = u32::try_from(length.max(0)).unwrap_or(u32::MAX);
         Some(Queued { replica, bytes, packet: room })
     }
@@ -108,32 +109,32 @@ impl Native {
         now: Time,
     ) -> EgressResult {
         let stay = host.host().stay(queue, now);
-        let (room, ran) = match self.fetch(queued.packet) {
-            Ok(mut room) => {
+        let (mut room, ran);
+        match self.fetch(queued.packet) {
+            Ok(parked) => {
+                room = parked;
                 room.packet.drop();
                 let start = Start::Frame(stay, room.life.take());
-                let ran = self.run(host, Part::Egress, std::slice::from_mut(&mut room.packet), start, now);
-                (room, ran)
+                ran = self.run(host, Part::Egress, std::slice::from_mut(&mut room.packet), start, now);
             }
             Err(packet) => {
                 let Some(parts) = host.host().dequeue(packet) else { return EgressResult::default() };
-                let mut room = self.room();
+                room = self.room();
                 if !self.build.has_all([Part::Egress], host.host().program()) || !room.receive(&parts) {
                     self.free.push(room);
                     return host.host().interpret_egress(parts, stay, now);
                 }
-                let ran = self.run_values(host, Part::Egress, &mut room, parts, stay, now);
-                (room, ran)
+                ran = self.run_values(host, Part::Egress, &mut room, parts, stay, now);
             }
-        };
-        let Ran { outputs, sent, left } = ran;
-        host.count(0, sent);
-        let result = match left {
-            Some(Leaving { to: To::Copies(parts, _), .. }) => self.end_egress(host, *parts, now),
-            _ => EgressResult { output: output(&room.packet, outputs), ..EgressResult::default() },
-        };
+        }
+        host.count(0, ran.sent);
+        if let Some(Leaving { to: To::Copies(parts, _), .. }) = ran.left {
+            self.free.push(room);
+            return self.end_egress(host, *parts, now);
+        }
+        let output = room.output(ran.outputs);
         self.free.push(room);
-        result
+        EgressResult { output, ..EgressResult::default() }
     }
 
     /// What follows egress for a packet that asked for a clone or to be recirculated.
@@ -152,7 +153,7 @@ impl Native {
         }
         let Ran { outputs, sent, .. } =
             self.run_values(host, Part::Out, &mut room, parts, Stay::default(), now);
-        match (output(&room.packet, outputs), list) {
+        match (room.output(outputs), list) {
             (Some(output), Some(list)) => {
                 let parts = self.job(host, Part::Whole, now).1.parts(BlockName::Compute);
                 let parts = PacketParts { life: Some(life), ..parts };
@@ -179,13 +180,5 @@ impl Native {
     ) -> Ran {
         let start = Start::Values(Box::new(parts), stay);
         self.run(host, part, std::slice::from_mut(&mut room.packet), start, now)
-    }
-}
-
-/// What a packet came to: its frame, or one that was too long for its buffer.
-pub(crate) fn output(packet: &Packet, mut longer: Vec<Output>) -> Option<Output> {
-    match packet.fate() {
-        Fate::Sent(port) => Some(Output { port, frame: packet.frame().to_vec() }),
-        _ => longer.pop(),
     }
 }

@@ -56,8 +56,8 @@ pub struct Report {
 /// The code of a program with what it works on.
 pub(crate) struct Native {
     pub(crate) build: Arc<Build>,
-    /// Stands for the frame of this engine.
-    frame: Arc<()>,
+    /// Stands for this engine.
+    itself: Arc<()>,
     pub(crate) memory: Memory,
     pub(crate) values: Vec<Value>,
     pub(crate) mirrors: Mirrors,
@@ -228,8 +228,7 @@ impl Native {
     pub(crate) fn new(build: Arc<Build>, mirrors: Mirrors) -> Native {
         let memory = Memory::new(build.layout.bytes);
         let values = build.zeros.clone();
-        let frame = Arc::default();
-        Native { build, frame, memory, values, mirrors, free: vec![], interpreted: 0 }
+        Native { build, itself: Arc::default(), memory, values, mirrors, free: vec![], interpreted: 0 }
     }
 
     /// Packets and all that comes of them, one after the other.
@@ -305,7 +304,7 @@ impl Native {
         let ran = Ran { sent: context.sent + outputs.len() as u64, outputs, left: job.left.take() };
         let interpreted = job.interpreted;
         self.interpreted += interpreted;
-        if context.dropped != [0; REASONS.len()] {
+        if context.dropped.iter().any(|packets| *packets > 0) {
             let dropped = REASONS.into_iter().zip(context.dropped).filter(|(_, packets)| *packets > 0);
             dropped.for_each(|(reason, packets)| host.dropped(reason, packets));
         }
@@ -313,6 +312,7 @@ impl Native {
     }
 
     /// What code works on beside its context, and the code.
+    #[inline(always)]
     pub(crate) fn job<'j, 'h>(
         &'j mut self,
         host: &'j mut Access<'h>,
@@ -342,16 +342,16 @@ impl Native {
 
     /// Room for a packet.
     pub(crate) fn room(&mut self) -> Box<Parked> {
-        self.free.pop().unwrap_or_else(|| Box::new(Parked::new(&self.frame, &self.build)))
+        self.free.pop().unwrap_or_else(|| Box::new(Parked::new(&self.itself, &self.build)))
     }
 
-    /// A packet that waits goes back into the frame; if it is none of ours, it is given back.
+    /// A packet that waits is back, with its frame; if it is none of ours, it is given back.
     pub(crate) fn fetch(&mut self, packet: QueuedPacket) -> Result<Box<Parked>, QueuedPacket> {
-        let parked = packet.downcast::<Parked>()?;
-        if !parked.is_of(&self.frame) {
+        let mut parked = packet.downcast::<Parked>()?;
+        if !parked.is_of(&self.itself) {
             return Err(parked);
         }
-        parked.give_back(&mut self.memory, &mut self.values);
+        parked.exchange(&mut self.memory, &mut self.values);
         Ok(parked)
     }
 }
@@ -395,17 +395,21 @@ impl Accelerator for Native {
         outputs
     }
 
-    fn ingress(&mut self, host: Host<'_>, port: Port, frame: &[u8], now: Time) -> Vec<Queued> {
+    fn ingress(&mut self, host: Host<'_>, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
         let mut host = Access::Own(host);
         let mut room = self.room();
         if !self.build.has_all([Part::Ingress, Part::Egress], host.host().program())
-            || !room.packet.receive(port, frame)
+            || !room.packet.receive(port, &frame)
         {
             self.free.push(room);
             return host.host().interpret_ingress(port, frame, now);
         }
+        room.came = frame;
         let only = std::slice::from_mut(&mut room.packet);
         let left = self.run(&mut host, Part::Ingress, only, Start::Fresh, now).left;
+        if left.is_none() {
+            return self.wait(room).into_iter().collect();
+        }
         let mut queued = vec![];
         let works = self.end_ingress(&mut host, room, left, &mut queued, now);
         queued.extend(self.run_works(&mut host, works, now));

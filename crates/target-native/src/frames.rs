@@ -14,6 +14,7 @@ use crate::engine::{Native, Start};
 use crate::exchange::Exchange;
 use crate::layout::Node;
 use crate::machine::Part;
+use crate::memory::Memory;
 use crate::packet::Packet;
 use crate::parked::Parked;
 use crate::runtime::{FrameCall, Leaving, To};
@@ -35,8 +36,8 @@ pub(crate) enum Work {
 
 /// A packet that called a frame extern, and what came back.
 pub(crate) struct Carried {
-    /// What lay in the frame at the call.
-    bytes: Vec<u8>,
+    /// Its frame, as it was at the call.
+    memory: Memory,
     values: Vec<Value>,
     /// Its bytes now.
     frame: Vec<u8>,
@@ -90,8 +91,8 @@ impl Native {
                 room.life = parts.life.clone();
                 Start::Values(parts, Stay::default())
             }
-            Work::Carried(carried) => {
-                self.restore(&carried, &room.packet);
+            Work::Carried(mut carried) => {
+                self.restore(&mut carried, &room.packet);
                 room.life = Some(carried.life.clone());
                 Start::Frame(Stay::default(), Some(carried.life))
             }
@@ -111,7 +112,7 @@ impl Native {
     ) -> Vec<Work> {
         match left.map(|left| left.to) {
             None => {
-                queued.extend(self.wait(host, room));
+                queued.extend(self.wait(room));
                 vec![]
             }
             Some(To::Copies(parts, _)) => {
@@ -142,8 +143,8 @@ impl Native {
         let mut exchange =
             Exchange { layout: &build.layout, memory: &mut self.memory, values: &mut self.values };
         life.set_steps(exchange.scalar(registers.fuel) as u64);
-        let mut kept =
-            Some((self.memory.bytes(0, build.layout.homes.keys as usize).to_vec(), self.values.clone()));
+        let (bytes, values) =
+            (self.memory.bytes(0, build.layout.homes.keys as usize).to_vec(), self.values.clone());
         exchange = Exchange { layout: &build.layout, memory: &mut self.memory, values: &mut self.values };
         // A frame extern gets all of the frame.
         exchange.set_scalar(registers.truncate, u128::from(u64::MAX));
@@ -151,15 +152,19 @@ impl Native {
         debug_assert!(able, "a deparser that was made once already");
         let start = Start::Frame(Stay::default(), Some(life.clone()));
         let ran = self.run(host, Part::Deparse, std::slice::from_mut(packet), start, now);
-        let frame = crate::around::output(packet, ran.outputs);
+        let frame = packet.output(vec![], ran.outputs);
         packet.leave();
         let Some(frame) = frame else { return vec![] };
         let more =
             host.host().call_frame_extern(call.instance, &call.method, &call.args, &frame.frame, &life, now);
+        let mut kept = Some((bytes, values));
         let work = |one| match one {
             RunsOn::Fresh { packet, at } => Some(Work::Fresh(packet, at)),
             RunsOn::Carried { frame, at } => kept.take().map(|(bytes, values)| {
-                Work::Carried(Box::new(Carried { bytes, values, frame, at, life: life.clone() }))
+                // In its own frame, for there are addresses of that in it.
+                let mut memory = std::mem::replace(&mut self.memory, Memory::new(build.layout.bytes));
+                memory.bytes_mut(0, bytes.len()).copy_from_slice(&bytes);
+                Work::Carried(Box::new(Carried { memory, values, frame, at, life: life.clone() }))
             }),
         };
         more.into_iter().filter_map(work).collect()
@@ -176,11 +181,11 @@ impl Native {
     }
 
     /// The packet is in the frame as it was at the call, with its new bytes.
-    fn restore(&mut self, carried: &Carried, packet: &Packet) {
+    fn restore(&mut self, carried: &mut Carried, packet: &Packet) {
         let build = Arc::clone(&self.build);
         let registers = build.layout.registers;
-        self.memory.bytes_mut(0, carried.bytes.len()).copy_from_slice(&carried.bytes);
-        self.values.clone_from_slice(&carried.values);
+        std::mem::swap(&mut self.memory, &mut carried.memory);
+        std::mem::swap(&mut self.values, &mut carried.values);
         let mut exchange =
             Exchange { layout: &build.layout, memory: &mut self.memory, values: &mut self.values };
         let first = packet.frame().as_ptr() as u64;
@@ -201,7 +206,7 @@ impl Native {
             Work::Again(parts) => host.host().interpret_again(*parts, now),
             Work::Fresh(parts, at) => host.host().interpret_fresh(*parts, at, now),
             Work::Carried(mut carried) => {
-                self.restore(&carried, &Packet::default());
+                self.restore(&mut carried, &Packet::default());
                 let program = Arc::clone(host.host().program());
                 let headers = Value::zero(&program, &host.host().types()[0]);
                 let params =

@@ -292,7 +292,7 @@ impl Native {
         packet.waits().is_some()
     }
 
-    fn exchange(&mut self) -> Exchange<'_> {
+    pub(crate) fn exchange(&mut self) -> Exchange<'_> {
         Exchange { layout: &self.build.layout, memory: &mut self.memory, values: &mut self.values }
     }
 

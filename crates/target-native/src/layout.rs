@@ -215,8 +215,6 @@ pub(crate) struct Layout {
     pub(crate) blocks: Vec<(BlockName, Vec<Node>)>,
     /// Stacks and arrays: from, to. They are zero when a packet comes.
     pub(crate) arrays: (i32, i32),
-    /// What all blocks see.
-    pub(crate) shared: Shared,
     pub(crate) registers: Registers,
     /// The scalar that says in ingress and egress what is counted, if not the packet's length.
     pub(crate) counted: Option<usize>,
@@ -248,15 +246,6 @@ pub(crate) struct HalfHomes {
 pub(crate) mod asked {
     pub(crate) const FIELDS: [&str; 6] =
         ["clone", "drop", "resubmit", "multicast_group", "egress_port", "class_of_service"];
-}
-
-/// How much of a frame is of registers, headers and metadata, and not of one block: the first bytes of the frame and of its
-/// arrays, and the first of the values.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Shared {
-    pub(crate) bytes: usize,
-    pub(crate) arrays: usize,
-    pub(crate) values: usize,
 }
 
 /// Scalars that every program has, by their positions.
@@ -314,7 +303,6 @@ impl Layout {
             None => None,
             Some(field) => Some(builder.word_of(&roles[1], field)?),
         };
-        let shared = Shared { bytes: builder.bytes, arrays: builder.arrays, values: builder.values.len() };
         let mut blocks = vec![];
         for block in BlockName::ALL {
             let (params, vars) = match host.control(block) {
@@ -363,7 +351,6 @@ impl Layout {
             roles,
             blocks,
             arrays: (first, first + arrays as i32),
-            shared,
             registers,
             counted,
             half,

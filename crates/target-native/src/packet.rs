@@ -1,6 +1,6 @@
 //! A packet as compiled code takes it.
 
-use dataplane_api::Replica;
+use dataplane_api::{Output, Replica};
 
 /// Bytes of a packet's buffer.
 pub(crate) const BUFFER: usize = 2048;
@@ -103,6 +103,14 @@ impl Packet {
             ELSEWHERE => Fate::Elsewhere,
             _ => Fate::Dropped,
         }
+    }
+
+    /// What it came to: its frame, in this memory, or one that was too long for its buffer.
+    pub(crate) fn output(&self, mut memory: Vec<u8>, mut longer: Vec<Output>) -> Option<Output> {
+        let Fate::Sent(port) = self.fate() else { return longer.pop() };
+        memory.clear();
+        memory.extend_from_slice(self.frame());
+        Some(Output { port, frame: memory })
     }
 
     /// There are so many free bytes in front of it; false, and nothing happens, if there is no room for them.

@@ -535,12 +535,6 @@ impl Job<'_, '_> {
         code_of(result)
     }
 
-    /// What `packet_length` will be in egress.
-    pub(crate) fn length(&mut self) -> i64 {
-        let length = self.layout.registers.length;
-        self.exchange().scalar(length) as i64
-    }
-
     /// Says what is left of the life of a packet that was run.
     pub(crate) fn spend(&mut self) {
         let fuel = self.layout.registers.fuel;

@@ -141,7 +141,7 @@ fn in_queues() {
     let mut native = Engine::compile(&program(), of_engine).expect("it compiles").into_switch();
     for frame in frames().iter().take(1000) {
         let ran = [&mut native, &mut interpreter].map(|switch| {
-            let mut queued = switch.ingress(1, frame, Time::ZERO);
+            let mut queued = switch.ingress(1, frame.clone(), Time::ZERO);
             // Together they wait, and leave in another order.
             queued.reverse();
             switch.drain(queued, Time::ZERO)

@@ -49,7 +49,7 @@ fn many_wait_at_once_and_leave_in_another_order() {
         let (mut waiting, mut outputs, mut shapes) = (vec![], vec![], vec![]);
         let mut rng = Rng::new(3);
         for (us, frame) in (0..).zip(&frames) {
-            for queued in switch.ingress(3, frame, at(us)) {
+            for queued in switch.ingress(3, frame.clone(), at(us)) {
                 shapes.push((queued.replica, queued.bytes));
                 waiting.push((at(us), queued));
             }
@@ -75,7 +75,7 @@ fn the_interpreter_goes_on_with_a_packet_of_compiled_ingress_and_the_other_way_r
         let mut outputs = vec![];
         for (number, frame) in frames.iter().enumerate() {
             switch.set_trace(number % 2 == 0);
-            let queued = switch.ingress(3, frame, at(1));
+            let queued = switch.ingress(3, frame.clone(), at(1));
             switch.set_trace(number % 3 == 0);
             outputs.extend(queued.into_iter().map(|queued| leave(switch, queued, at(1), at(2))));
         }
@@ -93,7 +93,7 @@ fn packets_of_another_device_are_not_taken() {
     let mut came = 0;
     // Longer ones are the interpreter's values, which know no device.
     for frame in frames.iter().filter(|frame| frame.len() < 2000) {
-        for queued in other.ingress(3, frame, at(1)) {
+        for queued in other.ingress(3, frame.clone(), at(1)) {
             assert_eq!(leave(&mut switches[0], queued, at(1), at(1)), None);
             came += 1;
         }

@@ -70,7 +70,7 @@ fn a_packet_that_waits_belongs_to_one_engine() {
     let mut waited = 0;
     for destination in destinations {
         let frame = common::packet(destination, 64, &mut Rng::new(9));
-        for queued in first.ingress(2, &frame, Time::ZERO) {
+        for queued in first.ingress(2, frame, Time::ZERO) {
             assert_eq!(second.egress(queued, QueueRecord::default(), Time::ZERO).output, None);
             waited += 1;
         }

@@ -42,7 +42,7 @@ fn they_are_extracted_copied_and_emitted_without_the_interpreter() {
         assert_eq!(native.process(1, &frame, Time::ZERO), want, "{frame:?}");
         differ += u32::from(wrong.process(1, &frame, Time::ZERO) != want);
         longest = longest.max(want[0].frame.len());
-        let queued = native.ingress(1, &frame, Time::ZERO);
+        let queued = native.ingress(1, frame.clone(), Time::ZERO);
         assert_eq!(native.drain(queued, Time::ZERO), want, "{frame:?}");
     }
     assert!(differ > 20 && longest > 40, "{differ} {longest}");

@@ -100,7 +100,7 @@ impl Host<'_> {
         frame: &[u8],
         now: Time,
     ) -> Vec<Output> {
-        let packet = Packet::received(self.core, port, frame);
+        let packet = Packet::received(self.core, port, frame.to_vec());
         let Some(mut switch) = self.psa(halves, now) else { return vec![] };
         let queued = switch.run_ingress(packet);
         switch.drain(EgressResult::default(), queued)

@@ -57,7 +57,7 @@ impl Pipeline for Psa {
         core: &mut Core,
         halves: Option<&mut (dyn Halves + 'static)>,
         port: Port,
-        frame: &[u8],
+        frame: Vec<u8>,
         now: Time,
     ) -> Vec<Queued> {
         let packet = Packet::received(core, port, frame);

@@ -30,9 +30,8 @@ pub(super) struct Packet {
 
 impl Packet {
     /// A frame that came in by a port.
-    pub(super) fn received(core: &mut Core, port: Port, frame: &[u8]) -> Packet {
+    pub(super) fn received(core: &mut Core, port: Port, frame: Vec<u8>) -> Packet {
         Packet {
-            frame: frame.to_vec(),
             path: packet_path::NORMAL,
             ingress_port: port,
             egress_port: 0,
@@ -41,6 +40,7 @@ impl Packet {
             carried: None,
             life: core.new_life(),
             trace: core.begin(PacketId::default(), Cause::Received, Some(port), frame.len() as u64),
+            frame,
         }
     }
 

@@ -474,7 +474,7 @@ impl<'s> Host<'s> {
     }
 
     /// The interpreter alone, up to the queues.
-    pub fn interpret_ingress(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Queued> {
+    pub fn interpret_ingress(&mut self, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
         use crate::switch::Pipeline;
         self.v1().ingress(self.core, None, port, frame, now)
     }
@@ -482,7 +482,7 @@ impl<'s> Host<'s> {
     /// The interpreter alone: a frame and all that comes of it.
     pub fn interpret(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Output> {
         self.received(1);
-        let queued = self.interpret_ingress(port, frame, now);
+        let queued = self.interpret_ingress(port, frame.to_vec(), now);
         let mut outputs = vec![];
         self.drain(queued, &mut outputs, now);
         outputs

@@ -61,12 +61,12 @@ impl Pipeline for V1Model {
         core: &mut Core,
         _: Option<&mut (dyn Halves + 'static)>,
         port: Port,
-        frame: &[u8],
+        frame: Vec<u8>,
         now: Time,
     ) -> Vec<Queued> {
         let life = core.new_life();
         let mut switch = self.on(core);
-        let mut packet = switch.fresh(port, frame.to_vec(), life, now);
+        let mut packet = switch.fresh(port, frame, life, now);
         switch.begin(&mut packet, PacketId::default(), Cause::Received, Some(port));
         switch.run_ingress(vec![Work::Start(packet)], now)
     }

@@ -115,11 +115,11 @@ pub fn run_on(mut switch: Switch, inputs: &Inputs) -> Outcome {
         outputs.push(match number % 3 {
             0 => switch.process(packet.port, &packet.frame, packet.at),
             1 => {
-                waiting = switch.ingress(packet.port, &packet.frame, packet.at);
+                waiting = switch.ingress(packet.port, packet.frame.clone(), packet.at);
                 vec![]
             }
             _ => {
-                let mut queued = switch.ingress(packet.port, &packet.frame, packet.at);
+                let mut queued = switch.ingress(packet.port, packet.frame.clone(), packet.at);
                 queued.append(&mut waiting);
                 switch.drain(queued, packet.at)
             }

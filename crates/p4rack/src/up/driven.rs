@@ -67,7 +67,7 @@ impl Driven {
 }
 
 impl Device for Driven {
-    fn ingress(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Queued> {
+    fn ingress(&mut self, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
         self.device_mut().ingress(port, frame, now)
     }
 

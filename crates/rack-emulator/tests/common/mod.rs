@@ -70,10 +70,10 @@ impl Toy {
 }
 
 impl Device for Toy {
-    fn ingress(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Queued> {
+    fn ingress(&mut self, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
         self.counters.received += 1;
         self.calls += 1;
-        let packets = (self.forward)(self, port, frame.to_vec(), now);
+        let packets = (self.forward)(self, port, frame, now);
         self.queue(1, packets)
     }
 
