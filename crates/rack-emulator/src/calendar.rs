@@ -28,11 +28,14 @@ pub(crate) enum Event {
 /// Events that are yet to come. Of those at one moment, the one scheduled first comes first. What is scheduled
 /// for [`Time::MAX`] never comes, what is scheduled for a moment that has passed comes now.
 ///
-/// Those for the moment that it is are in a queue of their own: whatever is in the heap for that moment was scheduled before
-/// it came.
-#[derive(Default)]
+/// Most are scheduled in the order in which they come, or nearly: each goes behind the last of a lane that is not later, and
+/// only what fits into no lane into the heap. The next one is the first of a lane or of the heap. Those for the moment that it is
+/// are in a queue of their own: whatever else there is for that moment was scheduled before it came.
 pub(crate) struct Calendar {
+    lanes: [VecDeque<Planned>; LANES],
     heap: BinaryHeap<Planned>,
+    /// Of the first in each lane, and of the heap's behind them: its order, or [`NOTHING`].
+    firsts: [u128; LANES + 1],
     /// Of the last event that came, and of all in `soon`.
     now: Time,
     soon: VecDeque<Event>,
@@ -40,17 +43,17 @@ pub(crate) struct Calendar {
     scheduled: u64,
 }
 
+/// As many as there are kinds of delay under way at a time: a few service times and links.
+const LANES: usize = 4;
+
+/// Behind all that ever comes.
+const NOTHING: u128 = u128::MAX;
+
 /// An event, and when: its picosecond above the number of those scheduled before.
 #[derive(Clone, Copy, Debug)]
 struct Planned {
     order: u128,
     event: Event,
-}
-
-impl Planned {
-    fn time(&self) -> Time {
-        Time::from_ps((self.order >> 64) as u64)
-    }
 }
 
 /// The first one is the greatest. No two are equal.
@@ -74,30 +77,78 @@ impl PartialEq for Planned {
 
 impl Eq for Planned {}
 
+impl Default for Calendar {
+    fn default() -> Calendar {
+        Calendar {
+            lanes: Default::default(),
+            heap: BinaryHeap::new(),
+            firsts: [NOTHING; LANES + 1],
+            now: Time::ZERO,
+            soon: VecDeque::new(),
+            scheduled: 0,
+        }
+    }
+}
+
 impl Calendar {
     pub fn schedule(&mut self, at: Time, event: Event) {
         if at <= self.now {
             return self.soon.push_back(event);
         }
+        if at == Time::MAX {
+            return;
+        }
         let order = u128::from(at.as_ps()) << 64 | u128::from(self.scheduled);
         self.scheduled += 1;
-        self.heap.push(Planned { order, event });
+        let planned = Planned { order, event };
+        let fits = |lane: &VecDeque<Planned>| lane.back().is_none_or(|last| last.order < order);
+        let place = match self.lanes.iter().position(fits) {
+            Some(lane) => {
+                self.lanes[lane].push_back(planned);
+                lane
+            }
+            None => {
+                self.heap.push(planned);
+                LANES
+            }
+        };
+        self.firsts[place] = self.firsts[place].min(order);
     }
 
     /// When the next event comes; none if nothing is left to happen.
     pub fn next_time(&self) -> Option<Time> {
-        let first = self.heap.peek().map(Planned::time);
-        let first = first.filter(|at| *at < Time::MAX);
-        if self.soon.is_empty() { first } else { Some(self.now) }
+        if !self.soon.is_empty() {
+            return Some(self.now);
+        }
+        let first = self.firsts.into_iter().fold(NOTHING, u128::min);
+        (first != NOTHING).then(|| time_of(first))
     }
 
-    pub fn pop(&mut self) -> Option<(Time, Event)> {
-        let at = self.next_time()?;
-        let in_heap = self.soon.is_empty() || self.heap.peek().is_some_and(|first| first.time() == at);
-        let event = if in_heap { self.heap.pop()?.event } else { self.soon.pop_front()? };
+    /// The next event, if it comes at `limit` or before.
+    pub fn pop(&mut self, limit: Time) -> Option<(Time, Event)> {
+        let first = self.firsts.into_iter().fold(NOTHING, u128::min);
+        let at = time_of(first);
+        if at > self.now && !self.soon.is_empty() {
+            let event = if self.now <= limit { self.soon.pop_front() } else { None };
+            return Some((self.now, event?));
+        }
+        if at > limit || first == NOTHING {
+            return None;
+        }
+        let place = self.firsts.iter().position(|order| *order == first)?;
+        let (event, next) = match self.lanes.get_mut(place) {
+            Some(lane) => (lane.pop_front()?.event, lane.front()),
+            None => (self.heap.pop()?.event, self.heap.peek()),
+        };
+        self.firsts[place] = next.map_or(NOTHING, |next| next.order);
         self.now = at;
         Some((at, event))
     }
+}
+
+/// The picosecond above the number.
+fn time_of(order: u128) -> Time {
+    Time::from_ps((order >> 64) as u64)
 }
 
 #[cfg(test)]
@@ -111,7 +162,8 @@ mod tests {
             calendar.schedule(Time::from_ps(at), Event::Wake(event));
         }
         assert_eq!(calendar.next_time(), Some(Time::from_ps(3)));
-        let order: Vec<_> = std::iter::from_fn(|| calendar.pop()).map(|(at, e)| (at.as_ps(), e)).collect();
+        let order: Vec<_> =
+            std::iter::from_fn(|| calendar.pop(Time::MAX)).map(|(at, e)| (at.as_ps(), e)).collect();
         assert_eq!(
             order,
             [(3, Event::Wake(2)), (3, Event::Wake(4)), (5, Event::Wake(1)), (5, Event::Wake(0))]
@@ -126,17 +178,50 @@ mod tests {
         for event in [1, 2] {
             calendar.schedule(at(5), Event::Wake(event));
         }
-        assert_eq!(calendar.pop(), Some((at(0), Event::Wake(0))));
-        assert_eq!(calendar.pop(), Some((at(5), Event::Wake(1))));
+        assert_eq!(calendar.pop(Time::MAX), Some((at(0), Event::Wake(0))));
+        assert_eq!(calendar.pop(Time::MAX), Some((at(5), Event::Wake(1))));
         for (time, event) in [(5, 3), (6, 5), (5, 4), (u64::MAX, 9)] {
             calendar.schedule(at(time), Event::Wake(event));
         }
-        let rest: Vec<_> = std::iter::from_fn(|| calendar.pop()).collect();
+        let rest: Vec<_> = std::iter::from_fn(|| calendar.pop(Time::MAX)).collect();
         assert_eq!(
             rest,
             [(5, 2), (5, 3), (5, 4), (6, 5)].map(|(time, event)| (at(time), Event::Wake(event)))
         );
         calendar.schedule(at(4), Event::Wake(6));
-        assert_eq!((calendar.next_time(), calendar.pop()), (Some(at(6)), Some((at(6), Event::Wake(6)))));
+        assert_eq!(
+            (calendar.next_time(), calendar.pop(Time::MAX)),
+            (Some(at(6)), Some((at(6), Event::Wake(6))))
+        );
+    }
+
+    /// Lanes and heap are together what one heap would be.
+    #[test]
+    fn events_of_many_delays_come_in_order() {
+        let mut chance = base_time::Rng::new(1);
+        let (mut calendar, mut expected, mut now, mut count) = (Calendar::default(), vec![], 0, 0);
+        let mut in_heap = 0;
+        for _ in 0..20_000 {
+            for _ in 0..chance.between(0, 2) {
+                let delay = [0, 3, 10, 500][chance.index(4)] + chance.between(0, 4);
+                calendar.schedule(Time::from_ps(now + delay), Event::Wake(count));
+                expected.push((now + delay, count));
+                count += 1;
+            }
+            in_heap = in_heap.max(calendar.heap.len());
+            expected.sort_unstable();
+            let limit = now + 1;
+            let due = expected.first().filter(|(at, _)| *at <= limit).copied();
+            let came = calendar.pop(Time::from_ps(limit));
+            assert_eq!(came, due.map(|(at, event)| (Time::from_ps(at), Event::Wake(event))));
+            match due {
+                Some((at, _)) => {
+                    now = at;
+                    expected.remove(0);
+                }
+                None => now = limit,
+            }
+        }
+        assert!(count > 15_000 && in_heap > 10, "{count} events, {in_heap} in the heap");
     }
 }

@@ -1,7 +1,8 @@
 //! Packets are conserved: what came into being is delivered, dropped with a count, or still somewhere.
 //!
-//! After each event the nodes and wires it touched are checked, each against what is really in its queues; every
-//! so often, and at the end, all of them and the sums.
+//! Each place counts what comes, goes, ends and is there. After each event these counts must add up at the nodes and wires that it
+//! touched; every so often, and at the end, at all of them, and then what they count is compared with what is in the queues, and the
+//! sums with each other.
 
 use crate::emulator::{Emulator, PacketBalance};
 use crate::violation::Violation;
@@ -66,21 +67,37 @@ impl Emulator {
     pub(crate) fn check_device(&self, id: DeviceId) -> Result<(), Box<Violation>> {
         let device = &self.devices[id.0 as usize];
         let counts = device.counts;
-        let queued: u64 =
-            device.outlets().map(|outlet| u64::from(self.outlets[outlet as usize].queue.len())).sum();
         let (created, dropped) = device.created_and_dropped();
         let come = counts.arrived + created;
         let gone = counts.sent + counts.dropped + dropped;
-        if come == gone + queued + device.held() {
+        if come == gone + counts.queued + device.held() {
             return Ok(());
         }
         let message = format!(
-            "packets are not conserved: {} arrived and {created} created, but {} sent, {} dropped, {queued} queued, \
-             {} inside",
+            "packets are not conserved: {} arrived and {created} created, but {} sent, {} dropped, {} queued, {} \
+             inside",
             counts.arrived,
             counts.sent,
             counts.dropped + dropped,
+            counts.queued,
             device.held()
+        );
+        Err(self.violation(NodeId::Device(id), message))
+    }
+
+    /// What a device counts as being there is there.
+    fn check_counts(&self, id: DeviceId) -> Result<(), Box<Violation>> {
+        let device = &self.devices[id.0 as usize];
+        let queued: u64 =
+            device.outlets().map(|outlet| u64::from(self.outlets[outlet as usize].queue.len())).sum();
+        let inside = device.recount_inside();
+        if (queued, inside) == (device.counts.queued, device.inside()) {
+            return Ok(());
+        }
+        let message = format!(
+            "packets are not conserved: {queued} queued and {inside} inside, but counted are {} and {}",
+            device.counts.queued,
+            device.inside()
         );
         Err(self.violation(NodeId::Device(id), message))
     }
@@ -118,7 +135,10 @@ impl Emulator {
     /// Checks every node and wire, and that what one handed over the next one took.
     pub(crate) fn check_all(&self) -> Result<(), Box<Violation>> {
         (0..self.hosts.len() as u32).try_for_each(|id| self.check_host(HostId(id)))?;
-        (0..self.devices.len() as u32).try_for_each(|id| self.check_device(DeviceId(id)))?;
+        (0..self.devices.len() as u32).map(DeviceId).try_for_each(|id| {
+            self.check_device(id)?;
+            self.check_counts(id)
+        })?;
         (0..self.wires.len() as u32).try_for_each(|wire| self.check_wire(wire))?;
         let sent_by_hosts: u64 = self.hosts.iter().map(|h| h.counts.sent).sum();
         let sent_by_devices: u64 = self.devices.iter().map(|d| d.counts.sent).sum();
@@ -151,11 +171,15 @@ impl Emulator {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::emulator::{RackDevice, Spent};
     use base_time::{Rate, Time};
-    use rack_model::{Flows, Host, Link, Mac, Network, Pace, Rack, Workload, WorkloadKind};
+    use dataplane_api::{
+        Counters, Device, EgressResult, Output, Port, QueueRecord, Queued, QueuedPacket, Replica,
+    };
+    use rack_model::{DeviceClass, Flows, Host, Link, Mac, Network, Pace, Rack, Workload, WorkloadKind};
 
-    /// Two hosts on one link, with frames queued and on the way.
-    fn busy() -> Emulator {
+    /// Two hosts on one link, and a stream.
+    fn rack() -> Rack {
         let host = |n: u8| Host {
             name: format!("h{n}").as_str().into(),
             mac: Mac([2, 0, 0, 0, 0, n]).into(),
@@ -181,13 +205,17 @@ mod tests {
             size: 100,
             span: Default::default(),
         };
-        let rack = Rack {
+        Rack {
             hosts: vec![host(1), host(2)],
             links: vec![link],
             workloads: vec![workload],
             ..Rack::default()
-        };
-        let mut emulator = Emulator::new(&rack, vec![]).unwrap();
+        }
+    }
+
+    /// With frames queued and on the way.
+    fn busy() -> Emulator {
+        let mut emulator = Emulator::new(&rack(), vec![]).unwrap();
         emulator.run_until(Time::ZERO + base_time::Duration::from_ms(4)).unwrap();
         assert!(emulator.wires[0].flying() > 0 && !emulator.outlets[0].queue.is_empty());
         emulator
@@ -224,5 +252,82 @@ mod tests {
         emulator.outlets[0].queue.pop(Time::ZERO);
         let violation = emulator.run().unwrap_err();
         assert!(violation.message.starts_with("packets are not conserved: 0 received and 10 created"));
+    }
+
+    /// Whatever comes leaves by port 2.
+    #[derive(Default)]
+    struct Pipe(Counters);
+
+    impl Device for Pipe {
+        fn ingress(&mut self, _: Port, frame: Vec<u8>, _: Time) -> Vec<Queued> {
+            self.0.received += 1;
+            let replica = Replica { port: 2, priority: 0 };
+            vec![Queued { replica, bytes: frame.len() as u32, packet: Box::new(frame) }]
+        }
+
+        fn egress(&mut self, packet: Queued, _: QueueRecord, _: Time) -> EgressResult {
+            self.0.sent += 1;
+            let frame = *packet.packet.downcast().unwrap();
+            EgressResult { output: Some(Output { port: 2, frame }), ..EgressResult::default() }
+        }
+
+        fn resume(&mut self, _: QueuedPacket, _: Time) -> Vec<Queued> {
+            vec![]
+        }
+
+        fn counters(&self) -> &Counters {
+            &self.0
+        }
+    }
+
+    /// A device between the hosts, with packets inside and in the queue of its port 2.
+    fn busy_device() -> Emulator {
+        let mut rack = rack();
+        let mut device = rack_model::Device::new("dev", DeviceClass::Switch);
+        device.service = base_time::Duration::from_us(20);
+        rack.devices.push(device);
+        let dev = NodeId::Device(DeviceId(0));
+        let link = |host, port, mbit_per_s: u64| {
+            let ends = [(NodeId::Host(HostId(host)), 0), (dev, port)];
+            Link::new(ends, Rate::from_bits_per_s(mbit_per_s * 1_000_000))
+        };
+        rack.links = vec![link(0, 1, 100), link(1, 2, 1)];
+        let device = RackDevice {
+            name: "dev".to_string(),
+            engine: "pipe".to_string(),
+            device: Box::new(Pipe::default()),
+            spent: Spent::default(),
+        };
+        let mut emulator = Emulator::new(&rack, vec![device]).unwrap();
+        while emulator.devices[0].counts.queued < 3 || emulator.devices[0].inside() == 0 {
+            emulator.step().unwrap();
+        }
+        emulator
+    }
+
+    #[test]
+    fn what_a_device_counts_is_compared_with_what_is_there() {
+        let tampered = |tamper: fn(&mut Emulator)| {
+            let mut emulator = busy_device();
+            emulator.check_all().unwrap();
+            tamper(&mut emulator);
+            emulator.check_all().unwrap_err()
+        };
+        let lose = |e: &mut Emulator| drop(e.outlets[e.devices[0].outlet_of(2).0 as usize].queue.pop(e.now));
+        let from_queue = tampered(lose);
+        assert_eq!(from_queue.place, "dev");
+        assert!(
+            from_queue.message.ends_with("2 queued and 1 inside, but counted are 3 and 1"),
+            "{from_queue}"
+        );
+        let mut emulator = busy_device();
+        lose(&mut emulator);
+        assert_eq!(emulator.run().unwrap_err().place, "dev", "at the end of the run at the latest");
+        let mut emulator = busy_device();
+        emulator.devices[0].counts.queued -= 1;
+        let (before, violation) = (emulator.now, emulator.run().unwrap_err());
+        assert_eq!(violation.place, "dev");
+        let soon = violation.at.since(before) < base_time::Duration::from_us(100);
+        assert!(soon, "by the next event there: {violation}");
     }
 }

@@ -62,6 +62,8 @@ pub(crate) struct DeviceCounts {
     pub sent: u64,
     /// Ended here, but not by the program: backlog, queues, ports without a link.
     pub dropped: u64,
+    /// In the queues of its ports now.
+    pub queued: u64,
     pub longest_backlog: u64,
 }
 
@@ -164,6 +166,16 @@ impl DeviceNode {
     /// Packets in the backlog, inside, and kept out.
     pub fn held(&self) -> u64 {
         (self.backlog.len() + self.kept.len()) as u64 + self.held_inside
+    }
+
+    /// Packets inside.
+    pub fn inside(&self) -> u64 {
+        self.held_inside
+    }
+
+    /// The same, counted anew.
+    pub fn recount_inside(&self) -> u64 {
+        self.inside.iter().map(|(_, queued)| queued.len() as u64).sum()
     }
 
     /// Frames that wait outside.
@@ -269,9 +281,13 @@ impl DeviceNode {
         self.ports.iter().map(|(_, outlet)| *outlet).chain([self.unlinked])
     }
 
-    pub fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> Result<EgressResult, String> {
-        let port = packet.replica.port;
-        let result = self.device.egress(packet, queue, now);
+    /// A packet leaves its queue. What comes of it is for [`audit_egress`](Self::audit_egress) first.
+    pub fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
+        self.device.egress(packet, queue, now)
+    }
+
+    /// The device must explain what came of a packet for this port.
+    pub fn audit_egress(&mut self, port: Port, result: &EgressResult) -> Result<(), String> {
         let sent = u64::from(result.output.is_some());
         let got = sent + (result.requeued.len() + result.again.len()) as u64;
         self.audit(Call { name: "egress", given: 1, got, received: 0, sent })?;
@@ -279,7 +295,7 @@ impl DeviceNode {
             Some(output) if output.port != port => {
                 Err(format!("egress for port {port} gave a frame for port {}", output.port))
             }
-            _ => Ok(result),
+            _ => Ok(()),
         }
     }
 

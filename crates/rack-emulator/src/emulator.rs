@@ -157,17 +157,40 @@ impl Emulator {
 
     /// Lets the next event happen, and gives its time; none if nothing is left to happen.
     pub fn step(&mut self) -> Result<Option<Time>, Violation> {
-        if let Some(violation) = &self.stopped {
-            return Err(violation.clone());
+        self.go_on()?;
+        Ok(self.next_event(Time::MAX)?.then_some(self.now))
+    }
+
+    /// Lets the next events up to and at `time` happen, as far as the [`limit`](Self::limit): at most `most`, and none behind one
+    /// by which a device is up again. How many.
+    pub fn run_events(&mut self, time: Time, most: u64) -> Result<u64, Violation> {
+        self.go_on()?;
+        let mut events = 0;
+        while events < most && self.next_event(self.limit().min(time))? {
+            events += 1;
+            if self.has_restarted() {
+                break;
+            }
         }
-        let Some((at, event)) = self.calendar.pop() else {
-            return Ok(None);
+        Ok(events)
+    }
+
+    /// An error if the run has stopped.
+    fn go_on(&self) -> Result<(), Violation> {
+        self.stopped.clone().map_or(Ok(()), Err)
+    }
+
+    /// Lets the next event up to and at `time` happen; false if there is none.
+    #[inline]
+    fn next_event(&mut self, time: Time) -> Result<bool, Violation> {
+        let Some((at, event)) = self.calendar.pop(time) else {
+            return Ok(false);
         };
         self.events_now = if at > self.now { 0 } else { self.events_now + 1 };
         self.events += 1;
         self.now = at;
         match self.happen(event).and_then(|()| self.check_progress()) {
-            Ok(()) => Ok(Some(at)),
+            Ok(()) => Ok(true),
             Err(violation) => Err(self.stop(*violation)),
         }
     }
@@ -179,9 +202,8 @@ impl Emulator {
 
     /// Lets everything up to and at `time` happen; then it is `time`.
     pub fn run_until(&mut self, time: Time) -> Result<(), Violation> {
-        while self.calendar.next_time().is_some_and(|at| at <= time) {
-            self.step()?;
-        }
+        self.go_on()?;
+        while self.next_event(time)? {}
         self.now = self.now.max(time);
         self.check_all().map_err(|violation| self.stop(*violation))
     }
@@ -198,9 +220,7 @@ impl Emulator {
 
     /// Runs until nothing is left to happen or the [`limit`](Self::limit) is reached.
     pub fn run(&mut self) -> Result<RunEnd, Violation> {
-        while self.calendar.next_time().is_some_and(|at| at <= self.limit()) {
-            self.step()?;
-        }
+        while self.run_events(Time::MAX, u64::MAX)? > 0 {}
         self.finish()
     }
 
@@ -304,6 +324,7 @@ impl Emulator {
         &self.rack
     }
 
+    #[inline]
     pub(crate) fn log(&mut self, entry: Entry) {
         self.log.add(self.now, entry);
         if self.log.keeps_text() {

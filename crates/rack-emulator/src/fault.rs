@@ -97,7 +97,9 @@ impl Emulator {
     /// Empties the queues of all ports of a device: of how many packets.
     pub(crate) fn clear_queues(&mut self, id: DeviceId) -> u64 {
         let outlets: Vec<u32> = self.devices[id.0 as usize].outlets().collect();
-        outlets.iter().map(|at| self.outlets[*at as usize].queue.clear(self.now)).sum()
+        let cleared = outlets.iter().map(|at| self.outlets[*at as usize].queue.clear(self.now)).sum();
+        self.devices[id.0 as usize].counts.queued -= cleared;
+        cleared
     }
 
     /// So many packets have ended at a device.

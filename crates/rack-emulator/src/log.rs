@@ -101,11 +101,11 @@ impl Entry {
 /// A digest of a frame's bytes: four lanes of every fourth word, then what is left, then the lanes.
 pub(crate) fn digest(frame: &[u8]) -> u64 {
     let mut lanes = [1, 2, 3, frame.len() as u64];
-    let blocks = frame.chunks_exact(32);
-    let rest = blocks.remainder();
+    let (blocks, rest) = frame.as_chunks::<32>();
     for block in blocks {
-        for (lane, bytes) in lanes.iter_mut().zip(block.chunks_exact(8)) {
-            *lane = fold(*lane, word(bytes));
+        let (words, _) = block.as_chunks::<8>();
+        for (lane, bytes) in lanes.iter_mut().zip(words) {
+            *lane = fold(*lane, u64::from_le_bytes(*bytes));
         }
     }
     for (lane, bytes) in lanes.iter_mut().zip(rest.chunks(8)) {

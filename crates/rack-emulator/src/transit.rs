@@ -150,6 +150,7 @@ impl Emulator {
                     self.transmit(at, frame)?;
                 }
                 (Some(Waiting::Packet { packet, enqueued, depth }), NodeId::Device(DeviceId(device))) => {
+                    self.devices[device as usize].counts.queued -= 1;
                     let depth_at_dequeue = outlet.queue.len();
                     let record = QueueRecord { enqueued, depth_at_enqueue: depth, depth_at_dequeue };
                     self.egress(device as usize, at, packet, record)?;
@@ -170,7 +171,8 @@ impl Emulator {
         let id = DeviceId(device as u32);
         let port = packet.replica.port;
         let result = self.devices[device].egress(packet, record, self.now);
-        let result = result.map_err(|message| self.violation(NodeId::Device(id), message))?;
+        let told = self.devices[device].audit_egress(port, &result);
+        told.map_err(|message| self.violation(NodeId::Device(id), message))?;
         self.log_program_drops(device);
         self.enqueue(device, result.requeued);
         for packet in result.again {
@@ -192,6 +194,7 @@ impl Emulator {
     }
 
     /// A frame goes onto the wire behind an outlet.
+    #[inline]
     fn transmit(&mut self, outlet: u32, mut frame: Vec<u8>) -> Result<(), Box<Violation>> {
         let Some(wire) = self.outlets[outlet as usize].wire else {
             return Ok(());
@@ -322,7 +325,10 @@ impl Emulator {
             let priority = packet.replica.priority;
             let waiting = Waiting::Packet { packet, enqueued: self.now, depth: outlet.queue.len() };
             match outlet.queue.push(priority, waiting, self.now) {
-                Ok(()) => self.ready.push_back(at),
+                Ok(()) => {
+                    self.devices[device].counts.queued += 1;
+                    self.ready.push_back(at);
+                }
                 Err(refused) => {
                     self.devices[device].counts.dropped += 1;
                     self.refuse(at, refused);

@@ -53,8 +53,13 @@ impl Running {
         watch: &mut dyn FnMut(&mut Emulator) -> Result<(), String>,
     ) -> Result<RunReport, Vec<Diagnostic>> {
         let mut left = every;
-        while self.step(Time::MAX).map_err(|violation| refused(&violation.to_string()))? {
-            left -= 1;
+        loop {
+            let happened =
+                self.go_on(Time::MAX, left).map_err(|violation| refused(&violation.to_string()))?;
+            if happened == 0 {
+                break;
+            }
+            left -= happened;
             if left == 0 {
                 left = every;
                 watch(&mut self.emulator).map_err(|why| refused(&why))?;
@@ -67,33 +72,30 @@ impl Running {
 
     /// Lets everything up to and at `time` happen; then it is `time`.
     pub fn run_until(&mut self, time: Time) -> Result<(), Violation> {
-        while self.step(time)? {}
+        while self.go_on(time, u64::MAX)? > 0 {}
         self.emulator.run_until(time)
     }
 
-    /// Lets the next thing happen up to and at `time`; false if there is none before the run's limit.
-    fn step(&mut self, time: Time) -> Result<bool, Violation> {
+    /// Lets what comes next up to and at `time` happen, at most `most` events: how many. 0 if there is nothing before the run's
+    /// limit.
+    fn go_on(&mut self, time: Time, most: u64) -> Result<u64, Violation> {
         let Running { emulator, control, .. } = self;
         let limit = emulator.limit().min(time);
         let event = emulator.next_time().filter(|at| *at <= limit);
         // What the controller waits for does not keep a rack alive in which nothing happens any more.
         let may_wait = event.is_some() || control.is_busy() || emulator.keeps_frames() || time < Time::MAX;
-        let due = control.next_time().filter(|at| may_wait && *at <= limit);
-        let is_due = match (event, due) {
-            (None, None) => return Ok(false),
-            (event, Some(due)) if event.is_none_or(|event| due < event) => {
-                emulator.run_until(due)?;
-                true
+        let due = control.next_time().filter(|_| may_wait);
+        if event.is_some_and(|event| due.is_none_or(|due| event <= due)) {
+            let happened = emulator.run_events(due.map_or(time, |due| due.min(time)), most)?;
+            if emulator.has_restarted() {
+                control.watch(emulator)?;
             }
-            _ => {
-                emulator.step()?;
-                emulator.has_restarted()
-            }
-        };
-        if is_due {
-            control.watch(emulator)?;
+            return Ok(happened);
         }
-        Ok(true)
+        let Some(due) = due.filter(|due| *due <= limit) else { return Ok(0) };
+        emulator.run_until(due)?;
+        control.watch(emulator)?;
+        Ok(1)
     }
 }
 
