@@ -1,58 +1,62 @@
 //! What a partial plan costs at least in the end.
 //!
-//! Plans are searched by the set of classes of devices that they are charged for. Each class of the set costs its smallest charge in
-//! any case. What the regions left add to a packet's variables at least is known from a walk over them backwards, without
-//! regard to what devices have or links bear. What they use at least is compared with what is free on devices in use: the
-//! rest needs devices of its own.
+//! Plans are searched by how many devices of each class they pay for ([`Counts`]). Each of these costs its smallest charge in any case. What the regions left add to a
+//! packet's variables at least is known from a walk over them backwards, once without regard to what devices have, and once with a price for it ([`Prices`]). What they
+//! use at least is compared with what is free on devices in use: the rest needs devices of its own.
 
 use crate::Measure;
+use crate::charges::{Charges, Counts};
 use crate::label::Label;
-use crate::problem::{Offer, Problem};
+use crate::least::{
+    LeastRates, WHOLE, followed, fraction, grows, is_certain, least_used, per_offer, ports, ways,
+};
+use crate::price::{Graph, NEVER, Partial, Prices, Ways};
+use crate::problem::{Arc, Problem};
+use crate::room::{Room, Uses};
+use crate::scarce::{Scarce, UNITS, What};
 use crate::twins::Twins;
-use plan_model::Change;
-use std::collections::BTreeMap;
-use std::rc::Rc;
-
-const NEVER: i64 = i64::MAX;
-/// More classes are not told apart.
-const MAX_CLASSES: usize = 12;
-/// A whole device.
-const WHOLE: i64 = 1_000_000;
 
 /// Lower bounds for the partial plans of a problem.
 pub struct Bound<'p> {
     problem: &'p Problem,
     twins: &'p Twins,
+    charges: &'p Charges,
     /// By objective: none if it may shrink, else by region and class what it grows by at least.
     grows: Vec<Option<Vec<Vec<i64>>>>,
-    /// By region and class: what the class is charged at least for it; empty if that is nothing.
-    charge: Vec<Vec<Vec<i64>>>,
-    /// By class: the least of those.
-    opening: Vec<Vec<i64>>,
+    /// By objective, where it grows.
+    ways: Vec<Option<Ways>>,
+    /// By objective: values are small enough to be followed in small steps.
+    is_priced: Vec<bool>,
     /// By class: what a device is charged at least on which something is used that there is little of.
     another: Vec<Option<Vec<i64>>>,
     /// By region and class and device variable: what it uses at least.
     uses: Vec<Vec<Vec<i64>>>,
-    /// By class: the largest of its devices.
-    size: Vec<Vec<i64>>,
-    leaders: Vec<usize>,
-    /// Classes that some region is charged on.
-    useful: u32,
-    /// Classes whose devices are all equal, and charged for whatever they run.
-    alike: u32,
-    /// Places of charges that are objectives.
-    charged: Vec<usize>,
+    /// By class and device variable: what its devices have, the most first.
+    sizes: Vec<Vec<Vec<i64>>>,
+    /// By class and device variable: something that is not charged uses it.
+    is_free: Vec<Vec<bool>>,
+    /// By class and device variable: no region can use more than the least.
+    is_certain: Vec<Vec<bool>>,
+    /// By class of devices with one link each: the most that one, all together, takes in, takes in by its link, and sends.
+    ports: Vec<Option<[i64; 3]>>,
+    /// By group: its class.
+    class: Vec<usize>,
     /// By region: the level from which on all its followers are placed.
     followed: Vec<usize>,
-    tables: BTreeMap<u32, Rc<Table>>,
-    /// Classes that may be used, and what is known of them.
-    set: u32,
-    table: Rc<Table>,
-    /// Sets of classes are told apart at all.
-    tells_classes: bool,
+    /// By region: its place in the order.
+    rank: Vec<usize>,
+    counts: Counts,
+    /// By region: groups on which it may run.
+    allowed: Vec<Vec<usize>>,
+    table: Table,
+    /// By objective.
+    prices: Vec<Option<Prices>>,
+    room: Option<Room<'p>>,
+    scarce: Vec<Scarce>,
+    rates: LeastRates,
 }
 
-/// What is known of a set of open classes.
+/// What is known of the open set of plans.
 #[derive(Default)]
 struct Table {
     /// By objective, region and group: what is added at least behind the region; [`NEVER`] if it cannot be finished.
@@ -69,125 +73,255 @@ struct Table {
 
 impl<'p> Bound<'p> {
     /// For a problem.
-    pub fn new(problem: &'p Problem, twins: &'p Twins, tells_classes: bool) -> Bound<'p> {
+    pub fn new(problem: &'p Problem, twins: &'p Twins, charges: &'p Charges) -> Bound<'p> {
         let objectives = &problem.settings.objectives;
-        let charged: Vec<usize> = objectives
-            .iter()
-            .filter_map(|o| match o.measure {
-                Measure::Charges(at) => Some(at),
-                _ => None,
-            })
-            .collect();
         let classes = problem.classes;
-        let leader_of = |class: usize| problem.class.iter().position(|c| *c == class);
-        let charge: Vec<Vec<Vec<i64>>> = per_offer(problem, |class, offer| {
-            let own = leader_of(class).map_or(&[][..], |d| &problem.charges[d]);
-            let least = |at: &usize| least_charge(offer, own, *at);
-            let all: Vec<i64> = charged.iter().map(least).collect();
-            if all.iter().all(|c| *c == 0) { vec![] } else { all }
-        });
         let vars = problem.scopes.device.len();
         let uses: Vec<Vec<Vec<i64>>> =
             per_offer(problem, |_, offer| (0..vars).map(|var| least_used(offer, var)).collect());
-        let least_of = |class: usize, keep: &dyn Fn(usize) -> bool| {
-            let all = (0..problem.nodes.len()).filter(|n| problem.offers[*n][class].is_ok() && keep(*n));
-            let none = vec![0; charged.len()];
-            all.map(|n| if charge[n][class].is_empty() { none.clone() } else { charge[n][class].clone() })
+        let runs = |node: usize, class: usize| problem.can_run(node, class);
+        let uses_any = |node: usize, class: usize| uses[node][class].iter().any(|used| *used > 0);
+        let nodes = || 0..problem.nodes.len();
+        let another = |class: usize| {
+            let users = nodes().filter(|n| runs(*n, class) && uses_any(*n, class));
+            users
+                .map(|n| charges.least(n, class))
                 .reduce(|a, b| a.iter().zip(&b).map(|(a, b)| *a.min(b)).collect())
         };
-        let opening = (0..classes)
-            .map(|k| least_of(k, &|n| !charge[n][k].is_empty()).unwrap_or(vec![0; charged.len()]))
-            .collect();
-        let another = (0..classes).map(|k| least_of(k, &|n| uses[n][k].iter().any(|u| *u > 0))).collect();
-        let size = (0..classes).map(|class| {
-            let of = |var: usize| {
-                let all = (0..problem.class.len()).filter(|d| problem.class[*d] == class);
-                all.map(|d| problem.limits[d][var]).max().unwrap_or(0)
+        let is_free = |class: usize, var: usize| {
+            nodes().any(|n| runs(n, class) && uses[n][class][var] > 0 && !charges.is_charged(n, class))
+        };
+        let sizes = |class: usize, var: usize| {
+            let hosts = |d: &usize| {
+                problem.class[*d] == class && problem.nodes.iter().any(|node| node.on.contains(d))
             };
-            (0..vars).map(of).collect()
+            let mut sizes: Vec<i64> =
+                (0..problem.class.len()).filter(hosts).map(|d| problem.limits[d][var]).collect();
+            sizes.sort_unstable_by(|a, b| b.cmp(a));
+            sizes
+        };
+        let leaders: Vec<usize> =
+            (0..twins.groups).map(|g| twins.group.iter().position(|of| *of == g).unwrap_or(0)).collect();
+        let grows: Vec<_> = objectives.iter().map(|o| grows(problem, &o.measure)).collect();
+        let ways = objectives.iter().zip(&grows).map(|(o, grows)| match (&o.measure, grows) {
+            (Measure::Worst(var), Some(_)) => Some(ways(problem, &leaders, *var)),
+            _ => None,
         });
+        let ways: Vec<Option<Ways>> = ways.collect();
+        let is_priced = objectives.iter().zip(grows.iter().zip(&ways)).map(|(objective, known)| {
+            let (Measure::Worst(var), (Some(grows), Some(ways))) = (&objective.measure, known) else {
+                return false;
+            };
+            let starts = problem.nodes.iter().map(|node| node.start[*var].1);
+            let most = starts.chain(grows.iter().flatten().copied().filter(|grows| *grows < NEVER)).max();
+            let steps = (problem.nodes.len() + problem.arcs.len() + 1) as i64;
+            most.unwrap_or(0).max(ways.most()).saturating_mul(steps) < 1 << 50
+        });
+        let mut rank = vec![0; problem.nodes.len()];
+        problem.order.iter().enumerate().for_each(|(at, node)| rank[*node] = at);
         let mut bound = Bound {
-            grows: objectives.iter().map(|o| grows(problem, &o.measure)).collect(),
-            leaders: (0..twins.groups)
-                .map(|g| twins.group.iter().position(|of| *of == g).unwrap_or(0))
-                .collect(),
-            size: size.collect(),
-            useful: useful(&charge),
-            alike: alike(problem, twins, &charge),
+            is_priced: is_priced.collect(),
+            ways,
+            another: (0..classes).map(another).collect(),
+            sizes: (0..classes).map(|class| (0..vars).map(|var| sizes(class, var)).collect()).collect(),
+            is_free: (0..classes).map(|class| (0..vars).map(|var| is_free(class, var)).collect()).collect(),
+            class: leaders.iter().map(|leader| problem.class[*leader]).collect(),
             followed: followed(problem),
-            tables: BTreeMap::new(),
-            charged,
-            set: 0,
-            table: Rc::new(Table::default()),
-            tells_classes: tells_classes && classes <= MAX_CLASSES,
+            rank,
+            counts: Counts { least: vec![0; classes], is_exact: vec![false; classes] },
+            allowed: vec![],
+            table: Table::default(),
+            prices: vec![],
+            room: None,
+            scarce: vec![],
+            rates: LeastRates::default(),
+            ports: (0..classes).map(|class| ports(problem, twins, class)).collect(),
+            is_certain: (0..classes)
+                .map(|class| (0..vars).map(|var| is_certain(problem, class, var)).collect())
+                .collect(),
+            grows,
+            uses,
             problem,
             twins,
-            charge,
-            opening,
-            another,
-            uses,
+            charges,
         };
-        bound.open(bound.all_classes());
+        bound.open(&bound.counts.clone());
         bound
     }
 
-    /// Sets of classes, each of which is searched by itself; one of all if they are not told apart.
-    pub fn sets(&self) -> Vec<u32> {
-        match self.tells_classes {
-            true => subsets(self.useful),
-            false => vec![self.all_classes()],
+    /// From now on bounds are for plans that pay for so many devices.
+    pub fn open(&mut self, counts: &Counts) {
+        self.counts = counts.clone();
+        self.allowed = (0..self.problem.nodes.len()).map(|node| self.groups(node)).collect();
+        self.table = self.make_table();
+        self.prices = vec![None; self.problem.settings.objectives.len()];
+        self.room = None;
+    }
+
+    fn parts(&self) -> Uses<'_> {
+        Uses {
+            charges: self.charges,
+            counts: &self.counts,
+            class: &self.class,
+            allowed: &self.allowed,
+            uses: &self.uses,
+            is_free: &self.is_free,
+            sizes: &self.sizes,
+            is_certain: &self.is_certain,
         }
     }
 
-    /// From now on plans are looked at that use devices of these classes, each at least once. Others run only what is not charged.
-    pub fn open(&mut self, set: u32) {
-        self.set = set;
-        self.table = self.table(set);
-    }
-
-    /// Whether a region may run on a class.
-    pub fn is_open(&self, node: usize, class: usize) -> bool {
-        !self.tells_classes || self.set >> class & 1 == 1 || self.charge[node][class].is_empty()
-    }
-
-    fn all_classes(&self) -> u32 {
-        (1u32 << self.problem.classes.min(31)) - 1
-    }
-
-    /// Classes on which a device is charged all that it may be charged.
-    pub fn opened(&self, label: &Label) -> u32 {
-        if !self.tells_classes {
-            return 0;
+    /// Prices for what there is little of, so that bounds get higher: `goals` is what they would have to be, by objective. What it costs at least then; none if there is no plan.
+    pub fn price(&mut self, root: &Label, goals: &[Option<i64>], steps: usize) -> bool {
+        let mut made = Room::new(self.problem, &self.parts());
+        made.weigh(&self.parts(), root, steps);
+        let room = made.left(root, 0);
+        if !made.suffices(&room, 0) {
+            return false;
         }
-        let mut opened = 0;
-        for used in &label.uses {
-            let class = self.problem.class[used.device];
-            let is_paid = self
-                .charged
-                .iter()
-                .zip(&self.opening[class])
-                .all(|(place, least)| used.values[*place] >= *least);
-            opened |= u32::from(is_paid) << class;
+        self.room = Some(made);
+        self.rates = LeastRates::new(self.problem, &|node, class| {
+            self.allowed[node].iter().any(|group| self.class[*group] == class)
+        });
+        self.scarce = self.make_scarce();
+        let mut toll: Vec<Vec<i64>> = self.scarce.iter().map(|cell| vec![0; cell.uses.len()]).collect();
+        for (at, goal) in goals.iter().enumerate() {
+            let Some(graph) = self.graph(at) else { continue };
+            let of = Partial { label: root, level: 0, faster: (1, 1) };
+            match graph.prices(&of, &mut toll, *goal, steps) {
+                Some(prices) => self.prices[at] = Some(prices),
+                None => return false,
+            }
         }
-        opened & self.set & self.useful
+        true
     }
 
-    /// Of what one label has opened and another has not: what the other has yet to pay for what the first has. A device elsewhere would be
-    /// paid for by both.
-    pub fn due(&self, opened: u32, other: u32) -> u32 {
-        opened & !other & self.alike
+    fn graph(&self, objective: usize) -> Option<Graph<'_>> {
+        match (
+            &self.problem.settings.objectives[objective].measure,
+            &self.grows[objective],
+            &self.ways[objective],
+        ) {
+            (Measure::Worst(var), Some(grows), Some(way)) if self.is_priced[objective] => Some(Graph {
+                problem: self.problem,
+                rank: &self.rank,
+                group: &self.twins.group,
+                class: &self.class,
+                allowed: &self.allowed,
+                var: *var,
+                grows,
+                way,
+                scarce: &self.scarce,
+            }),
+            _ => None,
+        }
     }
 
-    /// The most that [`due`](Bound::due) can be for a label that has opened these.
-    pub fn most_due(&self, other: u32) -> u32 {
-        self.due(self.set & self.useful, other)
+    /// What there is little of.
+    fn make_scarce(&self) -> Vec<Scarce> {
+        let mut scarce = vec![];
+        let runs =
+            |node: usize, class: usize| self.allowed[node].iter().any(|group| self.class[*group] == class);
+        let nodes = 0..self.uses.len();
+        for class in 0..self.sizes.len() {
+            let paid = usize::from(self.counts.most(class, self.charges));
+            for var in 0..self.sizes[class].len() {
+                let size = self.sizes[class][var].first().copied().unwrap_or(0);
+                let used = |node: usize| if runs(node, class) { self.uses[node][class][var] } else { 0 };
+                let uses: Vec<i64> = nodes.clone().map(used).collect();
+                let is_paid = !self.is_free[class][var];
+                let devices = if is_paid { paid } else { self.sizes[class][var].len() };
+                if size > 0 && size < i64::MAX && devices > 0 && uses.iter().any(|used| *used > 0) {
+                    let place = self.problem.scopes.once.len() + var;
+                    scarce.push(Scarce {
+                        devices,
+                        is_paid,
+                        ..Scarce::new(class, What::Region, place, size, &uses, UNITS)
+                    });
+                }
+            }
+            let Some(ports) = &self.ports[class] else { continue };
+            let is_paid = !self.charges.is_ever_free(class);
+            let devices = if is_paid { paid } else { usize::from(self.charges.most(class)) };
+            for (place, size) in ports.iter().enumerate().filter(|(_, size)| **size > 0 && **size < i64::MAX)
+            {
+                let what = if place == 2 { What::Out } else { What::Into };
+                let end = |arc: &Arc| if what == What::Out { arc.from } else { arc.to };
+                let flow = |(arc, flow): (&Arc, &i64)| if runs(end(arc), class) { *flow } else { 0 };
+                let uses: Vec<i64> = self.problem.arcs.iter().zip(&self.rates.flow).map(flow).collect();
+                if devices > 0 && uses.iter().any(|used| *used > 0) {
+                    let place = self.problem.scopes.once.len() + self.problem.scopes.device.len() + place;
+                    scarce.push(Scarce {
+                        devices,
+                        is_paid,
+                        ..Scarce::new(class, what, place, *size, &uses, UNITS)
+                    });
+                }
+            }
+        }
+        scarce
     }
 
-    /// Charges that a plan on these classes has in any case, by their place; what is left of `classes` is not one of them.
-    pub fn opening_of(&self, classes: u32, place: usize) -> i64 {
-        let Some(at) = self.charged.iter().position(|known| *known == place) else { return 0 };
-        let open = (0..self.problem.classes.min(MAX_CLASSES)).filter(|class| classes >> class & 1 == 1);
-        open.map(|class| self.opening[class][at]).fold(0, i64::saturating_add)
+    /// By region: the groups on which it may run.
+    pub fn allowed(&self) -> &[Vec<usize>] {
+        &self.allowed
+    }
+
+    /// The set of plans that is open.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// What devices are charged.
+    pub fn charges(&self) -> &Charges {
+        self.charges
+    }
+
+    /// Classes of which there may be more devices in plans of a set than are counted, those first whose want makes plans of the open set dear.
+    pub fn wanting(&self, counts: &Counts) -> Vec<usize> {
+        let priced = |class: usize| {
+            self.prices.iter().flatten().map(|p| p.of_class(&self.scarce, class)).max().unwrap_or(0)
+        };
+        let can_have_more = |class: &usize| {
+            !counts.is_exact[*class]
+                && counts.least[*class] < self.charges.most(*class)
+                && self.charges.is_useful(*class)
+        };
+        let mut wanting: Vec<(i64, usize)> =
+            (0..self.sizes.len()).filter(can_have_more).map(|class| (-priced(class), class)).collect();
+        wanting.sort_unstable();
+        wanting.into_iter().map(|(_, class)| class).collect()
+    }
+
+    /// The class of a group of equal devices.
+    pub fn class(&self, group: usize) -> usize {
+        self.class[group]
+    }
+
+    /// By class: how many devices are paid for.
+    pub fn paid(&self, label: &Label) -> Vec<u16> {
+        let mut paid = vec![0; self.counts.least.len()];
+        for used in label.uses.iter().filter(|used| used.is_paid) {
+            paid[self.problem.class[used.device]] += 1;
+        }
+        paid
+    }
+
+    /// What a label costs with the devices that have yet to be paid for.
+    pub fn nominal(&self, label: &Label, paid: &[u16]) -> Vec<i64> {
+        let mut cost = label.cost.to_vec();
+        let mut charge = 0;
+        for (at, objective) in self.problem.settings.objectives.iter().enumerate() {
+            if !matches!(objective.measure, Measure::Charges(_) | Measure::Devices) {
+                continue;
+            }
+            for (class, (least, paid)) in self.counts.least.iter().zip(paid).enumerate() {
+                let more = i64::from(least.saturating_sub(*paid));
+                cost[at] = cost[at].saturating_add(more.saturating_mul(self.charges.opening(class)[charge]));
+            }
+            charge += 1;
+        }
+        cost
     }
 
     /// What a completion of `label` costs at least. None if there is none.
@@ -196,10 +330,27 @@ impl<'p> Bound<'p> {
         if !table.feasible[level] {
             return None;
         }
-        let closed = if self.tells_classes { self.set & self.useful & !self.opened(label) } else { 0 };
+        let paid = self.paid(label);
+        let mut end = self.nominal(label, &paid);
         let needed = self.devices_needed(label, level);
-        let more_devices = (needed - i64::from(closed.count_ones())).max(0);
-        let mut end = label.cost.clone();
+        let due: i64 = self
+            .counts
+            .least
+            .iter()
+            .zip(&paid)
+            .map(|(least, paid)| i64::from(least.saturating_sub(*paid)))
+            .sum();
+        let more_devices = (needed - due).max(0);
+        if more_devices > 0 && self.is_closed(&paid, needed) {
+            return None;
+        }
+        let left = self.room.as_ref().map(|room| room.left(label, level));
+        if let (Some(room), Some(left)) = (&self.room, &left)
+            && !room.suffices(left, level)
+        {
+            return None;
+        }
+        let mut charge = 0;
         for (at, objective) in self.problem.settings.objectives.iter().enumerate() {
             match &objective.measure {
                 Measure::Worst(var) => {
@@ -218,36 +369,65 @@ impl<'p> Bound<'p> {
                             end[at] = end[at].max(live.after[*var].1.saturating_add(ahead));
                         }
                     }
+                    if let (Some(prices), Some(graph)) = (&self.prices[at], self.graph(at)) {
+                        let of = Partial { label, level, faster: self.faster(label, level) };
+                        let priced = prices.end(&graph, &of);
+                        if priced == NEVER {
+                            return None;
+                        }
+                        end[at] = end[at].max(priced);
+                    }
                 }
                 Measure::Least(_) => end[at] = i64::MIN,
-                Measure::Charges(place) => {
-                    let cheapest = match self.tells_classes {
-                        true => self.cheapest(*place),
-                        false => 0,
-                    };
-                    end[at] = end[at]
-                        .saturating_add(self.opening_of(closed, *place))
-                        .saturating_add(cheapest.saturating_mul(more_devices));
+                Measure::Charges(_) | Measure::Devices => {
+                    end[at] = end[at].saturating_add(self.cheapest(charge).saturating_mul(more_devices));
+                    charge += 1;
                 }
                 Measure::Used(_) => end[at] = end[at].saturating_add(table.used[level][at]),
-                // A class may yet be charged on a device that is in use.
-                Measure::Devices => end[at] = end[at].saturating_add(needed),
             }
         }
         Some(end)
     }
 
-    /// What a device of the open classes is charged at least on which something is used that there is little of.
-    fn cheapest(&self, place: usize) -> i64 {
-        let Some(at) = self.charged.iter().position(|known| *known == place) else { return 0 };
-        let open =
-            (0..self.problem.classes).filter(|class| self.set >> class & 1 == 1 || self.is_ever_free(*class));
-        open.filter_map(|class| self.another[class].as_ref().map(|c| c[at])).min().unwrap_or(0)
+    /// By how much what becomes of a label loads links more than is known of all: a rate, and what it is at least.
+    fn faster(&self, label: &Label, level: usize) -> (i64, i64) {
+        let Some(rate) = self.problem.roles.rate.filter(|_| self.rates.is_linear) else { return (1, 1) };
+        let mut least: Option<(i64, i64)> = None;
+        let starts = &self.problem.order[level..];
+        if starts.iter().any(|node| self.problem.nodes[*node].into.is_empty()) {
+            return (1, 1);
+        }
+        for live in label.live.iter().filter(|live| self.followed[live.node] > level) {
+            let (rate, known) = (live.after[rate].1, self.rates.after[live.node]);
+            let is_less = least
+                .is_none_or(|(r, k)| i128::from(rate) * i128::from(k) < i128::from(r) * i128::from(known));
+            if is_less {
+                least = Some((rate, known));
+            }
+        }
+        // Factors are rounded one after the other.
+        least.map_or((1, 1), |(rate, known)| {
+            (rate.saturating_sub((rate >> 20) + 16).max(known).max(1), known.max(1))
+        })
     }
 
-    /// Something runs on the class without a charge.
-    fn is_ever_free(&self, class: usize) -> bool {
-        is_ever_free(self.problem, &self.charge, class)
+    /// No such number of devices may yet be paid for.
+    fn is_closed(&self, paid: &[u16], needed: i64) -> bool {
+        let left = paid.iter().enumerate().map(|(class, paid)| match self.is_free[class].contains(&true) {
+            true => i64::MAX,
+            false => i64::from(self.counts.most(class, self.charges).saturating_sub(*paid)),
+        });
+        left.fold(0, i64::saturating_add) < needed
+    }
+
+    /// What a device is charged at least, besides those that are counted, on which something is used that there is little of.
+    fn cheapest(&self, charge: usize) -> i64 {
+        let may_be_more = |class: &usize| {
+            self.counts.most(*class, self.charges) > self.counts.least[*class]
+                || self.is_free[*class].contains(&true)
+        };
+        let open = (0..self.problem.classes).filter(may_be_more);
+        open.filter_map(|class| self.another[class].as_ref().map(|c| c[charge])).min().unwrap_or(0)
     }
 
     /// Devices that have to be opened besides those in use, for what the regions left use.
@@ -266,40 +446,26 @@ impl<'p> Bound<'p> {
         most
     }
 
-    fn table(&mut self, set: u32) -> Rc<Table> {
-        if let Some(known) = self.tables.get(&set) {
-            return known.clone();
-        }
-        let table = Rc::new(self.make_table(set));
-        self.tables.insert(set, table.clone());
-        table
-    }
-
-    /// Groups on which a region can run if the classes of `set` are open.
-    fn groups(&self, node: usize, set: u32) -> Vec<usize> {
+    /// Groups on which a region can run.
+    fn groups(&self, node: usize) -> Vec<usize> {
         let problem = self.problem;
-        let mut groups: Vec<usize> = problem.nodes[node]
-            .on
-            .iter()
-            .filter(|device| {
-                let class = problem.class[**device];
-                let is_open =
-                    !self.tells_classes || set >> class & 1 == 1 || self.charge[node][class].is_empty();
-                problem.offers[node][class].is_ok() && is_open
-            })
-            .map(|device| self.twins.group[*device])
-            .collect();
+        let may_run = |device: &&usize| {
+            let class = problem.class[**device];
+            let is_open = self.counts.most(class, self.charges) > 0 || !self.charges.is_charged(node, class);
+            problem.offers[node][class].is_ok() && is_open
+        };
+        let mut groups: Vec<usize> =
+            problem.nodes[node].on.iter().filter(may_run).map(|device| self.twins.group[*device]).collect();
         groups.sort_unstable();
         groups.dedup();
         groups
     }
 
-    fn make_table(&self, set: u32) -> Table {
+    fn make_table(&self) -> Table {
         let problem = self.problem;
         let levels = problem.order.len() + 1;
         let objectives = problem.settings.objectives.len();
         let vars = problem.scopes.device.len();
-        let allowed: Vec<Vec<usize>> = (0..problem.nodes.len()).map(|n| self.groups(n, set)).collect();
         let mut table = Table {
             ahead: vec![vec![vec![0; self.twins.groups]; problem.nodes.len()]; objectives],
             starts: vec![vec![i64::MIN; objectives]; levels],
@@ -307,19 +473,19 @@ impl<'p> Bound<'p> {
             used: vec![vec![0; objectives]; levels],
             needs: vec![vec![0; vars]; levels],
         };
-        for (at, objective) in problem.settings.objectives.iter().enumerate() {
-            if let (Measure::Worst(var), Some(grows)) = (&objective.measure, &self.grows[at]) {
-                self.look_ahead(&mut table.ahead[at], &allowed, *var, grows);
+        for (at, ahead) in table.ahead.iter_mut().enumerate() {
+            if let (Some(grows), Some(ways)) = (&self.grows[at], &self.ways[at]) {
+                self.look_ahead(ahead, ways, grows);
             }
         }
         for level in (0..problem.order.len()).rev() {
             let node = problem.order[level];
-            let classes: Vec<usize> =
-                allowed[node].iter().map(|group| problem.class[self.leaders[*group]]).collect();
+            let classes: Vec<usize> = self.allowed[node].iter().map(|group| self.class[*group]).collect();
             table.feasible[level] = table.feasible[level + 1] && !classes.is_empty();
             let least = |of: &dyn Fn(usize) -> i64| classes.iter().map(|class| of(*class)).min().unwrap_or(0);
             for var in 0..vars {
-                let part = least(&|class| fraction(self.uses[node][class][var], self.size[class][var]));
+                let size = |class: usize| self.sizes[class][var].first().copied().unwrap_or(0);
+                let part = least(&|class| fraction(self.uses[node][class][var], size(class)));
                 table.needs[level][var] = table.needs[level + 1][var].saturating_add(part);
             }
             for (at, objective) in problem.settings.objectives.iter().enumerate() {
@@ -334,14 +500,13 @@ impl<'p> Bound<'p> {
                     }
                     (Measure::Worst(var), Some(grows)) if problem.nodes[node].into.is_empty() => {
                         let from = |group: &usize| {
-                            let class = problem.class[self.leaders[*group]];
                             let ahead = table.ahead[at][node][*group];
                             problem.nodes[node].start[*var]
                                 .1
-                                .saturating_add(grows[node][class])
+                                .saturating_add(grows[node][self.class[*group]])
                                 .saturating_add(ahead)
                         };
-                        let best = allowed[node].iter().map(from).min().unwrap_or(NEVER);
+                        let best = self.allowed[node].iter().map(from).min().unwrap_or(NEVER);
                         table.feasible[level] &= best < NEVER;
                         table.starts[level][at] = table.starts[level][at].max(best);
                     }
@@ -353,7 +518,7 @@ impl<'p> Bound<'p> {
     }
 
     /// What a variable grows by at least behind each region on each group.
-    fn look_ahead(&self, ahead: &mut [Vec<i64>], allowed: &[Vec<usize>], var: usize, grows: &[Vec<i64>]) {
+    fn look_ahead(&self, ahead: &mut [Vec<i64>], ways: &Ways, grows: &[Vec<i64>]) {
         let problem = self.problem;
         for &node in problem.order.iter().rev() {
             for group in 0..self.twins.groups {
@@ -361,154 +526,14 @@ impl<'p> Bound<'p> {
                 for arc in &problem.nodes[node].out {
                     let to = problem.arcs[*arc].to;
                     let through = |next: &usize| {
-                        let class = problem.class[self.leaders[*next]];
-                        self.crossing(var, *arc, group, *next)
-                            .saturating_add(grows[to][class])
+                        ways.add(*arc, group, *next)
+                            .saturating_add(grows[to][self.class[*next]])
                             .saturating_add(ahead[to][*next])
                     };
-                    worst = worst.max(allowed[to].iter().map(through).min().unwrap_or(NEVER));
+                    worst = worst.max(self.allowed[to].iter().map(through).min().unwrap_or(NEVER));
                 }
                 ahead[node][group] = worst;
             }
         }
     }
-
-    /// What passing from group to group adds at least.
-    fn crossing(&self, var: usize, arc: usize, from: usize, to: usize) -> i64 {
-        if from == to {
-            return 0;
-        }
-        let problem = self.problem;
-        let routes = problem.network.routes(self.leaders[from], self.leaders[to]);
-        let (roles, edge) = (&problem.roles, &problem.arcs[arc]);
-        let least = |of: &dyn Fn(&[usize]) -> i64| routes.iter().map(|r| of(r)).min().unwrap_or(NEVER);
-        let delay = |route: &[usize]| {
-            route.iter().map(|hop| problem.network.hops[*hop].delay).fold(0, i64::saturating_add)
-        };
-        match Some(var) {
-            v if v == roles.latency => least(&delay),
-            v if v == roles.hops => least(&|route| route.len() as i64 * 1_000_000),
-            v if v == roles.bits => least(&|_| edge.bits),
-            v if v == roles.passes => least(&|_| edge.passes.saturating_mul(1_000_000)),
-            _ => least(&|_| 0),
-        }
-    }
-}
-
-/// For each region and class a list; empty where the region cannot run.
-fn per_offer(problem: &Problem, of: impl Fn(usize, &Offer) -> Vec<i64>) -> Vec<Vec<Vec<i64>>> {
-    let row = |node: &Vec<Result<Offer, _>>| {
-        node.iter().enumerate().map(|(class, o)| o.as_ref().map_or(vec![], |o| of(class, o))).collect()
-    };
-    problem.offers.iter().map(row).collect()
-}
-
-fn least_charge(offer: &Offer, own: &[(usize, i64)], place: usize) -> i64 {
-    let of = |list: &[(usize, i64)]| list.iter().find(|(at, _)| *at == place).map_or(0, |(_, v)| *v);
-    let needs = offer.needs.iter().map(|(_, all)| all.iter().map(|d| of(&d.once)).min().unwrap_or(0));
-    needs.max().unwrap_or(0).max(of(own))
-}
-
-fn least_used(offer: &Offer, var: usize) -> i64 {
-    let of = |list: &[(usize, i64)]| list.iter().find(|(at, _)| *at == var).map_or(0, |(_, v)| *v);
-    let needs = offer.needs.iter().map(|(_, all)| all.iter().map(|d| of(&d.adds)).min().unwrap_or(0));
-    needs.fold(0, i64::saturating_add)
-}
-
-/// Millionths, rounded down; of what there is without end nothing is used.
-fn fraction(part: i64, whole: i64) -> i64 {
-    match whole {
-        0 => 0,
-        i64::MAX => WHOLE,
-        _ => (i128::from(part.max(0)) * i128::from(WHOLE) / i128::from(whole)).min(i128::from(WHOLE)) as i64,
-    }
-}
-
-/// By region and class: what the objective grows by at least; none if rules can make it smaller.
-fn grows(problem: &Problem, measure: &Measure) -> Option<Vec<Vec<i64>>> {
-    let Measure::Worst(var) = measure else { return None };
-    let added = |derivation: &crate::Derivation| -> Option<i64> {
-        let mut sum = 0i64;
-        for (_, change) in derivation.path.iter().filter(|(at, _)| at == var) {
-            match change {
-                Change::Add(more) if *more >= 0 => sum = sum.saturating_add(*more),
-                Change::Multiply(factor) if *factor >= plan_model::Factor::ONE => {}
-                _ => return None,
-            }
-        }
-        Some(sum)
-    };
-    if problem.nodes.iter().any(|node| node.start[*var].0 < 0) {
-        return None;
-    }
-    let mut all = vec![];
-    for offers in &problem.offers {
-        let mut row = vec![];
-        for offer in offers {
-            let Ok(offer) = offer else {
-                row.push(NEVER);
-                continue;
-            };
-            let mut least = vec![];
-            for (_, derivations) in &offer.needs {
-                let grown: Option<Vec<i64>> = derivations.iter().map(added).collect();
-                least.push(grown?.into_iter().min().unwrap_or(0));
-            }
-            let path = |path: &Vec<usize>| path.iter().map(|need| least[*need]).fold(0, i64::saturating_add);
-            row.push(offer.paths.iter().map(path).max().unwrap_or(0));
-        }
-        all.push(row);
-    }
-    Some(all)
-}
-
-fn useful(charge: &[Vec<Vec<i64>>]) -> u32 {
-    let mut useful = 0;
-    for of_node in charge {
-        for (class, charge) in of_node.iter().enumerate().take(MAX_CLASSES) {
-            useful |= u32::from(!charge.is_empty()) << class;
-        }
-    }
-    useful
-}
-
-fn is_ever_free(problem: &Problem, charge: &[Vec<Vec<i64>>], class: usize) -> bool {
-    (0..charge.len()).any(|n| problem.offers[n][class].is_ok() && charge[n][class].is_empty())
-}
-
-fn alike(problem: &Problem, twins: &Twins, charge: &[Vec<Vec<i64>>]) -> u32 {
-    let mut alike = 0;
-    for class in 0..problem.classes.min(MAX_CLASSES) {
-        let mut groups =
-            (0..problem.class.len()).filter(|d| problem.class[*d] == class).map(|d| twins.group[d]);
-        let first = groups.next();
-        let is_alike = groups.all(|group| Some(group) == first) && !is_ever_free(problem, charge, class);
-        alike |= u32::from(is_alike) << class;
-    }
-    alike
-}
-
-fn followed(problem: &Problem) -> Vec<usize> {
-    let mut followed = vec![0; problem.nodes.len()];
-    for (at, node) in problem.order.iter().enumerate() {
-        for arc in &problem.nodes[*node].into {
-            followed[problem.arcs[*arc].from] = at + 1;
-        }
-    }
-    followed
-}
-
-/// All subsets of a set of classes, the smallest first.
-fn subsets(set: u32) -> Vec<u32> {
-    let mut all = vec![];
-    let mut subset = set;
-    loop {
-        all.push(subset);
-        if subset == 0 {
-            break;
-        }
-        subset = (subset - 1) & set;
-    }
-    all.sort_by_key(|set| (set.count_ones(), *set));
-    all
 }

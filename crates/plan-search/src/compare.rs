@@ -9,6 +9,7 @@ use crate::problem::Problem;
 use crate::remaining::Remaining;
 use crate::search::Fault;
 use crate::twins::Twins;
+use smallvec::{SmallVec, smallvec};
 
 /// What a comparison of labels needs to know; labels of one level are compared.
 pub struct Compare<'p> {
@@ -24,7 +25,7 @@ pub struct Compare<'p> {
     pub matters: &'p [Matters],
     /// So many regions are placed.
     pub level: usize,
-    /// The classes that plans are searched on.
+    /// The set of plans that is searched.
     pub bound: &'p Bound<'p>,
     /// A mistake to make.
     pub fault: Option<Fault>,
@@ -35,13 +36,15 @@ pub struct Compare<'p> {
 pub struct Canonical {
     /// Labels with different keys are not compared: where the live regions are, and values that have to be equal.
     pub key: Vec<i64>,
-    /// Classes that are paid for.
-    pub opened: u32,
+    /// By class: devices that are paid for.
+    pub paid: Vec<u16>,
+    /// With those that have yet to be paid for.
+    pub cost: Vec<i64>,
     /// Ends of states, so that less is better, then loads beyond their floors.
     pub figures: Vec<i64>,
     /// The group of each device in use, in an order in which equal ones correspond.
     pub groups: Vec<usize>,
-    /// A row for each of them: charges, 1 if it runs one region at most, what is used beyond its floor.
+    /// A row for each of them: charges, 1 if it is not paid for, 1 if it runs one region at most, what is used beyond its floor.
     pub rows: Vec<i64>,
 }
 
@@ -94,9 +97,11 @@ impl Compare<'_> {
         for (_, at, _) in &uses {
             self.add_row(&label.uses[*at], &mut rows);
         }
+        let paid = self.bound.paid(label);
         Canonical {
             key,
-            opened: self.bound.opened(label),
+            cost: self.bound.nominal(label, &paid),
+            paid,
             figures: self.figures(label),
             groups: uses.into_iter().map(|(group, ..)| group).collect(),
             rows,
@@ -108,6 +113,7 @@ impl Compare<'_> {
         let (charges, rest) = used.values.split_at(self.charges());
         let floors = self.remaining.floors(self.level, used.device);
         rows.extend(charges);
+        rows.push(i64::from(!used.is_paid));
         rows.push(i64::from(self.problem.is_single[used.device]));
         rows.extend(rest.iter().zip(floors).map(|(value, floor)| beyond(*value, *floor)));
     }
@@ -137,7 +143,7 @@ impl Compare<'_> {
 
     /// The width of a row.
     pub fn width(&self) -> usize {
-        self.charges() + 1 + self.problem.scopes.device.len() + self.twins.private
+        self.charges() + 2 + self.problem.scopes.device.len() + self.twins.private
     }
 
     /// Used area first: charges tell little.
@@ -146,55 +152,91 @@ impl Compare<'_> {
     }
 
     /// Whether every completion of `b` is one of `a`, up to exchange of equal devices, that costs no more. Both have one key.
-    pub fn dominates(&self, a: (&Label, &Canonical), b: (&Label, &Canonical)) -> bool {
-        let (mine, theirs) = (a.1, b.1);
-        if !self.can_be_no_worse(a, b) || !is_at_most(&mine.figures, &theirs.figures) {
+    pub fn dominates(&self, a: &Canonical, b: &Canonical) -> bool {
+        // Costs without what is owed: this rules most pairs out.
+        if !(is_at_most(&a.cost, &b.cost) || self.fault == Some(Fault::Owed))
+            || !is_at_most(&a.figures, &b.figures)
+        {
             return false;
         }
-        // What `a` may yet be charged that `b` has paid already.
-        let mut owed = [0; plan_model::MAX_VARIABLES];
-        let mut owed_devices = 0;
-        (self.uses_are_no_worse(mine, theirs, &mut owed, &mut owed_devices)
-            || self.fault == Some(Fault::Uses))
-            && (self.cost_is_no_worse(a, b, &owed, owed_devices) || self.fault == Some(Fault::Owed))
+        if !self.uses_at_most(a, b) && self.fault != Some(Fault::Uses) {
+            return false;
+        }
+        let classes = smallvec![Tally::default(); self.problem.classes];
+        let mut owed = Owed { levels: [0; plan_model::MAX_VARIABLES], classes };
+        (self.uses_are_no_worse(a, b, &mut owed) || self.fault == Some(Fault::Uses))
+            && (self.cost_is_no_worse(a, b, &owed) || self.fault == Some(Fault::Owed))
     }
 
-    /// Costs without what is owed: this rules most pairs out.
-    fn can_be_no_worse(&self, a: (&Label, &Canonical), b: (&Label, &Canonical)) -> bool {
-        const NOTHING_OWED: [i64; plan_model::MAX_VARIABLES] = [0; plan_model::MAX_VARIABLES];
-        self.fault == Some(Fault::Owed) || self.cost_is_no_worse(a, b, &NOTHING_OWED, 0)
-    }
-
-    fn cost_is_no_worse(
-        &self,
-        (a, in_a): (&Label, &Canonical),
-        (b, in_b): (&Label, &Canonical),
-        owed: &[i64],
-        owed_devices: i64,
-    ) -> bool {
-        // Classes that `a` has paid for, and that `b` yet has to.
-        let due = self.bound.due(in_a.opened, in_b.opened);
-        let objectives = self.problem.settings.objectives.iter().zip(a.cost.iter().zip(&b.cost));
-        objectives.into_iter().all(|(objective, (a, b))| match objective.measure {
-            Measure::Charges(at) => {
-                a.saturating_add(owed[at]) <= b.saturating_add(self.bound.opening_of(due, at))
+    /// Whether costs are no worse with what `a` may yet be charged that `b` has paid already.
+    ///
+    /// Let `a` have paid for devices A, `b` for B, and let a completion of `b` pay for X. Then `a` pays for X without A, which is no more than X without B, and
+    /// B without A. Where all devices of a class are equal, what is new to `b` may as well be what only `a` has.
+    fn cost_is_no_worse(&self, a: &Canonical, b: &Canonical, owed: &Owed) -> bool {
+        let charges = self.bound.charges();
+        let counts = self.bound.counts();
+        let mut sums = [0i64; plan_model::MAX_VARIABLES];
+        let mut is_possible = true;
+        for class in 0..self.problem.classes {
+            let least = counts.least[class];
+            let tally = owed.classes[class];
+            let (lacking, surplus) = (i64::from(tally.lacking), i64::from(tally.surplus));
+            let (mine, theirs) = (least.saturating_sub(a.paid[class]), least.saturating_sub(b.paid[class]));
+            let is_alike = charges.is_alike(class);
+            if counts.is_exact[class] && !is_alike {
+                // What is paid for where nothing more can come to.
+                let elsewhere = |paid: u16, here: u16| i64::from(paid) - i64::from(here);
+                let mine = elsewhere(a.paid[class], tally.mine);
+                is_possible &= mine + surplus <= elsewhere(b.paid[class], tally.theirs);
             }
-            Measure::Devices => a.saturating_add(owed_devices) <= *b,
-            _ => a <= b,
-        })
+            let saved = if is_alike { surplus.min(i64::from(theirs)) } else { 0 };
+            let more = (lacking + i64::from(theirs) - i64::from(mine) - saved).max(0);
+            for (sum, opening) in sums.iter_mut().zip(charges.opening(class)) {
+                *sum = sum.saturating_add(more.saturating_mul(*opening));
+            }
+        }
+        let mut charge = 0;
+        let objectives = self.problem.settings.objectives.iter().zip(a.cost.iter().zip(&b.cost));
+        is_possible
+            && objectives.into_iter().all(|(objective, (a, b))| {
+                let more = match objective.measure {
+                    Measure::Charges(at) => owed.levels[at].saturating_add(sums[charge]),
+                    Measure::Devices => sums[charge],
+                    _ => 0,
+                };
+                charge += usize::from(matches!(objective.measure, Measure::Charges(_) | Measure::Devices));
+                a.saturating_add(more) <= *b
+            })
     }
 
-    fn uses_are_no_worse(
-        &self,
-        mine: &Canonical,
-        theirs: &Canonical,
-        owed: &mut [i64],
-        owed_devices: &mut i64,
-    ) -> bool {
+    /// Whether nothing more is used: device by device in the order of both, and of devices that only one has nothing.
+    fn uses_at_most(&self, a: &Canonical, b: &Canonical) -> bool {
+        let (width, skipped) = (self.width(), self.charges() + 1);
+        let (mut mine, mut theirs) = (0, 0);
+        while mine < a.groups.len() {
+            while theirs < b.groups.len() && b.groups[theirs] < a.groups[mine] {
+                theirs += 1;
+            }
+            let row = &a.rows[mine * width + skipped..(mine + 1) * width];
+            let is_less = match theirs < b.groups.len() && b.groups[theirs] == a.groups[mine] {
+                true => {
+                    theirs += 1;
+                    is_at_most(row, &b.rows[(theirs - 1) * width + skipped..theirs * width])
+                }
+                false => row.iter().all(|used| *used <= 0),
+            };
+            if !is_less {
+                return false;
+            }
+            mine += 1;
+        }
+        true
+    }
+
+    fn uses_are_no_worse(&self, mine: &Canonical, theirs: &Canonical, owed: &mut Owed) -> bool {
         let width = self.width();
         let mut left = mine.groups.iter().zip(mine.rows.chunks_exact(width)).peekable();
         let mut right = theirs.groups.iter().zip(theirs.rows.chunks_exact(width)).peekable();
-        let charges = self.charges();
         loop {
             let (mine, theirs) = match (left.peek(), right.peek()) {
                 (None, None) => return true,
@@ -203,25 +245,63 @@ impl Compare<'_> {
                 (Some(_), None) => (left.next(), None),
                 _ => (None, right.next()),
             };
-            *owed_devices += i64::from(mine.is_none());
-            let (mine, theirs) = (mine.map(|(_, row)| row), theirs.map(|(_, row)| row));
-            let (paid, used) = mine.map_or((&[][..], &[][..]), |row| row.split_at(charges));
-            match theirs {
-                Some(row) => {
-                    let (theirs_paid, theirs_used) = row.split_at(charges);
-                    for (at, owed) in owed.iter_mut().enumerate().take(charges) {
-                        let more = theirs_paid[at].saturating_sub(paid.get(at).copied().unwrap_or(0));
-                        *owed = owed.saturating_add(more.max(0));
-                    }
-                    if !is_at_most(used, theirs_used) {
-                        return false;
-                    }
-                }
-                None if used.iter().any(|beyond| *beyond > 0) => return false,
-                None => {}
+            let group = mine.or(theirs).map_or(0, |(group, _)| *group);
+            if !self.row_is_no_worse(group, mine.map(|(_, row)| row), theirs.map(|(_, row)| row), owed) {
+                return false;
             }
         }
     }
+
+    /// One device of each; none if it is not in use.
+    fn row_is_no_worse(
+        &self,
+        group: usize,
+        mine: Option<&[i64]>,
+        theirs: Option<&[i64]>,
+        owed: &mut Owed,
+    ) -> bool {
+        let charges = self.charges();
+        let class = self.bound.class(group);
+        let is_paid = |row: Option<&[i64]>| row.is_some_and(|row| row[charges] == 0);
+        let (paid, used) = mine.map_or((&[][..], &[][..]), |row| row.split_at(charges));
+        let (is_mine, is_theirs) = (is_paid(mine), is_paid(theirs));
+        let tally = &mut owed.classes[class];
+        tally.mine += u16::from(is_mine);
+        tally.theirs += u16::from(is_theirs);
+        tally.lacking += u16::from(is_theirs && !is_mine);
+        tally.surplus += u16::from(is_mine && !is_theirs);
+        let Some(row) = theirs else {
+            return used.iter().skip(1).all(|beyond| *beyond <= 0);
+        };
+        let (theirs_paid, theirs_used) = row.split_at(charges);
+        for (at, owed) in owed.levels.iter_mut().enumerate().take(charges) {
+            let known = match is_theirs && !is_mine {
+                true => self.bound.charges().opening_of(class, at),
+                false => paid.get(at).copied().unwrap_or(0),
+            };
+            *owed = owed.saturating_add(theirs_paid[at].saturating_sub(known).max(0));
+        }
+        used.iter().zip(theirs_used).skip(1).all(|(a, b)| a <= b)
+    }
+}
+
+/// What one label may yet be charged and another has paid.
+struct Owed {
+    /// By charge: beyond what a device is charged at least.
+    levels: [i64; plan_model::MAX_VARIABLES],
+    /// By class.
+    classes: SmallVec<[Tally; 16]>,
+}
+
+/// Devices that are paid for, among those that are compared.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    mine: u16,
+    theirs: u16,
+    /// Only by the other.
+    lacking: u16,
+    /// Only by this one.
+    surplus: u16,
 }
 
 /// What is used beyond what is of no account.

@@ -1,12 +1,14 @@
 //! One region more: all ways to place the next region of the order behind a partial plan.
 
 use crate::Measure;
+use crate::charges::{Charges, Counts};
 use crate::label::{Label, Live, Trail, Use};
 use crate::outcome::{self, Matters, Outcome};
 use crate::problem::Problem;
 use crate::route::{self, Route};
 use crate::state::{self, State};
 use crate::twins::{Slot, Twins};
+use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -18,8 +20,11 @@ pub struct Expander<'p> {
     /// By region: the last place in the order that looks at where it runs.
     last: Vec<usize>,
     known: BTreeMap<(usize, usize, State), Rc<Vec<Outcome>>>,
-    /// By region and class.
-    pub allowed: Vec<Vec<bool>>,
+    charges: &'p Charges,
+    /// So many devices are paid for.
+    counts: Counts,
+    /// By region and group of devices.
+    allowed: Vec<Vec<bool>>,
     /// Equal devices are tried once.
     pub uses_symmetry: bool,
 }
@@ -32,7 +37,12 @@ type Arrival = (Vec<(usize, i64)>, Vec<(usize, Route)>, Option<State>);
 
 impl<'p> Expander<'p> {
     /// For the regions of a problem in its order.
-    pub fn new(problem: &'p Problem, twins: &'p Twins, matters: &'p [Matters]) -> Expander<'p> {
+    pub fn new(
+        problem: &'p Problem,
+        twins: &'p Twins,
+        charges: &'p Charges,
+        matters: &'p [Matters],
+    ) -> Expander<'p> {
         let mut rank = vec![0; problem.nodes.len()];
         problem.order.iter().enumerate().for_each(|(at, node)| rank[*node] = at);
         let last = problem.nodes.iter().enumerate().map(|(node, region)| {
@@ -42,12 +52,37 @@ impl<'p> Expander<'p> {
         Expander {
             last: last.collect(),
             known: BTreeMap::new(),
-            allowed: vec![vec![true; problem.classes]; problem.nodes.len()],
+            counts: Counts::default(),
+            allowed: vec![],
+            charges,
             uses_symmetry: true,
             problem,
             twins,
             matters,
         }
+    }
+
+    /// From now on regions are placed on these groups of devices, and so many devices are paid for.
+    pub fn open(&mut self, counts: &Counts, allowed: &[Vec<usize>]) {
+        self.counts = counts.clone();
+        let row = |groups: &Vec<usize>| {
+            let mut row = vec![false; self.twins.groups];
+            groups.iter().for_each(|group| row[*group] = true);
+            row
+        };
+        self.allowed = allowed.iter().map(row).collect();
+    }
+
+    /// Whether there may be a device more that is paid for, if this one is not.
+    fn may_pay(&self, label: &Label, node: usize, device: usize) -> bool {
+        let class = self.problem.class[device];
+        if !self.charges.is_charged(node, class) {
+            return true;
+        }
+        let paid =
+            || label.uses.iter().filter(|used| used.is_paid && self.problem.class[used.device] == class);
+        paid().any(|used| used.device == device)
+            || paid().count() < usize::from(self.counts.most(class, self.charges))
     }
 
     /// Nothing placed.
@@ -58,29 +93,34 @@ impl<'p> Expander<'p> {
         };
         Label {
             trail: None,
-            live: vec![],
+            live: SmallVec::new(),
             uses: vec![],
-            loads: vec![0; self.twins.global],
+            loads: smallvec![0; self.twins.global],
             cost: self.problem.settings.objectives.iter().map(|o| none_yet(&o.measure)).collect(),
         }
     }
 
     /// All ways to place region number `level` of the order, given those before.
-    pub fn expand(&mut self, label: &Label, level: usize) -> Vec<Label> {
+    /// `is_good` says which are worth it.
+    pub fn expand(
+        &mut self,
+        label: &Label,
+        level: usize,
+        is_good: &dyn Fn(&Label) -> bool,
+        next: &mut Vec<Label>,
+    ) {
         let node = self.problem.order[level];
-        let mut next = vec![];
         for device in self.candidates(label, node) {
             if self.problem.offer(node, device).is_none() {
                 continue;
             }
-            if !self.allowed[node][self.problem.class[device]] {
+            if !self.allowed[node][self.twins.group[device]] || !self.may_pay(label, node, device) {
                 continue;
             }
             for arrival in self.arrivals(label, node, device) {
-                self.place(label, level, device, arrival, &mut next);
+                self.place(label, level, device, arrival, is_good, next);
             }
         }
-        next
     }
 
     /// Devices for a region; of equal ones in equal condition the first.
@@ -101,7 +141,7 @@ impl<'p> Expander<'p> {
             let group = self.twins.group[device];
             let is_same = |other: Option<&Use>| match (other, used) {
                 (None, None) => true,
-                (Some(a), Some(b)) => (a.runs, &a.values) == (b.runs, &b.values),
+                (Some(a), Some(b)) => (a.runs, a.is_paid, &a.values) == (b.runs, b.is_paid, &b.values),
                 _ => false,
             };
             if !is_live {
@@ -175,6 +215,7 @@ impl<'p> Expander<'p> {
         level: usize,
         device: usize,
         (loads, routes, joined): Arrival,
+        is_good: &dyn Fn(&Label) -> bool,
         next: &mut Vec<Label>,
     ) {
         let problem = self.problem;
@@ -193,6 +234,9 @@ impl<'p> Expander<'p> {
             let live = Live { node, device, after: outcome.after.clone() };
             more.live.push(live);
             more.live.retain(|live| self.last[live.node] > level);
+            if !is_good(&more) {
+                continue;
+            }
             more.trail = Some(Rc::new(Trail {
                 before: label.trail.clone(),
                 node,
@@ -230,8 +274,8 @@ impl<'p> Expander<'p> {
         let at = match label.uses.binary_search_by_key(&device, |u| u.device) {
             Ok(at) => at,
             Err(at) => {
-                let values = vec![0; self.private(self.twins.private)];
-                label.uses.insert(at, Use { device, runs: 0, values });
+                let values = smallvec![0; self.private(self.twins.private)];
+                label.uses.insert(at, Use { device, runs: 0, is_paid: false, values });
                 at
             }
         };
@@ -245,6 +289,7 @@ impl<'p> Expander<'p> {
         let mut charged: Vec<(usize, i64)> = vec![];
         let used = self.used(label, device);
         used.runs += 1;
+        used.is_paid |= self.charges.is_charged(node, problem.class[device]);
         if problem.is_single[device] && used.runs > 1 {
             return false;
         }

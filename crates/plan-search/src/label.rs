@@ -2,6 +2,7 @@
 
 use crate::route::Route;
 use crate::state::State;
+use smallvec::SmallVec;
 use std::rc::Rc;
 
 /// The first regions of the order, placed.
@@ -10,13 +11,13 @@ pub struct Label {
     /// What was chosen, the last first.
     pub trail: Option<Rc<Trail>>,
     /// Placed regions that what follows looks at.
-    pub live: Vec<Live>,
+    pub live: SmallVec<[Live; 2]>,
     /// Devices in use, in order.
     pub uses: Vec<Use>,
     /// Loads of capacities that belong to no device.
-    pub loads: Vec<i64>,
+    pub loads: SmallVec<[i64; 2]>,
     /// By objective, so far; `i64::MIN` where there is no end yet.
-    pub cost: Vec<i64>,
+    pub cost: SmallVec<[i64; 4]>,
 }
 
 /// One choice.
@@ -60,6 +61,8 @@ pub struct Use {
     pub device: usize,
     /// How many regions it runs.
     pub runs: u32,
+    /// One of them is charged there in any case.
+    pub is_paid: bool,
     /// Charges, what is used of it, loads that belong to it.
-    pub values: Vec<i64>,
+    pub values: SmallVec<[i64; 8]>,
 }

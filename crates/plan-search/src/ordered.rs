@@ -11,9 +11,10 @@
 //! only its set is divided. One placement is given once, with its best rules and routes, and one of those that differ only by an
 //! exchange of equal devices.
 
+use crate::goal::{Goal, Progress, Stop};
 use crate::judge::Plan;
 use crate::problem::Problem;
-use crate::search::{Goal, Progress, Stop, search};
+use crate::search::search;
 use crate::twins::Twins;
 use std::collections::BTreeMap;
 

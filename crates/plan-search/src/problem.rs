@@ -209,6 +209,12 @@ impl Problem {
         self.offers[node][self.class[device]].as_ref().ok()
     }
 
+    /// Whether the region may run on a device of the class.
+    pub fn can_run(&self, node: usize, class: usize) -> bool {
+        self.offers[node][class].is_ok()
+            && self.nodes[node].on.iter().any(|device| self.class[*device] == class)
+    }
+
     /// An objective's value, for people.
     pub fn show(&self, objective: usize, value: i64) -> String {
         self.settings.objectives[objective].show(value, &self.model.signature, &self.scopes)

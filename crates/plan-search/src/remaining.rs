@@ -91,7 +91,7 @@ impl Remaining {
 }
 
 /// By device variable: the most that a region uses, whatever is chosen.
-fn most_used(offer: &Offer, vars: usize) -> Vec<i64> {
+pub fn most_used(offer: &Offer, vars: usize) -> Vec<i64> {
     let mut most = vec![0i64; vars];
     for (_, derivations) in &offer.needs {
         for (var, sum) in most.iter_mut().enumerate() {

@@ -10,11 +10,12 @@
 //! First a narrow search finds good plans. Then all labels of a level become all of the next; where there are too many to keep, they
 //! go on in portions, the rest waiting: memory is bounded, and nothing is left out.
 
-use crate::Front;
 use crate::bound::Bound;
 use crate::cells::Cells;
+use crate::charges::{Charges, Counts};
 use crate::compare::{Canonical, Compare};
 use crate::expand::Expander;
+use crate::goal::{Goal, Progress, Stop};
 use crate::head::Head;
 use crate::judge::Plan;
 use crate::label::{Label, Trail};
@@ -22,56 +23,10 @@ use crate::outcome::{self, Matters};
 use crate::problem::Problem;
 use crate::remaining::{Remaining, flows};
 use crate::twins::Twins;
+use crate::{Front, Measure, Objective};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-
-/// What is searched for.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum Goal {
-    /// All plans of which none is better in every objective; one of each cost.
-    #[default]
-    Front,
-    /// The best in the order of the objectives: the second counts where the first is equal.
-    First,
-    /// The least sum of the objectives, each times its weight.
-    Weighted(Vec<i64>),
-}
-
-impl Goal {
-    /// What decides between plans; none if many are wanted.
-    pub(crate) fn key(&self, cost: &[i64]) -> Option<Vec<i128>> {
-        let exact = cost.iter().map(|c| i128::from(*c));
-        match self {
-            Goal::Front => None,
-            Goal::First => Some(exact.collect()),
-            Goal::Weighted(weights) => {
-                let product = |(cost, weight): (&i64, &i64)| i128::from(*cost) * i128::from(*weight);
-                let sum = cost.iter().zip(weights).map(product).fold(0i128, i128::saturating_add);
-                Some([sum].into_iter().chain(exact).collect())
-            }
-        }
-    }
-}
-
-/// How far a search is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Progress {
-    /// Partial plans looked at.
-    pub labels: u64,
-    /// Regions placed in those that are looked at now.
-    pub level: usize,
-    /// Plans found.
-    pub found: usize,
-}
-
-/// Whether to go on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Stop {
-    /// Go on.
-    No,
-    /// Give what was found.
-    Yes,
-}
 
 /// What the search leaves out, for tests of how much each part is worth, and of the tests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,6 +39,10 @@ pub struct Switches {
     pub bounds: bool,
     /// Labels that go on at once.
     pub portion: usize,
+    /// Narrow searches come first.
+    pub dives: bool,
+    /// A set of plans is first searched with so many labels, and split only if they do not suffice.
+    pub few: u64,
     /// The watch is asked after so many labels.
     pub look: u64,
     /// A mistake, to see whether tests notice.
@@ -107,7 +66,16 @@ pub enum Fault {
 
 impl Default for Switches {
     fn default() -> Switches {
-        Switches { dominance: true, symmetry: true, bounds: true, portion: 20_000, look: 512, fault: None }
+        Switches {
+            dominance: true,
+            symmetry: true,
+            bounds: true,
+            dives: true,
+            portion: 20_000,
+            few: 250,
+            look: 512,
+            fault: None,
+        }
     }
 }
 
@@ -143,14 +111,19 @@ pub fn search_with(
     let remaining = Remaining::new(problem, &twins, &flows);
     let matters = outcome::matters(problem);
     let cells = Cells::new(problem);
-    let mut expander = Expander::new(problem, &twins, &matters);
+    let charges = Charges::new(problem, &twins);
+    let mut expander = Expander::new(problem, &twins, &charges, &matters);
     expander.uses_symmetry = switches.symmetry;
     let search = Search {
-        bound: Bound::new(problem, &twins, switches.bounds),
+        bound: Bound::new(problem, &twins, &charges),
+        charges: &charges,
         front: Front::default(),
         best: None,
         progress: Progress::default(),
         stopped: false,
+        most: u64::MAX,
+        cap: None,
+        is_cut: Default::default(),
         problem,
         goal,
         switches,
@@ -164,9 +137,15 @@ pub fn search_with(
     search.run()
 }
 
-/// So many labels of a level go on in a narrow search: in one for each set of classes, and in one for all.
+/// So many labels of a level go on in a narrow search.
 const NARROW: usize = 8;
 const WIDER: usize = 96;
+/// So many steps are taken for the prices of a set of plans.
+const STEPS: usize = 120;
+/// So many sets are searched by themselves, each without those that pay for more devices.
+const MOST_SPLIT: usize = 2000;
+/// So many labels are looked at in no time.
+const FEW: u64 = 1000;
 /// The watch is asked after so many comparisons.
 const LOOK_COMPARED: usize = 1 << 20;
 
@@ -177,6 +156,7 @@ pub struct Search<'s> {
     switches: Switches,
     twins: &'s Twins,
     remaining: &'s Remaining,
+    charges: &'s Charges,
     cells: &'s Cells,
     matters: &'s [Matters],
     expander: Expander<'s>,
@@ -186,26 +166,66 @@ pub struct Search<'s> {
     best: Option<Vec<i128>>,
     progress: Progress,
     stopped: bool,
+    /// About so many labels are looked at for now.
+    most: u64,
+    /// What ends with as much or more of an objective is not looked at for now.
+    cap: Option<(usize, i64)>,
+    /// There was something of that kind.
+    is_cut: Cell<bool>,
     watch: &'s mut dyn FnMut(&Progress) -> Stop,
 }
 
+/// Sets of plans that are not searched yet, by their turn, with what their plans cost at least.
+type Waiting = BTreeMap<(Vec<i128>, Counts), Vec<i64>>;
+
+/// What was found, and how far is searched.
+struct Covers<'c> {
+    goal: &'c Goal,
+    best: &'c Option<Vec<i128>>,
+    front: &'c Front<Option<Rc<Trail>>>,
+    cap: Option<(usize, i64)>,
+    is_cut: &'c Cell<bool>,
+}
+
+impl Covers<'_> {
+    /// Whether what ends so is of no use.
+    fn covers(&self, end: &[i64]) -> bool {
+        if let Some((at, cap)) = self.cap
+            && end[at] >= cap
+        {
+            self.is_cut.set(true);
+            return true;
+        }
+        match (self.best, self.goal.key(end)) {
+            (Some(best), Some(key)) => key >= *best,
+            (None, Some(_)) => false,
+            (_, None) => self.front.covers(end),
+        }
+    }
+}
+
 impl Search<'_> {
-    /// A narrow search for plans on the open classes: without any, bounds say nothing.
-    fn dive(&mut self, width: usize) {
+    /// A narrow search for plans of the open set. Whether nothing was left out.
+    fn dive(&mut self, width: usize) -> bool {
+        let mut is_all = true;
         let mut labels = vec![self.expander.root()];
         for level in 0..self.problem.order.len() {
             let next = self.expand_all(&labels, level);
             if self.stopped {
-                return self.finish_whole(next, level + 1);
+                self.finish_whole(next, level + 1);
+                return false;
             }
-            let next = self.prune(next, level + 1);
             let next = self.reduce(next, level + 1);
             if self.stopped {
-                return self.finish_whole(next, level + 1);
+                self.finish_whole(next, level + 1);
+                return false;
             }
+            let all = next.len();
             labels = self.narrow(next, level + 1, width);
+            is_all &= labels.len() == all;
         }
         labels.into_iter().for_each(|label| self.finish(label));
+        is_all
     }
 
     /// The most promising by each objective and by all together; of whole plans, all.
@@ -237,56 +257,159 @@ impl Search<'_> {
         labels.into_iter().zip(picked).filter(|(_, picked)| *picked).map(|(label, _)| label).collect()
     }
 
-    /// The whole search: for each set of classes of devices the plans that are charged for exactly these.
+    /// The whole search: sets of plans by how many devices they pay for, those with the least charges first.
     fn run(mut self) -> Found {
         let root = self.expander.root();
-        let mut sets = self.bound.sets();
-        if self.switches.bounds {
-            // Those that can be best are dived into first; what they give makes many others needless.
-            let ends: Vec<_> = sets.iter().map(|set| (self.root_end(*set, &root), *set)).collect();
-            let mut possible: Vec<_> = ends.into_iter().filter_map(|(end, set)| Some((end?, set))).collect();
-            possible.sort();
-            sets = possible.into_iter().map(|(_, set)| set).collect();
-            for width in [NARROW, WIDER] {
-                for set in &sets {
-                    self.open(*set);
-                    if !self.stopped && !self.prune(vec![root.clone()], 0).is_empty() {
-                        self.dive(width);
-                    }
-                }
-            }
+        let mut waiting = Waiting::new();
+        let mut left: Vec<(Counts, usize, Vec<Label>)> = vec![];
+        let sets = if self.switches.bounds { self.charges.sets() } else { vec![self.charges.all()] };
+        for counts in sets {
+            self.wait(&counts, &root, &mut waiting);
         }
-        let mut left: Vec<(u32, usize, Vec<Label>)> = vec![];
-        for set in sets {
-            self.open(set);
-            match self.stopped {
-                true => left.push((set, 0, vec![root.clone()])),
-                false => {
-                    left.extend(self.run_set(&root).into_iter().map(|(level, labels)| (set, level, labels)))
-                }
+        self.dive_into(&waiting);
+        let mut split = 0;
+        while let Some(((_, counts), end)) = waiting.pop_first() {
+            if self.stopped {
+                left.push((counts, 0, vec![root.clone()]));
+                continue;
+            }
+            if self.covers(&end) {
+                continue;
+            }
+            if self.run_few(&counts, &root) {
+                continue;
+            }
+            let is_split =
+                self.switches.bounds && !self.bound.wanting(&counts).is_empty() && split < MOST_SPLIT;
+            let searched = if is_split { counts.exact() } else { counts.clone() };
+            self.bound.open(&searched);
+            let goals = self.goals(&end);
+            if !self.switches.bounds || self.bound.price(&root, &goals, STEPS) {
+                split += usize::from(is_split);
+                let rest = self.run_set(&root);
+                left.extend(rest.into_iter().map(|(level, labels)| (searched.clone(), level, labels)));
+            }
+            if is_split {
+                let order = self.bound.wanting(&counts);
+                counts.others(&order).iter().for_each(|other| self.wait(other, &root, &mut waiting));
             }
         }
         self.found(left)
     }
 
-    fn open(&mut self, set: u32) {
-        self.bound.open(set);
-        for (node, classes) in self.expander.allowed.iter_mut().enumerate() {
-            for (class, allowed) in classes.iter_mut().enumerate() {
-                *allowed = self.bound.is_open(node, class);
+    /// All plans of a set, if few labels suffice for that. Whether they did.
+    fn run_few(&mut self, counts: &Counts, root: &Label) -> bool {
+        self.bound.open(counts);
+        self.expander.open(counts, self.bound.allowed());
+        self.most = self.progress.labels + self.switches.few;
+        let rest = self.run_levels(root);
+        self.most = u64::MAX;
+        rest.is_empty() && !self.stopped
+    }
+
+    /// Narrow searches in all sets, the first by the order of objectives first: what they give makes many others needless.
+    fn dive_into(&mut self, waiting: &Waiting) {
+        let mut sets: Vec<(&Vec<i64>, &Counts)> =
+            waiting.iter().map(|((_, counts), end)| (end, counts)).collect();
+        sets.sort();
+        for width in [NARROW, WIDER] {
+            for (end, counts) in &sets {
+                if self.switches.dives && self.switches.bounds && !self.stopped && !self.covers(end) {
+                    self.bound.open(counts);
+                    self.expander.open(counts, self.bound.allowed());
+                    self.dive(width);
+                }
             }
         }
     }
 
-    fn root_end(&mut self, set: u32, root: &Label) -> Option<Vec<i64>> {
-        self.bound.open(set);
-        self.bound.end(root, 0)
+    /// Has a set of plans wait for its turn, if there can be any in it that are good enough.
+    fn wait(&mut self, counts: &Counts, root: &Label, waiting: &mut Waiting) {
+        self.bound.open(counts);
+        let Some(end) = self.bound.end(root, 0) else { return };
+        if !self.covers(&end) {
+            waiting.insert((self.turn(&end), counts.clone()), end);
+        }
     }
 
-    /// All plans on the open classes. What was not looked at when the search was stopped.
+    /// The order in which sets of plans are searched.
+    fn turn(&self, end: &[i64]) -> Vec<i128> {
+        self.goal.key(end).unwrap_or_else(|| {
+            let objectives = &self.problem.settings.objectives;
+            let charges = |is_charge: bool| {
+                let of = move |(objective, end): (&Objective, &i64)| {
+                    let is = matches!(objective.measure, Measure::Charges(_) | Measure::Devices);
+                    (is == is_charge).then_some(i128::from(*end))
+                };
+                objectives.iter().zip(end).filter_map(of)
+            };
+            charges(true).chain(charges(false)).collect()
+        })
+    }
+
+    /// By objective: where all plans of a set would be no better than those that are known, if it were so much and the others as they are.
+    fn goals(&self, end: &[i64]) -> Vec<Option<i64>> {
+        let goal = |at: usize| {
+            let others = |cost: &[i64]| (0..end.len()).all(|other| other == at || cost[other] <= end[other]);
+            let points = self.front.points().iter().filter(|(cost, _)| others(cost));
+            points.map(|(cost, _)| cost[at]).min()
+        };
+        (0..end.len()).map(goal).collect()
+    }
+
+    fn covers(&self, end: &[i64]) -> bool {
+        let covers = Covers {
+            goal: self.goal,
+            best: &self.best,
+            front: &self.front,
+            cap: self.cap,
+            is_cut: &self.is_cut,
+        };
+        covers.covers(end)
+    }
+
+    /// All plans of the open set. What was not looked at when the search was stopped.
+    ///
+    /// Plans that end not much above what is known to be the least are looked for first, then more and more of them: most of the plans that there could be are never begun.
     fn run_set(&mut self, root: &Label) -> Vec<(usize, Vec<Label>)> {
+        self.expander.open(self.bound.counts(), self.bound.allowed());
+        let is_worst = |objective: &Objective| matches!(objective.measure, Measure::Worst(_));
+        let worst = self.problem.settings.objectives.iter().position(is_worst);
+        let (Some(at), true) = (worst, self.switches.bounds) else { return self.run_levels(root) };
+        if self.switches.dives && self.dive(NARROW) {
+            return vec![];
+        }
+        let Some(end) = self.bound.end(root, 0) else { return vec![] };
+        let mut more = (end[at] >> 8).max(1);
+        while end[at] >= 0 && more <= end[at].saturating_mul(8) && !self.stopped {
+            let mut beyond = end.clone();
+            beyond[at] = end[at].saturating_add(more);
+            if self.covers(&beyond) {
+                break;
+            }
+            self.cap = Some((at, beyond[at]));
+            self.is_cut.set(false);
+            let before = self.progress.labels;
+            self.run_levels(root);
+            self.cap = None;
+            if !self.stopped && (!self.is_cut.get() || self.covers(&beyond)) {
+                return vec![];
+            }
+            // The number of labels grows faster than what they may end with.
+            let is_near = self.progress.labels - before > FEW && self.goals(&end)[at].is_some();
+            more += if is_near { more / 2 } else { more };
+        }
+        match self.stopped {
+            true => vec![(0, vec![root.clone()])],
+            false => self.run_levels(root),
+        }
+    }
+
+    /// The same, level by level, where ends below the cap are all that is looked for.
+    fn run_levels(&mut self, root: &Label) -> Vec<(usize, Vec<Label>)> {
         let mut waiting: Vec<(usize, Vec<Label>)> = vec![(0, vec![root.clone()])];
         while !self.stopped
+            && self.progress.labels < self.most
             && let Some((level, mut labels)) = waiting.pop()
         {
             if level == self.problem.order.len() {
@@ -304,7 +427,6 @@ impl Search<'_> {
                 self.finish_whole(next, level + 1);
                 break;
             }
-            let next = self.prune(next, level + 1);
             let mut next = self.reduce(next, level + 1);
             if next.len() > self.switches.portion {
                 next.sort_by_cached_key(|label| self.bound.end(label, level + 1));
@@ -336,7 +458,18 @@ impl Search<'_> {
                 self.stopped = true;
                 break;
             }
-            next.extend(self.expander.expand(label, level));
+            let (bound, bounds) = (&self.bound, self.switches.bounds);
+            let covers = Covers {
+                goal: self.goal,
+                best: &self.best,
+                front: &self.front,
+                cap: self.cap,
+                is_cut: &self.is_cut,
+            };
+            let is_good = |label: &Label| {
+                !bounds || bound.end(label, level + 1).is_some_and(|end| !covers.covers(&end))
+            };
+            self.expander.expand(label, level, &is_good, &mut next);
         }
         next
     }
@@ -346,14 +479,8 @@ impl Search<'_> {
         if !self.switches.bounds {
             return labels;
         }
-        let (goal, best, front) = (self.goal, &self.best, &self.front);
-        let covered = |end: &[i64]| match (best, goal.key(end)) {
-            (Some(best), Some(key)) => key >= *best,
-            (None, Some(_)) => false,
-            (_, None) => front.covers(end),
-        };
-        let bound = &mut self.bound;
-        labels.into_iter().filter(|label| bound.end(label, level).is_some_and(|end| !covered(&end))).collect()
+        let good = |label: &Label| self.bound.end(label, level).is_some_and(|end| !self.covers(&end));
+        labels.into_iter().filter(good).collect()
     }
 
     /// Without labels that others dominate; if it is stopped, some of those are left.
@@ -373,7 +500,7 @@ impl Search<'_> {
         };
         let mut ordered: Vec<(Label, Canonical)> =
             labels.into_iter().map(|label| (compare.canonical(&label), label)).map(|(c, l)| (l, c)).collect();
-        ordered.sort_by(|(a, _), (b, _)| a.cost.cmp(&b.cost));
+        ordered.sort_by(|(_, a), (_, b)| (&a.cost, &a.figures, &a.rows).cmp(&(&b.cost, &b.figures, &b.rows)));
         let mut kept: Vec<(Label, Canonical)> = vec![];
         let mut by_key: BTreeMap<Vec<i64>, Vec<(Head, usize)>> = BTreeMap::new();
         let mut compared = 0;
@@ -384,12 +511,10 @@ impl Search<'_> {
                 compared = 0;
                 self.stopped |= (self.watch)(&self.progress) == Stop::Yes;
             }
-            let head = compare.head(&label, &canonical);
-            let bearing = compare.bearing(&head, &canonical);
+            let head = compare.head(&canonical);
             let is_dominated = !self.stopped
                 && others.iter().any(|(other, at)| {
-                    let (first, theirs) = &kept[*at];
-                    other.may_dominate(&bearing) && compare.dominates((first, theirs), (&label, &canonical))
+                    other.may_dominate(&head) && compare.dominates(&kept[*at].1, &canonical)
                 });
             if !is_dominated {
                 others.push((head, kept.len()));
@@ -420,7 +545,7 @@ impl Search<'_> {
         }
     }
 
-    fn found(mut self, left: Vec<(u32, usize, Vec<Label>)>) -> Found {
+    fn found(mut self, left: Vec<(Counts, usize, Vec<Label>)>) -> Found {
         let mut least: Option<Vec<i64>> = None;
         let mut lower = |cost: Vec<i64>| {
             least = Some(match &least {
@@ -429,8 +554,8 @@ impl Search<'_> {
             });
         };
         let mut is_complete = true;
-        for (set, level, labels) in &left {
-            self.bound.open(*set);
+        for (counts, level, labels) in &left {
+            self.bound.open(counts);
             for label in labels {
                 is_complete = false;
                 self.bound.end(label, *level).into_iter().for_each(&mut lower);

@@ -1,7 +1,8 @@
 //! Why there is no plan: what stands in the way, each with the smallest change that would let one exist.
 
+use crate::goal::{Goal, Progress, Stop};
 use crate::problem::{Problem, Settings};
-use crate::search::{Goal, Progress, Stop, search};
+use crate::search::search;
 use base_diag::codes::plan as codes;
 use base_diag::{Diagnostic, Span};
 use plan_model::{Factor, Model, Role, Scope, VarId};

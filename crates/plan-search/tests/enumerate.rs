@@ -50,7 +50,14 @@ fn the_front_is_that_of_all_plans() {
         let problem = problem(seed);
         let Some(front) = enumerate(&problem) else { continue };
         let expected = costs(front);
-        let switches = Switches { portion: [20_000, 1, 3][seed as usize % 3], ..Switches::default() };
+        // Few of these problems are so large that plans would be left after what comes first: half of the time it is left out.
+        let is_whole = seed / 3 % 2 == 0;
+        let switches = Switches {
+            dives: is_whole,
+            few: if is_whole { 250 } else { 0 },
+            portion: [20_000, 1, 3][seed as usize % 3],
+            ..Switches::default()
+        };
         assert_eq!(found(&problem, switches), expected, "seed {seed}");
         compared += 1;
         points += expected.len();

@@ -35,7 +35,7 @@ fn variable(name: &str, unit: Unit, scope: Scope, role: Option<Role>, initial: i
 pub fn problem(seed: u64) -> Problem {
     let mut rng = Rng::new(seed);
     let r = &mut rng;
-    // Of its own: the order in which paths come to their needs.
+    // Of its own: the order in which paths come to their needs, and passes.
     let ways = &mut Rng::new(!seed);
     // Every fourth problem is about a narrow link between two switches, with all helpers behind it.
     let is_narrow = seed % 4 == 3;
@@ -44,6 +44,7 @@ pub fn problem(seed: u64) -> Problem {
     let rate = signature.add(variable("Rate", Unit::Plain, Scope::Path, Some(Role::Rate), 100));
     let size = signature.add(variable("Size", Unit::Plain, Scope::Path, Some(Role::Size), 1000));
     let hops = signature.add(variable("Hops", Unit::Plain, Scope::Path, Some(Role::Hops), 0));
+    signature.add(variable("Passes", Unit::Plain, Scope::Path, Some(Role::Recirculations), 0));
     let power = signature.add(variable("Power", Unit::Plain, Scope::Once, None, 0));
     let cost = signature.add(variable("Cost", Unit::Plain, Scope::Once, None, 0));
     let area = signature.add(variable("Area", Unit::Plain, Scope::Device { limit: Some(10) }, None, 0));
@@ -119,6 +120,7 @@ pub fn problem(seed: u64) -> Problem {
             provides: vec!["S".into()],
             forwards: true,
             is_host: true,
+            recirculates: chance(ways, 30),
             bounds,
             ports,
             ..Device::default()
@@ -201,7 +203,8 @@ pub fn problem(seed: u64) -> Problem {
                 if from + 1 == to && chance(r, 75) || chance(r, 20) || is_narrow && from == 0 {
                     let share = if chance(r, 80) { Factor::ONE } else { Factor(Factor::ONE.0 / 2) };
                     let bits = if chance(r, 30) { below(r, 30) as i64 } else { 0 };
-                    edges.push(Edge { from, to, bits, share, passes: 0 });
+                    let passes = i64::from(chance(ways, 25));
+                    edges.push(Edge { from, to, bits, share, passes });
                 }
             }
         }
@@ -212,6 +215,9 @@ pub fn problem(seed: u64) -> Problem {
     let mut names = vec!["Latency", "Power", "Cost"];
     names.extend(pick(r, &[vec![], vec!["Area"], vec!["Hops"], vec!["devices"], vec!["max Rate"]]));
     names.truncate(1 + below(r, 4));
+    if chance(ways, 10) {
+        names.push("Passes");
+    }
     let objectives = names.iter().map(|n| Objective::parse(n, &signature, &scopes).unwrap()).collect();
     let settings = Settings {
         refused: vec![],

@@ -1,0 +1,210 @@
+//! What regions are charged at least where they run, and how many devices a set of plans is charged for.
+//!
+//! A device is *paid for* in a plan if a region runs on it that is charged there whatever is chosen. Plans are searched by how many
+//! devices of each class they pay for: then what they are charged is known before anything is placed, and there is only so much area.
+
+use crate::Measure;
+use crate::problem::{Offer, Problem};
+use crate::twins::Twins;
+
+/// Charges that are objectives, at least.
+pub struct Charges {
+    /// Places of charges that are objectives; none for devices themselves, each of which counts one.
+    pub places: Vec<Option<usize>>,
+    /// By region and class: what a device is charged at least that runs it, by those places; empty if that is nothing, or if it cannot.
+    of: Vec<Vec<Vec<i64>>>,
+    /// By class: the least of those.
+    opening: Vec<Vec<i64>>,
+    /// By class: some region is charged there.
+    is_useful: Vec<bool>,
+    /// By class: some region runs there without a charge.
+    is_ever_free: Vec<bool>,
+    /// By class: its devices are all equal, and charged whatever they run.
+    is_alike: Vec<bool>,
+    /// By class: devices on which something may run.
+    most: Vec<u16>,
+}
+
+impl Charges {
+    /// Those of a problem.
+    pub fn new(problem: &Problem, twins: &Twins) -> Charges {
+        let place = |measure: &Measure| match measure {
+            Measure::Charges(at) => Some(Some(*at)),
+            Measure::Devices => Some(None),
+            _ => None,
+        };
+        let places: Vec<Option<usize>> =
+            problem.settings.objectives.iter().filter_map(|o| place(&o.measure)).collect();
+        let classes = problem.classes;
+        let own = |class: usize| {
+            let leader = problem.class.iter().position(|c| *c == class);
+            leader.map_or(&[][..], |device| &problem.charges[device])
+        };
+        let least = |class: usize, offer: &Offer| {
+            let of = |place: &Option<usize>| place.map_or(1, |at| least_charge(offer, own(class), at));
+            let all: Vec<i64> = places.iter().map(of).collect();
+            if all.iter().all(|c| *c == 0) { vec![] } else { all }
+        };
+        let charged = |node: usize, class: usize| match &problem.offers[node][class] {
+            Ok(offer) if problem.can_run(node, class) => least(class, offer),
+            _ => vec![],
+        };
+        let row = |node: usize| (0..classes).map(|class| charged(node, class)).collect();
+        let of: Vec<Vec<Vec<i64>>> = (0..problem.nodes.len()).map(row).collect();
+        let opening = |class: usize| {
+            let charged = of.iter().map(|row: &Vec<Vec<i64>>| &row[class]).filter(|c| !c.is_empty()).cloned();
+            charged.reduce(|a, b| a.iter().zip(&b).map(|(a, b)| *a.min(b)).collect())
+        };
+        let openings: Vec<Option<Vec<i64>>> = (0..classes).map(opening).collect();
+        let runs = |node: usize, class: usize| problem.can_run(node, class);
+        let is_ever_free: Vec<bool> = (0..classes)
+            .map(|class| (0..of.len()).any(|node| runs(node, class) && of[node][class].is_empty()))
+            .collect();
+        let devices = |class: usize| (0..problem.class.len()).filter(move |d| problem.class[*d] == class);
+        let is_one_group = |class: usize| {
+            let mut groups = devices(class).map(|d| twins.group[d]);
+            let first = groups.next();
+            groups.all(|group| Some(group) == first)
+        };
+        let is_on = |d: &usize| problem.nodes.iter().any(|node| node.on.contains(d));
+        Charges {
+            is_useful: openings.iter().map(Option::is_some).collect(),
+            is_alike: (0..classes).map(|class| is_one_group(class) && !is_ever_free[class]).collect(),
+            most: (0..classes).map(|class| devices(class).filter(is_on).count() as u16).collect(),
+            opening: openings.into_iter().map(|o| o.unwrap_or(vec![0; places.len()])).collect(),
+            places,
+            of,
+            is_ever_free,
+        }
+    }
+
+    /// Whether a device of the class that runs the region is charged in any case.
+    pub fn is_charged(&self, node: usize, class: usize) -> bool {
+        !self.of[node][class].is_empty()
+    }
+
+    /// What it is charged at least, by the place of the charge among those that count.
+    pub fn least(&self, node: usize, class: usize) -> Vec<i64> {
+        if self.is_charged(node, class) { self.of[node][class].clone() } else { vec![0; self.places.len()] }
+    }
+
+    /// Some region runs there without a charge.
+    pub fn is_ever_free(&self, class: usize) -> bool {
+        self.is_ever_free[class]
+    }
+
+    /// Some region is charged there.
+    pub fn is_useful(&self, class: usize) -> bool {
+        self.is_useful[class]
+    }
+
+    /// What a device of the class that is paid for is charged at least, by the place of the charge among those that count.
+    pub fn opening(&self, class: usize) -> &[i64] {
+        &self.opening[class]
+    }
+
+    /// The same of a charge by its place; none of what is no objective.
+    pub fn opening_of(&self, class: usize, place: usize) -> i64 {
+        let at = self.places.iter().position(|known| *known == Some(place));
+        at.map_or(0, |at| self.opening[class][at])
+    }
+
+    /// Its devices are all equal, and charged whatever they run.
+    pub fn is_alike(&self, class: usize) -> bool {
+        self.is_alike[class]
+    }
+
+    /// All plans.
+    pub fn all(&self) -> Counts {
+        let classes = self.is_useful.len();
+        Counts { least: vec![0; classes], is_exact: vec![false; classes] }
+    }
+
+    /// Sets of plans that have all plans together: for each set of classes those that pay for devices of exactly these. One set of all
+    /// where there are too many classes.
+    pub fn sets(&self) -> Vec<Counts> {
+        const MAX_CLASSES: usize = 12;
+        let useful: Vec<usize> = (0..self.is_useful.len()).filter(|class| self.is_useful[*class]).collect();
+        let all = self.all();
+        if useful.len() > MAX_CLASSES {
+            return vec![all];
+        }
+        let subset = |bits: u32| {
+            let mut counts = all.clone();
+            for (at, class) in useful.iter().enumerate() {
+                counts.least[*class] = (bits >> at & 1) as u16;
+                counts.is_exact[*class] = bits >> at & 1 == 0;
+            }
+            counts
+        };
+        (0..1u32 << useful.len()).map(subset).collect()
+    }
+
+    /// So many devices of the class there are at most.
+    pub fn most(&self, class: usize) -> u16 {
+        self.most[class]
+    }
+}
+
+/// A set of plans: how many devices of each class are paid for.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Counts {
+    /// By class: so many at least.
+    pub least: Vec<u16>,
+    /// By class: no more than these.
+    pub is_exact: Vec<bool>,
+}
+
+impl Counts {
+    /// By class: so many at most.
+    pub fn most(&self, class: usize, charges: &Charges) -> u16 {
+        if self.is_exact[class] { self.least[class] } else { charges.most(class) }
+    }
+
+    /// Those of its plans that pay for no more devices than are said.
+    pub fn exact(&self) -> Counts {
+        Counts { least: self.least.clone(), is_exact: vec![true; self.least.len()] }
+    }
+
+    /// The others, one set for each of some classes: of those before no more, of that one more at least.
+    pub fn others(&self, classes: &[usize]) -> Vec<Counts> {
+        let mut rest = self.clone();
+        let mut others = vec![];
+        for class in classes {
+            let mut more = rest.clone();
+            more.least[*class] += 1;
+            others.push(more);
+            rest.is_exact[*class] = true;
+        }
+        others
+    }
+}
+
+fn least_charge(offer: &Offer, own: &[(usize, i64)], place: usize) -> i64 {
+    let of = |list: &[(usize, i64)]| list.iter().find(|(at, _)| *at == place).map_or(0, |(_, v)| *v);
+    let needs = offer.needs.iter().map(|(_, all)| all.iter().map(|d| of(&d.once)).min().unwrap_or(0));
+    needs.max().unwrap_or(0).max(of(own))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Counts;
+
+    fn has(counts: &Counts, paid: &[u16]) -> bool {
+        let fits = |class: usize| match counts.is_exact[class] {
+            true => paid[class] == counts.least[class],
+            false => paid[class] >= counts.least[class],
+        };
+        (0..paid.len()).all(fits)
+    }
+
+    #[test]
+    fn a_set_is_the_exact_one_and_the_others() {
+        let all = Counts { least: vec![1, 0, 2], is_exact: vec![false, true, false] };
+        let parts: Vec<Counts> = [all.exact()].into_iter().chain(all.others(&[2, 0])).collect();
+        for paid in (0..64).map(|n| [n % 4, n / 4 % 4, n / 16]) {
+            let sets = parts.iter().filter(|part| has(part, &paid)).count();
+            assert_eq!(sets, usize::from(has(&all, &paid)), "{paid:?}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What is searched for, and how far a search is.
+
+/// What is searched for.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Goal {
+    /// All plans of which none is better in every objective; one of each cost.
+    #[default]
+    Front,
+    /// The best in the order of the objectives: the second counts where the first is equal.
+    First,
+    /// The least sum of the objectives, each times its weight.
+    Weighted(Vec<i64>),
+}
+
+impl Goal {
+    /// What decides between plans; none if many are wanted.
+    pub(crate) fn key(&self, cost: &[i64]) -> Option<Vec<i128>> {
+        let exact = cost.iter().map(|c| i128::from(*c));
+        match self {
+            Goal::Front => None,
+            Goal::First => Some(exact.collect()),
+            Goal::Weighted(weights) => {
+                let product = |(cost, weight): (&i64, &i64)| i128::from(*cost) * i128::from(*weight);
+                let sum = cost.iter().zip(weights).map(product).fold(0i128, i128::saturating_add);
+                Some([sum].into_iter().chain(exact).collect())
+            }
+        }
+    }
+}
+
+/// How far a search is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Progress {
+    /// Partial plans looked at.
+    pub labels: u64,
+    /// Regions placed in those that are looked at now.
+    pub level: usize,
+    /// Plans found.
+    pub found: usize,
+}
+
+/// Whether to go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// Go on.
+    No,
+    /// Give what was found.
+    Yes,
+}

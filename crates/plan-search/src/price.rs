@@ -1,0 +1,587 @@
+//! What packets' variables grow by at least where devices have little room: regions pay a toll for it.
+//!
+//! Each region pays a toll on each class of devices where it uses something that there is little of. The cheapest paths with tolls, less the most that devices can
+//! take in tolls from regions that have room on them together (a knapsack), are no more than what any plan costs (Lagrangian decomposition).
+//! Where a program branches, each arm has a weight, since the slowest arm counts and no mean of arms is more than that. Tolls
+//! and weights that give a high bound are found step by step, by where the cheapest paths run and the devices would not have them (a subgradient method).
+//!
+//! All is in integers: variables and tolls in 1/1024 steps; what is rounded is rounded so that the bound stays one.
+
+use crate::label::{Label, Live};
+use crate::problem::Problem;
+use crate::scarce::{Scarce, What};
+use smallvec::SmallVec;
+
+/// More than anything.
+pub const NEVER: i64 = i64::MAX;
+/// The weight of all that enters programs.
+const UNIT: i64 = 1 << 10;
+/// What the cheapest paths use is followed in so many parts.
+const MASS: i64 = 1 << 20;
+
+/// What one objective's paths are made of.
+pub struct Graph<'g> {
+    /// The problem.
+    pub problem: &'g Problem,
+    /// By region: its place in the order.
+    pub rank: &'g [usize],
+    /// By device: its group of equal devices.
+    pub group: &'g [usize],
+    /// By group of equal devices.
+    pub class: &'g [usize],
+    /// By region: the groups on which it may run.
+    pub allowed: &'g [Vec<usize>],
+    /// The path variable.
+    pub var: usize,
+    /// By region and class: what the variable grows by at least.
+    pub grows: &'g [Vec<i64>],
+    /// What passing from group to group adds at least.
+    pub way: &'g Ways,
+    /// What there is little of.
+    pub scarce: &'g [Scarce],
+}
+
+/// What passing from group to group adds to a path variable at least.
+pub struct Ways {
+    groups: usize,
+    between: Vec<i64>,
+    leaves: Vec<Vec<i64>>,
+}
+
+impl Ways {
+    /// `between` has a row for each group; `leaves` says for each edge and group what leaving it there adds.
+    pub fn new(groups: usize, between: Vec<i64>, leaves: Vec<Vec<i64>>) -> Ways {
+        Ways { groups, between, leaves }
+    }
+
+    /// The most that there is, of what can be passed.
+    pub fn most(&self) -> i64 {
+        let all = self.between.iter().chain(self.leaves.iter().flatten());
+        all.copied().filter(|way| *way < NEVER).max().unwrap_or(0)
+    }
+
+    /// Over an edge.
+    pub fn add(&self, arc: usize, from: usize, to: usize) -> i64 {
+        match from == to {
+            true => 0,
+            false => self.between[from * self.groups + to].saturating_add(self.leaves[arc][from]),
+        }
+    }
+}
+
+/// Tolls, weights, and what follows from them.
+#[derive(Clone, Debug)]
+pub struct Prices {
+    /// By edge: the part of the variable that counts, of [`UNIT`].
+    weight: Vec<i64>,
+    /// By what there is little of, and region or edge.
+    toll: Vec<Vec<i64>>,
+    /// By edge and group: what follows on it behind a region there.
+    follows: Vec<Vec<i64>>,
+    /// By level: programs that are not begun.
+    starts: Vec<i64>,
+    /// By level, what there is little of, and units: the most that a device with so many free takes from the regions left.
+    takes: Vec<Vec<Vec<i64>>>,
+    /// Of the whole problem.
+    pub least: i64,
+}
+
+impl Prices {
+    /// A variable at the ends of what becomes of a label is at least this, or more if something else is.
+    pub fn end(&self, graph: &Graph, of: &Partial) -> i64 {
+        let mut sum = self.starts[of.level];
+        for (arc, live) in graph.ahead(of) {
+            let behind = self.follows[arc][graph.group[live.device]];
+            if behind == NEVER {
+                return NEVER;
+            }
+            sum += behind;
+        }
+        for (arc, live) in graph.ahead(of) {
+            sum = sum.saturating_add(self.weight[arc].saturating_mul(live.after[graph.var].1));
+        }
+        for (thing, takes) in graph.scarce.iter().zip(&self.takes[of.level]) {
+            for (free, devices) in of.frees(graph.problem, thing) {
+                sum -= takes[free].saturating_mul(devices);
+            }
+        }
+        ceil(sum)
+    }
+
+    /// What another device of the class would take.
+    pub fn of_class(&self, scarce: &[Scarce], class: usize) -> i64 {
+        let scarce = scarce.iter().zip(&self.takes[0]).filter(|(thing, _)| thing.class == class);
+        scarce.map(|(thing, takes)| takes[thing.free(thing.size)]).fold(0, i64::saturating_add)
+    }
+}
+
+/// A partial plan whose ends are looked for.
+#[derive(Clone, Copy)]
+pub struct Partial<'l> {
+    /// It.
+    pub label: &'l Label,
+    /// So many regions are placed.
+    pub level: usize,
+    /// Its rate, and what that is at least: what becomes of it loads links so much more than is known of all.
+    pub faster: (i64, i64),
+}
+
+impl Partial<'_> {
+    /// Units that are free of what there is little of, and on how many devices.
+    pub fn frees(&self, problem: &Problem, thing: &Scarce) -> SmallVec<[(usize, i64); 8]> {
+        let (rate, least) = self.faster;
+        // Of what is free, what there would be at the least rate.
+        let free = |free: i64| match thing.what {
+            What::Region => thing.free(free),
+            What::Into | What::Out => {
+                thing.free((i128::from(free.max(0)) * i128::from(least) / i128::from(rate)) as i64)
+            }
+        };
+        let mut frees = SmallVec::new();
+        let mut unused = thing.devices as i64;
+        for device in &self.label.uses {
+            if problem.class[device.device] == thing.class && (device.is_paid || !thing.is_paid) {
+                unused -= 1;
+                frees.push((free(thing.size.saturating_sub(device.values[thing.place])), 1));
+            }
+        }
+        if unused > 0 {
+            frees.push((free(thing.size), unused));
+        }
+        frees
+    }
+}
+
+fn ceil(sum: i64) -> i64 {
+    sum.saturating_add(UNIT - 1).div_euclid(UNIT)
+}
+
+/// One walk backwards at given prices and weights, and the cheapest paths.
+struct Walk {
+    prices: Prices,
+    /// By edge and place of the group among those of the region in front: the place of the group behind.
+    choice: Vec<Vec<usize>>,
+    /// By region and group's place: what the variable grows by on the cheapest paths from there on, the region with it.
+    grown: Vec<Vec<i64>>,
+    start: Vec<(usize, usize)>,
+    /// Cells, devices, and the regions or edges from which they take the most.
+    taken: Vec<(usize, i64, Vec<usize>)>,
+}
+
+/// The most that a device takes in tolls, by the units that are free.
+struct Pack {
+    most: Vec<i64>,
+    /// Regions or edges; a bit for each number of units for which it is among those that are taken, of it and those before.
+    is_in: Vec<(usize, u128)>,
+}
+
+impl Pack {
+    fn take(&self, thing: &Scarce, mut free: usize) -> (i64, Vec<usize>) {
+        let most = self.most[free];
+        let mut items = vec![];
+        for (item, is_in) in self.is_in.iter().rev() {
+            if is_in >> free & 1 == 1 {
+                items.push(*item);
+                free -= thing.uses[*item];
+            }
+        }
+        (most, items)
+    }
+}
+
+/// Lets the most that can be taken in so many units have one region more: whether it is among these, a bit for each number of units.
+fn add_item(most: &mut [i64], units: usize, toll: i64) -> u128 {
+    let mut is_in = 0;
+    for free in (units..most.len()).rev() {
+        let with = most[free - units] + toll;
+        if with > most[free] {
+            most[free] = with;
+            is_in |= 1 << free;
+        }
+    }
+    is_in
+}
+
+impl Graph<'_> {
+    /// Edges to regions that are not placed, from live ones.
+    fn ahead<'l>(&'l self, of: &Partial<'l>) -> impl Iterator<Item = (usize, &'l Live)> + use<'l> {
+        let level = of.level;
+        of.label.live.iter().flat_map(move |live| {
+            let out = self.problem.nodes[live.node].out.iter();
+            let ahead = out.filter(move |arc| self.rank[self.problem.arcs[**arc].to] >= level);
+            ahead.map(move |arc| (*arc, live))
+        })
+    }
+
+    /// The best of so many steps; `goal` is what the bound would have to be for all to be known. None if there is no plan. `toll` is where it begins, and where it ends.
+    pub fn prices(
+        &self,
+        of: &Partial,
+        toll: &mut Vec<Vec<i64>>,
+        goal: Option<i64>,
+        steps: usize,
+    ) -> Option<Prices> {
+        let mut weight = self.first_weights();
+        let mut along: Vec<Vec<i64>> = self.scarce.iter().map(|thing| vec![0; thing.uses.len()]).collect();
+        let mut best: Option<Prices> = None;
+        let (mut reach, mut idle) = (None, 0);
+        for step in 0..steps.max(1) {
+            let walk = self.walk(of, toll, &weight);
+            let least = walk.prices.least;
+            if least == NEVER {
+                return None;
+            }
+            let (over, longer) = self.follow(of, &walk, &weight);
+            let is_better = best.as_ref().is_none_or(|best| least > best.least);
+            if is_better {
+                best = Some(walk.prices);
+            }
+            if step + 1 >= steps || goal.is_some_and(|goal| least >= goal) {
+                break;
+            }
+            let high = best.as_ref().map_or(least, |best| best.least);
+            // What is aimed at comes nearer where it is not reached.
+            let far =
+                reach.get_or_insert_with(|| goal.unwrap_or(0).saturating_sub(high).max(high >> 4).max(1));
+            idle = if is_better { 0 } else { idle + 1 };
+            if idle >= 4 {
+                (*far, idle) = (*far / 2, 0);
+            }
+            let far = *far;
+            let gap = i128::from(high) + i128::from(far) - i128::from(least);
+            let moved = self.charge(toll, &over, &mut along, gap) | self.reweigh(&mut weight, &longer, gap);
+            if !moved || far == 0 {
+                break;
+            }
+        }
+        let mut best = best?;
+        best.takes = self.takes(&best.toll);
+        toll.clone_from(&best.toll);
+        Some(best)
+    }
+
+    /// What enters programs is shared equally, and so is what leaves a region.
+    fn first_weights(&self) -> Vec<i64> {
+        let problem = self.problem;
+        let mut weight = vec![0; problem.arcs.len()];
+        for &node in &problem.order {
+            let region = &problem.nodes[node];
+            let whole = self.weight_of(node, &weight);
+            let arms = region.out.len() as i64;
+            for (at, arc) in region.out.iter().enumerate() {
+                weight[*arc] = whole / arms + i64::from((at as i64) < whole % arms);
+            }
+        }
+        weight
+    }
+
+    fn weight_of(&self, node: usize, weight: &[i64]) -> i64 {
+        let problem = self.problem;
+        let into = &problem.nodes[node].into;
+        if into.is_empty() {
+            let starts = || problem.order.iter().filter(|n| problem.nodes[**n].into.is_empty());
+            let (count, at) =
+                (starts().count() as i64, starts().position(|n| *n == node).unwrap_or(0) as i64);
+            return UNIT / count + i64::from(at < UNIT % count);
+        }
+        into.iter().map(|arc| weight[*arc]).sum()
+    }
+
+    /// The part of a region's cost that an edge to it bears: by weight; without any, the first one all.
+    fn part(&self, arc: usize, weight: &[i64]) -> (i64, i64) {
+        let to = self.problem.arcs[arc].to;
+        match self.weight_of(to, weight) {
+            0 => (i64::from(self.problem.nodes[to].into.first() == Some(&arc)), 1),
+            whole => (weight[arc], whole),
+        }
+    }
+
+    fn walk(&self, of: &Partial, toll: &[Vec<i64>], weight: &[i64]) -> Walk {
+        let problem = self.problem;
+        let groups = self.class.len();
+        let mut follows = vec![vec![NEVER; groups]; problem.arcs.len()];
+        let mut choice: Vec<Vec<usize>> = vec![vec![]; problem.arcs.len()];
+        let mut grown: Vec<Vec<i64>> = vec![vec![]; problem.nodes.len()];
+        let mut cost: Vec<Vec<i64>> = vec![vec![]; problem.nodes.len()];
+        let mut starts = vec![0i64; problem.order.len() + 1];
+        let mut start = vec![];
+        for (level, &node) in problem.order.iter().enumerate().rev() {
+            let region = &problem.nodes[node];
+            let is_ahead = |arc: &usize| self.rank[problem.arcs[*arc].to] >= of.level;
+            if level < of.level && !region.out.iter().any(is_ahead) {
+                continue;
+            }
+            let whole = self.weight_of(node, weight);
+            for &arc in &region.out {
+                choice[arc] = vec![0; self.allowed[node].len()];
+            }
+            let entered = |arc: &usize| -> Vec<i64> {
+                (0..problem.classes).map(|class| self.toll_of(toll, What::Into, class, *arc)).collect()
+            };
+            let enters: Vec<Vec<i64>> = region.out.iter().map(entered).collect();
+            for (place, &group) in self.allowed[node].iter().enumerate() {
+                let class = self.class[group];
+                let mut sum = self.grows[node][class].saturating_mul(whole);
+                for (thing, toll) in self.scarce.iter().zip(toll) {
+                    let pays = thing.class == class && thing.what == What::Region;
+                    sum = sum.saturating_add(if pays { toll[node] } else { 0 });
+                }
+                let mut far = 0i64;
+                for (&arc, enter) in region.out.iter().zip(&enters).filter(|(arc, _)| is_ahead(arc)) {
+                    let to = problem.arcs[arc].to;
+                    let (part, of) = self.part(arc, weight);
+                    let leave = self.toll_of(toll, What::Out, class, arc);
+                    let mut best = (NEVER, 0);
+                    for (at, &next) in self.allowed[to].iter().enumerate() {
+                        let way = self.way.add(arc, group, next);
+                        if way == NEVER || cost[to][at] == NEVER {
+                            continue;
+                        }
+                        let share = if part == of {
+                            cost[to][at]
+                        } else {
+                            (i128::from(cost[to][at]) * i128::from(part) / i128::from(of)) as i64
+                        };
+                        let mut cost = way.saturating_mul(weight[arc]).saturating_add(share);
+                        if group != next {
+                            cost = cost.saturating_add(leave).saturating_add(enter[self.class[next]]);
+                        }
+                        best = best.min((cost, at));
+                    }
+                    follows[arc][group] = best.0;
+                    choice[arc][place] = best.1;
+                    sum = sum.saturating_add(best.0);
+                    if best.0 < NEVER {
+                        let more = self
+                            .way
+                            .add(arc, group, self.allowed[to][best.1])
+                            .saturating_add(grown[to][best.1]);
+                        far = far.max(more);
+                    }
+                }
+                cost[node].push(sum);
+                grown[node].push(self.grows[node][class].saturating_add(far));
+            }
+            starts[level] = starts[level + 1];
+            if region.into.is_empty() && level >= of.level {
+                let best = (0..cost[node].len()).min_by_key(|at| cost[node][*at]);
+                let best = best.filter(|at| cost[node][*at] < NEVER);
+                starts[level] = match best {
+                    Some(at) => {
+                        start.push((node, at));
+                        let begins = region.start[self.var].1.saturating_mul(whole);
+                        starts[level].saturating_add(cost[node][at]).saturating_add(begins)
+                    }
+                    None => NEVER,
+                };
+            }
+        }
+        let mut sum = starts[of.level.min(problem.order.len())];
+        for live in &of.label.live {
+            for arc in &problem.nodes[live.node].out {
+                if self.rank[problem.arcs[*arc].to] >= of.level {
+                    let behind = follows[*arc][self.group[live.device]];
+                    sum = sum
+                        .saturating_add(behind)
+                        .saturating_add(weight[*arc].saturating_mul(live.after[self.var].1));
+                }
+            }
+        }
+        let mut taken = vec![];
+        for (at, (thing, toll)) in self.scarce.iter().zip(toll).enumerate() {
+            let pack = self.pack(of.level, thing, toll);
+            for (free, devices) in of.frees(problem, thing) {
+                let (most, items) = pack.take(thing, free);
+                sum = if sum == NEVER { NEVER } else { sum.saturating_sub(most.saturating_mul(devices)) };
+                taken.push((at, devices, items));
+            }
+        }
+        let least = if sum == NEVER { NEVER } else { ceil(sum) };
+        let prices =
+            Prices { weight: weight.to_vec(), toll: toll.to_vec(), follows, starts, takes: vec![], least };
+        Walk { prices, choice, grown, start, taken }
+    }
+
+    /// What passing over an edge costs in tolls.
+    fn toll_of(&self, toll: &[Vec<i64>], what: What, class: usize, arc: usize) -> i64 {
+        let scarce =
+            self.scarce.iter().zip(toll).filter(|(thing, _)| thing.what == what && thing.class == class);
+        scarce.map(|(_, toll)| toll[arc]).fold(0, i64::saturating_add)
+    }
+
+    /// What devices take from the regions that are not placed, or the edges to them.
+    fn pack(&self, level: usize, thing: &Scarce, toll: &[i64]) -> Pack {
+        let mut pack = Pack { most: vec![0i64; thing.free(thing.size) + 1], is_in: vec![] };
+        let is_ahead = |item: usize| match thing.what {
+            What::Region => self.rank[item] >= level,
+            What::Into | What::Out => self.rank[self.problem.arcs[item].to] >= level,
+        };
+        for (item, used) in thing.uses.iter().enumerate() {
+            if *used > 0 && toll[item] > 0 && is_ahead(item) {
+                let is_in = add_item(&mut pack.most, *used, toll[item]);
+                pack.is_in.push((item, is_in));
+            }
+        }
+        pack
+    }
+
+    /// See [`Prices::takes`].
+    fn takes(&self, toll: &[Vec<i64>]) -> Vec<Vec<Vec<i64>>> {
+        let mut level: Vec<Vec<i64>> =
+            self.scarce.iter().map(|thing| vec![0; thing.free(thing.size) + 1]).collect();
+        let mut levels = vec![level.clone()];
+        for &node in self.problem.order.iter().rev() {
+            for ((most, thing), toll) in level.iter_mut().zip(self.scarce).zip(toll) {
+                // An edge is paid for when the region behind it is placed.
+                let items = match thing.what {
+                    What::Region => std::slice::from_ref(&node),
+                    What::Into | What::Out => &self.problem.nodes[node].into[..],
+                };
+                for item in items.iter().filter(|item| thing.uses[**item] > 0 && toll[**item] > 0) {
+                    add_item(most, thing.uses[*item], toll[*item]);
+                }
+            }
+            levels.push(level.clone());
+        }
+        levels.reverse();
+        levels
+    }
+
+    /// By what there is little of, and region or edge: how much more of it the cheapest paths have there than the devices take, in parts of [`MASS`].
+    /// By edge: how long paths are behind it.
+    fn follow(&self, of: &Partial, walk: &Walk, weight: &[i64]) -> (Vec<Vec<i64>>, Vec<i64>) {
+        let problem = self.problem;
+        let mut mass: Vec<Vec<i64>> = self.allowed.iter().map(|groups| vec![0; groups.len()]).collect();
+        walk.start.iter().for_each(|(node, at)| mass[*node][*at] = MASS);
+        for live in &of.label.live {
+            let group = self.group[live.device];
+            if let Some(at) = self.allowed[live.node].iter().position(|known| *known == group) {
+                mass[live.node][at] = MASS;
+            }
+        }
+        let mut over: Vec<Vec<i64>> = self.scarce.iter().map(|thing| vec![0; thing.uses.len()]).collect();
+        let mut longer = vec![0i64; problem.arcs.len()];
+        for &node in &problem.order {
+            for place in 0..mass[node].len() {
+                let here = mass[node][place];
+                if here == 0 {
+                    continue;
+                }
+                let group = self.allowed[node][place];
+                let class = self.class[group];
+                let mut add = |what: What, class: usize, item: usize| {
+                    for (over, thing) in over.iter_mut().zip(self.scarce) {
+                        if thing.what == what && thing.class == class && thing.uses[item] > 0 {
+                            over[item] += here;
+                        }
+                    }
+                };
+                if self.rank[node] >= of.level {
+                    add(What::Region, class, node);
+                }
+                for &arc in
+                    problem.nodes[node].out.iter().filter(|arc| self.rank[problem.arcs[**arc].to] >= of.level)
+                {
+                    let to = problem.arcs[arc].to;
+                    let at = walk.choice[arc][place];
+                    let (part, of) = self.part(arc, weight);
+                    let next = self.allowed[to][at];
+                    if next != group {
+                        add(What::Out, class, arc);
+                        add(What::Into, self.class[next], arc);
+                    }
+                    mass[to][at] += (i128::from(here) * i128::from(part) / i128::from(of)) as i64;
+                    let far =
+                        self.way.add(arc, group, self.allowed[to][at]).saturating_add(walk.grown[to][at]);
+                    longer[arc] = longer[arc].max(far);
+                }
+            }
+        }
+        for (at, devices, items) in &walk.taken {
+            items.iter().for_each(|item| over[*at][*item] -= MASS * devices);
+        }
+        (over, longer)
+    }
+
+    /// A step along `along`, which is moved towards `over`.
+    fn charge(&self, toll: &mut [Vec<i64>], over: &[Vec<i64>], along: &mut [Vec<i64>], gap: i128) -> bool {
+        // Each kind of toll goes a part of the way.
+        let mut norm = [0i128; 3];
+        for (at, (over, along)) in over.iter().zip(along.iter_mut()).enumerate() {
+            let norm = &mut norm[self.scarce[at].what as usize];
+            for (item, (over, along)) in over.iter().zip(along.iter_mut()).enumerate() {
+                // Nothing is taken off where there is no toll.
+                let over = if toll[at][item] == 0 { (*over).max(0) } else { *over };
+                *along = over + *along / 2;
+                if toll[at][item] > 0 || *along > 0 {
+                    *norm += i128::from(over) * i128::from(over);
+                }
+            }
+        }
+        let kinds = norm.iter().filter(|norm| **norm > 0).count() as i128;
+        for ((thing, toll), along) in self.scarce.iter().zip(toll.iter_mut()).zip(along.iter()) {
+            let norm = norm[thing.what as usize] * kinds;
+            if norm == 0 {
+                continue;
+            }
+            for (toll, along) in toll.iter_mut().zip(along) {
+                let step = gap * i128::from(UNIT) * i128::from(MASS) * i128::from(*along) / norm;
+                *toll = (i128::from(*toll) + step).clamp(0, i128::from(i64::MAX >> 16)) as i64;
+            }
+        }
+        kinds > 0
+    }
+
+    fn reweigh(&self, weight: &mut [i64], longer: &[i64], gap: i128) -> bool {
+        let problem = self.problem;
+        let mut norm = 0i128;
+        let mean = |node: usize, weight: &[i64]| {
+            let out = &problem.nodes[node].out;
+            let _ = weight;
+            out.iter().map(|arc| i128::from(longer[*arc])).sum::<i128>() / out.len() as i128
+        };
+        let branches: Vec<usize> =
+            problem.order.iter().copied().filter(|n| problem.nodes[*n].out.len() > 1).collect();
+        for node in &branches {
+            let mean = mean(*node, weight);
+            for arc in &problem.nodes[*node].out {
+                let d = i128::from(longer[*arc]) - mean;
+                norm += d * d;
+            }
+        }
+        if norm == 0 {
+            return false;
+        }
+        let means: Vec<i128> = branches.iter().map(|node| mean(*node, weight)).collect();
+        let mut new = weight.to_vec();
+        for (node, mean) in branches.iter().zip(&means) {
+            for arc in &problem.nodes[*node].out {
+                let d = i128::from(longer[*arc]) - mean;
+                new[*arc] += (gap * d * i128::from(UNIT) / norm) as i64;
+                new[*arc] = new[*arc].clamp(0, UNIT);
+            }
+        }
+        // What leaves a region is what enters it.
+        for &node in &problem.order {
+            let out = &problem.nodes[node].out;
+            if out.is_empty() {
+                continue;
+            }
+            let whole = self.weight_of(node, &new);
+            let sum: i64 = out.iter().map(|arc| new[*arc]).sum();
+            let mut left = whole;
+            for (at, arc) in out.iter().enumerate() {
+                let part = match (at + 1 == out.len(), sum) {
+                    (true, _) => left,
+                    (_, 0) => whole / out.len() as i64,
+                    _ => new[*arc] * whole / sum,
+                };
+                new[*arc] = part;
+                left -= part;
+            }
+        }
+        let moved = new != weight;
+        weight.copy_from_slice(&new);
+        moved
+    }
+}

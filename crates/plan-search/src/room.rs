@@ -1,0 +1,288 @@
+//! What is left of devices for the regions that are not placed yet, and whether that can be enough.
+//!
+//! What regions use of a device adds up to one of few sums, so of 30 % that are left only 28 may be of use. And whatever a set of classes weighs for what is used there:
+//! if the regions left weigh more on their lightest classes than all that is left, there is no plan (Farkas' lemma). Weights that show
+//! this are found by what is used too much (a subgradient method).
+
+use crate::charges::{Charges, Counts};
+use crate::label::Label;
+use crate::problem::Problem;
+use smallvec::{SmallVec, smallvec};
+
+/// By class and device variable, in one row; [`i64::MAX`] where nobody knows.
+pub type Left = SmallVec<[i64; 16]>;
+
+/// What there is.
+pub struct Room<'r> {
+    problem: &'r Problem,
+    /// By class: so many devices may be in use, of those that count.
+    most: Vec<u16>,
+    /// By class and variable: what a device has, the most.
+    size: Vec<i64>,
+    /// By class and variable: what all of them have.
+    all: Vec<i64>,
+    /// By class and variable: what uses are multiples of; zero where sums are not known.
+    unit: Vec<i64>,
+    /// By level, class and variable: a bit for each sum that the regions left can use of a device, in units.
+    sums: Vec<Vec<u128>>,
+    /// By weighing.
+    weights: Vec<Weights>,
+    /// Only devices that are paid for are counted.
+    is_paid: Vec<bool>,
+}
+
+/// A weighing of what is used.
+struct Weights {
+    /// By class and variable.
+    of: Vec<i64>,
+    /// By level: what the regions left weigh at least.
+    rest: Vec<i128>,
+}
+
+/// What a room is made from.
+pub struct Uses<'u> {
+    /// Devices.
+    pub charges: &'u Charges,
+    /// Of which so many are paid for.
+    pub counts: &'u Counts,
+    /// By group: its class.
+    pub class: &'u [usize],
+    /// By region: groups on which it may run.
+    pub allowed: &'u [Vec<usize>],
+    /// By region, class and variable: what is used at least.
+    pub uses: &'u [Vec<Vec<i64>>],
+    /// By class and variable: something uses it that is not charged.
+    pub is_free: &'u [Vec<bool>],
+    /// By class and variable: what its devices have, the most first.
+    pub sizes: &'u [Vec<Vec<i64>>],
+    /// By class and variable: no region can use more than the least.
+    pub is_certain: &'u [Vec<bool>],
+}
+
+impl<'r> Room<'r> {
+    /// For a set of plans.
+    pub fn new(problem: &'r Problem, from: &Uses) -> Room<'r> {
+        let vars = problem.scopes.device.len();
+        let cells = problem.classes * vars;
+        let mut room = Room {
+            problem,
+            most: vec![0; problem.classes],
+            size: vec![0; cells],
+            all: vec![i64::MAX; cells],
+            unit: vec![0; cells],
+            sums: vec![],
+            weights: vec![],
+            is_paid: vec![false; problem.classes],
+        };
+        for class in 0..problem.classes {
+            let is_free = from.is_free[class].contains(&true);
+            room.is_paid[class] = !is_free;
+            room.most[class] = match is_free {
+                true => from.charges.most(class),
+                false => from.counts.most(class, from.charges),
+            };
+            for var in 0..vars {
+                let sizes = &from.sizes[class][var];
+                let cell = class * vars + var;
+                room.size[cell] = sizes.first().copied().unwrap_or(0);
+                let most = sizes.iter().take(usize::from(room.most[class]));
+                room.all[cell] = most.fold(0i64, |sum, size| sum.saturating_add(*size));
+                let on = |node: usize| from.allowed[node].iter().any(|group| from.class[*group] == class);
+                let uses =
+                    (0..from.uses.len()).filter(|node| on(*node)).map(|node| from.uses[node][class][var]);
+                room.unit[cell] = if from.is_certain[class][var] { uses.fold(0, gcd) } else { 0 };
+            }
+        }
+        room.add_sums(from);
+        room
+    }
+
+    fn vars(&self) -> usize {
+        self.problem.scopes.device.len()
+    }
+
+    fn add_sums(&mut self, from: &Uses) {
+        let vars = self.vars();
+        let levels = self.problem.order.len() + 1;
+        self.sums = vec![vec![1u128; self.all.len()]; levels];
+        for (cell, unit) in self.unit.iter_mut().enumerate() {
+            if *unit > 0 && self.size[cell] / *unit >= 128 {
+                *unit = 0;
+            }
+        }
+        for level in (0..levels - 1).rev() {
+            let node = self.problem.order[level];
+            let mut sums = self.sums[level + 1].clone();
+            for class in 0..self.problem.classes {
+                if !from.allowed[node].iter().any(|group| from.class[*group] == class) {
+                    continue;
+                }
+                for var in 0..vars {
+                    let cell = class * vars + var;
+                    let unit = self.unit[cell];
+                    if unit > 0 {
+                        let used = from.uses[node][class][var] / unit;
+                        if used < 128 {
+                            sums[cell] |= sums[cell] << used;
+                        }
+                    }
+                }
+            }
+            self.sums[level] = sums;
+        }
+    }
+
+    /// Of what is free of a device, what can be used.
+    fn usable(&self, level: usize, cell: usize, free: i64) -> i64 {
+        let unit = self.unit[cell];
+        if unit == 0 {
+            return free;
+        }
+        let most = (free / unit).clamp(0, 127) as u32;
+        let below = self.sums[level][cell] & (u128::MAX >> (127 - most));
+        i64::from(127 - below.leading_zeros()) * unit
+    }
+
+    /// What is left for the regions from `level` on.
+    pub fn left(&self, label: &Label, level: usize) -> Left {
+        let (vars, charges) = (self.vars(), self.problem.scopes.once.len());
+        let mut left: Left = smallvec![0; self.all.len()];
+        let mut unused: SmallVec<[u16; 16]> = self.most.iter().copied().collect();
+        let mut used: Left = smallvec![0; self.all.len()];
+        for device in &label.uses {
+            let class = self.problem.class[device.device];
+            if self.is_paid[class] && !device.is_paid {
+                continue;
+            }
+            unused[class] = unused[class].saturating_sub(1);
+            for var in 0..vars {
+                let cell = class * vars + var;
+                let value = device.values[charges + var];
+                let limit = self.problem.limits[device.device][var];
+                used[cell] += value;
+                left[cell] = i64::saturating_add(
+                    left[cell],
+                    match limit {
+                        i64::MAX => i64::MAX,
+                        limit => self.usable(level, cell, limit - value),
+                    },
+                );
+            }
+        }
+        for class in 0..self.problem.classes {
+            for var in 0..vars {
+                let cell = class * vars + var;
+                let whole = match self.size[cell] {
+                    i64::MAX => i64::MAX,
+                    size => self.usable(level, cell, size),
+                };
+                let whole = whole.saturating_mul(i64::from(unused[class]));
+                let by_all = if self.all[cell] == i64::MAX { i64::MAX } else { self.all[cell] - used[cell] };
+                left[cell] = left[cell].saturating_add(whole).min(by_all);
+            }
+        }
+        left
+    }
+
+    /// Whether what is left can be enough.
+    pub fn suffices(&self, left: &Left, level: usize) -> bool {
+        self.weights.iter().all(|weights| {
+            let mut sum = 0i128;
+            for (weight, left) in weights.of.iter().zip(left) {
+                if *weight > 0 {
+                    sum += i128::from(*weight) * i128::from(*left);
+                }
+            }
+            weights.rest[level] <= sum
+        })
+    }
+
+    /// Finds weights; `root` is an empty label.
+    pub fn weigh(&mut self, from: &Uses, root: &Label, steps: usize) {
+        const PART: i128 = 1 << 20;
+        let left = self.left(root, 0);
+        let mut of: Vec<i128> =
+            left.iter().map(|left| if *left > 0 && *left < i64::MAX { PART } else { 0 }).collect();
+        if of.iter().all(|weight| *weight == 0) {
+            return;
+        }
+        // A cell weighs what it has: so many parts for all of it.
+        let mut best: Vec<(i128, Weights)> = vec![];
+        for step in 0..steps {
+            let scaled: Vec<i64> = of
+                .iter()
+                .zip(&left)
+                .map(
+                    |(weight, left)| {
+                        if *weight == 0 { 0 } else { ((weight << 20) / i128::from(*left)) as i64 }
+                    },
+                )
+                .collect();
+            let (rest, used) = self.lightest(from, &scaled);
+            let total: i128 = scaled
+                .iter()
+                .zip(&left)
+                .filter(|(w, _)| **w > 0)
+                .map(|(w, l)| i128::from(*w) * i128::from(*l))
+                .sum();
+            if total == 0 {
+                break;
+            }
+            let ratio = rest[0] * PART / total;
+            let mut over = vec![0i128; of.len()];
+            for cell in 0..of.len() {
+                if left[cell] > 0 && left[cell] < i64::MAX {
+                    // Of what there is, in parts, less the mean.
+                    over[cell] = used[cell] * PART / i128::from(left[cell]) - ratio;
+                }
+            }
+            best.push((ratio, Weights { of: scaled, rest }));
+            best.sort_by_key(|(ratio, _)| std::cmp::Reverse(*ratio));
+            best.truncate(4);
+            let pace = 8 + step as i128;
+            for (weight, over) in of.iter_mut().zip(&over) {
+                if *weight > 0 || *over > 0 {
+                    *weight = (*weight + *weight.max(&mut (PART / 64)) * *over * 4 / (PART * pace)).max(0);
+                }
+            }
+            if best[0].0 > PART + PART / 1000 {
+                break;
+            }
+        }
+        self.weights = best.into_iter().map(|(_, weights)| weights).collect();
+    }
+
+    /// By level what the regions left weigh at least; what is used of each cell then.
+    fn lightest(&self, from: &Uses, weights: &[i64]) -> (Vec<i128>, Vec<i128>) {
+        let vars = self.vars();
+        let order = &self.problem.order;
+        let mut rest = vec![0i128; order.len() + 1];
+        let mut used = vec![0i128; weights.len()];
+        for level in (0..order.len()).rev() {
+            let node = order[level];
+            let weigh = |class: usize| -> i128 {
+                let uses = from.uses[node][class].iter().enumerate();
+                uses.map(|(var, used)| i128::from(weights[class * vars + var]) * i128::from(*used)).sum()
+            };
+            let classes = from.allowed[node].iter().map(|group| from.class[*group]);
+            let best = classes.map(|class| (weigh(class), class)).min();
+            let (least, class) = best.unwrap_or((0, 0));
+            rest[level] = rest[level + 1] + least;
+            if best.is_some() {
+                for (var, more) in from.uses[node][class].iter().enumerate() {
+                    used[class * vars + var] += i128::from(*more);
+                }
+            }
+        }
+        (rest, used)
+    }
+}
+
+/// The greatest common divisor.
+pub fn gcd(a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (a, b);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a.abs()
+}

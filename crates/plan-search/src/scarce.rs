@@ -1,0 +1,108 @@
+//! What devices have little of, in units that are coarse enough to count.
+//!
+//! ```text
+//! of 10 Gbit/s each use takes 2.1: in units of a fifth, 1.05 of 5.  Rounded down each is 1, and whatever is used, 0.05 is lost: 4 can be used, not 5.
+//! ```
+
+/// A device has at most so many units.
+pub const UNITS: usize = 127;
+
+/// Something that the devices of a class have little of.
+#[derive(Clone, Debug)]
+pub struct Scarce {
+    /// The class.
+    pub class: usize,
+    /// What it is.
+    pub what: What,
+    /// Where its value is among those of a device in use.
+    pub place: usize,
+    /// What a device has, the most.
+    pub size: i64,
+    /// So many devices may have some of it used.
+    pub devices: usize,
+    /// Of these, only devices that are paid for count.
+    pub is_paid: bool,
+    /// By region or edge: the units that it uses at least; zero too where that cannot be.
+    pub uses: Vec<usize>,
+    /// A device has so many units.
+    pub units: i64,
+    /// What is lost at least when something is used, in parts of a unit, `size` of them.
+    pub lost: i64,
+}
+
+/// What there is little of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    /// Regions use it.
+    Region,
+    /// Packets that come from elsewhere do.
+    Into,
+    /// Packets that go elsewhere do.
+    Out,
+}
+
+impl Scarce {
+    /// `uses` is by region or edge, in steps. It is counted in units such that sums that do not fit do not fit in units either, as far as possible.
+    pub fn new(class: usize, what: What, place: usize, size: i64, uses: &[i64], most: usize) -> Scarce {
+        let made = |units: i64| {
+            let part = |used: &i64| i128::from(*used) * i128::from(units);
+            let lost = uses.iter().filter(|used| **used > 0).map(|used| part(used) % i128::from(size)).min();
+            Scarce {
+                class,
+                what,
+                place,
+                size,
+                devices: 0,
+                is_paid: true,
+                uses: uses
+                    .iter()
+                    .map(|used| (part(used) / i128::from(size)).min(i128::from(UNITS as i64 * 2)) as usize)
+                    .collect(),
+                units,
+                lost: lost.unwrap_or(0) as i64,
+            }
+        };
+        // The larger what is used is beside what there is, the better.
+        let weight = |thing: &Scarce| {
+            let sum: usize = thing.uses.iter().sum();
+            (sum as i64 * 1_000_000) / (thing.free(size) as i64).max(1)
+        };
+        let all = (1..=most as i64).rev().map(made);
+        all.max_by_key(|thing| weight(thing)).unwrap_or_else(|| made(1))
+    }
+
+    /// Units that can be used of what is free.
+    pub fn free(&self, free: i64) -> usize {
+        let parts = i128::from(free.clamp(0, self.size)) * i128::from(self.units) - i128::from(self.lost);
+        (parts / i128::from(self.size.max(1))).max(0) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Scarce, UNITS, What};
+
+    #[test]
+    fn what_fits_in_steps_fits_in_units() {
+        let uses = [21, 21, 21, 21, 21, 12, 13, 7, 33, 50];
+        for most in [6, UNITS] {
+            let thing = Scarce::new(0, What::Region, 0, 100, &uses, most);
+            for set in 1u32..1 << uses.len() {
+                let items = || (0..uses.len()).filter(|item| set >> item & 1 == 1);
+                let steps: i64 = items().map(|item| uses[item]).sum();
+                let units: usize = items().map(|item| thing.uses[item]).sum();
+                assert!(
+                    steps > 100 || units <= thing.free(steps),
+                    "{set:b}: {units} of {}",
+                    thing.free(steps)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn five_of_more_than_a_fifth_do_not_fit() {
+        let thing = Scarce::new(0, What::Into, 0, 100, &[21, 21, 21, 21, 21], UNITS);
+        assert!(thing.uses.iter().sum::<usize>() > thing.free(100));
+    }
+}
