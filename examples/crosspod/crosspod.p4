@@ -333,7 +333,8 @@ control CrosspodIngress(inout headers_t hdr,
             permitted.apply();
         }
 #ifndef NO_CACHE
-        if (hdr.ipv4.isValid() && hdr.ports.isValid() && hdr.ipv4.protocol == PROTO_UDP
+        // Over TCP, too: what a cache does not read makes it forget.
+        if (hdr.ipv4.isValid() && hdr.ports.isValid()
             && (hdr.ports.dst_port == MEMCACHED || hdr.ports.src_port == MEMCACHED)
             && standard_metadata.egress_spec != DROP) {
             meta.server = hdr.ports.dst_port == MEMCACHED ? hdr.ipv4.dst_addr : hdr.ipv4.src_addr;

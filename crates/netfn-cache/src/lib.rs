@@ -17,7 +17,7 @@
 //!     KvCache(bit<32> entries, bit<48> max_age_us);
 //!     void process();
 //! }
-//! // if (hdr.udp.isValid() && (hdr.udp.dst_port == 11211 || hdr.udp.src_port == 11211)) { cache.process(); }
+//! // if (hdr.ports.isValid() && (hdr.ports.dst_port == 11211 || hdr.ports.src_port == 11211)) { cache.process(); }
 //! // and then route: an answer goes back to its client
 //! ```
 //!
@@ -27,7 +27,8 @@
 //! is not what is kept. Each of these also removes what is kept, and a value is kept only if the stamp is still what it was when its request went
 //! on. So nobody can have learned of a later state while an earlier one is kept. A change that nobody has been told of may still
 //! count as coming later. What cannot be understood or belongs to no request empties the cache: fragments, other
-//! protocols' commands, answers in several datagrams, request ids that are used twice. Stamps are shared by keys with one hash; that only
+//! protocols' commands, TCP segments with data, IPv6, answers in several datagrams, request ids that are used twice. A server is its
+//! IPv4 address, in whatever VLAN. Stamps are shared by keys with one hash; that only
 //! keeps values out.
 
 mod cache;

@@ -8,14 +8,18 @@ pub const FRAME_HEADER: usize = 8;
 const ETHERNET: usize = 14;
 const VLAN: usize = 4;
 const IPV4: usize = 20;
+const IPV6: usize = 40;
 const UDP: usize = 8;
+
+const TCP_PROTOCOL: u8 = 6;
+const UDP_PROTOCOL: u8 = 17;
 
 /// What a frame is to the cache.
 #[derive(Clone, Copy, Debug)]
 pub enum Seen<'a> {
     /// Nothing of memcached's, or nothing that its receiver will take.
     Other,
-    /// It may be of memcached's, and cannot be read: a fragment, or cut short.
+    /// It may change or tell what a server has, and is not read: a fragment, cut short, over TCP or IPv6.
     Unreadable,
     /// A datagram.
     Datagram(Datagram<'a>),
@@ -44,19 +48,49 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
 
 /// Looks for memcached's port.
 pub fn read(frame: &[u8]) -> Seen<'_> {
-    let link = match u16_at(frame, 12) {
-        Some(0x0800) => ETHERNET,
-        Some(0x8100) if u16_at(frame, 16) == Some(0x0800) => ETHERNET + VLAN,
-        _ => return Seen::Other,
+    let link = if u16_at(frame, 12) == Some(0x8100) { ETHERNET + VLAN } else { ETHERNET };
+    let seen = match u16_at(frame, link - 2) {
+        Some(0x0800) => read_ipv4(frame, link),
+        Some(0x86dd) => read_ipv6(&frame[link..]),
+        _ => None,
     };
-    read_ip(frame, link).unwrap_or(Seen::Other)
+    seen.unwrap_or(Seen::Other)
 }
 
-fn read_ip(frame: &[u8], link: usize) -> Option<Seen<'_>> {
+/// The ports of TCP and UDP, if one is memcached's.
+fn ports(transport: &[u8]) -> Option<(u16, u16)> {
+    let (source, destination) = (u16_at(transport, 0)?, u16_at(transport, 2)?);
+    (source == PORT || destination == PORT).then_some((source, destination))
+}
+
+/// A segment of memcached's port that carries data.
+fn tcp(transport: &[u8]) -> Option<Seen<'_>> {
+    ports(transport)?;
+    let header = transport.get(12).map(|offset| usize::from(offset >> 4) * 4);
+    (header.is_none_or(|header| header < transport.len())).then_some(Seen::Unreadable)
+}
+
+/// No IPv6 is read, so what is behind extension headers may be anything of memcached's.
+fn read_ipv6(ip: &[u8]) -> Option<Seen<'_>> {
+    let (head, behind) = ip.split_at_checked(IPV6)?;
+    let length = u16_at(head, 4).map_or(0, usize::from);
+    let transport = behind.get(..length).unwrap_or(behind);
+    let is_multicast = head[24] == 0xff;
+    match head[6] {
+        _ if is_multicast => None,
+        TCP_PROTOCOL => tcp(transport),
+        UDP_PROTOCOL => ports(transport).map(|_| Seen::Unreadable),
+        // Options, routing, fragments, destination options.
+        0 | 43 | 44 | 60 => Some(Seen::Unreadable),
+        _ => None,
+    }
+}
+
+fn read_ipv4(frame: &[u8], link: usize) -> Option<Seen<'_>> {
     let (link, ip) = frame.split_at_checked(link)?;
     let first = ip.first_chunk::<IPV4>()?;
     let header = usize::from(first[0] & 15) * 4;
-    if first[0] >> 4 != 4 || header < IPV4 || first[9] != 17 {
+    if first[0] >> 4 != 4 || header < IPV4 {
         return None;
     }
     let half = |at: usize| u16::from_be_bytes([first[at], first[at + 1]]);
@@ -64,10 +98,11 @@ fn read_ip(frame: &[u8], link: usize) -> Option<Seen<'_>> {
     if fragment & 0x1fff != 0 {
         return None;
     }
-    let (source, destination) = (u16_at(ip, header)?, u16_at(ip, header + 2)?);
-    if source != PORT && destination != PORT {
-        return None;
-    }
+    let (source, destination) = match first[9] {
+        TCP_PROTOCOL => return tcp(ip.get(header..total).or(ip.get(header..))?),
+        UDP_PROTOCOL => ports(ip.get(header..)?)?,
+        _ => return None,
+    };
     let whole = |udp: &&[u8]| u16_at(udp, 4) == Some(udp.len() as u16) && udp.len() >= UDP + FRAME_HEADER;
     let Some(udp) = ip.get(header..total).filter(whole).filter(|_| fragment & 0x2000 == 0) else {
         return Some(Seen::Unreadable);
