@@ -4,7 +4,9 @@
 //! `a(r, i) * symbol i`, with `a(r, i) = (x0 + yi) / (xr + yi)` for `xr = r` and `yi = 16 + i`: a Cauchy matrix with its columns
 //! scaled so that row 0 is the plain sum. All its square parts can be inverted, so any `e` rows give any `e` lost frames.
 //!
-//! Vectors are chunks of 64 bytes, each 32 elements: the low bytes, then the high ones, as `reed-solomon-simd` has them.
+//! Vectors are chunks of 64 bytes, each 32 elements: the low bytes, then the high ones, as `reed-solomon-simd` has them. An element with bits
+//! `ei` is the polynomial `e0 b0 + e1 b1 + ...` modulo x^16 + x^5 + x^3 + x^2 + 1, of Cantor's basis: b0 = 1, and each other one is a root of
+//! x^2 + x = the one before (0001 acca 3c0e 163e c582 ed2e 914c 4012 6c98 10d8 6a72 b900 fdb8 fb34 ff38 991e).
 
 use reed_solomon_simd::engine::{DefaultEngine, Engine, GF_MODULUS, tables, utils};
 

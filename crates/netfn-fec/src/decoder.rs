@@ -299,8 +299,7 @@ impl Work<'_> {
         if block.parity.iter().any(|(known, _)| *known == row) {
             return self.counted.late += 1;
         }
-        let behind = at == 0 && self.stream.next > count;
-        if behind || !block.set_count(count) {
+        if !block.set_count(count) {
             return self.counted.malformed += 1;
         }
         // What is complete needs no parity.
