@@ -4,6 +4,7 @@ use crate::PORTS;
 use crate::block::{ADDRESSES, Block, FIELDS};
 use crate::crc::crc16;
 use crate::wire::{AS_IT_WAS, HEAD, Head, IP_LENGTH, PAYLOAD_LENGTH, REFERENCE, SHORT, is_compressed};
+use base_time::Time;
 use std::collections::BTreeMap;
 
 /// What a compressor has counted.
@@ -47,6 +48,14 @@ pub(crate) struct Context {
     pub(crate) used: u64,
 }
 
+impl Context {
+    /// The first generation comes of the time: a compressor that begins anew is not taken for the one before.
+    fn beginning(now: Time) -> Context {
+        let scattered = now.as_ps().wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Context { generation: (scattered >> 56) as u8, ..Context::default() }
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Flow {
     pub(crate) reference: Block,
@@ -71,9 +80,9 @@ impl Compressor {
     }
 
     /// The frame as it goes out by `port`.
-    pub fn compress(&mut self, port: u16, frame: &[u8]) -> Vec<u8> {
+    pub fn compress(&mut self, port: u16, frame: &[u8], now: Time) -> Vec<u8> {
         let out = match Block::of_frame(frame) {
-            Some((block, length, payload)) => self.with_context(port, frame, &block, length, payload),
+            Some(parts) => self.with_context((port, now), frame, parts),
             None if is_compressed(frame) => Some(as_it_was(frame)),
             None => None,
         };
@@ -88,19 +97,17 @@ impl Compressor {
 
     fn with_context(
         &mut self,
-        port: u16,
+        (port, time): (u16, Time),
         frame: &[u8],
-        block: &Block,
-        length: usize,
-        payload: &[u8],
+        (block, length, payload): (Block, usize, &[u8]),
     ) -> Option<Vec<u8>> {
         if self.ports.len() == PORTS && !self.ports.contains_key(&port) {
             return None;
         }
         self.clock += 1;
         let (count, refresh, now) = (self.contexts, self.refresh, self.clock);
-        let contexts = self.ports.entry(port).or_insert_with(|| vec![Context::default(); count.into()]);
-        let number = choose(contexts, block);
+        let contexts = self.ports.entry(port).or_insert_with(|| vec![Context::beginning(time); count.into()]);
+        let number = choose(contexts, &block);
         let context = &mut contexts[number];
         context.used = now;
         let kept = block.kept();
@@ -112,7 +119,7 @@ impl Compressor {
             }
             flow => {
                 context.generation = context.generation.wrapping_add(1);
-                *flow = Some(Flow { reference: *block, kept, shown: 0, since: 0, misfits: 0 });
+                *flow = Some(Flow { reference: block, kept, shown: 0, since: 0, misfits: 0 });
             }
         }
         let generation = context.generation;
@@ -127,7 +134,7 @@ impl Compressor {
             false => self.counted.compressed += 1,
         }
         let head = Head { context: number as u16, generation, present: 0, check: crc16(block.bytes()) };
-        Some(written(head, frame, (block, &flow.reference), shows, length, payload))
+        Some(written(head, frame, (&block, &flow.reference), shows, length, payload))
     }
 }
 
