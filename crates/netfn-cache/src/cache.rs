@@ -285,3 +285,42 @@ fn written(value: &Stored<'_>, now: Time) -> Option<Written> {
     };
     Some(Written { flags: value.flags, until, data: value.data.into() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Entry, Store};
+
+    const SERVER: Server = [10, 0, 0, 1];
+
+    /// Two keys of 16 bytes with one hash: their products of the last step are equal.
+    fn with_one_hash() -> [Vec<u8>; 2] {
+        let first = |prefix: u64| mix(mix(u64::from(u32::from_be_bytes(SERVER)), 16), prefix);
+        let last = |other: u64| first(other) ^ 0x9e37_79b9_7f4a_7c15 ^ 0xbf58_476d_1ce4_e5b9;
+        let key = |own: u64, other: u64| [own.to_le_bytes(), last(other).to_le_bytes()].concat();
+        let prefix = |n: u64| u64::from_le_bytes(*b"key-0000") + (n << 56);
+        let mut pairs = (0..9).flat_map(|a| (0..9).map(move |b| (prefix(a), prefix(b))));
+        let fits = |key: &[u8]| key.iter().all(|byte| *byte > b' ' && *byte != 127);
+        let pair = pairs.find(|(a, b)| a != b && fits(&key(*a, *b)) && fits(&key(*b, *a)));
+        pair.map(|(a, b)| [key(a, b), key(b, a)]).unwrap()
+    }
+
+    #[test]
+    fn keys_with_one_hash_are_two() {
+        let [one, two] = with_one_hash();
+        assert!(one != two && at(SERVER, &one) == at(SERVER, &two));
+        let mut store = Store::new(4);
+        let mut keep = |key: &[u8], data: &[u8]| {
+            let value = Value { key, flags: 0, unique: None, data };
+            let place = store.place(at(SERVER, key).1, Time::ZERO).unwrap();
+            store.put(place, Entry::new(at(SERVER, key), &value, Time::MAX));
+        };
+        keep(&one, b"1");
+        keep(&two, b"2");
+        let data =
+            |store: &Store, key: &[u8]| store.get(at(SERVER, key), key).map(|entry| entry.data().to_vec());
+        assert_eq!((data(&store, &one), data(&store, &two)), (Some(b"1".to_vec()), Some(b"2".to_vec())));
+        store.remove(at(SERVER, &one), &one);
+        assert_eq!((data(&store, &one), data(&store, &two)), (None, Some(b"2".to_vec())));
+    }
+}

@@ -80,20 +80,21 @@ fn no_answer_is_longer_than_the_servers_datagrams() {
 #[test]
 fn an_answer_in_several_datagrams_is_not_kept_in_parts() {
     let part = |sequence: u16, text: &str| {
-        let header: Vec<u8> = [5, sequence, 2, 0u16].iter().flat_map(|half| half.to_be_bytes()).collect();
+        let header: Vec<u8> = [5, sequence, 3, 0u16].iter().flat_map(|half| half.to_be_bytes()).collect();
         udp((SERVER, 11211), client(1), &[&header, text.as_bytes()].concat())
     };
-    for order in [[0, 1], [1, 0]] {
+    for order in [[0, 1, 2], [2, 1, 0]] {
         let mut cache = with("a", "old");
         pass(&mut cache, &request(1, 5, "get a b\r\n"));
         // Each is a whole answer by its looks.
         for sequence in order {
             pass(&mut cache, &part(sequence, "VALUE b 0 1\r\nb\r\nEND\r\n"));
+            assert_eq!(cache.counted().emptied, 0);
         }
         assert_eq!((get(&mut cache, "get b"), cache.counted().kept), (None, 1));
-        // Its request is done with: a third one belongs to none, and the cache is emptied.
+        // Its request is done with: a fourth one belongs to none, and the cache is emptied.
         let emptied = cache.counted().emptied;
-        pass(&mut cache, &part(2, "END\r\n"));
+        pass(&mut cache, &part(3, "END\r\n"));
         assert!(cache.counted().emptied > emptied);
     }
 }
@@ -230,5 +231,86 @@ fn frames_of_others_leave_the_cache_alone() {
         let mut cache = with("a", "v");
         pass(&mut cache, &frame);
         assert!(get(&mut cache, "get a").is_some(), "{frame:02x?}");
+    }
+}
+
+/// A server's answer and its requests may come without UDP's checksum; a wrong checksum of IPv4 no receiver takes.
+#[test]
+fn checksums_are_as_receivers_take_them() {
+    let without = |mut frame: Vec<u8>| {
+        frame[40..42].fill(0);
+        frame
+    };
+    let mut cache = KvCache::new(8, None);
+    pass(&mut cache, &without(request(1, 1, "set a 0 0 1\r\nv\r\n")));
+    pass(&mut cache, &without(answer(1, 1, "STORED\r\n")));
+    let answered = cache.process(&without(request(1, 2, "get a\r\n")), NOW);
+    assert_eq!(answered.map(|frame| text(&frame)).as_deref(), Some("VALUE a 0 1\r\nv\r\nEND\r\n"));
+    let mut wrong = request(1, 3, "delete a\r\n");
+    wrong[24] ^= 1;
+    pass(&mut cache, &wrong);
+    assert!(get(&mut cache, "get a").is_some());
+}
+
+/// Of all request ids some give a sum that would say that there is no checksum.
+#[test]
+fn no_answer_is_without_a_checksum() {
+    let mut cache = with("a", "v");
+    for id in 0..=u16::MAX {
+        let frame = cache.process(&request(1, id, "get a\r\n"), NOW).unwrap();
+        assert_ne!(frame[40..42], [0, 0], "{id}");
+        assert_eq!(text(&frame), "VALUE a 7 1\r\nv\r\nEND\r\n");
+    }
+}
+
+#[test]
+fn an_answer_has_the_tag_of_its_request() {
+    let mut cache = with("a", "v");
+    let plain = request(1, 1, "get a\r\n");
+    let tag = [0x81, 0, 0xa0, 0x2a];
+    let answered = cache.process(&[&plain[..12], &tag, &plain[12..]].concat(), NOW).unwrap();
+    assert_eq!(answered[12..16], tag);
+    assert_eq!(text(&[&answered[..12], &answered[16..]].concat()), "VALUE a 7 1\r\nv\r\nEND\r\n");
+}
+
+/// Two servers, one key.
+#[test]
+fn a_key_of_another_server_is_another() {
+    let from = |server: u8, id: u16, text: &str| {
+        let header = [&id.to_be_bytes()[..], &[0, 0, 0, 1, 0, 0], text.as_bytes()].concat();
+        udp(([10, 0, 0, server], 11211), client(1), &header)
+    };
+    let to = |server: u8, id: u16, text: &str| {
+        let header = [&id.to_be_bytes()[..], &[0, 0, 0, 1, 0, 0], text.as_bytes()].concat();
+        udp(client(1), ([10, 0, 0, server], 11211), &header)
+    };
+    let mut cache = KvCache::new(8, None);
+    for server in [1, 2] {
+        pass(&mut cache, &to(server, 1, &format!("set a 0 0 1\r\n{server}\r\n")));
+        pass(&mut cache, &from(server, 1, "STORED\r\n"));
+    }
+    let mut read = |server: u8| cache.process(&to(server, 2, "get a\r\n"), NOW).map(|frame| text(&frame));
+    assert_eq!(read(1).as_deref(), Some("VALUE a 0 1\r\n1\r\nEND\r\n"));
+    assert_eq!(read(2).as_deref(), Some("VALUE a 0 1\r\n2\r\nEND\r\n"));
+    assert_eq!(read(3), None);
+}
+
+/// A read that lengthens a value's life is for the server, whatever is kept.
+#[test]
+fn get_and_touch_goes_to_the_server() {
+    for line in ["gat 10 a\r\n", "gats 0 a\r\n"] {
+        let mut cache = with("a", "v");
+        pass(&mut cache, &request(1, 1, line));
+        pass(&mut cache, &answer(1, 1, "VALUE a 7 1\r\nv\r\nEND\r\n"));
+        assert_eq!(get(&mut cache, "get a"), None, "{line:?}: it may end at a time that is not known");
+    }
+}
+
+#[test]
+fn arithmetic_leaves_other_keys() {
+    for line in ["incr b 1\r\n", "decr b 1\r\n", "decr b 18446744073709551615 noreply\r\n"] {
+        let mut cache = with("a", "v");
+        pass(&mut cache, &request(1, 1, line));
+        assert!(get(&mut cache, "get a").is_some(), "{line:?}");
     }
 }
