@@ -136,7 +136,8 @@ fn the_program_makes_short_what_the_extern_makes_long() {
         let (before, on_link) =
             sent(|frame| through(&mut switch, 1, frame), |frame| extern_.decompress(2, frame));
         let (mut other, mut end) = (Compressor::new(CONTEXTS, 64), Decompressor::new(CONTEXTS));
-        let (_, by_extern) = sent(|frame| Some(other.compress(2, frame, Time::ZERO)), |frame| end.decompress(2, frame));
+        let (_, by_extern) =
+            sent(|frame| Some(other.compress(2, frame, Time::ZERO)), |frame| end.decompress(2, frame));
         assert!(on_link * 10 < before * 8, "{before} bytes became {on_link}");
         assert!(
             on_link.abs_diff(by_extern) * 500 < by_extern,

@@ -77,13 +77,18 @@ control FirewallIngress(inout headers_t hdr,
         mark_to_drop(standard_metadata);
     }
 
+    action deny() {
+        mark_to_drop(standard_metadata);
+        exit;
+    }
+
     action set_side(bit<1> inside) {
         meta.inside = inside;
     }
 
     table sides {
         key = { standard_metadata.ingress_port: exact; }
-        actions = { set_side; drop; }
+        actions = { set_side; deny; }
         default_action = set_side(0);
         size = 512;
     }

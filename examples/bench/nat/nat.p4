@@ -80,13 +80,18 @@ control NatIngress(inout headers_t hdr,
         standard_metadata.egress_spec = CPU_PORT;
     }
 
+    action deny() {
+        mark_to_drop(standard_metadata);
+        exit;
+    }
+
     action set_side(bit<1> inside) {
         meta.inside = inside;
     }
 
     table sides {
         key = { standard_metadata.ingress_port: exact; }
-        actions = { set_side; drop; }
+        actions = { set_side; deny; }
         default_action = set_side(0);
         size = 512;
     }
@@ -115,7 +120,7 @@ control NatIngress(inout headers_t hdr,
             hdr.ipv4.protocol: exact;
             meta.l4_src: exact;
         }
-        actions = { translate_source; to_controller; drop; }
+        actions = { translate_source; to_controller; deny; }
         default_action = to_controller();
         size = 131072;
     }
@@ -126,8 +131,8 @@ control NatIngress(inout headers_t hdr,
             hdr.ipv4.protocol: exact;
             meta.l4_dst: exact;
         }
-        actions = { translate_destination; drop; }
-        default_action = drop();
+        actions = { translate_destination; deny; }
+        default_action = deny();
         size = 131072;
     }
 

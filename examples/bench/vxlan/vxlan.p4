@@ -114,7 +114,7 @@ control VxlanIngress(inout headers_t hdr,
             standard_metadata.ingress_port: exact;
             hdr.vlan.vid: exact;
         }
-        actions = { set_vni; drop; }
+        actions = { set_vni; @defaultonly drop; }
         default_action = drop();
         size = 4096;
     }
@@ -122,7 +122,7 @@ control VxlanIngress(inout headers_t hdr,
     // Outer destinations that are ours.
     table tunnel_ends {
         key = { hdr.outer_ipv4.dst_addr: exact; }
-        actions = { NoAction; drop; }
+        actions = { NoAction; @defaultonly drop; }
         default_action = drop();
         size = 64;
     }
