@@ -364,6 +364,16 @@ fn reads_of_the_store_are_answered_on_the_way() {
     }
     assert_eq!(sets, 250);
     assert!(gets <= 13, "{gets}");
+    // What another client changes over TCP nobody reads from the cache.
+    let answered_at = |row: &mut Row, id: u16| {
+        let request = udp(4000, 11211, id, &format!("get {:064}\r\n", 7));
+        row.send(LEFT, 1, frame(1, 2, 17, id, &request), &mut [])[0].0
+    };
+    assert_eq!(answered_at(&mut row, 3000), LEFT);
+    let tcp =
+        [&[15, 160, 43, 203, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x18, 1, 0, 0, 0, 0, 0][..], b"delete x\r\n"];
+    assert_eq!(row.send(LEFT, 1, frame(1, 2, 6, 3001, &tcp.concat()), &mut [])[0].0, 1);
+    assert_eq!(answered_at(&mut row, 3002), 1);
 }
 
 /// The stages of Flightplan's Figure 10, a part of their time: each function does for the applications what it did on the testbed.
