@@ -11,12 +11,15 @@ mod tls;
 
 use status::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 
 /// Run P4 programs on a whole rack as if it were one switch.
 #[derive(Parser)]
-#[command(name = "p4rack", version, about, arg_required_else_help = true, max_term_width = 100)]
+#[command(name = "p4rack", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(
+    after_help = "Begin with `p4rack up examples/crosspod`, or with docs/tutorial.md; `p4rack COMMAND --help` has examples."
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -42,6 +45,7 @@ enum Command {
     Reproduce(command::reproduce::Args),
     Doctor(command::doctor::Args),
     Explain(command::explain::Args),
+    Completions(command::completions::Args),
 }
 
 /// Runs the command with these arguments, the first of which is its name. Exit status: 0 all is well, 1 the input is wrong, 2 the command
@@ -74,6 +78,45 @@ pub fn run<A: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = A>) ->
         Command::Reproduce(args) => command::reproduce::run(args),
         Command::Doctor(args) => command::doctor::run(&args),
         Command::Explain(args) => command::explain::run(&args),
+        Command::Completions(args) => command::completions::run(&args, Cli::command()),
     };
     status.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words of an example, without what a shell does with them.
+    fn words(line: &str) -> impl Iterator<Item = &str> {
+        let line = line.split(" > ").next().unwrap_or(line);
+        // What stands behind a gap explains.
+        let line = line.split("   ").next().unwrap_or(line);
+        line.split_whitespace().map(|word| word.trim_matches('\''))
+    }
+
+    #[test]
+    fn each_command_has_examples_that_can_be_typed() {
+        let cli = Cli::command();
+        cli.clone().debug_assert();
+        for command in cli.get_subcommands() {
+            let name = command.get_name();
+            let help =
+                command.get_after_help().unwrap_or_else(|| panic!("{name} has no examples")).to_string();
+            let examples: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("  ")).collect();
+            assert!(help.starts_with("Examples:\n") && !examples.is_empty(), "{name}: {help}");
+            for example in examples {
+                assert!(example.starts_with(&format!("p4rack {name}")), "{example}");
+                if let Err(error) = Cli::try_parse_from(words(example)) {
+                    panic!("{example}\n{error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_command_says_what_it_is_for() {
+        let about = Cli::command().get_about().map(ToString::to_string);
+        assert_eq!(about.as_deref(), Some("Run P4 programs on a whole rack as if it were one switch"));
+    }
 }

@@ -11,8 +11,8 @@ const BOTTOM: f64 = 36.0;
 const COLOURS: [&str; 8] =
     ["#1f6fb2", "#d1641d", "#2e8b43", "#b8323b", "#7a57a8", "#7f5a4c", "#c25fa4", "#5f6b73"];
 
-/// The style that charts need.
-pub(crate) const STYLE: &str = ".chart .axis { stroke: #555; } .chart .grid { stroke: #e4e4e4; } \
+/// The style that charts need, beside that of pages.
+pub(crate) const STYLE: &str = ".chart .axis { stroke: var(--edge); } .chart .grid { stroke: var(--grid); } \
 .chart .line { fill: none; stroke-width: 2; } .chart .span { fill: #d9534f; fill-opacity: 0.18; } .chart .title { font-weight: bold; } ";
 
 /// An axis.

@@ -7,10 +7,20 @@ pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A page of HTML that needs nothing else.
+/// What all pages look like: in light and dark, and with what is too wide for a small screen in boxes of its own that scroll.
+const STYLE: &str = ":root { color-scheme: light dark; --back: #fff; --text: #222; --edge: #555; --grid: #e4e4e4; --faint: #f6f6f6; \
+--device: #eef4fb; --border: #35618e; --chosen: #dcebfa; } \
+@media (prefers-color-scheme: dark) { :root { --back: #16191d; --text: #dfe3e8; --edge: #9aa3ad; --grid: #333a42; --faint: #22272d; \
+--device: #1d2b3a; --border: #6f9fce; --chosen: #24405c; } } \
+body { font: 14px sans-serif; margin: 24px; color: var(--text); background: var(--back); } \
+table { border-collapse: collapse; margin: 8px 0 20px; } th, td { padding: 2px 10px; text-align: right; white-space: nowrap; } \
+tr.chosen { background: var(--chosen); } text { font: 12px sans-serif; fill: var(--text); } .left { text-align: left; } \
+.name { font-weight: bold; } .scroll { overflow-x: auto; } .device { fill: var(--device); stroke: var(--border); } ";
+
+/// A page of HTML that needs nothing else; `style` is what it has beside [`STYLE`].
 pub(crate) fn page(title: &str, style: &str, body: &str, script: &str) -> String {
     format!(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{}</title>\n<style>{style}</style></head>\n<body>\n{body}<script>{script}</script>\n</body></html>\n",
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>{}</title>\n<style>{STYLE}{style}</style></head>\n<body>\n{body}<script>{script}</script>\n</body></html>\n",
         escape(title)
     )
 }

@@ -11,6 +11,10 @@ use std::fmt::Write;
 
 /// Show a program's regions: tables, state, and what a cut around each would carry
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  p4rack analyze examples/slice/slice.p4
+  p4rack analyze router.p4 --cut tables
+  p4rack analyze examples/slice/slice.p4 --format svg > regions.svg")]
 pub struct Args {
     /// A P4-16 program with `main`
     program: String,

@@ -8,6 +8,8 @@ use serde_json::Value;
 
 /// Measure packets per second on the benchmark programs, beside others that do the same job
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  p4rack bench --program router --peers none")]
 pub struct Args {
     /// Which programs, or `all`
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "all")]

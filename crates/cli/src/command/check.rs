@@ -9,6 +9,9 @@ use serde_json::json;
 
 /// Parse and type-check P4 programs
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  p4rack check router.p4
+  p4rack check -I include -D PORTS=32 left.p4 right.p4 --format json")]
 pub struct Args {
     /// P4-16 programs
     #[arg(required = true)]

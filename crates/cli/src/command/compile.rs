@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 /// Write the two files that a controller pushes to `p4rack switch`: P4Info and the device config
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  p4rack compile router.p4 -o build")]
 pub struct Args {
     /// A P4-16 program
     program: String,

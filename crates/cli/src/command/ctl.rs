@@ -15,12 +15,19 @@ use std::time::Duration;
 
 /// Ask and steer a running switch or rack: what it is made of, what it counts, start and stop, a packet's way, another plan
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  p4rack ctl show
+  p4rack ctl counters packets --format json
+  p4rack ctl replace other.toml --addr 127.0.0.1:9559")]
 pub struct Args {
     /// Where the switch listens
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9559", global = true)]
     addr: String,
-    /// Print what the switch says as JSON
-    #[arg(long, global = true)]
+    /// How to print what the switch says
+    #[arg(long, value_enum, default_value = "text", global = true)]
+    format: Format,
+    /// As `--format json`
+    #[arg(long, global = true, hide = true)]
     json: bool,
     #[command(flatten)]
     tls: ClientArgs,
@@ -82,25 +89,25 @@ enum Command {
 
 /// Exit status 1 if there is no such switch, or it refuses.
 pub fn run(args: &Args) -> ExitCode {
-    match done(args) {
+    let format = if args.json { Format::Json } else { args.format };
+    match done(args, format) {
         Ok(code) => code,
         Err(why) => {
-            match args.json {
-                true => output::json(&serde_json::json!({ "ok": false, "error": why.to_string() })),
-                false => tell!("p4rack: {why}"),
+            match format {
+                Format::Json => output::json(&serde_json::json!({ "ok": false, "error": why.to_string() })),
+                Format::Text => tell!("p4rack: {why}"),
             }
             ExitCode::FAILURE
         }
     }
 }
 
-fn done(args: &Args) -> Result<ExitCode, ClientError> {
+fn done(args: &Args, format: Format) -> Result<ExitCode, ClientError> {
     // A wrong file is told before anybody is asked.
     let replace = match &args.command {
         Command::Replace { rack } => match regions(rack) {
             Ok(replace) => Some(replace),
             Err((found, map)) => {
-                let format = if args.json { Format::Json } else { Format::Text };
                 return Ok(output::failed(&found, &map, format));
             }
         },
@@ -115,16 +122,16 @@ fn done(args: &Args) -> Result<ExitCode, ClientError> {
         Command::Replace { .. } => What::Replace(replace.unwrap_or_default()),
         Command::Trace { packet } => {
             let traced = client.trace(packet.port, packet.bytes.clone())?;
-            print(args.json, &traced, || ctl::trace(&traced));
+            print(format, &traced, || ctl::trace(&traced));
             return Ok(ExitCode::SUCCESS);
         }
         Command::Watch { interval, count } => {
-            watch(&mut client, args.json, Duration::from_secs(*interval), *count)?;
+            watch(&mut client, format, Duration::from_secs(*interval), *count)?;
             return Ok(ExitCode::SUCCESS);
         }
         look => {
             let shown = client.show()?;
-            print(args.json, &shown, || match look {
+            print(format, &shown, || match look {
                 Command::Devices => ctl::devices(&shown),
                 Command::Links { dot: true } => ctl::dot(&shown),
                 Command::Links { dot: false } => ctl::links(&shown),
@@ -139,7 +146,7 @@ fn done(args: &Args) -> Result<ExitCode, ClientError> {
     };
     client.steer(what.clone())?;
     let request = SteerRequest { what: Some(what), ..SteerRequest::default() };
-    print(args.json, &request, String::new);
+    print(format, &request, String::new);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -158,23 +165,28 @@ fn regions(path: &Path) -> Result<Replace, (Vec<base_diag::Diagnostic>, SourceMa
     }
 }
 
-fn watch(client: &mut Client, json: bool, interval: Duration, count: Option<u64>) -> Result<(), ClientError> {
+fn watch(
+    client: &mut Client,
+    format: Format,
+    interval: Duration,
+    count: Option<u64>,
+) -> Result<(), ClientError> {
     let mut last = client.show()?;
-    print(json, &last, || ctl::show(&last));
+    print(format, &last, || ctl::show(&last));
     for _ in 1..count.unwrap_or(u64::MAX) {
         std::thread::sleep(interval);
         let now = client.show()?;
-        print(json, &now, || ctl::changes(&last, &now));
+        print(format, &now, || ctl::changes(&last, &now));
         last = now;
     }
     Ok(())
 }
 
 /// What the switch says, as JSON, or as text.
-fn print<M: Message>(json: bool, message: &M, text: impl FnOnce() -> String) {
-    match (json, to_json(message)) {
-        (true, Ok(json)) => output::print(&format!("{}\n", json.trim_end())),
-        (true, Err(error)) => tell!("p4rack: {error}"),
-        (false, _) => output::print(&text()),
+fn print<M: Message>(format: Format, message: &M, text: impl FnOnce() -> String) {
+    match (format, to_json(message)) {
+        (Format::Json, Ok(json)) => output::print(&format!("{}\n", json.trim_end())),
+        (Format::Json, Err(error)) => tell!("p4rack: {error}"),
+        (Format::Text, _) => output::print(&text()),
     }
 }

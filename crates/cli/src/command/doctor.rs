@@ -7,6 +7,8 @@ use serde_json::json;
 
 /// Say what this machine can and cannot do, and what to install
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  p4rack doctor")]
 pub struct Args {
     /// How to print it
     #[arg(long, value_enum, default_value = "text")]

@@ -1,28 +1,43 @@
 //! `p4rack explain`
 
 use crate::ExitCode;
-use crate::output;
+use crate::output::{self, Format};
 use base_diag::{Code, codes, did_you_mean};
+use serde_json::json;
 
 /// Explain a diagnostic's code
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  p4rack explain P4R0505")]
 pub struct Args {
     /// The code, as in `error[P4R0502]`; without one, all codes are listed
     code: Option<String>,
+    /// How to print it
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
 }
 
 /// Exit status 1 if there is no such code.
 pub fn run(args: &Args) -> ExitCode {
     let Some(text) = &args.code else {
-        for entry in codes::all() {
-            let title = entry.text.lines().next().unwrap_or_default().trim_start_matches("# ");
-            output::print(&format!("{}  {title}\n", entry.code));
+        let all = codes::all().map(|entry| (entry.code, title(entry.text)));
+        match args.format {
+            Format::Text => all.for_each(|(code, title)| output::print(&format!("{code}  {title}\n"))),
+            Format::Json => {
+                let all = all.map(|(code, title)| json!({ "code": code.to_string(), "title": title }));
+                output::json(&json!({ "ok": true, "codes": all.collect::<Vec<_>>() }));
+            }
         }
         return ExitCode::SUCCESS;
     };
     match text.parse::<Code>().ok().and_then(codes::explain) {
         Some(explanation) => {
-            output::print(explanation);
+            match args.format {
+                Format::Text => output::print(explanation),
+                Format::Json => {
+                    output::json(&json!({ "ok": true, "title": title(explanation), "text": explanation }))
+                }
+            }
             ExitCode::SUCCESS
         }
         None => {
@@ -35,4 +50,9 @@ pub fn run(args: &Args) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The first line of an explanation.
+fn title(text: &str) -> &str {
+    text.lines().next().unwrap_or_default().trim_start_matches("# ")
 }

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 /// Write a rack: RACK.toml with addresses and workloads, a router for its switches, and their routes
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  p4rack generate-rack star --nics 2 -o star
+  p4rack generate-rack fat-tree --k 8 -o tree")]
 pub struct Args {
     #[command(subcommand)]
     kind: Kind,

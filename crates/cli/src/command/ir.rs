@@ -9,6 +9,8 @@ use p4rack::{Disk, Until, compile};
 
 /// Print a program's intermediate form: elaborated, behind a pass, or lowered
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  p4rack ir router.p4")]
 pub struct Args {
     /// A P4-16 program
     #[arg(required_unless_present = "list_passes")]

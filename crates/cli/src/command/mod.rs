@@ -4,6 +4,7 @@ pub mod analyze;
 pub mod bench;
 pub mod check;
 pub mod compile;
+pub mod completions;
 pub mod ctl;
 pub mod doctor;
 pub mod explain;

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 /// Write what a program's control plane can see, as P4Runtime's P4Info
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  p4rack p4info router.p4 -o router.p4info.txtpb --entries router.entries.json")]
 pub struct Args {
     /// A P4-16 program
     program: String,

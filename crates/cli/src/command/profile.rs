@@ -10,6 +10,8 @@ use std::path::PathBuf;
 
 /// Measure what functions on frames bear on this machine, as a table that `p4rack plan --rules` reads
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  p4rack profile fec-encode -o costs.csv")]
 pub struct Args {
     /// Which functions; without any, all
     functions: Vec<String>,

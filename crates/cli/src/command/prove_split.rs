@@ -12,6 +12,9 @@ use std::path::PathBuf;
 
 /// Check that a rack's split program behaves as the whole one, on generated packets and entries
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  p4rack prove-split examples/slice --packets 1000
+  p4rack prove-split examples/slice --all-cuts")]
 pub struct Args {
     /// A RACK.toml, or the directory that has one
     rack: PathBuf,

@@ -12,6 +12,9 @@ use std::path::PathBuf;
 
 /// Repeat experiments of a paper, its numbers beside ours
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  p4rack reproduce flightplan
+  p4rack reproduce flightplan fig11")]
 pub struct Args {
     #[command(subcommand)]
     paper: Paper,

@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 
 /// Write the P4 program and the linkage of each device of a rack
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  p4rack split examples/slice -o out
+  p4rack split examples/slice/plain.toml -o out --overhead")]
 pub struct Args {
     /// A RACK.toml, or the directory that has one
     rack: PathBuf,

@@ -14,6 +14,9 @@ use std::sync::Arc;
 
 /// Run a device, or a rack that looks like one, and serve it to controllers over P4Runtime
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  p4rack switch router.p4 -i 1@tap:left -i 2@tap:right
+  p4rack switch examples/slice/plain.toml --metrics-addr 127.0.0.1:9090")]
 pub struct Args {
     /// A P4-16 program, or a RACK.toml or its directory; without one a controller has to send a program
     program: Option<String>,

@@ -17,6 +17,10 @@ use std::path::PathBuf;
 
 /// Split a rack's program, bring the rack up in virtual time, run its workloads
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  p4rack up examples/crosspod --html crosspod.html
+  p4rack up examples/crosspod --stage loss --until 100ms
+  p4rack up examples/slice --record captures --log events.log")]
 pub struct Args {
     /// A RACK.toml, or the directory that has one
     rack: PathBuf,

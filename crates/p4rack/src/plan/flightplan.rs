@@ -76,8 +76,10 @@ pub fn load(request: &Request, map: &mut SourceMap) -> Result<Problem> {
     let wanted =
         if request.wishes.objectives.is_empty() { &config.objectives } else { &request.wishes.objectives };
     let objective = |name: &String| {
-        Objective::parse(name, &signature, &scopes)
-            .map_err(|why| vec![Diagnostic::error(codes::UNKNOWN, "not an objective").note(why)])
+        Objective::parse(name, &signature, &scopes).map_err(|why| {
+            let title = format!("`{}` is no objective", name.escape_debug());
+            vec![Diagnostic::error(codes::UNKNOWN, title).note(why)]
+        })
     };
     let settings = Settings {
         tiers: if request.wishes.any_tier { Tiers::Any } else { Tiers::Tightest },

@@ -67,7 +67,12 @@ pub fn weigh(problem: &Problem, amounts: &[String]) -> Result<Goal> {
     let objectives = &problem.settings.objectives;
     let mut each = vec![0; objectives.len()];
     for wanted in amounts {
-        let (name, amount) = wanted.split_once('=').unwrap_or((wanted, ""));
+        let Some((name, amount)) = wanted.split_once('=') else {
+            let title = format!("`{}` does not weigh", wanted.escape_debug());
+            return Err(one(
+                Diagnostic::error(codes::QUANTITY, title).help("write NAME=AMOUNT, as in `Latency=10us`")
+            ));
+        };
         let at =
             find_name("objective", name.trim(), objectives.iter().map(|o| o.name.as_str())).map_err(one)?;
         let read = objectives[at].read(amount.trim(), &problem.model.signature, &problem.scopes);

@@ -9,14 +9,14 @@ use std::fmt::Write;
 const AXIS: usize = 200;
 const HEIGHT: usize = 220;
 const BOX: usize = 190;
+/// Letters that fit into a box.
+const LETTERS: usize = 22;
 const LINE: usize = 16;
 const GAP: usize = 60;
 
-const STYLE: &str = "body { font: 14px sans-serif; margin: 24px; color: #222; } table { border-collapse: collapse; } \
-th, td { padding: 3px 12px; text-align: right; } tr.plan { cursor: pointer; } tr.chosen { background: #dcebfa; } \
-text { font: 12px sans-serif; } .axis { stroke: #555; } .line { fill: none; stroke: #9db8d2; stroke-width: 2; cursor: pointer; } \
-.line.chosen { stroke: #c0392b; stroke-width: 4; } .device { fill: #eef4fb; stroke: #35618e; } .through { fill: #f6f6f6; stroke: #999; } \
-.link { stroke: #bbb; } .way { stroke: #c0392b; stroke-width: 3; } .name { font-weight: bold; } .drawing { display: none; } \
+const STYLE: &str = "tr.plan { cursor: pointer; } .axis { stroke: var(--edge); } .line { fill: none; stroke: #9db8d2; stroke-width: 2; cursor: pointer; } \
+.line.chosen { stroke: #c0392b; stroke-width: 4; } .through { fill: var(--faint); stroke: #999; } \
+.link { stroke: #999; } .way { stroke: #c0392b; stroke-width: 3; } .drawing { display: none; } \
 .drawing.chosen { display: block; }";
 
 const SCRIPT: &str = "function choose(n) { document.querySelectorAll('[data-plan]').forEach(e => \
@@ -26,14 +26,20 @@ document.querySelectorAll('[data-plan]').forEach(e => e.addEventListener('click'
 /// The page. Plans come with their costs, the least first.
 pub fn page(title: &str, problem: &Problem, plans: &[(Vec<i64>, Plan)]) -> String {
     let mut body = format!(
-        "<h1>{}</h1>\n<p>{} plans; none is better than another in every objective.</p>\n",
+        "<h1>{}</h1>\n<p>{}</p>\n",
         escape(title),
-        plans.len()
+        match plans.len() {
+            1 => "1 plan: no other is better in any objective.".to_string(),
+            all => format!("{all} plans; none is better than another in every objective."),
+        }
     );
+    body.push_str("<div class=\"scroll\">");
     axes(&mut body, problem, plans);
+    body.push_str("</div>\n<div class=\"scroll\">");
     table(&mut body, problem, plans);
+    body.push_str("</div>\n");
     for (number, (_, plan)) in (1..).zip(plans) {
-        let _ = writeln!(body, "<div class=\"drawing\" data-plan=\"{number}\"><h2>Plan {number}</h2>");
+        let _ = writeln!(body, "<div class=\"drawing scroll\" data-plan=\"{number}\"><h2>Plan {number}</h2>");
         drawing(&mut body, problem, plan);
         body.push_str("</div>\n");
     }
@@ -123,18 +129,17 @@ fn drawing(out: &mut String, problem: &Problem, plan: &Plan) {
     }
     for (device, (x, y)) in &place {
         let class = if runs(*device).next().is_some() { "device" } else { "through" };
+        let provides = problem.model.devices[*device].provides.join(", ");
+        let name = short(&format!("{} ({provides})", problem.device_name(*device)));
         let _ = writeln!(
             out,
-            "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{BOX}\" height=\"{}\" rx=\"4\"/>\
+            "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{BOX}\" height=\"{}\" rx=\"4\"><title>{}</title></rect>\
 <text class=\"name\" x=\"{}\" y=\"{}\">{}</text>",
             height(*device),
+            escape(&provides),
             x + 8,
             y + LINE,
-            escape(&format!(
-                "{} ({})",
-                problem.device_name(*device),
-                problem.model.devices[*device].provides.join(", ")
-            ))
+            escape(&name)
         );
         for (line, node) in runs(*device).enumerate() {
             let _ = writeln!(
@@ -142,11 +147,19 @@ fn drawing(out: &mut String, problem: &Problem, plan: &Plan) {
                 "<text x=\"{}\" y=\"{}\">{}</text>",
                 x + 16,
                 y + LINE * (line + 2),
-                escape(&problem.region_name(node))
+                escape(&short(&problem.region_name(node)))
             );
         }
     }
     out.push_str("</svg>\n");
+}
+
+/// As much of a text as fits into a box.
+fn short(text: &str) -> String {
+    match text.char_indices().nth(LETTERS) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_string(),
+    }
 }
 
 /// Devices that run something or pass hand-overs on, row by row.

@@ -460,8 +460,11 @@ fn passage(rack: &Rack, legacy: DeviceId, name: String) -> Option<Device> {
 /// Those of the file; else latency, what rules charge, and devices.
 fn objectives(rack: &Rack, model: &Model, scopes: &Scopes) -> Result<Vec<Objective>> {
     let parse = |name: &str, span: Span| {
-        Objective::parse(name, &model.signature, scopes)
-            .map_err(|why| vec![Diagnostic::error(codes::UNKNOWN, "not an objective").at(span, why)])
+        Objective::parse(name, &model.signature, scopes).map_err(|why| {
+            let error =
+                Diagnostic::error(codes::UNKNOWN, format!("`{}` is no objective", name.escape_debug()));
+            vec![if span == Span::NONE { error.note(why) } else { error.at(span, why) }]
+        })
     };
     if !rack.plan.objectives.is_empty() {
         return rack.plan.objectives.iter().map(|name| parse(&name.value, name.span)).collect();

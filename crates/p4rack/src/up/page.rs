@@ -5,6 +5,7 @@ use crate::chart::{self, Axis, Chart, Line, colour};
 use crate::markup::{self, escape};
 use crate::rack::Racked;
 use rack_emulator::{Emulator, RunReport, Table, Timeline, time_words};
+use rack_model::Rack;
 use std::fmt::Write;
 
 /// Points of a line at most.
@@ -16,10 +17,7 @@ const LINKS: usize = 24;
 /// Room for a link's name.
 const NAMES: f64 = 180.0;
 
-pub(super) const STYLE: &str = "body { font: 14px sans-serif; margin: 24px; color: #222; } table { border-collapse: collapse; margin: 8px 0 20px; } \
-th, td { padding: 2px 10px; text-align: right; } .left { text-align: left; } tr[data-name] { cursor: pointer; } \
-tr.chosen { background: #dcebfa; } text { font: 12px sans-serif; } .name { font-weight: bold; } .scroll { overflow-x: auto; } \
-.line.chosen { stroke-width: 5; } .chosen .bar { fill: #d1641d; } .key { display: inline-block; width: 12px; height: 12px; margin: 0 4px 0 14px; } ";
+pub(super) const STYLE: &str = "tr[data-name] { cursor: pointer; } .line.chosen { stroke-width: 5; } .chosen .bar { fill: #d1641d; } .key { display: inline-block; width: 12px; height: 12px; margin: 0 4px 0 14px; } ";
 
 pub(super) const SCRIPT: &str = "const named = [...document.querySelectorAll('[data-name]')]; \
 named.forEach(e => e.addEventListener('click', () => named.forEach(o => \
@@ -42,11 +40,7 @@ pub fn page(racked: &Racked, emulator: &Emulator, report: &RunReport, timeline: 
         packets.dropped,
         packets.in_flight
     );
-    let _ = writeln!(
-        body,
-        "<h2>What runs where</h2>\n<div class=\"scroll\">{}</div>",
-        topology(emulator.rack(), report, &runs(racked))
-    );
+    let _ = writeln!(body, "<h2>What runs where</h2>\n{}", runs_where(racked, emulator.rack(), report));
     latencies(&mut body, emulator, report);
     over_time(&mut body, report, timeline);
     body.push_str("<h2>Figures</h2>\n");
@@ -54,6 +48,11 @@ pub fn page(racked: &Racked, emulator: &Emulator, report: &RunReport, timeline: 
         show(&mut body, &table);
     }
     markup::page(&title, &[STYLE, topology::STYLE, chart::STYLE].concat(), &body, SCRIPT)
+}
+
+/// The rack as a picture, with what was used of its links.
+pub(super) fn runs_where(racked: &Racked, rack: &Rack, report: &RunReport) -> String {
+    format!("<div class=\"scroll\">{}</div>", topology(rack, report, &runs(racked)))
 }
 
 /// Of each device what it runs.
@@ -102,7 +101,7 @@ fn latencies(out: &mut String, emulator: &Emulator, report: &RunReport) {
         size: (760.0, 300.0),
         left: 80.0,
     };
-    let _ = writeln!(out, "<h2>Latencies</h2>\n{}{}", key(report), chart.svg());
+    let _ = writeln!(out, "<h2>Latencies</h2>\n{}<div class=\"scroll\">{}</div>", key(report), chart.svg());
 }
 
 /// What each workload received, what each link carried, and what was wrong meanwhile.
@@ -150,7 +149,12 @@ fn over_time(out: &mut String, report: &RunReport, timeline: &Timeline) {
         size: (1000.0, 260.0),
         left: NAMES,
     };
-    let _ = writeln!(out, "<h2>What happened when</h2>\n{}{}", key(report), chart.svg());
+    let _ = writeln!(
+        out,
+        "<h2>What happened when</h2>\n{}<div class=\"scroll\">{}</div>",
+        key(report),
+        chart.svg()
+    );
     let mut busiest: Vec<usize> = (0..report.links.len()).filter(|at| report.links[*at].bytes > 0).collect();
     busiest.sort_by_key(|at| std::cmp::Reverse(report.links[*at].bytes));
     let all = busiest.len();
@@ -179,7 +183,10 @@ fn strips(
     const ROW: usize = 16;
     let step = 800.0 / windows as f64;
     let height = links.len() * ROW;
-    let _ = writeln!(out, "<svg width=\"1000\" height=\"{height}\" viewBox=\"0 0 1000 {height}\">");
+    let _ = writeln!(
+        out,
+        "<div class=\"scroll\"><svg width=\"1000\" height=\"{height}\" viewBox=\"0 0 1000 {height}\">"
+    );
     for (row, at) in links.iter().enumerate() {
         let link = &report.links[*at];
         let name = escape(&format!("{} -> {}", link.from, link.to));
@@ -207,7 +214,7 @@ fn strips(
             from += same.len() as u32;
         }
     }
-    out.push_str("</svg>\n");
+    out.push_str("</svg></div>\n");
 }
 
 /// Which workload has which colour.
@@ -225,13 +232,13 @@ pub(super) fn show(out: &mut String, table: &Table) {
         format!("<{tag}{class}>{}</{tag}>", escape(text))
     };
     let titles = table.titles.iter().map(|(title, left)| cell("th", title, *left));
-    let _ = writeln!(out, "<table><tr>{}</tr>", titles.collect::<String>());
+    let _ = writeln!(out, "<div class=\"scroll\"><table><tr>{}</tr>", titles.collect::<String>());
     for row in &table.rows {
         let cells = row.iter().zip(&table.titles).map(|(text, (_, left))| cell("td", text, *left));
         let name = row.first().map_or(String::new(), |name| escape(name));
         let _ = writeln!(out, "<tr data-name=\"{name}\">{}</tr>", cells.collect::<String>());
     }
-    out.push_str("</table>\n");
+    out.push_str("</table></div>\n");
 }
 
 fn percent(part: u64, whole: u64) -> f64 {

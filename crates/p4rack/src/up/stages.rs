@@ -1,6 +1,6 @@
 //! An experiment: a run for each stage of a rack.
 
-use super::{bring_up_in, page};
+use super::{bring_up_in, page, topology};
 use crate::markup::{self, escape};
 use crate::rack::Racked;
 use base_diag::Diagnostic;
@@ -51,6 +51,9 @@ const ROW: usize = 18;
 const NAMES: usize = 140;
 const LONGEST: f64 = 300.0;
 
+/// On small screens bars get shorter.
+const STYLE: &str = ".bars { max-width: 100%; height: auto; } ";
+
 /// The page of an experiment: figures first, then all numbers.
 pub fn stages_page(racked: &Racked, stages: &[(String, RunReport)]) -> String {
     let title = format!("Rack {}", racked.rack.name.value);
@@ -60,6 +63,10 @@ pub fn stages_page(racked: &Racked, stages: &[(String, RunReport)]) -> String {
         let _ = writeln!(body, "<li><b>{}</b>{note}</li>", escape(&stage.name.value));
     }
     body.push_str("</ol>\n");
+    if let Some((_, report)) = stages.last() {
+        let _ =
+            writeln!(body, "<h2>What runs where</h2>\n{}", page::runs_where(racked, &racked.rack, report));
+    }
     let mut names: Vec<&String> = vec![];
     for workload in stages.iter().flat_map(|(_, report)| &report.workloads) {
         if !names.contains(&&workload.name) {
@@ -74,7 +81,7 @@ pub fn stages_page(racked: &Racked, stages: &[(String, RunReport)]) -> String {
     }
     body.push_str("<h2>Figures</h2>\n");
     page::show(&mut body, &stage_table(&racked.rack.stages, stages));
-    markup::page(&title, page::STYLE, &body, page::SCRIPT)
+    markup::page(&title, &[page::STYLE, topology::STYLE, STYLE].concat(), &body, page::SCRIPT)
 }
 
 /// A bar for each stage that has the workload; nothing where there is nothing to measure.
@@ -86,7 +93,10 @@ fn bars(out: &mut String, stages: &[(String, RunReport)], name: &str, (title, of
     let found: Vec<(&String, u64)> = found.collect();
     let Some(most) = found.iter().map(|(_, value)| *value).max() else { return };
     let (width, height) = (NAMES as f64 + LONGEST + 120.0, (found.len() + 1) * ROW + 6);
-    let _ = writeln!(out, "<svg class=\"bars\" width=\"{width}\" height=\"{height}\">");
+    let _ = writeln!(
+        out,
+        "<svg class=\"bars\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">"
+    );
     let _ = writeln!(out, "<text class=\"name\" x=\"0\" y=\"14\">{}</text>", escape(title));
     for (row, (stage, value)) in (1..).zip(found) {
         let (stage, y) = (escape(stage), row * ROW);

@@ -13,8 +13,8 @@ const GAP: usize = 24;
 const BETWEEN: usize = 70;
 
 /// The style that the picture needs.
-pub(super) const STYLE: &str = ".device { fill: #eef4fb; stroke: #35618e; } .host { fill: #f6f6f6; stroke: #999; } \
-.link { fill: none; cursor: pointer; } .lossy { stroke-dasharray: 5 3; } .link.chosen { stroke: #000; stroke-width: 6; } ";
+pub(super) const STYLE: &str = ".host { fill: var(--faint); stroke: #999; } \
+.link { fill: none; cursor: pointer; } .lossy { stroke-dasharray: 5 3; } .link.chosen { stroke: var(--text); stroke-width: 6; } ";
 
 /// A box in the picture.
 struct Spot {

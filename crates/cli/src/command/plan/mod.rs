@@ -21,6 +21,10 @@ const MOST_REFUSED: usize = 1000;
 
 /// Place a rack's app, or abstract programs on a network: the plans of which none is better in every objective
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  p4rack plan examples/slice
+  p4rack plan examples/slice --why-not Acl=nic
+  p4rack plan examples/slice --html plans.html")]
 pub struct Args {
     /// A RACK.toml or the directory of one; or abstract programs in JSON, placed together
     #[arg(required = true, value_name = "RACK|PROGRAM.json")]
