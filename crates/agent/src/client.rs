@@ -46,8 +46,9 @@ impl Client {
         let runtime = runtime.map_err(|error| failed(&error))?;
         let endpoint = p4runtime_grpc::endpoint(address, tls).map_err(|error| failed(&error))?;
         let endpoint = endpoint.connect_timeout(PATIENCE).timeout(PATIENCE);
-        let channel =
-            runtime.block_on(endpoint.connect()).map_err(|error| failed(&p4runtime_grpc::chain(&error)))?;
+        let channel = runtime.block_on(endpoint.connect()).map_err(|error| {
+            failed(&format!("{}; `p4rack switch` starts one", p4runtime_grpc::chain(&error)))
+        })?;
         Ok(Client { runtime, rack: RackClient::new(channel), address: address.to_string() })
     }
 

@@ -52,7 +52,11 @@ impl FromStr for PortSpec {
                     NUMBER@udp:HERE,THERE (addresses with ports)";
         let (port, kind) = text.split_once('@').ok_or(form)?;
         let port = port.parse().map_err(|_| format!("`{port}` is no port number: {form}"))?;
-        let kind = match kind.split_once(':').ok_or(form)? {
+        let colon = || match kind.is_empty() {
+            true => form.to_string(),
+            false => format!("`{kind}` without its kind; of real interfaces only TAP can be used: {form}"),
+        };
+        let kind = match kind.split_once(':').ok_or_else(colon)? {
             ("pcap", files) => {
                 let (input, output) = files.split_once(',').unwrap_or((files, ""));
                 let path = |name: &str| (!name.is_empty()).then(|| PathBuf::from(name));

@@ -63,6 +63,18 @@ pub fn write(path: &Path, bytes: &[u8], read: &[PathBuf]) -> Result<(), String> 
     std::fs::write(path, bytes).map_err(|error| format!("`{}` cannot be written: {error}", path.display()))
 }
 
+/// Refuses a path that a file cannot be written to; `-` is standard output. What is there stays.
+pub fn writable(path: &Path) -> Result<(), String> {
+    if path == Path::new("-") || path.exists() {
+        return Ok(());
+    }
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+    match directory.is_none_or(Path::is_dir) {
+        true => Ok(()),
+        false => Err(format!("`{}` cannot be written: there is no such directory", path.display())),
+    }
+}
+
 /// Refuses a path to write to that leads to a file that was read.
 pub fn unread(path: &Path, read: &[PathBuf]) -> Result<(), String> {
     let Ok(target) = path.canonicalize() else { return Ok(()) };

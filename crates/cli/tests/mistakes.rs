@@ -245,3 +245,71 @@ fn a_rack_of_which_a_command_wants_less() {
     let rack = crosspod.to_str().expect("a path as text");
     place.check(&["switch", rack], 1, &["P4R0704", "the rack has 2 apps, not one", "a switch is of one app"]);
 }
+
+/// Exit status 2: the command line is wrong, or 1: what it names is.
+#[test]
+fn an_option_that_says_nothing() {
+    let place = Place::new("options");
+    for (args, status, words) in [
+        (
+            &["plan", ".", "--objective", "Coost"] as &[_],
+            1,
+            &["`Coost` is no objective", "did you mean `Cost`?"] as &[_],
+        ),
+        (&["plan", ".", "--objective", "Beauty"], 1, &["`Beauty` is no objective", ", devices"]),
+        (&["plan", ".", "--without", "card"], 1, &["no device is called `card`", "there are tor, nic"]),
+        (&["plan", ".", "--without", "nci"], 1, &["did you mean `nic`?"]),
+        (&["plan", ".", "--weigh", "Latency"], 1, &["`Latency` does not weigh", "write NAME=AMOUNT"]),
+        (&["plan", ".", "--why-not", "Acl"], 1, &["`Acl` names no device", "write REGION=DEVICE"]),
+        (&["prove-split", ".", "--packets", "0"], 2, &["'0'", "--packets"]),
+        (&["run", "slice.p4", "-i", "1@no.pcap"], 1, &["`no.pcap`: there is no such file", "check the path"]),
+        (&["switch", "slice.p4", "-i", "1@eth0"], 2, &["`eth0` without its kind", "NUMBER@tap:NAME"]),
+        (&["switch", "slice.p4", "-i", "foo"], 2, &["NUMBER@pcap:IN,OUT"]),
+        (&["switch", "slice.p4", "--grpc-server-addr", "9559"], 2, &["as in 127.0.0.1:9559"]),
+        (
+            &["ctl", "show", "--addr", "127.0.0.1:1"],
+            1,
+            &["no switch at 127.0.0.1:1", "`p4rack switch` starts one"],
+        ),
+        (&["reproduce", "flightplan", "fig11"], 1, &["`examples/crosspod/RACK.toml`", "`--racks DIR`"]),
+        (&["reproduce", "flightplan", "fig13", "--html", "no/a.html"], 1, &["`no/a.html` cannot be written"]),
+        (&["completions", "tcsh"], 2, &["bash"]),
+    ] {
+        let output = place.run(args);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{args:?}\n{said}");
+        words.iter().for_each(|word| assert!(said.contains(word), "{args:?}: no `{word}` in\n{said}"));
+        assert_eq!(said.matches("tcp connect error").count(), said.matches("no switch").count(), "{said}");
+    }
+}
+
+#[test]
+fn what_programs_ask_for_is_json() {
+    let place = Place::new("json");
+    let json = |args: &[&str], status: i32| -> serde_json::Value {
+        let output = place.run(&[args, &["--format", "json"]].concat());
+        assert_eq!(output.status.code(), Some(status), "{args:?}");
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{args:?}: {error}"))
+    };
+    let codes = json(&["explain"], 0);
+    assert!(codes["codes"].as_array().is_some_and(|all| all.len() > 50), "{codes}");
+    assert_eq!(json(&["explain", "P4R0505"], 0)["title"], "State is used across a cut");
+    assert_eq!(json(&["explain", "P4R9999"], 1)["ok"], false);
+    assert_eq!(json(&["ctl", "show", "--addr", "127.0.0.1:1"], 1)["ok"], false);
+    let made = json(&["generate-rack", "star", "-o", "star"], 0);
+    assert!(made["files"].as_array().is_some_and(|all| all.iter().any(|f| f == "star/RACK.toml")), "{made}");
+    assert_eq!(json(&["generate-rack", "star", "-o", "RACK.toml"], 1)["ok"], false);
+}
+
+#[test]
+fn shells_complete_every_command() {
+    let place = Place::new("shells");
+    for shell in ["bash", "zsh", "fish"] {
+        let output = place.run(&["completions", shell]);
+        let script = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            output.status.success() && script.contains("prove-split") && script.contains("full-rate"),
+            "{shell}"
+        );
+    }
+}

@@ -80,7 +80,7 @@ fn the_page_shows_every_plan() {
         ("class=\"axis\"", 2),
         ("class=\"line\" data-plan", 2),
         ("class=\"plan\" data-plan", 2),
-        ("class=\"drawing\" data-plan", 2),
+        ("class=\"drawing scroll\" data-plan", 2),
         ("class=\"way\"", 2),
         (">server (", 1),
         (">card (", 1),

@@ -24,3 +24,33 @@ pub(crate) fn page(title: &str, style: &str, body: &str, script: &str) -> String
         escape(title)
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_colour_has_its_like_in_the_dark() {
+        let (light, dark) = STYLE.split_once("@media (prefers-color-scheme: dark)").expect("both are there");
+        let named = |text: &str| -> Vec<String> {
+            let block = text
+                .split_once(":root {")
+                .and_then(|(_, rest)| rest.split_once('}'))
+                .expect("it is closed")
+                .0;
+            block
+                .split(';')
+                .filter_map(|line| line.trim().strip_prefix("--")?.split_once(':'))
+                .map(|(name, _)| name.to_string())
+                .collect()
+        };
+        assert_eq!(named(light), named(dark));
+        assert!(!named(light).is_empty());
+    }
+
+    #[test]
+    fn a_page_is_as_wide_as_its_screen() {
+        let page = page("<rack>", "", "", "");
+        assert!(page.contains("width=device-width") && page.contains("&lt;rack&gt;"), "{page}");
+    }
+}

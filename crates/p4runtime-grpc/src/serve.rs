@@ -55,12 +55,15 @@ pub async fn serve(
     served.await.map_err(|error| ServeError(chain(&error)))
 }
 
-/// An error with its causes.
+/// An error with its causes; one that says the same as the one above it is left out.
 pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        text += &format!(": {error}");
+        let said = error.to_string();
+        if !text.ends_with(&said) {
+            text += &format!(": {said}");
+        }
         cause = error.source();
     }
     text

@@ -44,7 +44,8 @@ impl Objective {
                 if name == "devices" && name == text {
                     return made(Measure::Devices);
                 }
-                let names: Vec<&str> = signature.variables.iter().map(|v| v.name.as_str()).collect();
+                let variables = signature.variables.iter().map(|v| v.name.as_str());
+                let names: Vec<&str> = variables.chain(["devices"]).collect();
                 return Err(match base_diag::did_you_mean(name, names.iter().copied()) {
                     Some(near) => format!("no variable is called `{name}`: did you mean `{near}`?"),
                     None => format!("no variable is called `{name}`: there are {}", names.join(", ")),

@@ -40,6 +40,10 @@ pub fn run(args: &Args) -> ExitCode {
             }
             ExitCode::SUCCESS
         }
+        None if args.format == Format::Json => {
+            output::json(&json!({ "ok": false, "error": format!("there is no code `{text}`") }));
+            ExitCode::FAILURE
+        }
         None => {
             tell!("p4rack: there is no code `{text}`");
             let known: Vec<String> = codes::all().map(|e| e.code.to_string()).collect();

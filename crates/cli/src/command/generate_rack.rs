@@ -1,7 +1,9 @@
 //! `p4rack generate-rack`
 
-use crate::{ExitCode, output};
+use crate::ExitCode;
+use crate::output::{self, Format};
 use rack_model::generate::{self, File};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// Write a rack: RACK.toml with addresses and workloads, a router for its switches, and their routes
@@ -10,6 +12,9 @@ use std::path::{Path, PathBuf};
   p4rack generate-rack star --nics 2 -o star
   p4rack generate-rack fat-tree --k 8 -o tree")]
 pub struct Args {
+    /// How to print what was written
+    #[arg(long, value_enum, default_value = "text", global = true)]
+    format: Format,
     #[command(subcommand)]
     kind: Kind,
 }
@@ -41,14 +46,27 @@ enum Kind {
 
 /// Exit status 1 if a file cannot be written, 2 if there is no such rack.
 pub fn run(args: &Args) -> ExitCode {
-    let (files, output) = match &args.kind {
+    let (files, to) = match &args.kind {
         Kind::FatTree { k, output } => (generate::fat_tree(*k), output),
         Kind::Star { nics, servers, output } => (generate::star(*nics, *servers), output),
     };
-    match files.map(|files| write(&files, output)) {
-        Ok(Ok(())) => ExitCode::SUCCESS,
+    match files.map(|files| write(&files, to).map(|()| files)) {
+        Ok(Ok(files)) => {
+            let at = to.display();
+            let paths: Vec<PathBuf> = files.iter().map(|file| to.join(&file.path)).collect();
+            match args.format {
+                Format::Text => {
+                    output::print(&format!("{} files in {at}: run it with `p4rack up {at}`\n", paths.len()));
+                }
+                Format::Json => output::json(&json!({ "ok": true, "files": paths })),
+            }
+            ExitCode::SUCCESS
+        }
         Ok(Err(error)) => {
-            tell!("p4rack: {error}");
+            match args.format {
+                Format::Text => tell!("p4rack: {error}"),
+                Format::Json => output::json(&json!({ "ok": false, "error": error })),
+            }
             ExitCode::FAILURE
         }
         Err(why) => {
@@ -75,7 +93,5 @@ fn write(files: &[File], directory: &Path) -> Result<(), String> {
         path.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(fail)?;
         std::fs::write(&path, &file.text).map_err(fail)?;
     }
-    let to = directory.display();
-    output::print(&format!("{} files in {to}: run it with `p4rack up {to}`\n", files.len()));
     Ok(())
 }

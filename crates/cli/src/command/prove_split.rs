@@ -8,6 +8,7 @@ use ir_prove::Effort;
 use p4rack::proof::{self, Proved};
 use p4rack::{SplitApp, rack};
 use serde_json::{Value, json};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// Check that a rack's split program behaves as the whole one, on generated packets and entries
@@ -22,8 +23,8 @@ pub struct Args {
     #[arg(short = 'D', value_name = "NAME[=VALUE]")]
     define: Vec<String>,
     /// Packets for each proof (drained and pipelined)
-    #[arg(long, default_value_t = 1000)]
-    packets: usize,
+    #[arg(long, default_value = "1000")]
+    packets: NonZeroUsize,
     /// Decides packets, entries and delays
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -45,7 +46,7 @@ pub fn run(args: &Args) -> ExitCode {
         Ok(racked) => racked,
         Err(found) => return output::failed(&found, &map, args.format),
     };
-    let effort = Effort { packets: args.packets, seed: args.seed, ..Effort::default() };
+    let effort = Effort { packets: args.packets.get(), seed: args.seed, ..Effort::default() };
     let mut results = vec![];
     for app in &racked.apps {
         if let Err(found) = prove(args, app, &effort, &mut map, &mut results) {

@@ -65,9 +65,15 @@ pub fn run(args: Args) -> ExitCode {
         return ExitCode::SUCCESS;
     };
     let tells = args.format == Format::Text && std::io::stderr().is_terminal();
+    // A long run is not to end at a file that cannot be written.
+    if let Some(Err(why)) = args.html.as_deref().map(output::writable) {
+        tell!("p4rack: {why}");
+        return ExitCode::FAILURE;
+    }
     let mut map = SourceMap::new();
+    let racks = args.racks;
     let mut lab = Lab {
-        racks: args.racks,
+        racks: racks.clone(),
         full_rate: args.full_rate,
         until: args.until.map(|until| Time::ZERO + until),
         map: &mut map,
@@ -79,7 +85,12 @@ pub fn run(args: Args) -> ExitCode {
     };
     let shown = match experiment.run(&mut lab) {
         Ok(shown) => shown,
-        Err(found) => return output::failed(&found, &map, args.format),
+        Err(mut found) => {
+            if let (Some(first), false) = (found.first_mut(), racks.is_dir()) {
+                first.help.push("run this in p4rack's own directory, or say with `--racks DIR` where its `examples/crosspod` is".to_string());
+            }
+            return output::failed(&found, &map, args.format);
+        }
     };
     if let Some(path) = &args.html {
         let Some(page) = &shown.page else {

@@ -8,7 +8,7 @@ use crate::tls::{ClientArgs, ServerArgs};
 use agent::{PortSpec, Setup, Switch};
 use base_diag::{Diagnostic, SourceMap, codes};
 use p4rack::{Disk, Until, compile, control, rack};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub struct Args {
     #[command(flatten)]
     preprocessor: Preprocessor,
     /// Where to listen for controllers
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9559")]
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9559", value_parser = address)]
     grpc_server_addr: SocketAddr,
     /// What controllers call the device
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -44,7 +44,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Where Prometheus asks for what is counted: GET /metrics
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, value_name = "HOST:PORT", value_parser = address)]
     metrics_addr: Option<SocketAddr>,
     #[command(flatten)]
     log: LogArgs,
@@ -167,4 +167,10 @@ fn addresses(agents: &[(String, String)], devices: &[String]) -> Result<Vec<Stri
 fn failed(why: &str) -> ExitCode {
     tell!("p4rack: {why}");
     ExitCode::FAILURE
+}
+
+/// Where to listen: numbers, or a name that the machine knows.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let found = text.to_socket_addrs().ok().and_then(|mut all| all.next());
+    found.ok_or_else(|| "write an address of this machine and a port, as in 127.0.0.1:9559".to_string())
 }

@@ -48,7 +48,12 @@ type Result<T> = std::result::Result<T, Vec<Diagnostic>>;
 /// The problem with a region bound to a device: `REGION=DEVICE`.
 pub fn bind(problem: &Problem, wanted: &str) -> Result<Problem> {
     let one = |found: Diagnostic| vec![found];
-    let (region, device) = wanted.split_once('=').unwrap_or((wanted, ""));
+    let Some((region, device)) = wanted.split_once('=') else {
+        let title = format!("`{}` names no device", wanted.escape_debug());
+        return Err(one(
+            Diagnostic::error(codes::UNKNOWN, title).help("write REGION=DEVICE, as in `Acl=nic`")
+        ));
+    };
     let names: Vec<String> = (0..problem.nodes.len()).map(|n| problem.region_name(n)).collect();
     let node = find_name("region", region, names.iter().map(String::as_str)).map_err(one)?;
     let devices = problem.model.devices.iter().map(|d| d.name.as_str());

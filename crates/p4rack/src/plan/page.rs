@@ -130,7 +130,10 @@ fn drawing(out: &mut String, problem: &Problem, plan: &Plan) {
     for (device, (x, y)) in &place {
         let class = if runs(*device).next().is_some() { "device" } else { "through" };
         let provides = problem.model.devices[*device].provides.join(", ");
-        let name = short(&format!("{} ({provides})", problem.device_name(*device)));
+        // Of what it provides the classes; functions are in the title.
+        let class_words = problem.model.devices[*device].provides.iter().filter(|word| !word.contains('.'));
+        let classes = class_words.map(|word| word.as_str()).collect::<Vec<_>>().join(", ");
+        let name = short(&format!("{} ({classes})", problem.device_name(*device)));
         let _ = writeln!(
             out,
             "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{BOX}\" height=\"{}\" rx=\"4\"><title>{}</title></rect>\

@@ -74,9 +74,12 @@ pub fn stages_page(racked: &Racked, stages: &[(String, RunReport)]) -> String {
         }
     }
     for name in names {
-        let _ = writeln!(body, "<h2>{}</h2>", escape(name));
+        let mut drawn = String::new();
         for measure in &MEASURES {
-            bars(&mut body, stages, name, measure);
+            bars(&mut drawn, stages, name, measure);
+        }
+        if !drawn.is_empty() {
+            let _ = writeln!(body, "<h2>{}</h2>\n{drawn}", escape(name));
         }
     }
     body.push_str("<h2>Figures</h2>\n");

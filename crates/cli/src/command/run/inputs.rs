@@ -4,8 +4,9 @@ use super::Args;
 use base_diag::codes::emulate::UNREADABLE_FILE;
 use base_diag::{Diagnostic, SourceMap};
 use p4rack::run::feed::Feed;
+use p4rack::sources;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// Programs with what each is run on.
@@ -125,6 +126,9 @@ pub fn feed(args: &Args) -> Result<Feed<'static>, Vec<Diagnostic>> {
         } else {
             match File::open(path) {
                 Ok(file) => feed.capture(&name, interface.port, BufReader::new(file)),
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    Err(sources::unreadable(path, sources::NoText::Missing))
+                }
                 Err(error) => Err(unreadable(&name, &error)),
             }
         };
