@@ -126,16 +126,20 @@ impl Calendar {
 
     /// The next event, if it comes at `limit` or before.
     pub fn pop(&mut self, limit: Time) -> Option<(Time, Event)> {
-        let first = self.firsts.into_iter().fold(NOTHING, u128::min);
+        let (mut first, mut place) = (self.firsts[0], 0);
+        for (other, order) in self.firsts.into_iter().enumerate().skip(1) {
+            if order < first {
+                (first, place) = (order, other);
+            }
+        }
         let at = time_of(first);
-        if at > self.now && !self.soon.is_empty() {
+        if !self.soon.is_empty() && at > self.now {
             let event = if self.now <= limit { self.soon.pop_front() } else { None };
             return Some((self.now, event?));
         }
         if at > limit || first == NOTHING {
             return None;
         }
-        let place = self.firsts.iter().position(|order| *order == first)?;
         let (event, next) = match self.lanes.get_mut(place) {
             Some(lane) => (lane.pop_front()?.event, lane.front()),
             None => (self.heap.pop()?.event, self.heap.peek()),

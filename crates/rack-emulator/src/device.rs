@@ -238,6 +238,7 @@ impl DeviceNode {
 
     /// A packet gets inside: its program runs now, and what comes of it is given by [`leave`](Self::leave) when
     /// its service time is over: then.
+    #[inline(always)]
     pub fn enter(&mut self, work: Work, now: Time) -> Result<Time, String> {
         let (name, received, queued) = match work {
             Work::Frame(port, frame) => ("ingress", 1, self.device.ingress(port, frame, now)),
@@ -247,13 +248,14 @@ impl DeviceNode {
         let takes = (self.service + self.spent.take()) * self.factor;
         // Nobody overtakes one that was slow.
         let through = self.inside.back().map_or(now, |(at, _)| *at).max(now + takes);
-        self.inside.push_back((through, queued));
         self.held_inside += got;
-        self.audit(Call { name, given: 1, got, received, sent: 0 })?;
-        Ok(through)
+        let told = self.audit(Call { name, given: 1, got, received, sent: 0 });
+        self.inside.push_back((through, queued));
+        told.map(|()| through)
     }
 
     /// What came of the packet that is through; none if it is lost meanwhile.
+    #[inline(always)]
     pub fn leave(&mut self, now: Time) -> Option<Vec<Queued>> {
         self.inside.front().filter(|(at, _)| *at <= now)?;
         let (_, queued) = self.inside.pop_front()?;
@@ -282,11 +284,13 @@ impl DeviceNode {
     }
 
     /// A packet leaves its queue. What comes of it is for [`audit_egress`](Self::audit_egress) first.
+    #[inline(always)]
     pub fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
         self.device.egress(packet, queue, now)
     }
 
     /// The device must explain what came of a packet for this port.
+    #[inline(always)]
     pub fn audit_egress(&mut self, port: Port, result: &EgressResult) -> Result<(), String> {
         let sent = u64::from(result.output.is_some());
         let got = sent + (result.requeued.len() + result.again.len()) as u64;
@@ -335,6 +339,7 @@ impl DeviceNode {
     }
 
     /// The device's counters must explain the difference between what a call gave and what it got.
+    #[inline(always)]
     fn audit(&mut self, call: Call) -> Result<(), String> {
         let (before, after) = (self.seen, self.look());
         self.seen = after;
@@ -347,6 +352,11 @@ impl DeviceNode {
         if after == as_told && call.given == call.got {
             return Ok(());
         }
+        Self::explain(&before, &after, call)
+    }
+
+    /// The same for a call that has made packets or ended some.
+    fn explain(before: &Seen, after: &Seen, call: Call) -> Result<(), String> {
         let grown = |name: &str, before: u64, after: u64| {
             after.checked_sub(before).ok_or_else(|| format!("its counter `{name}` fell in {}", call.name))
         };
@@ -369,6 +379,7 @@ impl DeviceNode {
         Ok(())
     }
 
+    #[inline(always)]
     fn look(&self) -> Seen {
         let counters = self.device.counters();
         Seen {

@@ -324,13 +324,19 @@ impl Emulator {
         &self.rack
     }
 
-    #[inline]
+    /// In line: an entry that is made here is not worth to be written to memory and read again.
+    #[inline(always)]
     pub(crate) fn log(&mut self, entry: Entry) {
         self.log.add(self.now, entry);
         if self.log.keeps_text() {
-            let line = self.names().line(entry);
-            self.log.add_line(self.now, &line);
+            self.log_line(entry);
         }
+    }
+
+    #[cold]
+    fn log_line(&mut self, entry: Entry) {
+        let line = self.names().line(entry);
+        self.log.add_line(self.now, &line);
     }
 
     pub(crate) fn names(&self) -> Names<'_> {

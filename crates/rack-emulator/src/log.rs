@@ -62,7 +62,7 @@ impl Log {
     }
 
     /// Adds an entry, but not its line.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, now: Time, entry: Entry) {
         let (kind, first, second) = entry.words();
         self.hash = fold(fold(self.hash ^ now.as_ps(), kind ^ first), second);
@@ -84,6 +84,7 @@ impl Log {
 
 impl Entry {
     /// The entry as numbers. The first holds its kind in the upper half.
+    #[inline(always)]
     fn words(self) -> (u64, u64, u64) {
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
         match self {

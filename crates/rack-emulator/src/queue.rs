@@ -56,6 +56,7 @@ impl<T> PortQueue<T> {
         self.longest
     }
 
+    #[inline(always)]
     pub fn push(&mut self, priority: u8, item: T, now: Time) -> Result<(), Refused> {
         let queue = self.queues.get_mut(usize::from(priority)).ok_or(Refused::NoSuchPriority)?;
         if queue.len() as u64 >= u64::from(self.capacity) {
@@ -90,6 +91,7 @@ impl<T> PortQueue<T> {
         u64::from(std::mem::take(&mut self.len))
     }
 
+    #[inline(always)]
     pub fn pop(&mut self, now: Time) -> Option<T> {
         let highest = self.filled.checked_ilog2()?;
         let queue = &mut self.queues[highest as usize];

@@ -142,6 +142,7 @@ impl Wire {
     }
 
     /// Takes a frame that [`pad`](Wire::pad) has seen; the sender is free again at `free_at`.
+    #[inline(always)]
     pub fn send(&mut self, mut frame: Vec<u8>, now: Time) -> Sent {
         self.counts.taken += 1;
         if frame.len() as u64 > u64::from(self.settings.longest_frame()) {
@@ -193,6 +194,7 @@ impl Wire {
         if twice { Sent::ArrivesTwice(arrival) } else { Sent::Arrives(arrival) }
     }
 
+    #[inline(always)]
     fn fly(&mut self, arrival: Time, frame: Vec<u8>) {
         let later = self.flying.iter().rev().take_while(|(at, _)| *at > arrival).count();
         if later == 0 {
@@ -202,6 +204,7 @@ impl Wire {
     }
 
     /// The frame that has arrived; none if what was to arrive now is lost meanwhile.
+    #[inline(always)]
     pub fn deliver(&mut self, now: Time) -> Option<Vec<u8>> {
         self.flying.front().filter(|(at, _)| *at <= now)?;
         let (_, frame) = self.flying.pop_front()?;
