@@ -439,7 +439,7 @@ impl<'p> Bound<'p> {
             for used in &label.uses {
                 let limit = self.problem.limits[used.device][var];
                 let free = limit.saturating_sub(used.values[charges + var]);
-                missing -= fraction(free, limit) + 1;
+                missing -= if limit == i64::MAX { WHOLE } else { fraction(free, limit) + 1 };
             }
             most = most.max((missing + WHOLE - 1).div_euclid(WHOLE));
         }

@@ -134,11 +134,10 @@ pub fn least_used(offer: &Offer, var: usize) -> i64 {
     needs.fold(0, i64::saturating_add)
 }
 
-/// Millionths, rounded down; of what there is without end nothing is used.
+/// Millionths, rounded down; of what there is without end, none.
 pub fn fraction(part: i64, whole: i64) -> i64 {
     match whole {
-        0 => 0,
-        i64::MAX => WHOLE,
+        0 | i64::MAX => 0,
         _ => (i128::from(part.max(0)) * i128::from(WHOLE) / i128::from(whole)).min(i128::from(WHOLE)) as i64,
     }
 }

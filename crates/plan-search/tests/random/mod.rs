@@ -47,7 +47,8 @@ pub fn problem(seed: u64) -> Problem {
     signature.add(variable("Passes", Unit::Plain, Scope::Path, Some(Role::Recirculations), 0));
     let power = signature.add(variable("Power", Unit::Plain, Scope::Once, None, 0));
     let cost = signature.add(variable("Cost", Unit::Plain, Scope::Once, None, 0));
-    let area = signature.add(variable("Area", Unit::Plain, Scope::Device { limit: Some(10) }, None, 0));
+    let limit = (!chance(ways, 20)).then_some(10);
+    let area = signature.add(variable("Area", Unit::Plain, Scope::Device { limit }, None, 0));
     let add = |var, value: i64| Effect { var, change: Change::Add(value) };
     let classes = ["S", "A", "B"];
     let functions = ["f", "g", "h"];
