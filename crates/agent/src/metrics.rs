@@ -16,7 +16,7 @@ const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, String> {
     TcpListener::bind(address)
         .await
-        .map_err(|error| format!("cannot listen on {address} for metrics: {error}"))
+        .map_err(|error| format!("cannot listen on {address} for metrics (`--metrics-addr`): {error}"))
 }
 
 /// Answers until the process ends.

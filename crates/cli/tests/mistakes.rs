@@ -224,7 +224,10 @@ fn an_address_that_is_taken() {
     let place = Place::new("port");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("some port is free");
     let address = taken.local_addr().expect("it has one").to_string();
-    place.check(&["switch", "slice.p4", "--grpc-server-addr", &address], 1, &[&address, "in use"]);
+    for option in ["--grpc-server-addr", "--metrics-addr"] {
+        let free = if option == "--metrics-addr" { "--grpc-server-addr=127.0.0.1:0" } else { "--seed=1" };
+        place.check(&["switch", "slice.p4", free, option, &address], 1, &[&address, option, "in use"]);
+    }
     place.check(&["ctl", "show", "--addr", "127.0.0.1:1"], 1, &["127.0.0.1:1"]);
 }
 

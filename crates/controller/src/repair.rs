@@ -7,7 +7,8 @@ use crate::spread::{Spread, spread, to_one};
 use crate::task::Shared;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
-    CounterEntry, DirectCounterEntry, Entity, RegisterEntry, Update, entity::Entity as Kind, update::Type,
+    CounterEntry, DirectCounterEntry, Entity, RegisterEntry, TableEntry, Update, entity::Entity as Kind,
+    update::Type,
 };
 use p4runtime_server::Status;
 use p4runtime_store::making;
@@ -79,9 +80,11 @@ pub(crate) async fn gather<P: Planner>(
 
 /// The queries for all that data planes write and control planes can write too.
 pub(crate) fn everything() -> Vec<Entity> {
+    let defaults = TableEntry { is_default_action: true, ..TableEntry::default() };
     let kinds = [
         Kind::CounterEntry(CounterEntry::default()),
         Kind::DirectCounterEntry(DirectCounterEntry::default()),
+        Kind::DirectCounterEntry(DirectCounterEntry { table_entry: Some(defaults), data: None }),
         Kind::RegisterEntry(RegisterEntry::default()),
     ];
     kinds.into_iter().map(|kind| Entity { entity: Some(kind) }).collect()

@@ -35,8 +35,8 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     let listener = TcpListener::bind(address).await;
-    let listener =
-        listener.map_err(|error| ServeError(format!("cannot listen on {address} for P4Runtime: {error}")))?;
+    let taken = |error| format!("cannot listen on {address} for P4Runtime (`--grpc-server-addr`): {error}");
+    let listener = listener.map_err(|error| ServeError(taken(error)))?;
     let mut server = Server::builder();
     if let Some(tls) = tls {
         server =

@@ -82,14 +82,10 @@ impl Store {
             give(Entity::TableEntry(self.default_message(self.catalog.table(*table)?)));
         }
         // A default action may be the program's, and constant, and what it has of direct objects the controller's.
-        let defaults = Some(TableEntry { is_default_action: true, ..TableEntry::default() });
-        let meters = DirectMeterEntry { table_entry: defaults.clone(), ..DirectMeterEntry::default() };
+        let meters = DirectMeterEntry { table_entry: Some(defaults()), ..DirectMeterEntry::default() };
         self.read_direct_meters(&meters, &mut give)?;
-        self.read_direct_counters(
-            &DirectCounterEntry { table_entry: defaults, data: None },
-            live,
-            &mut give,
-        )?;
+        let counters = DirectCounterEntry { table_entry: Some(defaults()), data: None };
+        self.read_direct_counters(&counters, live, &mut give)?;
         let mut replication =
             |kind| self.read_replication(&PacketReplicationEngineEntry { r#type: Some(kind) }, &mut give);
         replication(pre::Type::MulticastGroupEntry(MulticastGroupEntry::default()))?;
@@ -125,6 +121,8 @@ impl Store {
             }
         };
         self.read_direct_counters(&DirectCounterEntry::default(), live, &mut give)?;
+        let of_defaults = DirectCounterEntry { table_entry: Some(defaults()), data: None };
+        self.read_direct_counters(&of_defaults, live, &mut give)?;
         self.read_counters(&CounterEntry::default(), live, &mut give)?;
         self.read_registers(&RegisterEntry::default(), live, &mut give)
     }
@@ -364,8 +362,8 @@ impl Store {
         Ok(())
     }
 
-    /// The entries that a query about something direct means, default entries among them where they have such: one, those of a
-    /// table, or all.
+    /// The entries that a query about something direct means: one, those of a table, or all. As of table entries (P4Runtime
+    /// §9.1), default entries are meant by `is_default_action` alone.
     fn direct_entries(
         &self,
         query: Option<&TableEntry>,
@@ -389,12 +387,13 @@ impl Store {
         let wanted = |key: &EntryKey| query.priority == 0 || query.priority == key.priority;
         let mut found = vec![];
         for table in tables.into_iter().filter(|table| has(table.id())) {
-            if !query.is_default_action {
+            if query.is_default_action {
+                let of_default = self.catalog.counts_misses().then(EntryKey::of_default).filter(wanted);
+                found.extend(of_default.map(|key| (table, key)));
+            } else {
                 let keys = self.entries(table.id()).map(|(key, _)| key).filter(|key| wanted(key));
                 found.extend(keys.map(|key| (table, key.clone())));
             }
-            let of_default = self.catalog.counts_misses().then(EntryKey::of_default).filter(wanted);
-            found.extend(of_default.map(|key| (table, key)));
         }
         Ok(found)
     }
@@ -539,6 +538,11 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// The query for the default entries of all tables.
+fn defaults() -> TableEntry {
+    TableEntry { is_default_action: true, ..TableEntry::default() }
 }
 
 /// True for what is as it is on a device that was just built.

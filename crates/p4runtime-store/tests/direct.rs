@@ -171,7 +171,8 @@ fn what_is_written_again_makes_the_same() {
 #[test]
 fn a_table_without_key_has_its_default_entry_alone() {
     let store = store("psa");
-    let all = read(&store, "direct_counter_entry { table_entry { table_id: 2 } }");
+    assert!(read(&store, "direct_counter_entry { table_entry { table_id: 2 } }").is_empty());
+    let all = read(&store, "direct_counter_entry { table_entry { table_id: 2 is_default_action: true } }");
     let wanted = "direct_counter_entry { table_entry { table_id: 2 is_default_action: true } data { byte_count: 33 packet_count: 3 } }";
     assert_eq!(all, [wanted]);
     let other = plan(&store, "direct_counter_entry { table_entry { table_id: 2 } data {} }");

@@ -8,6 +8,10 @@ use p4runtime_proto::p4::v1::{SetForwardingPipelineConfigRequest, Uint128};
 
 const FRAME: &str = "0a0000000001 0b0000000002 0800 aa";
 
+/// The queries for the direct counters and meters of all default entries.
+const DEFAULTS: &str = "direct_counter_entry { table_entry { is_default_action: true } }";
+const LIMITS: &str = "direct_meter_entry { table_entry { is_default_action: true } }";
+
 const RATES: &str = "cir: 1 cburst: 1 pir: 1 pburst: 2";
 
 /// An update of the default entry of `hosts`.
@@ -59,6 +63,7 @@ fn misses_count_and_are_metered_and_a_reset_takes_the_rates() {
     "#]]
     .assert_eq(&[
         bench.read("direct_counter_entry {}"),
+        bench.read(DEFAULTS),
         bench.read(&direct("direct_meter_entry", "hosts", "")),
         bench.read(&direct("direct_meter_entry", "everything", "")),
     ].concat());
@@ -74,6 +79,7 @@ fn misses_count_and_are_metered_and_a_reset_takes_the_rates() {
           without rates: all green
     "#]]
     .assert_eq(&p4rack::run::state::text(&objects));
+    assert_eq!(bench.read("direct_meter_entry {}").lines().count(), 1, "the entry's, and no default entry's");
     assert_eq!(bench.write(&[&default("")]), "OK\n");
     expect![[r#"
         table_entry { table_id: $Misses.hosts action { action { action_id: $Misses.to params { param_id: 1 value: "\001" } } } counter_data { byte_count: 105 packet_count: 7 } is_default_action: true }
@@ -102,7 +108,7 @@ fn a_constant_default_action_has_its_counter_and_rates() {
         PERMISSION_DENIED entity.table_entry: this default action is constant: the source says `const default_action` (in an entry of table `Misses.everything`)
     "#]].assert_eq(&bench.write(&[&format!("MODIFY {rates}"), &format!("MODIFY {counted}"), &format!("MODIFY {entry}")]));
     assert_eq!(passed(&mut bench, 4), 2);
-    assert!(bench.read("direct_counter_entry {}").contains("data { byte_count: 61 packet_count: 5 }"));
+    assert!(bench.read(DEFAULTS).contains("data { byte_count: 61 packet_count: 5 }"));
 }
 
 #[test]
@@ -120,7 +126,7 @@ fn what_fails_leaves_default_entries_as_they_were() {
     for start in ["", &format!("{} metadata: \"mine\" meter_config {{ {RATES} }}", to(2))] {
         assert_eq!(bench.write(&[&default(start)]), "OK\n");
         let all = |bench: &mut Bench| {
-            let queries = ["direct_counter_entry {}", "direct_meter_entry {}"];
+            let queries = [DEFAULTS, LIMITS];
             entry(bench) + &queries.map(|query| bench.read(query)).concat()
         };
         let before = all(&mut bench);
@@ -141,9 +147,7 @@ fn default_entries_go_along_to_the_next_program() {
     let action = default(&format!("{} metadata: \"mine\"", to(2)));
     assert_eq!(bench.write(&[&action, &rates("hosts"), &rates("everything")]), "OK\n");
     passed(&mut bench, 1);
-    let all = |bench: &mut Bench| {
-        entry(bench) + &bench.read("direct_counter_entry {}") + &bench.read("direct_meter_entry {}")
-    };
+    let all = |bench: &mut Bench| entry(bench) + &bench.read(DEFAULTS) + &bench.read(LIMITS);
     let before = all(&mut bench);
     let again = SetForwardingPipelineConfigRequest {
         device_id: 1,
