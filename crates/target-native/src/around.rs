@@ -86,18 +86,18 @@ impl Native {
         self.run_works(host, again, now)
     }
 
-    /// The packet in the frame, if it is to wait for egress.
-    pub(crate) fn wait(&mut self, mut room: Box<Parked>) -> Option<Queued> {
+    /// Adds the packet in the frame, if it is to wait for egress.
+    #[inline(always)]
+    pub(crate) fn wait(&mut self, mut room: Box<Parked>, queued: &mut Vec<Queued>) {
         let Some(replica) = room.packet.waits() else {
-            self.free.push(room);
-            return None;
+            return self.free.push(room);
         };
         // What `packet_length` will be in egress.
         let length = self.build.layout.registers.length;
         let length = self.exchange().scalar(length) as i64;
         room.exchange(&mut self.memory, &mut self.values);
         let bytes = u32::try_from(length.max(0)).unwrap_or(u32::MAX);
-        Some(Queued { replica, bytes, packet: room })
+        queued.push(Queued { replica, bytes, packet: room });
     }
 
     /// Egress, and all that follows.
@@ -128,11 +128,13 @@ impl Native {
             }
         }
         host.count(0, ran.sent);
-        if let Some(Leaving { to: To::Copies(parts, _), .. }) = ran.left {
+        if let Some(left) = ran.left
+            && let Leaving { to: To::Copies(parts, _), .. } = *left
+        {
             self.free.push(room);
-            return self.end_egress(host, *parts, now);
+            return self.end_egress(host, parts, now);
         }
-        let output = room.output(ran.outputs);
+        let output = room.output(&mut self.outputs);
         self.free.push(room);
         EgressResult { output, ..EgressResult::default() }
     }
@@ -151,9 +153,8 @@ impl Native {
         if list.is_some() {
             parts.side.truncate = None;
         }
-        let Ran { outputs, sent, .. } =
-            self.run_values(host, Part::Out, &mut room, parts, Stay::default(), now);
-        match (room.output(outputs), list) {
+        let Ran { sent, .. } = self.run_values(host, Part::Out, &mut room, parts, Stay::default(), now);
+        match (room.output(&mut self.outputs), list) {
             (Some(output), Some(list)) => {
                 let parts = self.job(host, Part::Whole, now).1.parts(BlockName::Compute);
                 let parts = PacketParts { life: Some(life), ..parts };

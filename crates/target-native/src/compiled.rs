@@ -94,18 +94,21 @@ impl Build {
     }
 
     /// The code for a part that there [`is`](Build::has_all).
+    #[inline(always)]
     pub(crate) fn coded(&self, part: Part) -> &Coded {
         self.place(part).and_then(|made| made.get()?.as_ref()).unwrap_or(&self.whole)
     }
 
     /// True if there is code for the parts: it is made when somebody wants it first.
+    #[inline(always)]
     pub(crate) fn has_all<const N: usize>(&self, parts: [Part; N], program: &Program) -> bool {
-        parts.into_iter().all(|part| {
-            let make = || Coded::new(program, &self.layout, &self.facts, part);
-            self.place(part).is_none_or(|made| made.get_or_init(make).is_some())
+        parts.iter().all(|part| {
+            let make = || Coded::new(program, &self.layout, &self.facts, *part);
+            self.place(*part).is_none_or(|made| made.get_or_init(make).is_some())
         })
     }
 
+    #[inline(always)]
     fn place(&self, part: Part) -> Option<&OnceLock<Option<Coded>>> {
         match part {
             Part::Whole | Part::Half(_) => None,

@@ -60,6 +60,8 @@ pub(crate) struct Native {
     itself: Arc<()>,
     pub(crate) memory: Memory,
     pub(crate) values: Vec<Value>,
+    /// Frames that were too long for their packets' buffers in the last run.
+    pub(crate) outputs: Vec<Output>,
     pub(crate) mirrors: Mirrors,
     /// Room for packets that are yet to come; in boxes, as queues take them.
     #[allow(clippy::vec_box)]
@@ -228,7 +230,16 @@ impl Native {
     pub(crate) fn new(build: Arc<Build>, mirrors: Mirrors) -> Native {
         let memory = Memory::new(build.layout.bytes);
         let values = build.zeros.clone();
-        Native { build, itself: Arc::default(), memory, values, mirrors, free: vec![], interpreted: 0 }
+        Native {
+            build,
+            itself: Arc::default(),
+            memory,
+            values,
+            outputs: vec![],
+            mirrors,
+            free: vec![],
+            interpreted: 0,
+        }
     }
 
     /// Packets and all that comes of them, one after the other.
@@ -237,12 +248,13 @@ impl Native {
         while !packets.is_empty() {
             let ran = self.run(host, Part::Whole, packets, Start::Fresh, now);
             sent += ran.sent;
-            outputs.extend(ran.outputs);
-            let Some(Leaving { to, packet }) = ran.left else { break };
+            outputs.append(&mut self.outputs);
+            let Some(left) = ran.left else { break };
+            let Leaving { to, packet } = *left;
             let at = (packet - packets.as_ptr().addr()) / size_of::<Packet>();
             let behind = at + 1;
             match to {
-                To::Copies(parts, left) => self.finish(host, *parts, left, now, &mut outputs),
+                To::Copies(parts, left) => self.finish(host, parts, left, now, &mut outputs),
                 To::FrameExtern(call) => {
                     let works = self.call(host, &mut packets[at], call, now);
                     let queued = self.run_works(host, works, now);
@@ -256,7 +268,8 @@ impl Native {
         outputs
     }
 
-    /// Runs packets by the code of a part, up to one that leaves it.
+    /// Runs packets by the code of a part, up to one that leaves it. In line, for what goes in and comes out is as long as a hop's copies.
+    #[inline(always)]
     pub(crate) fn run(
         &mut self,
         host: &mut Access,
@@ -280,6 +293,7 @@ impl Native {
             sent: 0,
             dropped: [0; REASONS.len()],
         };
+        self.outputs.clear();
         let (machine, mut job) = self.job(host, part, now);
         match start {
             Start::Fresh => {}
@@ -300,8 +314,7 @@ impl Native {
         }
         machine.run(&mut context, &mut job, packets);
         job.spend();
-        let outputs = std::mem::take(&mut job.outputs);
-        let ran = Ran { sent: context.sent + outputs.len() as u64, outputs, left: job.left.take() };
+        let ran = Ran { sent: context.sent + job.outputs.len() as u64, left: job.left.take() };
         let interpreted = job.interpreted;
         self.interpreted += interpreted;
         if context.dropped.iter().any(|packets| *packets > 0) {
@@ -330,7 +343,7 @@ impl Native {
             notes: &coded.notes,
             mirrors: &self.mirrors,
             now,
-            outputs: vec![],
+            outputs: &mut self.outputs,
             interpreted: 0,
             colours: (None, vec![]),
             chosen: vec![],
@@ -358,11 +371,9 @@ impl Native {
 
 /// What a run gave.
 pub(crate) struct Ran {
-    /// Frames that were too long for their packets' buffers.
-    pub(crate) outputs: Vec<Output>,
-    /// Frames that went out, with these.
+    /// Frames that went out, with those in [`Native::outputs`].
     pub(crate) sent: u64,
-    pub(crate) left: Option<Leaving>,
+    pub(crate) left: Option<Box<Leaving>>,
 }
 
 /// With what a packet begins.
@@ -408,7 +419,9 @@ impl Accelerator for Native {
         let only = std::slice::from_mut(&mut room.packet);
         let left = self.run(&mut host, Part::Ingress, only, Start::Fresh, now).left;
         if left.is_none() {
-            return self.wait(room).into_iter().collect();
+            let mut queued = Vec::with_capacity(1);
+            self.wait(room, &mut queued);
+            return queued;
         }
         let mut queued = vec![];
         let works = self.end_ingress(&mut host, room, left, &mut queued, now);

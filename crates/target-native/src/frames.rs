@@ -106,18 +106,18 @@ impl Native {
         &mut self,
         host: &mut Access,
         mut room: Box<Parked>,
-        left: Option<Leaving>,
+        left: Option<Box<Leaving>>,
         queued: &mut Vec<Queued>,
         now: Time,
     ) -> Vec<Work> {
         match left.map(|left| left.to) {
             None => {
-                queued.extend(self.wait(room));
+                self.wait(room, queued);
                 vec![]
             }
             Some(To::Copies(parts, _)) => {
                 self.free.push(room);
-                let (more, again) = host.host().manage(*parts, now);
+                let (more, again) = host.host().manage(parts, now);
                 queued.extend(more);
                 again.into_iter().map(|parts| Work::Again(Box::new(parts))).collect()
             }
@@ -151,8 +151,8 @@ impl Native {
         let able = build.has_all([Part::Deparse], host.host().program());
         debug_assert!(able, "a deparser that was made once already");
         let start = Start::Frame(Stay::default(), Some(life.clone()));
-        let ran = self.run(host, Part::Deparse, std::slice::from_mut(packet), start, now);
-        let frame = packet.output(vec![], ran.outputs);
+        self.run(host, Part::Deparse, std::slice::from_mut(packet), start, now);
+        let frame = packet.output(vec![], &mut self.outputs);
         packet.leave();
         let Some(frame) = frame else { return vec![] };
         let more =

@@ -46,8 +46,16 @@ impl Memory {
 
     /// A number of 16 bytes at most.
     pub(crate) fn number(&self, at: i32, bytes: usize) -> u128 {
+        let from = self.bytes(at, bytes);
+        // As one load each: what is put together of pieces waits until they are written.
+        if let Ok(word) = from.try_into() {
+            return u128::from(u64::from_le_bytes(word));
+        }
+        if let Ok(half) = from.try_into() {
+            return u128::from(u32::from_le_bytes(half));
+        }
         let mut all = [0; 16];
-        all[..bytes].copy_from_slice(self.bytes(at, bytes));
+        all[..bytes].copy_from_slice(from);
         u128::from_le_bytes(all)
     }
 

@@ -106,7 +106,8 @@ impl Packet {
     }
 
     /// What it came to: its frame, in this memory, or one that was too long for its buffer.
-    pub(crate) fn output(&self, mut memory: Vec<u8>, mut longer: Vec<Output>) -> Option<Output> {
+    #[inline(always)]
+    pub(crate) fn output(&self, mut memory: Vec<u8>, longer: &mut Vec<Output>) -> Option<Output> {
         let Fate::Sent(port) = self.fate() else { return longer.pop() };
         memory.clear();
         memory.extend_from_slice(self.frame());

@@ -48,7 +48,8 @@ impl Parked {
     }
 
     /// What it came to; see [`Packet::output`].
-    pub(crate) fn output(&mut self, longer: Vec<Output>) -> Option<Output> {
+    #[inline(always)]
+    pub(crate) fn output(&mut self, longer: &mut Vec<Output>) -> Option<Output> {
         self.packet.output(std::mem::take(&mut self.came), longer)
     }
 

@@ -124,7 +124,7 @@ pub(crate) struct Job<'j, 'h> {
     pub(crate) notes: &'j Notes,
     pub(crate) mirrors: &'j Mirrors,
     pub(crate) now: Time,
-    pub(crate) outputs: Vec<Output>,
+    pub(crate) outputs: &'j mut Vec<Output>,
     /// Calls of the interpreter.
     pub(crate) interpreted: u64,
     /// What direct meters answered, and in which block.
@@ -132,7 +132,7 @@ pub(crate) struct Job<'j, 'h> {
     /// The record of what a profile said last.
     pub(crate) chosen: Vec<u64>,
     /// The packet with which the batch ended.
-    pub(crate) left: Option<Leaving>,
+    pub(crate) left: Option<Box<Leaving>>,
     /// Of the packet, if it has one already.
     pub(crate) life: Option<Life>,
 }
@@ -145,9 +145,11 @@ pub(crate) struct Leaving {
 }
 
 /// Who has a packet that left.
+// It is in a box with all that leaves: `Leaving`.
+#[allow(clippy::large_enum_variant)]
 pub(crate) enum To {
     /// The traffic manager.
-    Copies(Box<PacketParts>, Left),
+    Copies(PacketParts, Left),
     /// The packet is in the frame.
     FrameExtern(FrameCall),
 }
@@ -536,6 +538,7 @@ impl Job<'_, '_> {
     }
 
     /// Says what is left of the life of a packet that was run.
+    #[inline(always)]
     pub(crate) fn spend(&mut self) {
         let fuel = self.layout.registers.fuel;
         if let Some(life) = self.life.clone() {
@@ -650,14 +653,15 @@ impl Job<'_, '_> {
         };
         packet.leave();
         let packet = std::ptr::from_mut(packet).addr();
-        self.left = Some(Leaving { to: To::FrameExtern(call), packet });
+        self.left = Some(Box::new(Leaving { to: To::FrameExtern(call), packet }));
     }
 
     fn finish(&mut self, packet: &mut Packet, at: Left) {
         let block = if at == Left::Ingress { BlockName::Ingress } else { BlockName::Egress };
         packet.leave();
         let packet = std::ptr::from_mut(packet).addr();
-        self.left = Some(Leaving { to: To::Copies(Box::new(self.parts(block)), at), packet });
+        let to = To::Copies(self.parts(block), at);
+        self.left = Some(Box::new(Leaving { to, packet }));
     }
 }
 
