@@ -6,6 +6,7 @@
 
 use crate::Measure;
 use crate::charges::{Charges, Counts};
+use crate::forced::{self, Forced, Known, Opened};
 use crate::label::Label;
 use crate::least::{
     LeastRates, WHOLE, followed, fraction, grows, is_certain, least_used, per_offer, ports, ways,
@@ -15,6 +16,9 @@ use crate::problem::{Arc, Problem};
 use crate::room::{Room, Uses};
 use crate::scarce::{Scarce, UNITS, What};
 use crate::twins::Twins;
+
+/// Prices are made anew so often where groups were left out.
+const ROUNDS: usize = 4;
 
 /// Lower bounds for the partial plans of a problem.
 pub struct Bound<'p> {
@@ -69,6 +73,10 @@ struct Table {
     used: Vec<Vec<i64>>,
     /// By level and device variable: what they use at least, in millionths of a device.
     needs: Vec<Vec<i64>>,
+    /// By objective that grows.
+    forced: Vec<Option<Forced>>,
+    /// The same.
+    opened: Vec<Opened>,
 }
 
 impl<'p> Bound<'p> {
@@ -171,8 +179,71 @@ impl<'p> Bound<'p> {
         }
     }
 
-    /// Prices for what there is little of, so that bounds get higher: `goals` is what they would have to be, by objective. What it costs at least then; none if there is no plan.
+    /// Prices for what there is little of, so that bounds get higher, of plans below `goals`, by objective: regions are left out where they run in no such plan.
+    /// False if there is none.
     pub fn price(&mut self, root: &Label, goals: &[Option<i64>], steps: usize) -> bool {
+        self.open(&self.counts.clone());
+        if self.leave_out(goals).is_none() {
+            return false;
+        }
+        for _ in 0..ROUNDS {
+            if !self.price_once(root, goals, steps) {
+                return false;
+            }
+            self.force(root);
+            match self.leave_out(goals) {
+                None => return false,
+                Some(0) => break,
+                Some(_) => {}
+            }
+        }
+        self.table.opened = self.opened(&self.table.forced);
+        true
+    }
+
+    /// Raises what is known of plans with a region on a group by prices.
+    fn force(&mut self, root: &Label) {
+        for at in 0..self.prices.len() {
+            let Some(graph) = self.graph(at) else { continue };
+            let Some(prices) = &self.prices[at] else { continue };
+            let forced = graph.forced(prices, &Partial { label: root, level: 0, faster: (1, 1) });
+            raise(&mut self.table.forced[at], Some(forced));
+        }
+    }
+
+    /// Leaves out groups on which a region runs only in plans at or above a goal. How many; none if there is no other plan.
+    fn leave_out(&mut self, goals: &[Option<i64>]) -> Option<usize> {
+        let before = self.places();
+        let known = self.table.forced.iter().zip(goals).filter_map(|(f, goal)| Some((f.as_ref()?, (*goal)?)));
+        let known: Vec<(&Forced, i64)> = known.collect();
+        for (node, groups) in self.allowed.iter_mut().enumerate() {
+            groups.retain(|group| known.iter().all(|(forced, goal)| forced[node][*group] < *goal));
+        }
+        if self.allowed.iter().any(Vec::is_empty) {
+            return None;
+        }
+        let left = before - self.places();
+        if left > 0 {
+            let forced = std::mem::take(&mut self.table.forced);
+            self.table = self.make_table();
+            let pairs = self.table.forced.iter_mut().zip(forced);
+            pairs.for_each(|(known, before)| raise(known, before));
+            self.table.opened = self.opened(&self.table.forced);
+            if !self.table.feasible[0] {
+                return None;
+            }
+        }
+        Some(left)
+    }
+
+    fn opened(&self, forced: &[Option<Forced>]) -> Vec<Opened> {
+        let of = |forced: Option<&Forced>| {
+            forced::opened(self.problem, self.charges, &self.counts, &self.class, &self.allowed, forced)
+        };
+        forced.iter().map(|forced| of(forced.as_ref())).collect()
+    }
+
+    fn price_once(&mut self, root: &Label, goals: &[Option<i64>], steps: usize) -> bool {
         let mut made = Room::new(self.problem, &self.parts());
         made.weigh(&self.parts(), root, steps);
         let room = made.left(root, 0);
@@ -267,6 +338,11 @@ impl<'p> Bound<'p> {
         &self.allowed
     }
 
+    /// Groups on which regions may run, all together.
+    pub fn places(&self) -> usize {
+        self.allowed.iter().map(Vec::len).sum()
+    }
+
     /// The set of plans that is open.
     pub fn counts(&self) -> &Counts {
         &self.counts
@@ -340,6 +416,17 @@ impl<'p> Bound<'p> {
             .zip(&paid)
             .map(|(least, paid)| i64::from(least.saturating_sub(*paid)))
             .sum();
+        if due > 0 {
+            for (class, (least, paid)) in self.counts.least.iter().zip(&paid).enumerate() {
+                let missing = usize::from(least.saturating_sub(*paid));
+                if missing == 0 {
+                    continue;
+                }
+                for (end, opened) in end.iter_mut().zip(&table.opened) {
+                    *end = (*end).max(*opened[level][class].get(missing - 1)?);
+                }
+            }
+        }
         let more_devices = (needed - due).max(0);
         if more_devices > 0 && self.is_closed(&paid, needed) {
             return None;
@@ -472,12 +559,18 @@ impl<'p> Bound<'p> {
             feasible: vec![true; levels],
             used: vec![vec![0; objectives]; levels],
             needs: vec![vec![0; vars]; levels],
+            forced: vec![None; objectives],
+            opened: vec![],
         };
         for (at, ahead) in table.ahead.iter_mut().enumerate() {
+            let Measure::Worst(var) = problem.settings.objectives[at].measure else { continue };
             if let (Some(grows), Some(ways)) = (&self.grows[at], &self.ways[at]) {
                 self.look_ahead(ahead, ways, grows);
+                let known = Known { var, class: &self.class, allowed: &self.allowed, grows, ways };
+                table.forced[at] = Some(forced::along(problem, &known, ahead));
             }
         }
+        table.opened = self.opened(&table.forced);
         for level in (0..problem.order.len()).rev() {
             let node = problem.order[level];
             let classes: Vec<usize> = self.allowed[node].iter().map(|group| self.class[*group]).collect();
@@ -535,5 +628,13 @@ impl<'p> Bound<'p> {
                 ahead[node][group] = worst;
             }
         }
+    }
+}
+
+/// Makes what is known the higher of two.
+fn raise(known: &mut Option<Forced>, other: Option<Forced>) {
+    let (Some(known), Some(other)) = (known, other) else { return };
+    for (row, other) in known.iter_mut().zip(other) {
+        row.iter_mut().zip(other).for_each(|(end, other)| *end = (*end).max(other));
     }
 }

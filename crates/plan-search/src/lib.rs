@@ -18,6 +18,7 @@ mod compare;
 pub mod derive;
 mod expand;
 mod explain;
+mod forced;
 mod front;
 mod goal;
 mod head;

@@ -108,6 +108,21 @@ impl Prices {
         ceil(sum)
     }
 
+    /// By edge: the part of the variable that counts.
+    pub fn weights(&self) -> &[i64] {
+        &self.weight
+    }
+
+    /// By what there is little of, and region or edge.
+    pub fn tolls(&self) -> &[Vec<i64>] {
+        &self.toll
+    }
+
+    /// By edge and group: what follows on it behind a region there.
+    pub fn follows(&self) -> &[Vec<i64>] {
+        &self.follows
+    }
+
     /// What another device of the class would take.
     pub fn of_class(&self, scarce: &[Scarce], class: usize) -> i64 {
         let scarce = scarce.iter().zip(&self.takes[0]).filter(|(thing, _)| thing.class == class);
@@ -152,13 +167,19 @@ impl Partial<'_> {
     }
 }
 
-fn ceil(sum: i64) -> i64 {
+/// Of steps in 1/1024, whole ones.
+pub fn ceil(sum: i64) -> i64 {
     sum.saturating_add(UNIT - 1).div_euclid(UNIT)
 }
 
 /// One walk backwards at given prices and weights, and the cheapest paths.
-struct Walk {
-    prices: Prices,
+pub struct Walk {
+    /// At which they are, and what follows.
+    pub prices: Prices,
+    /// By region and place of the group: what it costs from there on.
+    pub cost: Vec<Vec<i64>>,
+    /// What all costs, less what devices take.
+    pub sum: i64,
     /// By edge and place of the group among those of the region in front: the place of the group behind.
     choice: Vec<Vec<usize>>,
     /// By region and group's place: what the variable grows by on the cheapest paths from there on, the region with it.
@@ -288,7 +309,7 @@ impl Graph<'_> {
     }
 
     /// The part of a region's cost that an edge to it bears: by weight; without any, the first one all.
-    fn part(&self, arc: usize, weight: &[i64]) -> (i64, i64) {
+    pub fn part(&self, arc: usize, weight: &[i64]) -> (i64, i64) {
         let to = self.problem.arcs[arc].to;
         match self.weight_of(to, weight) {
             0 => (i64::from(self.problem.nodes[to].into.first() == Some(&arc)), 1),
@@ -296,7 +317,8 @@ impl Graph<'_> {
         }
     }
 
-    fn walk(&self, of: &Partial, toll: &[Vec<i64>], weight: &[i64]) -> Walk {
+    /// Backwards over all regions that are not placed.
+    pub fn walk(&self, of: &Partial, toll: &[Vec<i64>], weight: &[i64]) -> Walk {
         let problem = self.problem;
         let groups = self.class.len();
         let mut follows = vec![vec![NEVER; groups]; problem.arcs.len()];
@@ -399,11 +421,11 @@ impl Graph<'_> {
         let least = if sum == NEVER { NEVER } else { ceil(sum) };
         let prices =
             Prices { weight: weight.to_vec(), toll: toll.to_vec(), follows, starts, takes: vec![], least };
-        Walk { prices, choice, grown, start, taken }
+        Walk { prices, cost, sum, choice, grown, start, taken }
     }
 
     /// What passing over an edge costs in tolls.
-    fn toll_of(&self, toll: &[Vec<i64>], what: What, class: usize, arc: usize) -> i64 {
+    pub fn toll_of(&self, toll: &[Vec<i64>], what: What, class: usize, arc: usize) -> i64 {
         let scarce =
             self.scarce.iter().zip(toll).filter(|(thing, _)| thing.what == what && thing.class == class);
         scarce.map(|(_, toll)| toll[arc]).fold(0, i64::saturating_add)

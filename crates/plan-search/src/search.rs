@@ -286,7 +286,7 @@ impl Search<'_> {
             let goals = self.goals(&end);
             if !self.switches.bounds || self.bound.price(&root, &goals, STEPS) {
                 split += usize::from(is_split);
-                let rest = self.run_set(&root);
+                let rest = self.run_set(&root, &goals);
                 left.extend(rest.into_iter().map(|(level, labels)| (searched.clone(), level, labels)));
             }
             if is_split {
@@ -312,7 +312,7 @@ impl Search<'_> {
         let mut sets: Vec<(&Vec<i64>, &Counts)> =
             waiting.iter().map(|((_, counts), end)| (end, counts)).collect();
         sets.sort();
-        for width in [NARROW, WIDER] {
+        for width in [NARROW] {
             for (end, counts) in &sets {
                 if self.switches.dives && self.switches.bounds && !self.stopped && !self.covers(end) {
                     self.bound.open(counts);
@@ -371,7 +371,7 @@ impl Search<'_> {
     /// All plans of the open set. What was not looked at when the search was stopped.
     ///
     /// Plans that end not much above what is known to be the least are looked for first, then more and more of them: most of the plans that there could be are never begun.
-    fn run_set(&mut self, root: &Label) -> Vec<(usize, Vec<Label>)> {
+    fn run_set(&mut self, root: &Label, goals: &[Option<i64>]) -> Vec<(usize, Vec<Label>)> {
         self.expander.open(self.bound.counts(), self.bound.allowed());
         let is_worst = |objective: &Objective| matches!(objective.measure, Measure::Worst(_));
         let worst = self.problem.settings.objectives.iter().position(is_worst);
@@ -380,6 +380,7 @@ impl Search<'_> {
             return vec![];
         }
         let Some(end) = self.bound.end(root, 0) else { return vec![] };
+        let places = self.bound.places();
         let mut more = (end[at] >> 8).max(1);
         while end[at] >= 0 && more <= end[at].saturating_mul(8) && !self.stopped {
             let mut beyond = end.clone();
@@ -387,11 +388,17 @@ impl Search<'_> {
             if self.covers(&beyond) {
                 break;
             }
-            self.cap = Some((at, beyond[at]));
-            self.is_cut.set(false);
+            let mut ends = goals.to_vec();
+            ends[at] = Some(beyond[at]);
             let before = self.progress.labels;
-            self.run_levels(root);
-            self.cap = None;
+            let is_open = self.bound.price(root, &ends, STEPS);
+            self.is_cut.set(!is_open || self.bound.places() < places);
+            if is_open {
+                self.expander.open(self.bound.counts(), self.bound.allowed());
+                self.cap = Some((at, beyond[at]));
+                self.run_levels(root);
+                self.cap = None;
+            }
             if !self.stopped && (!self.is_cut.get() || self.covers(&beyond)) {
                 return vec![];
             }
@@ -399,10 +406,14 @@ impl Search<'_> {
             let is_near = self.progress.labels - before > FEW && self.goals(&end)[at].is_some();
             more += if is_near { more / 2 } else { more };
         }
-        match self.stopped {
-            true => vec![(0, vec![root.clone()])],
-            false => self.run_levels(root),
+        if self.stopped {
+            return vec![(0, vec![root.clone()])];
         }
+        if !self.bound.price(root, goals, STEPS) {
+            return vec![];
+        }
+        self.expander.open(self.bound.counts(), self.bound.allowed());
+        self.run_levels(root)
     }
 
     /// The same, level by level, where ends below the cap are all that is looked for.

@@ -1,0 +1,149 @@
+//! What plans end with at least in which a region runs on a given group of devices.
+//!
+//! Where that is as much as is known to be no use, the region need not be tried there; and a set of plans that pay for devices of a class has only plans in which some
+//! region runs there.
+
+use crate::charges::{Charges, Counts};
+use crate::price::{Graph, NEVER, Partial, Prices, Ways, ceil};
+use crate::problem::Problem;
+use crate::scarce::What;
+
+/// Parts that a path's weight is followed in.
+const WHOLE: i64 = 1 << 20;
+
+/// By region and group: an objective at the ends at least, if the region runs there.
+pub type Forced = Vec<Vec<i64>>;
+
+/// By level and class: of the regions left that are charged there, what plans end with at least in which one runs there, the least first; only so many as
+/// devices have to be paid for.
+pub type Opened = Vec<Vec<Vec<i64>>>;
+
+/// What an objective's longest ways are made of.
+pub struct Known<'k> {
+    /// The path variable.
+    pub var: usize,
+    /// By group: its class.
+    pub class: &'k [usize],
+    /// By region: the groups on which it may run.
+    pub allowed: &'k [Vec<usize>],
+    /// By region and class: what the variable grows by at least.
+    pub grows: &'k [Vec<i64>],
+    /// What passing from group to group adds at least.
+    pub ways: &'k Ways,
+}
+
+/// By the longest way to each region, and from it on (`ahead`).
+pub fn along(problem: &Problem, known: &Known, ahead: &[Vec<i64>]) -> Forced {
+    let mut behind: Vec<Vec<i64>> = vec![vec![NEVER; known.class.len()]; problem.nodes.len()];
+    for &node in &problem.order {
+        let region = &problem.nodes[node];
+        for &group in &known.allowed[node] {
+            let from = |arc: &usize| {
+                let before = problem.arcs[*arc].from;
+                let ways = known.allowed[before]
+                    .iter()
+                    .map(|place| behind[before][*place].saturating_add(known.ways.add(*arc, *place, group)));
+                ways.min().unwrap_or(NEVER)
+            };
+            let begins = region.into.iter().map(from).max().unwrap_or(region.start[known.var].1);
+            behind[node][group] = begins.saturating_add(known.grows[node][known.class[group]]);
+        }
+    }
+    for (behind, ahead) in behind.iter_mut().zip(ahead) {
+        behind.iter_mut().zip(ahead).for_each(|(behind, ahead)| *behind = behind.saturating_add(*ahead));
+    }
+    behind
+}
+
+/// What has to be opened yet; `forced` is by objective.
+pub fn opened(
+    problem: &Problem,
+    charges: &Charges,
+    counts: &Counts,
+    class: &[usize],
+    allowed: &[Vec<usize>],
+    forced: Option<&Forced>,
+) -> Opened {
+    let mut opened: Opened = vec![vec![vec![]; problem.classes]; problem.order.len() + 1];
+    for level in (0..problem.order.len()).rev() {
+        let node = problem.order[level];
+        let mut now = opened[level + 1].clone();
+        for (of, ends) in now.iter_mut().enumerate() {
+            let most = usize::from(counts.least[of]);
+            let here = allowed[node].iter().filter(|group| class[**group] == of);
+            let end = here.map(|group| forced.map_or(i64::MIN, |forced| forced[node][*group])).min();
+            let Some(end) = end.filter(|end| *end < NEVER && most > 0 && charges.is_charged(node, of)) else {
+                continue;
+            };
+            let place = ends.partition_point(|other| *other <= end);
+            ends.insert(place, end);
+            ends.truncate(most);
+        }
+        opened[level] = now;
+    }
+    opened
+}
+
+impl Graph<'_> {
+    /// The same with tolls, of plans of which nothing is placed. Where arms join each has a copy of what follows, with a part of the weight: a region is on its group in all of
+    /// them, and what is counted is the copy in which that costs most.
+    pub fn forced(&self, prices: &Prices, root: &Partial) -> Forced {
+        let problem = self.problem;
+        let weight = prices.weights();
+        let walk = self.walk(root, prices.tolls(), weight);
+        let (cost, follows) = (&walk.cost, walk.prices.follows());
+        // What is rounded is rounded down, but not all of it alike.
+        let exact = 4 * (problem.nodes.len() + problem.arcs.len()) as i64;
+        let mut forced: Vec<Vec<Option<(i64, i64)>>> =
+            self.allowed.iter().map(|groups| vec![None; groups.len()]).collect();
+        for &node in &problem.order {
+            let region = &problem.nodes[node];
+            if region.into.is_empty() {
+                let least = cost[node].iter().copied().min().unwrap_or(NEVER);
+                for (forced, cost) in forced[node].iter_mut().zip(&cost[node]) {
+                    let end = if *cost == NEVER { NEVER } else { walk.sum.saturating_add(cost - least) };
+                    *forced = Some((end, WHOLE));
+                }
+            }
+            for &arc in &region.out {
+                let to = problem.arcs[arc].to;
+                let (part, of) = self.part(arc, weight);
+                let of_class = |what| -> Vec<i64> {
+                    (0..problem.classes).map(|class| self.toll_of(prices.tolls(), what, class, arc)).collect()
+                };
+                let (leaves, enters) = (of_class(What::Out), of_class(What::Into));
+                for (at, next) in self.allowed[to].iter().enumerate() {
+                    let mut least = (NEVER, WHOLE);
+                    for (place, group) in self.allowed[node].iter().enumerate() {
+                        let (before, scale) = forced[node][place].unwrap_or((NEVER, WHOLE));
+                        let way = self.way.add(arc, *group, *next);
+                        if before == NEVER || way == NEVER || cost[to][at] == NEVER {
+                            continue;
+                        }
+                        let part_of = |whole: i64| i128::from(whole) * i128::from(part) / i128::from(of);
+                        let mut here = i128::from(way) * i128::from(weight[arc]) + part_of(cost[to][at]);
+                        if group != next {
+                            here += i128::from(leaves[self.class[*group]]) + i128::from(enters[self.class[*next]]);
+                        }
+                        let more = (here - i128::from(follows[arc][*group])) * i128::from(scale) / i128::from(WHOLE);
+                        let end = i64::try_from(i128::from(before) + more.max(0)).unwrap_or(NEVER);
+                        least = (least.0.min(end), least.1.min(part_of(scale) as i64));
+                    }
+                    let known = &mut forced[to][at];
+                    if known.is_none_or(|(end, _)| least.0 > end) {
+                        *known = Some(least);
+                    }
+                }
+            }
+        }
+        let by_group = |(groups, forced): (&Vec<usize>, &Vec<Option<(i64, i64)>>)| {
+            let mut row = vec![NEVER; self.class.len()];
+            for (group, forced) in groups.iter().zip(forced) {
+                let end = forced.map_or(NEVER, |(end, _)| end);
+                row[*group] = if end == NEVER { NEVER } else { ceil(end.saturating_sub(exact)) };
+            }
+            row
+        };
+        self.allowed.iter().zip(&forced).map(by_group).collect()
+    }
+}
