@@ -7,7 +7,7 @@
 use crate::Measure;
 use crate::charges::{Charges, Counts};
 use crate::forced::{self, Forced, Known, Opened};
-use crate::label::Label;
+use crate::label::{Cost, Label};
 use crate::least::{
     LeastRates, WHOLE, followed, fraction, grows, is_certain, least_used, per_offer, ports, ways,
 };
@@ -16,6 +16,11 @@ use crate::problem::{Arc, Problem};
 use crate::room::{Room, Uses};
 use crate::scarce::{Scarce, UNITS, What};
 use crate::twins::Twins;
+use smallvec::{SmallVec, smallvec};
+use std::collections::BTreeMap;
+
+/// By class: devices that are paid for.
+pub type Paid = SmallVec<[u16; 12]>;
 
 /// Prices are made anew so often where groups were left out.
 const ROUNDS: usize = 4;
@@ -58,6 +63,9 @@ pub struct Bound<'p> {
     room: Option<Room<'p>>,
     scarce: Vec<Scarce>,
     rates: LeastRates,
+    /// The tolls that were found last, by what they are for, and the set of plans.
+    tolls: BTreeMap<(usize, What, usize), Vec<i64>>,
+    tolls_of: Counts,
 }
 
 /// What is known of the open set of plans.
@@ -143,6 +151,8 @@ impl<'p> Bound<'p> {
             room: None,
             scarce: vec![],
             rates: LeastRates::default(),
+            tolls: BTreeMap::new(),
+            tolls_of: Counts::default(),
             ports: (0..classes).map(|class| ports(problem, twins, class)).collect(),
             is_certain: (0..classes)
                 .map(|class| (0..vars).map(|var| is_certain(problem, class, var)).collect())
@@ -255,7 +265,7 @@ impl<'p> Bound<'p> {
             self.allowed[node].iter().any(|group| self.class[*group] == class)
         });
         self.scarce = self.make_scarce();
-        let mut toll: Vec<Vec<i64>> = self.scarce.iter().map(|cell| vec![0; cell.uses.len()]).collect();
+        let mut toll: Vec<Vec<i64>> = self.scarce.iter().map(|thing| self.first_toll(thing)).collect();
         for (at, goal) in goals.iter().enumerate() {
             let Some(graph) = self.graph(at) else { continue };
             let of = Partial { label: root, level: 0, faster: (1, 1) };
@@ -264,7 +274,15 @@ impl<'p> Bound<'p> {
                 None => return false,
             }
         }
+        self.tolls_of = self.counts.clone();
+        self.tolls = self.scarce.iter().map(Scarce::name).zip(toll).collect();
         true
+    }
+
+    /// Where prices begin: as they were in the same set, as far as that is known.
+    fn first_toll(&self, thing: &Scarce) -> Vec<i64> {
+        let known = self.tolls.get(&thing.name()).filter(|_| self.tolls_of == self.counts);
+        known.cloned().unwrap_or_else(|| vec![0; thing.uses.len()])
     }
 
     fn graph(&self, objective: usize) -> Option<Graph<'_>> {
@@ -375,8 +393,8 @@ impl<'p> Bound<'p> {
     }
 
     /// By class: how many devices are paid for.
-    pub fn paid(&self, label: &Label) -> Vec<u16> {
-        let mut paid = vec![0; self.counts.least.len()];
+    pub fn paid(&self, label: &Label) -> Paid {
+        let mut paid = smallvec![0; self.counts.least.len()];
         for used in label.uses.iter().filter(|used| used.is_paid) {
             paid[self.problem.class[used.device]] += 1;
         }
@@ -384,8 +402,8 @@ impl<'p> Bound<'p> {
     }
 
     /// What a label costs with the devices that have yet to be paid for.
-    pub fn nominal(&self, label: &Label, paid: &[u16]) -> Vec<i64> {
-        let mut cost = label.cost.to_vec();
+    pub fn nominal(&self, label: &Label, paid: &[u16]) -> Cost {
+        let mut cost = label.cost.clone();
         let mut charge = 0;
         for (at, objective) in self.problem.settings.objectives.iter().enumerate() {
             if !matches!(objective.measure, Measure::Charges(_) | Measure::Devices) {
@@ -401,14 +419,13 @@ impl<'p> Bound<'p> {
     }
 
     /// What a completion of `label` costs at least. None if there is none.
-    pub fn end(&self, label: &Label, level: usize) -> Option<Vec<i64>> {
+    pub fn end(&self, label: &Label, level: usize) -> Option<Cost> {
         let table = &self.table;
         if !table.feasible[level] {
             return None;
         }
         let paid = self.paid(label);
         let mut end = self.nominal(label, &paid);
-        let needed = self.devices_needed(label, level);
         let due: i64 = self
             .counts
             .least
@@ -416,6 +433,7 @@ impl<'p> Bound<'p> {
             .zip(&paid)
             .map(|(least, paid)| i64::from(least.saturating_sub(*paid)))
             .sum();
+        let needed = self.devices_needed(label, level, due);
         if due > 0 {
             for (class, (least, paid)) in self.counts.least.iter().zip(&paid).enumerate() {
                 let missing = usize::from(least.saturating_sub(*paid));
@@ -517,11 +535,13 @@ impl<'p> Bound<'p> {
         open.filter_map(|class| self.another[class].as_ref().map(|c| c[charge])).min().unwrap_or(0)
     }
 
-    /// Devices that have to be opened besides those in use, for what the regions left use.
-    fn devices_needed(&self, label: &Label, level: usize) -> i64 {
+    /// Devices that have to be opened besides those in use, for what the regions left use; `most` if that is not more.
+    fn devices_needed(&self, label: &Label, level: usize, mut most: i64) -> i64 {
         let charges = self.problem.scopes.once.len();
-        let mut most = 0;
         for (var, need) in self.table.needs[level].iter().enumerate() {
+            if *need <= most.saturating_mul(WHOLE) {
+                continue;
+            }
             let mut missing = *need;
             for used in &label.uses {
                 let limit = self.problem.limits[used.device][var];

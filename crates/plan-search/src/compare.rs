@@ -1,9 +1,9 @@
 //! When one partial plan makes another needless.
 
 use crate::Measure;
-use crate::bound::Bound;
+use crate::bound::{Bound, Paid};
 use crate::cells::Cells;
-use crate::label::{Label, Trail, Use};
+use crate::label::{Cost, Label, Trail, Use};
 use crate::outcome::Matters;
 use crate::problem::Problem;
 use crate::remaining::Remaining;
@@ -35,15 +35,15 @@ pub struct Compare<'p> {
 #[derive(Clone, Debug)]
 pub struct Canonical {
     /// Labels with different keys are not compared: where the live regions are, and values that have to be equal.
-    pub key: Vec<i64>,
+    pub key: SmallVec<[i64; 8]>,
     /// By class: devices that are paid for.
-    pub paid: Vec<u16>,
+    pub paid: Paid,
     /// With those that have yet to be paid for.
-    pub cost: Vec<i64>,
+    pub cost: Cost,
     /// Ends of states, so that less is better, then loads beyond their floors.
-    pub figures: Vec<i64>,
+    pub figures: SmallVec<[i64; 8]>,
     /// The group of each device in use, in an order in which equal ones correspond.
-    pub groups: Vec<usize>,
+    pub groups: SmallVec<[usize; 8]>,
     /// A row for each of them: charges, 1 if it is not paid for, 1 if it runs one region at most, what is used beyond its floor.
     pub rows: Vec<i64>,
 }
@@ -51,11 +51,12 @@ pub struct Canonical {
 impl Compare<'_> {
     /// The order of a label's devices.
     pub fn canonical(&self, label: &Label) -> Canonical {
-        let lives_on = |device: usize| -> Vec<usize> {
+        type Lives = SmallVec<[usize; 2]>;
+        let lives_on = |device: usize| -> Lives {
             (0..label.live.len()).filter(|at| label.live[*at].device == device).collect()
         };
         let relevant = &self.remaining.groups[self.level];
-        let mut uses: Vec<(usize, usize, Vec<usize>)> = label
+        let mut uses: SmallVec<[(usize, usize, Lives); 8]> = label
             .uses
             .iter()
             .enumerate()
@@ -69,7 +70,7 @@ impl Compare<'_> {
                 .then_with(|| a.2.cmp(&b.2))
                 .then_with(heaviest)
         });
-        let mut key = vec![];
+        let mut key = SmallVec::new();
         for live in &label.live {
             let group = self.twins.group[live.device];
             let rank = uses
@@ -93,7 +94,7 @@ impl Compare<'_> {
         key.extend(
             refused.iter().map(|placement| i64::from(Trail::follows(label.trail.as_deref(), placement))),
         );
-        let mut rows = vec![];
+        let mut rows = Vec::with_capacity(uses.len() * self.width());
         for (_, at, _) in &uses {
             self.add_row(&label.uses[*at], &mut rows);
         }
@@ -119,8 +120,8 @@ impl Compare<'_> {
     }
 
     /// See [`Canonical::figures`].
-    fn figures(&self, label: &Label) -> Vec<i64> {
-        let mut figures = vec![];
+    fn figures(&self, label: &Label) -> SmallVec<[i64; 8]> {
+        let mut figures = SmallVec::new();
         if self.fault != Some(Fault::States) {
             for live in &label.live {
                 for (matters, (low, high)) in self.matters.iter().zip(live.after.iter()) {

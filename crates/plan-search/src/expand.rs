@@ -8,8 +8,8 @@ use crate::problem::Problem;
 use crate::route::{self, Route};
 use crate::state::{self, State};
 use crate::twins::{Slot, Twins};
+use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Places regions; keeps the outcomes it has worked out.
@@ -19,7 +19,10 @@ pub struct Expander<'p> {
     matters: &'p [Matters],
     /// By region: the last place in the order that looks at where it runs.
     last: Vec<usize>,
-    known: BTreeMap<(usize, usize, State), Rc<Vec<Outcome>>>,
+    /// By region, class and packets in front of it, but for variables that only shift.
+    known: FxHashMap<(usize, usize, State), Rc<Vec<Outcome>>>,
+    /// By path variable: whatever it is, the same comes of the others, and as much is added to it.
+    shifts: Vec<bool>,
     charges: &'p Charges,
     /// So many devices are paid for.
     counts: Counts,
@@ -51,7 +54,8 @@ impl<'p> Expander<'p> {
         });
         Expander {
             last: last.collect(),
-            known: BTreeMap::new(),
+            known: FxHashMap::default(),
+            shifts: outcome::shifts(problem),
             counts: Counts::default(),
             allowed: vec![],
             charges,
@@ -162,7 +166,7 @@ impl<'p> Expander<'p> {
             let edge = &self.problem.arcs[arc];
             let Some(from) = label.live.iter().find(|live| live.node == edge.from) else { return vec![] };
             let mut longer: Vec<Arrival> = vec![];
-            for way in self.problem.network.routes(from.device, device) {
+            for way in self.problem.network.routes(from.device, device).iter() {
                 let mut values = from.after.to_vec();
                 if from.device != device {
                     let leaves = &self.problem.model.devices[from.device];
@@ -192,7 +196,9 @@ impl<'p> Expander<'p> {
 
     fn outcomes(&mut self, node: usize, device: usize, before: &State) -> Rc<Vec<Outcome>> {
         let class = self.problem.class[device];
-        let key = (node, class, before.clone());
+        let still =
+            before.iter().zip(&self.shifts).map(|(range, shifts)| if *shifts { (0, 0) } else { *range });
+        let key = (node, class, still.collect::<State>());
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
@@ -200,7 +206,7 @@ impl<'p> Expander<'p> {
         let found = self
             .problem
             .offer(node, device)
-            .map_or(vec![], |offer| outcome::outcomes(self.problem, offer, before, share, self.matters));
+            .map_or(vec![], |offer| outcome::outcomes(self.problem, offer, &key.2, share, self.matters));
         let found = Rc::new(found);
         if self.known.len() >= MAX_KNOWN {
             self.known.clear();
@@ -226,12 +232,21 @@ impl<'p> Expander<'p> {
         }
         let before = joined.unwrap_or_else(|| problem.nodes[node].start.clone());
         let outcomes = self.outcomes(node, device, &before);
-        for outcome in outcomes.iter() {
-            let mut more = loaded.clone();
-            if !self.run(&mut more, node, device, outcome) {
+        for (at, outcome) in outcomes.iter().enumerate() {
+            // The last one has it.
+            let is_last = at + 1 == outcomes.len();
+            let mut more = if is_last { std::mem::take(&mut loaded) } else { loaded.clone() };
+            let shifted = outcome.after.iter().zip(before.iter()).zip(&self.shifts);
+            let after: State = shifted
+                .map(|((range, before), shifts)| match shifts {
+                    true => (range.0.saturating_add(before.0), range.1.saturating_add(before.1)),
+                    false => *range,
+                })
+                .collect();
+            if !self.run(&mut more, node, device, outcome, &after) {
                 continue;
             }
-            let live = Live { node, device, after: outcome.after.clone() };
+            let live = Live { node, device, after };
             more.live.push(live);
             more.live.retain(|live| self.last[live.node] > level);
             if !is_good(&more) {
@@ -283,10 +298,10 @@ impl<'p> Expander<'p> {
     }
 
     /// Runs a region on a device; false if the device has not enough.
-    fn run(&self, label: &mut Label, node: usize, device: usize, outcome: &Outcome) -> bool {
+    fn run(&self, label: &mut Label, node: usize, device: usize, outcome: &Outcome, after: &State) -> bool {
         let problem = self.problem;
         let charges = problem.scopes.once.len();
-        let mut charged: Vec<(usize, i64)> = vec![];
+        let mut charged: SmallVec<[(usize, i64); 4]> = SmallVec::new();
         let used = self.used(label, device);
         used.runs += 1;
         used.is_paid |= self.charges.is_charged(node, problem.class[device]);
@@ -309,9 +324,9 @@ impl<'p> Expander<'p> {
         let is_end = problem.nodes[node].out.is_empty();
         for (objective, cost) in problem.settings.objectives.iter().zip(&mut label.cost) {
             match &objective.measure {
-                Measure::Worst(var) if is_end => *cost = (*cost).max(outcome.after[*var].1),
+                Measure::Worst(var) if is_end => *cost = (*cost).max(after[*var].1),
                 Measure::Least(var) if is_end => {
-                    *cost = (*cost).max(outcome.after[*var].0.saturating_neg());
+                    *cost = (*cost).max(after[*var].0.saturating_neg());
                 }
                 Measure::Worst(_) | Measure::Least(_) => {}
                 Measure::Charges(place) => {

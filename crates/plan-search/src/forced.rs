@@ -14,6 +14,9 @@ const WHOLE: i64 = 1 << 20;
 /// By region and group: an objective at the ends at least, if the region runs there.
 pub type Forced = Vec<Vec<i64>>;
 
+/// What all costs at least, and the part of the weight that is counted; none yet of a region that was not come to.
+type Part = Option<(i64, i64)>;
+
 /// By level and class: of the regions left that are charged there, what plans end with at least in which one runs there, the least first; only so many as
 /// devices have to be paid for.
 pub type Opened = Vec<Vec<Vec<i64>>>;
@@ -94,8 +97,7 @@ impl Graph<'_> {
         let (cost, follows) = (&walk.cost, walk.prices.follows());
         // What is rounded is rounded down, but not all of it alike.
         let exact = 4 * (problem.nodes.len() + problem.arcs.len()) as i64;
-        let mut forced: Vec<Vec<Option<(i64, i64)>>> =
-            self.allowed.iter().map(|groups| vec![None; groups.len()]).collect();
+        let mut forced: Vec<Vec<Part>> = self.allowed.iter().map(|groups| vec![None; groups.len()]).collect();
         for &node in &problem.order {
             let region = &problem.nodes[node];
             if region.into.is_empty() {
@@ -123,9 +125,11 @@ impl Graph<'_> {
                         let part_of = |whole: i64| i128::from(whole) * i128::from(part) / i128::from(of);
                         let mut here = i128::from(way) * i128::from(weight[arc]) + part_of(cost[to][at]);
                         if group != next {
-                            here += i128::from(leaves[self.class[*group]]) + i128::from(enters[self.class[*next]]);
+                            here += i128::from(leaves[self.class[*group]])
+                                + i128::from(enters[self.class[*next]]);
                         }
-                        let more = (here - i128::from(follows[arc][*group])) * i128::from(scale) / i128::from(WHOLE);
+                        let more =
+                            (here - i128::from(follows[arc][*group])) * i128::from(scale) / i128::from(WHOLE);
                         let end = i64::try_from(i128::from(before) + more.max(0)).unwrap_or(NEVER);
                         least = (least.0.min(end), least.1.min(part_of(scale) as i64));
                     }
@@ -136,7 +140,7 @@ impl Graph<'_> {
                 }
             }
         }
-        let by_group = |(groups, forced): (&Vec<usize>, &Vec<Option<(i64, i64)>>)| {
+        let by_group = |(groups, forced): (&Vec<usize>, &Vec<Part>)| {
             let mut row = vec![NEVER; self.class.len()];
             for (group, forced) in groups.iter().zip(forced) {
                 let end = forced.map_or(NEVER, |(end, _)| end);

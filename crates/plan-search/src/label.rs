@@ -5,8 +5,11 @@ use crate::state::State;
 use smallvec::SmallVec;
 use std::rc::Rc;
 
+/// By objective.
+pub type Cost = SmallVec<[i64; 4]>;
+
 /// The first regions of the order, placed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Label {
     /// What was chosen, the last first.
     pub trail: Option<Rc<Trail>>,
@@ -17,7 +20,7 @@ pub struct Label {
     /// Loads of capacities that belong to no device.
     pub loads: SmallVec<[i64; 2]>,
     /// By objective, so far; `i64::MIN` where there is no end yet.
-    pub cost: SmallVec<[i64; 4]>,
+    pub cost: Cost,
 }
 
 /// One choice.

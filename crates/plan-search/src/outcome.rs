@@ -3,7 +3,7 @@
 use crate::derive::{self, Derivation};
 use crate::problem::{Offer, Problem, Tiers};
 use crate::state::{self, State};
-use plan_model::Factor;
+use plan_model::{Change, Factor};
 use std::rc::Rc;
 
 /// A region run on a device.
@@ -140,6 +140,19 @@ pub fn outcomes(
         adds: partial.adds,
     };
     partials.into_iter().map(done).collect()
+}
+
+/// By path variable: no rule looks at it, and rules only add to it.
+pub fn shifts(problem: &Problem) -> Vec<bool> {
+    let mut shifts = vec![true; problem.scopes.path.len()];
+    for (_, derivations) in problem.offers.iter().flatten().flatten().flat_map(|offer| &offer.needs) {
+        for derivation in derivations {
+            derivation.admits.0.iter().for_each(|(var, ..)| shifts[*var] = false);
+            let others = derivation.path.iter().filter(|(_, change)| !matches!(change, Change::Add(_)));
+            others.for_each(|(var, _)| shifts[*var] = false);
+        }
+    }
+    shifts
 }
 
 /// What of a path variable the rest of a plan can depend on.

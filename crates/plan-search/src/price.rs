@@ -327,6 +327,10 @@ impl Graph<'_> {
         let mut cost: Vec<Vec<i64>> = vec![vec![]; problem.nodes.len()];
         let mut starts = vec![0i64; problem.order.len() + 1];
         let mut start = vec![];
+        let places = self.places();
+        let paid = |what: What, class: usize, item: usize| {
+            places[class][what as usize].iter().fold(0i64, |sum, at| sum.saturating_add(toll[*at][item]))
+        };
         for (level, &node) in problem.order.iter().enumerate().rev() {
             let region = &problem.nodes[node];
             let is_ahead = |arc: &usize| self.rank[problem.arcs[*arc].to] >= of.level;
@@ -338,21 +342,18 @@ impl Graph<'_> {
                 choice[arc] = vec![0; self.allowed[node].len()];
             }
             let entered = |arc: &usize| -> Vec<i64> {
-                (0..problem.classes).map(|class| self.toll_of(toll, What::Into, class, *arc)).collect()
+                (0..problem.classes).map(|class| paid(What::Into, class, *arc)).collect()
             };
             let enters: Vec<Vec<i64>> = region.out.iter().map(entered).collect();
             for (place, &group) in self.allowed[node].iter().enumerate() {
                 let class = self.class[group];
                 let mut sum = self.grows[node][class].saturating_mul(whole);
-                for (thing, toll) in self.scarce.iter().zip(toll) {
-                    let pays = thing.class == class && thing.what == What::Region;
-                    sum = sum.saturating_add(if pays { toll[node] } else { 0 });
-                }
+                sum = sum.saturating_add(paid(What::Region, class, node));
                 let mut far = 0i64;
                 for (&arc, enter) in region.out.iter().zip(&enters).filter(|(arc, _)| is_ahead(arc)) {
                     let to = problem.arcs[arc].to;
                     let (part, of) = self.part(arc, weight);
-                    let leave = self.toll_of(toll, What::Out, class, arc);
+                    let leave = paid(What::Out, class, arc);
                     let mut best = (NEVER, 0);
                     for (at, &next) in self.allowed[to].iter().enumerate() {
                         let way = self.way.add(arc, group, next);
@@ -424,6 +425,15 @@ impl Graph<'_> {
         Walk { prices, cost, sum, choice, grown, start, taken }
     }
 
+    /// By class and what it is: what there is little of.
+    fn places(&self) -> Vec<[SmallVec<[usize; 4]>; 3]> {
+        let mut places = vec![<[SmallVec<[usize; 4]>; 3]>::default(); self.problem.classes];
+        for (at, thing) in self.scarce.iter().enumerate() {
+            places[thing.class][thing.what as usize].push(at);
+        }
+        places
+    }
+
     /// What passing over an edge costs in tolls.
     pub fn toll_of(&self, toll: &[Vec<i64>], what: What, class: usize, arc: usize) -> i64 {
         let scarce =
@@ -483,6 +493,7 @@ impl Graph<'_> {
         }
         let mut over: Vec<Vec<i64>> = self.scarce.iter().map(|thing| vec![0; thing.uses.len()]).collect();
         let mut longer = vec![0i64; problem.arcs.len()];
+        let places = self.places();
         for &node in &problem.order {
             for place in 0..mass[node].len() {
                 let here = mass[node][place];
@@ -492,9 +503,9 @@ impl Graph<'_> {
                 let group = self.allowed[node][place];
                 let class = self.class[group];
                 let mut add = |what: What, class: usize, item: usize| {
-                    for (over, thing) in over.iter_mut().zip(self.scarce) {
-                        if thing.what == what && thing.class == class && thing.uses[item] > 0 {
-                            over[item] += here;
+                    for at in &places[class][what as usize] {
+                        if self.scarce[*at].uses[item] > 0 {
+                            over[*at][item] += here;
                         }
                     }
                 };
@@ -512,7 +523,11 @@ impl Graph<'_> {
                         add(What::Out, class, arc);
                         add(What::Into, self.class[next], arc);
                     }
-                    mass[to][at] += (i128::from(here) * i128::from(part) / i128::from(of)) as i64;
+                    mass[to][at] += if part == of {
+                        here
+                    } else {
+                        (i128::from(here) * i128::from(part) / i128::from(of)) as i64
+                    };
                     let far =
                         self.way.add(arc, group, self.allowed[to][at]).saturating_add(walk.grown[to][at]);
                     longer[arc] = longer[arc].max(far);

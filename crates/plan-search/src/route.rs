@@ -51,7 +51,7 @@ pub enum CapacityOf {
     Device(usize),
 }
 
-type Known = RefCell<BTreeMap<(usize, usize), Vec<Route>>>;
+type Known = RefCell<BTreeMap<(usize, usize), Rc<[Route]>>>;
 
 /// Links as hops.
 pub struct Network {
@@ -132,13 +132,11 @@ impl Network {
     }
 
     /// The routes from one device to another that are tried; the empty one if they are the same.
-    pub fn routes(&self, from: usize, to: usize) -> Vec<Route> {
-        if from == to {
-            return vec![Rc::from([])];
-        }
+    pub fn routes(&self, from: usize, to: usize) -> Rc<[Route]> {
         let known = self.known.borrow().get(&(from, to)).cloned();
         known.unwrap_or_else(|| {
-            let found = self.find(from, to);
+            let found: Rc<[Route]> =
+                if from == to { Rc::from([Route::from([])]) } else { self.find(from, to).into() };
             self.known.borrow_mut().insert((from, to), found.clone());
             found
         })

@@ -31,7 +31,7 @@ pub struct Scarce {
 }
 
 /// What there is little of.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum What {
     /// Regions use it.
     Region,
@@ -71,8 +71,16 @@ impl Scarce {
         all.max_by_key(|thing| weight(thing)).unwrap_or_else(|| made(1))
     }
 
+    /// What it is, among all that there are.
+    pub fn name(&self) -> (usize, What, usize) {
+        (self.class, self.what, self.place)
+    }
+
     /// Units that can be used of what is free.
     pub fn free(&self, free: i64) -> usize {
+        if self.size <= i64::MAX / UNITS as i64 {
+            return ((free.clamp(0, self.size) * self.units - self.lost) / self.size.max(1)).max(0) as usize;
+        }
         let parts = i128::from(free.clamp(0, self.size)) * i128::from(self.units) - i128::from(self.lost);
         (parts / i128::from(self.size.max(1))).max(0) as usize
     }

@@ -16,9 +16,9 @@ use crate::charges::{Charges, Counts};
 use crate::compare::{Canonical, Compare};
 use crate::expand::Expander;
 use crate::goal::{Goal, Progress, Stop};
-use crate::head::Head;
+use crate::head::{Glance, Head, Scale};
 use crate::judge::Plan;
-use crate::label::{Label, Trail};
+use crate::label::{Cost, Label, Trail};
 use crate::outcome::{self, Matters};
 use crate::problem::Problem;
 use crate::remaining::{Remaining, flows};
@@ -139,9 +139,10 @@ pub fn search_with(
 
 /// So many labels of a level go on in a narrow search.
 const NARROW: usize = 8;
-const WIDER: usize = 96;
 /// So many steps are taken for the prices of a set of plans.
 const STEPS: usize = 120;
+/// So many, where some are known.
+const FEW_STEPS: usize = 60;
 /// So many sets are searched by themselves, each without those that pay for more devices.
 const MOST_SPLIT: usize = 2000;
 /// So many labels are looked at in no time.
@@ -176,7 +177,7 @@ pub struct Search<'s> {
 }
 
 /// Sets of plans that are not searched yet, by their turn, with what their plans cost at least.
-type Waiting = BTreeMap<(Vec<i128>, Counts), Vec<i64>>;
+type Waiting = BTreeMap<(Vec<i128>, Counts), Cost>;
 
 /// What was found, and how far is searched.
 struct Covers<'c> {
@@ -233,7 +234,7 @@ impl Search<'_> {
         if labels.len() <= width || level == self.problem.order.len() {
             return labels;
         }
-        let ends: Vec<Option<Vec<i64>>> = labels.iter().map(|label| self.bound.end(label, level)).collect();
+        let ends: Vec<Option<Cost>> = labels.iter().map(|label| self.bound.end(label, level)).collect();
         let objectives = self.problem.settings.objectives.len();
         let mut ranks = vec![0usize; labels.len()];
         let mut picked = vec![false; labels.len()];
@@ -309,16 +310,14 @@ impl Search<'_> {
 
     /// Narrow searches in all sets, the first by the order of objectives first: what they give makes many others needless.
     fn dive_into(&mut self, waiting: &Waiting) {
-        let mut sets: Vec<(&Vec<i64>, &Counts)> =
+        let mut sets: Vec<(&Cost, &Counts)> =
             waiting.iter().map(|((_, counts), end)| (end, counts)).collect();
         sets.sort();
-        for width in [NARROW] {
-            for (end, counts) in &sets {
-                if self.switches.dives && self.switches.bounds && !self.stopped && !self.covers(end) {
-                    self.bound.open(counts);
-                    self.expander.open(counts, self.bound.allowed());
-                    self.dive(width);
-                }
+        for (end, counts) in sets {
+            if self.switches.dives && self.switches.bounds && !self.stopped && !self.covers(end) {
+                self.bound.open(counts);
+                self.expander.open(counts, self.bound.allowed());
+                self.dive(NARROW);
             }
         }
     }
@@ -391,7 +390,7 @@ impl Search<'_> {
             let mut ends = goals.to_vec();
             ends[at] = Some(beyond[at]);
             let before = self.progress.labels;
-            let is_open = self.bound.price(root, &ends, STEPS);
+            let is_open = self.bound.price(root, &ends, FEW_STEPS);
             self.is_cut.set(!is_open || self.bound.places() < places);
             if is_open {
                 self.expander.open(self.bound.counts(), self.bound.allowed());
@@ -509,30 +508,37 @@ impl Search<'_> {
             bound: &self.bound,
             fault: self.switches.fault,
         };
-        let mut ordered: Vec<(Label, Canonical)> =
-            labels.into_iter().map(|label| (compare.canonical(&label), label)).map(|(c, l)| (l, c)).collect();
-        ordered.sort_by(|(_, a), (_, b)| (&a.cost, &a.figures, &a.rows).cmp(&(&b.cost, &b.figures, &b.rows)));
-        let mut kept: Vec<(Label, Canonical)> = vec![];
-        let mut by_key: BTreeMap<Vec<i64>, Vec<(Head, usize)>> = BTreeMap::new();
+        let canonical: Vec<Canonical> = labels.iter().map(|label| compare.canonical(label)).collect();
+        let heads: Vec<Head> = canonical.iter().map(|canonical| compare.head(canonical)).collect();
+        let scale = Scale::new(heads.iter());
+        let mut order: Vec<usize> = (0..labels.len()).collect();
+        order.sort_by(|a, b| {
+            let of = |at: usize| (&canonical[at].cost, &canonical[at].figures, &canonical[at].rows);
+            of(*a).cmp(&of(*b))
+        });
+        let mut is_kept = vec![false; labels.len()];
+        let mut by_key: BTreeMap<&[i64], Vec<(Glance, usize)>> = BTreeMap::new();
         let mut compared = 0;
-        for (label, canonical) in ordered {
-            let others = by_key.entry(canonical.key.clone()).or_default();
+        for &at in &order {
+            let others = by_key.entry(&canonical[at].key).or_default();
             compared += others.len();
             if compared > LOOK_COMPARED {
                 compared = 0;
                 self.stopped |= (self.watch)(&self.progress) == Stop::Yes;
             }
-            let head = compare.head(&canonical);
+            let glance = scale.glance(&heads[at]);
             let is_dominated = !self.stopped
-                && others.iter().any(|(other, at)| {
-                    other.may_dominate(&head) && compare.dominates(&kept[*at].1, &canonical)
+                && others.iter().any(|(other, better)| {
+                    other.may_dominate(&glance) && compare.dominates(&canonical[*better], &canonical[at])
                 });
             if !is_dominated {
-                others.push((head, kept.len()));
-                kept.push((label, canonical));
+                others.push((glance, at));
+                is_kept[at] = true;
             }
         }
-        kept.into_iter().map(|(label, _)| label).collect()
+        let mut labels: Vec<Option<Label>> =
+            labels.into_iter().zip(is_kept).map(|(label, is_kept)| is_kept.then_some(label)).collect();
+        order.into_iter().filter_map(|at| labels[at].take()).collect()
     }
 
     /// A whole plan.
@@ -558,10 +564,10 @@ impl Search<'_> {
 
     fn found(mut self, left: Vec<(Counts, usize, Vec<Label>)>) -> Found {
         let mut least: Option<Vec<i64>> = None;
-        let mut lower = |cost: Vec<i64>| {
+        let mut lower = |cost: &[i64]| {
             least = Some(match &least {
-                Some(known) => known.iter().zip(&cost).map(|(a, b)| *a.min(b)).collect(),
-                None => cost,
+                Some(known) => known.iter().zip(cost).map(|(a, b)| *a.min(b)).collect(),
+                None => cost.to_vec(),
             });
         };
         let mut is_complete = true;
@@ -569,11 +575,13 @@ impl Search<'_> {
             self.bound.open(counts);
             for label in labels {
                 is_complete = false;
-                self.bound.end(label, *level).into_iter().for_each(&mut lower);
+                if let Some(end) = self.bound.end(label, *level) {
+                    lower(&end);
+                }
             }
         }
         let points = std::mem::take(&mut self.front).into_sorted();
-        points.iter().for_each(|(cost, _)| lower(cost.clone()));
+        points.iter().for_each(|(cost, _)| lower(cost));
         let plans = points.into_iter().map(|(cost, trail)| (cost, self.plan(trail.as_deref()))).collect();
         Found { plans, is_complete, least: least.unwrap_or_default(), labels: self.progress.labels }
     }

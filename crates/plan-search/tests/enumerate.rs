@@ -106,7 +106,7 @@ fn a_goal_gives_the_best_of_the_front() {
 /// Wherever it is stopped: what it gives are plans, and nothing is below what it says is the least.
 #[test]
 fn a_stopped_search_gives_the_best_so_far() {
-    // Without those that are whole but not yet ordered when it is stopped, a quarter would have plans.
+    // Without those that are whole but not yet ordered when it is stopped, a fifth would have plans.
     let (mut stopped, mut with_plans) = (0, 0);
     for seed in 0..cases() / 4 {
         let problem = problem(seed);
@@ -137,7 +137,7 @@ fn a_stopped_search_gives_the_best_so_far() {
         }
     }
     assert!(
-        stopped > cases() / 4 && with_plans * 100 > stopped * 27,
+        stopped > cases() / 4 && with_plans * 100 > stopped * 22,
         "{stopped} stopped, {with_plans} with plans"
     );
 }

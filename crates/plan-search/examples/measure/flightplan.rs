@@ -239,8 +239,7 @@ fn by_hand(problem: &Problem, on: [&str; 5]) -> Option<Judged> {
         plan.picks[node] = offer.needs.iter().map(|(_, all)| all.len() as u16 - 1).collect();
     }
     for arc in &problem.arcs {
-        plan.routes
-            .push(problem.network.routes(plan.device[arc.from], plan.device[arc.to]).into_iter().next()?);
+        plan.routes.push(problem.network.routes(plan.device[arc.from], plan.device[arc.to]).first()?.clone());
     }
     judge(problem, &plan)
 }

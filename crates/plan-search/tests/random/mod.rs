@@ -263,7 +263,7 @@ fn step(digits: &mut [usize], base: impl Fn(usize) -> usize) -> bool {
 fn every_way(problem: &Problem, devices: &[usize], f: &mut dyn FnMut(&Plan), budget: &mut u32) -> bool {
     let ways: Vec<_> =
         problem.arcs.iter().map(|arc| problem.network.routes(devices[arc.from], devices[arc.to])).collect();
-    if ways.iter().any(Vec::is_empty) {
+    if ways.iter().any(|ways| ways.is_empty()) {
         return true;
     }
     let needs: Vec<(usize, usize)> = (0..problem.nodes.len())
