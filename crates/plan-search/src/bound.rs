@@ -22,8 +22,14 @@ use std::collections::BTreeMap;
 /// By class: devices that are paid for.
 pub type Paid = SmallVec<[u16; 12]>;
 
-/// Prices are made anew so often where groups were left out.
-const ROUNDS: usize = 4;
+/// How far prices are looked for.
+#[derive(Clone, Copy)]
+pub struct Effort {
+    /// Steps of each time.
+    pub steps: usize,
+    /// They are made anew so often where groups were left out.
+    pub rounds: usize,
+}
 
 /// Lower bounds for the partial plans of a problem.
 pub struct Bound<'p> {
@@ -63,9 +69,8 @@ pub struct Bound<'p> {
     room: Option<Room<'p>>,
     scarce: Vec<Scarce>,
     rates: LeastRates,
-    /// The tolls that were found last, by what they are for, and the set of plans.
+    /// The tolls that were found last, by what they are for.
     tolls: BTreeMap<(usize, What, usize), Vec<i64>>,
-    tolls_of: Counts,
 }
 
 /// What is known of the open set of plans.
@@ -152,7 +157,6 @@ impl<'p> Bound<'p> {
             scarce: vec![],
             rates: LeastRates::default(),
             tolls: BTreeMap::new(),
-            tolls_of: Counts::default(),
             ports: (0..classes).map(|class| ports(problem, twins, class)).collect(),
             is_certain: (0..classes)
                 .map(|class| (0..vars).map(|var| is_certain(problem, class, var)).collect())
@@ -191,13 +195,13 @@ impl<'p> Bound<'p> {
 
     /// Prices for what there is little of, so that bounds get higher, of plans below `goals`, by objective: regions are left out where they run in no such plan.
     /// False if there is none.
-    pub fn price(&mut self, root: &Label, goals: &[Option<i64>], steps: usize) -> bool {
+    pub fn price(&mut self, root: &Label, goals: &[Option<i64>], effort: Effort) -> bool {
         self.open(&self.counts.clone());
         if self.leave_out(goals).is_none() {
             return false;
         }
-        for _ in 0..ROUNDS {
-            if !self.price_once(root, goals, steps) {
+        for _ in 0..effort.rounds {
+            if !self.price_once(root, goals, effort.steps) {
                 return false;
             }
             self.force(root);
@@ -274,15 +278,15 @@ impl<'p> Bound<'p> {
                 None => return false,
             }
         }
-        self.tolls_of = self.counts.clone();
         self.tolls = self.scarce.iter().map(Scarce::name).zip(toll).collect();
         true
     }
 
-    /// Where prices begin: as they were in the same set, as far as that is known.
+    /// Where prices begin: as they were found last. Who uses nothing, in units that may be others than then, pays nothing: nobody would take it.
     fn first_toll(&self, thing: &Scarce) -> Vec<i64> {
-        let known = self.tolls.get(&thing.name()).filter(|_| self.tolls_of == self.counts);
-        known.cloned().unwrap_or_else(|| vec![0; thing.uses.len()])
+        let known = self.tolls.get(&thing.name());
+        let pays = |(used, toll): (&usize, &i64)| if *used > 0 { *toll } else { 0 };
+        known.map_or(vec![0; thing.uses.len()], |known| thing.uses.iter().zip(known).map(pays).collect())
     }
 
     fn graph(&self, objective: usize) -> Option<Graph<'_>> {

@@ -161,9 +161,11 @@ impl Counts {
         if self.is_exact[class] { self.least[class] } else { charges.most(class) }
     }
 
-    /// Those of its plans that pay for no more devices than are said.
-    pub fn exact(&self) -> Counts {
-        Counts { least: self.least.clone(), is_exact: vec![true; self.least.len()] }
+    /// Those of its plans that pay for no more devices of these classes than are said.
+    pub fn exact(&self, classes: &[usize]) -> Counts {
+        let mut exact = self.clone();
+        classes.iter().for_each(|class| exact.is_exact[*class] = true);
+        exact
     }
 
     /// The others, one set for each of some classes: of those before no more, of that one more at least.
@@ -201,10 +203,12 @@ mod tests {
     #[test]
     fn a_set_is_the_exact_one_and_the_others() {
         let all = Counts { least: vec![1, 0, 2], is_exact: vec![false, true, false] };
-        let parts: Vec<Counts> = [all.exact()].into_iter().chain(all.others(&[2, 0])).collect();
-        for paid in (0..64).map(|n| [n % 4, n / 4 % 4, n / 16]) {
-            let sets = parts.iter().filter(|part| has(part, &paid)).count();
-            assert_eq!(sets, usize::from(has(&all, &paid)), "{paid:?}");
+        for classes in [&[2, 0][..], &[2], &[]] {
+            let parts: Vec<Counts> = [all.exact(classes)].into_iter().chain(all.others(classes)).collect();
+            for paid in (0..64).map(|n| [n % 4, n / 4 % 4, n / 16]) {
+                let sets = parts.iter().filter(|part| has(part, &paid)).count();
+                assert_eq!(sets, usize::from(has(&all, &paid)), "{paid:?}");
+            }
         }
     }
 }

@@ -10,7 +10,7 @@
 //! First a narrow search finds good plans. Then all labels of a level become all of the next; where there are too many to keep, they
 //! go on in portions, the rest waiting: memory is bounded, and nothing is left out.
 
-use crate::bound::Bound;
+use crate::bound::{Bound, Effort};
 use crate::cells::Cells;
 use crate::charges::{Charges, Counts};
 use crate::compare::{Canonical, Compare};
@@ -139,12 +139,14 @@ pub fn search_with(
 
 /// So many labels of a level go on in a narrow search.
 const NARROW: usize = 8;
-/// So many steps are taken for the prices of a set of plans.
-const STEPS: usize = 120;
-/// So many, where some are known.
-const FEW_STEPS: usize = 60;
-/// So many sets are searched by themselves, each without those that pay for more devices.
-const MOST_SPLIT: usize = 2000;
+/// So many sets are searched by themselves; then it is tried to search several together.
+const ONE_BY_ONE: u64 = 64;
+/// How far the prices of a set of plans are looked for.
+const ALL: Effort = Effort { steps: 120, rounds: 4 };
+/// Where some are known.
+const AGAIN: Effort = Effort { steps: 60, rounds: 4 };
+/// To see whether some that are known hold for other plans, too.
+const TRY: Effort = Effort { steps: 20, rounds: 1 };
 /// So many labels are looked at in no time.
 const FEW: u64 = 1000;
 /// The watch is asked after so many comparisons.
@@ -268,41 +270,95 @@ impl Search<'_> {
             self.wait(&counts, &root, &mut waiting);
         }
         self.dive_into(&waiting);
-        let mut split = 0;
+        let mut sets = 0;
         while let Some(((_, counts), end)) = waiting.pop_first() {
             if self.stopped {
                 left.push((counts, 0, vec![root.clone()]));
                 continue;
             }
-            if self.covers(&end) {
+            if self.covers(&end) || self.run_few(&counts, &root) {
                 continue;
             }
-            if self.run_few(&counts, &root) {
-                continue;
-            }
-            let is_split =
-                self.switches.bounds && !self.bound.wanting(&counts).is_empty() && split < MOST_SPLIT;
-            let searched = if is_split { counts.exact() } else { counts.clone() };
-            self.bound.open(&searched);
             let goals = self.goals(&end);
-            if !self.switches.bounds || self.bound.price(&root, &goals, STEPS) {
-                split += usize::from(is_split);
-                let rest = self.run_set(&root, &goals);
-                left.extend(rest.into_iter().map(|(level, labels)| (searched.clone(), level, labels)));
+            let (classes, is_open) = self.telling(&counts, &goals, &root);
+            let all = self.bound.wanting(&counts);
+            let searched = counts.exact(&all);
+            let (mut rest, mut divided) = (vec![], &classes);
+            if is_open {
+                let before = self.progress.labels;
+                rest = self.search_set(&searched, &goals, &root, u64::MAX);
+                let most = (2 * (self.progress.labels - before)).max(FEW);
+                sets += 1;
+                let is_tried = classes.len() < all.len() && sets > ONE_BY_ONE && !self.stopped;
+                if !is_tried
+                    || !self.search_set(&counts.exact(&classes), &self.goals(&end), &root, most).is_empty()
+                {
+                    divided = &all;
+                }
             }
-            if is_split {
-                let order = self.bound.wanting(&counts);
-                counts.others(&order).iter().for_each(|other| self.wait(other, &root, &mut waiting));
-            }
+            counts.others(divided).iter().for_each(|other| self.wait(other, &root, &mut waiting));
+            left.extend(rest.into_iter().map(|(level, labels)| (searched.clone(), level, labels)));
         }
         self.found(left)
+    }
+
+    /// All plans of a set below the goals, with about so many labels at most. What was not looked at.
+    fn search_set(
+        &mut self,
+        counts: &Counts,
+        goals: &[Option<i64>],
+        root: &Label,
+        most: u64,
+    ) -> Vec<(usize, Vec<Label>)> {
+        self.bound.open(counts);
+        if self.switches.bounds && !self.bound.price(root, goals, ALL) {
+            return vec![];
+        }
+        self.most = self.progress.labels.saturating_add(most);
+        let rest = self.run_set(root, goals);
+        self.most = u64::MAX;
+        rest
+    }
+
+    /// Classes of which a set can have more devices than it has to, where it makes a difference: with no more of these, and as many of the others as there are, its plans seem as dear
+    /// as with no more of any. Those first whose want makes plans dear. And whether there may be plans with no more of any that are good enough.
+    fn telling(&mut self, counts: &Counts, goals: &[Option<i64>], root: &Label) -> (Vec<usize>, bool) {
+        if !self.switches.bounds {
+            return (vec![], true);
+        }
+        let all = self.bound.wanting(counts);
+        self.bound.open(&counts.exact(&all));
+        let mut ends = goals.to_vec();
+        let is_open = self.bound.price(root, goals, ALL);
+        let mut classes = self.bound.wanting(counts);
+        if is_open {
+            let (Some(at), Some(end)) = (self.worst(), self.bound.end(root, 0)) else {
+                return (classes, true);
+            };
+            let far = goals[at].map_or(end[at] / 16, |goal| goal - end[at]);
+            ends[at] = Some(end[at] - far / 8);
+        }
+        for class in classes.clone().into_iter().rev() {
+            let fewer: Vec<usize> = classes.iter().copied().filter(|other| *other != class).collect();
+            self.bound.open(&counts.exact(&fewer));
+            if !self.bound.price(root, &ends, TRY) {
+                classes = fewer;
+            }
+        }
+        (classes, is_open)
+    }
+
+    /// The objective for which plans are searched that end not much above what is known to be the least.
+    fn worst(&self) -> Option<usize> {
+        let is_worst = |objective: &Objective| matches!(objective.measure, Measure::Worst(_));
+        self.problem.settings.objectives.iter().position(is_worst)
     }
 
     /// All plans of a set, if few labels suffice for that. Whether they did.
     fn run_few(&mut self, counts: &Counts, root: &Label) -> bool {
         self.bound.open(counts);
         self.expander.open(counts, self.bound.allowed());
-        self.most = self.progress.labels + self.switches.few;
+        self.most = self.progress.labels.saturating_add(self.switches.few);
         let rest = self.run_levels(root);
         self.most = u64::MAX;
         rest.is_empty() && !self.stopped
@@ -372,9 +428,7 @@ impl Search<'_> {
     /// Plans that end not much above what is known to be the least are looked for first, then more and more of them: most of the plans that there could be are never begun.
     fn run_set(&mut self, root: &Label, goals: &[Option<i64>]) -> Vec<(usize, Vec<Label>)> {
         self.expander.open(self.bound.counts(), self.bound.allowed());
-        let is_worst = |objective: &Objective| matches!(objective.measure, Measure::Worst(_));
-        let worst = self.problem.settings.objectives.iter().position(is_worst);
-        let (Some(at), true) = (worst, self.switches.bounds) else { return self.run_levels(root) };
+        let (Some(at), true) = (self.worst(), self.switches.bounds) else { return self.run_levels(root) };
         if self.switches.dives && self.dive(NARROW) {
             return vec![];
         }
@@ -390,13 +444,16 @@ impl Search<'_> {
             let mut ends = goals.to_vec();
             ends[at] = Some(beyond[at]);
             let before = self.progress.labels;
-            let is_open = self.bound.price(root, &ends, FEW_STEPS);
+            let is_open = self.bound.price(root, &ends, AGAIN);
             self.is_cut.set(!is_open || self.bound.places() < places);
             if is_open {
                 self.expander.open(self.bound.counts(), self.bound.allowed());
                 self.cap = Some((at, beyond[at]));
                 self.run_levels(root);
                 self.cap = None;
+            }
+            if self.progress.labels >= self.most {
+                return vec![(0, vec![root.clone()])];
             }
             if !self.stopped && (!self.is_cut.get() || self.covers(&beyond)) {
                 return vec![];
@@ -408,7 +465,7 @@ impl Search<'_> {
         if self.stopped {
             return vec![(0, vec![root.clone()])];
         }
-        if !self.bound.price(root, goals, STEPS) {
+        if !self.bound.price(root, goals, ALL) {
             return vec![];
         }
         self.expander.open(self.bound.counts(), self.bound.allowed());

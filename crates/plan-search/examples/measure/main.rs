@@ -3,11 +3,13 @@
 //! ```text
 //! flightplan DIR   the programs, networks and rules of Flightplan's planner, read from a directory that has
 //!                  planner_config.json, devices.json, network_*.json, performance_tclust.csv and test_programs/
-//! random [SEED]    20 seeded problems of 40 regions and 64 devices at one switch, or one of them
+//! random [SEED]    20 seeded problems of 40 regions and 64 devices at one switch, links of 100 Gbit/s, or one of them
+//! narrow [SEED]    the same with links of 10 Gbit/s to helpers
 //! ring [SEED]      the same with four switches in a ring
 //! fat-tree [SEED]  ten problems of ten programs on a fat tree's 20 switches, or one of them
 //! ```
 
+mod drawn;
 mod fat_tree;
 mod flightplan;
 mod random;
@@ -21,14 +23,18 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
         ["flightplan", directory] => flightplan::run(directory.as_ref()),
-        ["random"] => random::run(1, None),
-        ["random", seed] => random::run(1, seed.parse().ok()),
-        ["ring"] => random::run(4, None),
-        ["ring", seed] => random::run(4, seed.parse().ok()),
+        ["random"] => random::run(1, 100, None),
+        ["random", seed] => random::run(1, 100, seed.parse().ok()),
+        ["narrow"] => random::run(1, 10, None),
+        ["narrow", seed] => random::run(1, 10, seed.parse().ok()),
+        ["ring"] => random::run(4, 100, None),
+        ["ring", seed] => random::run(4, 100, seed.parse().ok()),
         ["fat-tree"] => fat_tree::run(None),
         ["fat-tree", seed] => fat_tree::run(seed.parse().ok()),
         _ => {
-            eprintln!("usage: measure flightplan DIR | random [SEED] | ring [SEED] | fat-tree [SEED]");
+            eprintln!(
+                "usage: measure flightplan DIR | random [SEED] | narrow [SEED] | ring [SEED] | fat-tree [SEED]"
+            );
             ExitCode::from(2)
         }
     }
