@@ -270,14 +270,20 @@ impl Search<'_> {
             self.wait(&counts, &root, &mut waiting);
         }
         self.dive_into(&waiting);
-        let mut sets = 0;
+        let (mut sets, mut do_few_suffice) = (0, true);
         while let Some(((_, counts), end)) = waiting.pop_first() {
             if self.stopped {
                 left.push((counts, 0, vec![root.clone()]));
                 continue;
             }
-            if self.covers(&end) || self.run_few(&counts, &root) {
+            if self.covers(&end) {
                 continue;
+            }
+            if do_few_suffice {
+                do_few_suffice = self.run_few(&counts, &root);
+                if do_few_suffice {
+                    continue;
+                }
             }
             let goals = self.goals(&end);
             let (classes, is_open) = self.telling(&counts, &goals, &root);
@@ -287,7 +293,9 @@ impl Search<'_> {
             if is_open {
                 let before = self.progress.labels;
                 rest = self.search_set(&searched, &goals, &root, u64::MAX);
-                let most = (2 * (self.progress.labels - before)).max(FEW);
+                let took = self.progress.labels - before;
+                do_few_suffice = took < self.switches.few;
+                let most = (2 * took).max(FEW);
                 sets += 1;
                 let is_tried = classes.len() < all.len() && sets > ONE_BY_ONE && !self.stopped;
                 if !is_tried
@@ -329,7 +337,7 @@ impl Search<'_> {
         let all = self.bound.wanting(counts);
         self.bound.open(&counts.exact(&all));
         let mut ends = goals.to_vec();
-        let is_open = self.bound.price(root, goals, ALL);
+        let is_open = self.bound.price(root, goals, TRY) && self.bound.price(root, goals, ALL);
         let mut classes = self.bound.wanting(counts);
         if is_open {
             let (Some(at), Some(end)) = (self.worst(), self.bound.end(root, 0)) else {
