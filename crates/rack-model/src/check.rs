@@ -157,7 +157,11 @@ fn check_pair(r: &mut Reader, draft: &Draft, workload: &Workload, sender: HostId
     };
     let ends = [(from, workload.from.span), (to, workload.to.span)];
     if let Some((_, span)) = ends.into_iter().find(|(host, _)| host.v4().is_none()) {
-        r.not_yet(span, "workloads over IPv6 are");
+        r.not_yet(
+            span,
+            "workloads over IPv6 are",
+            "give it an address of IPv4 and one of IPv6: `ip = [\"10.0.0.1/24\", \"fd00::1/64\"]`",
+        );
         return;
     }
     check_gateway(r, from, to, workload.from.span);

@@ -92,10 +92,10 @@ impl Reader {
         self.push(Diagnostic::error(rack::BAD_VALUE, title).at(span, why));
     }
 
-    /// Says that something will come later.
-    pub fn not_yet(&mut self, span: Span, what: &str) {
+    /// Says that something will come later, and what to do until then.
+    pub fn not_yet(&mut self, span: Span, what: &str, help: impl Into<String>) {
         let title = format!("{what} not supported yet");
-        self.push(Diagnostic::error(rack::NOT_SUPPORTED, title).at(span, "not supported yet"));
+        self.push(Diagnostic::error(rack::NOT_SUPPORTED, title).at(span, "not supported yet").help(help));
     }
 }
 
@@ -189,7 +189,7 @@ impl<'t> Section<'t> {
     pub fn later(&mut self, r: &mut Reader, key: &'static str) {
         self.later.push(key);
         if let Some(entry) = self.find(key) {
-            r.not_yet(entry.key_span, &format!("`{key}` is"));
+            r.not_yet(entry.key_span, &format!("`{key}` is"), format!("leave `{key}` out"));
         }
     }
 

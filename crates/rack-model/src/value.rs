@@ -184,13 +184,16 @@ pub(crate) fn list<'t, T>(
 /// One of several words. Those without a meaning are refused as not supported yet.
 pub(crate) fn choice<T: Copy>(r: &mut Reader, item: Item<'_>, words: &[(&str, Option<T>)]) -> Option<T> {
     let text = string(r, item)?;
+    let known: Vec<&str> = words.iter().filter(|w| w.1.is_some()).map(|w| w.0).collect();
     match words.iter().find(|(word, _)| *word == text) {
         Some((_, Some(value))) => return Some(*value),
-        Some((word, None)) => r.not_yet(item.span, &format!("`{word}` is")),
+        Some((word, None)) => {
+            let words: Vec<String> = known.iter().map(|word| format!("`{word}`")).collect();
+            r.not_yet(item.span, &format!("`{word}` is"), format!("take {}", words.join(" or ")));
+        }
         None => {
             let title = format!("unknown word `{}`", text.escape_debug());
             let diagnostic = Diagnostic::error(rack::UNKNOWN_NAME, title).at(item.span, "not known here");
-            let known: Vec<&str> = words.iter().filter(|w| w.1.is_some()).map(|w| w.0).collect();
             r.push(diagnostic.suggest_or(&text, known.iter().copied(), |d| {
                 d.note(format!("known are {}", quoted(&known)))
             }));

@@ -333,12 +333,14 @@ fn workloads() {
     check(
         &format!("{}{ping}", gateways.replace("10.0.2.1/24", "fd00::1/64")),
         expect![[r#"
-        error[P4R0611]: workloads over IPv6 are not supported yet
-          --> RACK.toml:21:6
-           |
-        21 | to = "h2"
-           |      ^^^^ not supported yet
-    "#]],
+            error[P4R0611]: workloads over IPv6 are not supported yet
+              --> RACK.toml:21:6
+               |
+            21 | to = "h2"
+               |      ^^^^ not supported yet
+               |
+               = help: give it an address of IPv4 and one of IPv6: `ip = ["10.0.0.1/24", "fd00::1/64"]`
+        "#]],
     );
     check(
         &format!("{gateways}{ping}name = \"p\"\n{ping}name = \"p\"\n"),
@@ -376,6 +378,8 @@ fn policies() {
                |
             20 | map = { A = { device = "tor", policy = "shard" }, B = { policy = "call" }, C = 3 }
                |                                        ^^^^^^^ not supported yet
+               |
+               = help: take `direct` or `call`
 
             error[P4R0604]: `device` is missing
               --> RACK.toml:20:51
@@ -486,12 +490,16 @@ fn not_supported_yet() {
                |
             19 | runtime = "headerless"
                |           ^^^^^^^^^^^^ not supported yet
+               |
+               = help: take `full`
 
             error[P4R0611]: `shard` is not supported yet
               --> RACK.toml:20:10
                |
             20 | policy = "shard"
                |          ^^^^^^^ not supported yet
+               |
+               = help: take `direct` or `call`
         "#]],
     );
 }
