@@ -139,6 +139,9 @@ pub fn search_with(
 
 /// So many labels of a level go on in a narrow search.
 const NARROW: usize = 8;
+/// So many, for so many sets.
+const WIDER: usize = 96;
+const WIDER_SETS: usize = 4;
 /// So many sets are searched by themselves; then it is tried to search several together.
 const ONE_BY_ONE: u64 = 64;
 /// How far the prices of a set of plans are looked for.
@@ -377,11 +380,16 @@ impl Search<'_> {
         let mut sets: Vec<(&Cost, &Counts)> =
             waiting.iter().map(|((_, counts), end)| (end, counts)).collect();
         sets.sort();
-        for (end, counts) in sets {
-            if self.switches.dives && self.switches.bounds && !self.stopped && !self.covers(end) {
-                self.bound.open(counts);
-                self.expander.open(counts, self.bound.allowed());
-                self.dive(NARROW);
+        for (width, most) in [(NARROW, usize::MAX), (WIDER, WIDER_SETS)] {
+            let mut dives = 0;
+            for (end, counts) in &sets {
+                let is_on = self.switches.dives && self.switches.bounds && !self.stopped && dives < most;
+                if is_on && !self.covers(end) {
+                    dives += 1;
+                    self.bound.open(counts);
+                    self.expander.open(counts, self.bound.allowed());
+                    self.dive(width);
+                }
             }
         }
     }
