@@ -10,9 +10,12 @@
 //! First a narrow search finds good plans. Then all labels of a level become all of the next; where there are too many to keep, they
 //! go on in portions, the rest waiting: memory is bounded, and nothing is left out.
 
+mod sets;
+
+use crate::Front;
 use crate::bound::{Bound, Effort};
 use crate::cells::Cells;
-use crate::charges::{Charges, Counts};
+use crate::charges::Charges;
 use crate::compare::{Canonical, Compare};
 use crate::expand::Expander;
 use crate::goal::{Goal, Progress, Stop};
@@ -23,7 +26,6 @@ use crate::outcome::{self, Matters};
 use crate::problem::Problem;
 use crate::remaining::{Remaining, flows};
 use crate::twins::Twins;
-use crate::{Front, Measure, Objective};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -43,6 +45,8 @@ pub struct Switches {
     pub dives: bool,
     /// A set of plans is first searched with so many labels, and split only if they do not suffice.
     pub few: u64,
+    /// So many sets are searched by themselves; then it is tried to search several together.
+    pub alone: u64,
     /// The watch is asked after so many labels.
     pub look: u64,
     /// A mistake, to see whether tests notice.
@@ -73,6 +77,7 @@ impl Default for Switches {
             dives: true,
             portion: 20_000,
             few: 250,
+            alone: 64,
             look: 512,
             fault: None,
         }
@@ -139,17 +144,10 @@ pub fn search_with(
 
 /// So many labels of a level go on in a narrow search.
 const NARROW: usize = 8;
-/// So many, for so many sets.
-const WIDER: usize = 96;
-const WIDER_SETS: usize = 4;
-/// So many sets are searched by themselves; then it is tried to search several together.
-const ONE_BY_ONE: u64 = 64;
 /// How far the prices of a set of plans are looked for.
 const ALL: Effort = Effort { steps: 120, rounds: 4 };
 /// Where some are known.
 const AGAIN: Effort = Effort { steps: 60, rounds: 4 };
-/// To see whether some that are known hold for other plans, too.
-const TRY: Effort = Effort { steps: 20, rounds: 1 };
 /// So many labels are looked at in no time.
 const FEW: u64 = 1000;
 /// The watch is asked after so many comparisons.
@@ -180,9 +178,6 @@ pub struct Search<'s> {
     is_cut: Cell<bool>,
     watch: &'s mut dyn FnMut(&Progress) -> Stop,
 }
-
-/// Sets of plans that are not searched yet, by their turn, with what their plans cost at least.
-type Waiting = BTreeMap<(Vec<i128>, Counts), Cost>;
 
 /// What was found, and how far is searched.
 struct Covers<'c> {
@@ -261,171 +256,6 @@ impl Search<'_> {
             order.into_iter().take(width.div_ceil(objectives + 1)).for_each(|at| picked[at] = true);
         }
         labels.into_iter().zip(picked).filter(|(_, picked)| *picked).map(|(label, _)| label).collect()
-    }
-
-    /// The whole search: sets of plans by how many devices they pay for, those with the least charges first.
-    fn run(mut self) -> Found {
-        let root = self.expander.root();
-        let mut waiting = Waiting::new();
-        let mut left: Vec<(Counts, usize, Vec<Label>)> = vec![];
-        let sets = if self.switches.bounds { self.charges.sets() } else { vec![self.charges.all()] };
-        for counts in sets {
-            self.wait(&counts, &root, &mut waiting);
-        }
-        self.dive_into(&waiting);
-        let (mut sets, mut do_few_suffice) = (0, true);
-        while let Some(((_, counts), end)) = waiting.pop_first() {
-            if self.stopped {
-                left.push((counts, 0, vec![root.clone()]));
-                continue;
-            }
-            if self.covers(&end) {
-                continue;
-            }
-            if do_few_suffice {
-                do_few_suffice = self.run_few(&counts, &root);
-                if do_few_suffice {
-                    continue;
-                }
-            }
-            let goals = self.goals(&end);
-            let (classes, is_open) = self.telling(&counts, &goals, &root);
-            let all = self.bound.wanting(&counts);
-            let searched = counts.exact(&all);
-            let (mut rest, mut divided) = (vec![], &classes);
-            if is_open {
-                let before = self.progress.labels;
-                rest = self.search_set(&searched, &goals, &root, u64::MAX);
-                let took = self.progress.labels - before;
-                do_few_suffice = took < self.switches.few;
-                let most = (2 * took).max(FEW);
-                sets += 1;
-                let is_tried = classes.len() < all.len() && sets > ONE_BY_ONE && !self.stopped;
-                if !is_tried
-                    || !self.search_set(&counts.exact(&classes), &self.goals(&end), &root, most).is_empty()
-                {
-                    divided = &all;
-                }
-            }
-            counts.others(divided).iter().for_each(|other| self.wait(other, &root, &mut waiting));
-            left.extend(rest.into_iter().map(|(level, labels)| (searched.clone(), level, labels)));
-        }
-        self.found(left)
-    }
-
-    /// All plans of a set below the goals, with about so many labels at most. What was not looked at.
-    fn search_set(
-        &mut self,
-        counts: &Counts,
-        goals: &[Option<i64>],
-        root: &Label,
-        most: u64,
-    ) -> Vec<(usize, Vec<Label>)> {
-        self.bound.open(counts);
-        if self.switches.bounds && !self.bound.price(root, goals, ALL) {
-            return vec![];
-        }
-        self.most = self.progress.labels.saturating_add(most);
-        let rest = self.run_set(root, goals);
-        self.most = u64::MAX;
-        rest
-    }
-
-    /// Classes of which a set can have more devices than it has to, where it makes a difference: with no more of these, and as many of the others as there are, its plans seem as dear
-    /// as with no more of any. Those first whose want makes plans dear. And whether there may be plans with no more of any that are good enough.
-    fn telling(&mut self, counts: &Counts, goals: &[Option<i64>], root: &Label) -> (Vec<usize>, bool) {
-        if !self.switches.bounds {
-            return (vec![], true);
-        }
-        let all = self.bound.wanting(counts);
-        self.bound.open(&counts.exact(&all));
-        let mut ends = goals.to_vec();
-        let is_open = self.bound.price(root, goals, TRY) && self.bound.price(root, goals, ALL);
-        let mut classes = self.bound.wanting(counts);
-        if is_open {
-            let (Some(at), Some(end)) = (self.worst(), self.bound.end(root, 0)) else {
-                return (classes, true);
-            };
-            let far = goals[at].map_or(end[at] / 16, |goal| goal - end[at]);
-            ends[at] = Some(end[at] - far / 8);
-        }
-        for class in classes.clone().into_iter().rev() {
-            let fewer: Vec<usize> = classes.iter().copied().filter(|other| *other != class).collect();
-            self.bound.open(&counts.exact(&fewer));
-            if !self.bound.price(root, &ends, TRY) {
-                classes = fewer;
-            }
-        }
-        (classes, is_open)
-    }
-
-    /// The objective for which plans are searched that end not much above what is known to be the least.
-    fn worst(&self) -> Option<usize> {
-        let is_worst = |objective: &Objective| matches!(objective.measure, Measure::Worst(_));
-        self.problem.settings.objectives.iter().position(is_worst)
-    }
-
-    /// All plans of a set, if few labels suffice for that. Whether they did.
-    fn run_few(&mut self, counts: &Counts, root: &Label) -> bool {
-        self.bound.open(counts);
-        self.expander.open(counts, self.bound.allowed());
-        self.most = self.progress.labels.saturating_add(self.switches.few);
-        let rest = self.run_levels(root);
-        self.most = u64::MAX;
-        rest.is_empty() && !self.stopped
-    }
-
-    /// Narrow searches in all sets, the first by the order of objectives first: what they give makes many others needless.
-    fn dive_into(&mut self, waiting: &Waiting) {
-        let mut sets: Vec<(&Cost, &Counts)> =
-            waiting.iter().map(|((_, counts), end)| (end, counts)).collect();
-        sets.sort();
-        for (width, most) in [(NARROW, usize::MAX), (WIDER, WIDER_SETS)] {
-            let mut dives = 0;
-            for (end, counts) in &sets {
-                let is_on = self.switches.dives && self.switches.bounds && !self.stopped && dives < most;
-                if is_on && !self.covers(end) {
-                    dives += 1;
-                    self.bound.open(counts);
-                    self.expander.open(counts, self.bound.allowed());
-                    self.dive(width);
-                }
-            }
-        }
-    }
-
-    /// Has a set of plans wait for its turn, if there can be any in it that are good enough.
-    fn wait(&mut self, counts: &Counts, root: &Label, waiting: &mut Waiting) {
-        self.bound.open(counts);
-        let Some(end) = self.bound.end(root, 0) else { return };
-        if !self.covers(&end) {
-            waiting.insert((self.turn(&end), counts.clone()), end);
-        }
-    }
-
-    /// The order in which sets of plans are searched.
-    fn turn(&self, end: &[i64]) -> Vec<i128> {
-        self.goal.key(end).unwrap_or_else(|| {
-            let objectives = &self.problem.settings.objectives;
-            let charges = |is_charge: bool| {
-                let of = move |(objective, end): (&Objective, &i64)| {
-                    let is = matches!(objective.measure, Measure::Charges(_) | Measure::Devices);
-                    (is == is_charge).then_some(i128::from(*end))
-                };
-                objectives.iter().zip(end).filter_map(of)
-            };
-            charges(true).chain(charges(false)).collect()
-        })
-    }
-
-    /// By objective: where all plans of a set would be no better than those that are known, if it were so much and the others as they are.
-    fn goals(&self, end: &[i64]) -> Vec<Option<i64>> {
-        let goal = |at: usize| {
-            let others = |cost: &[i64]| (0..end.len()).all(|other| other == at || cost[other] <= end[other]);
-            let points = self.front.points().iter().filter(|(cost, _)| others(cost));
-            points.map(|(cost, _)| cost[at]).min()
-        };
-        (0..end.len()).map(goal).collect()
     }
 
     fn covers(&self, end: &[i64]) -> bool {
@@ -633,30 +463,6 @@ impl Search<'_> {
                 }
             }
         }
-    }
-
-    fn found(mut self, left: Vec<(Counts, usize, Vec<Label>)>) -> Found {
-        let mut least: Option<Vec<i64>> = None;
-        let mut lower = |cost: &[i64]| {
-            least = Some(match &least {
-                Some(known) => known.iter().zip(cost).map(|(a, b)| *a.min(b)).collect(),
-                None => cost.to_vec(),
-            });
-        };
-        let mut is_complete = true;
-        for (counts, level, labels) in &left {
-            self.bound.open(counts);
-            for label in labels {
-                is_complete = false;
-                if let Some(end) = self.bound.end(label, *level) {
-                    lower(&end);
-                }
-            }
-        }
-        let points = std::mem::take(&mut self.front).into_sorted();
-        points.iter().for_each(|(cost, _)| lower(cost));
-        let plans = points.into_iter().map(|(cost, trail)| (cost, self.plan(trail.as_deref()))).collect();
-        Found { plans, is_complete, least: least.unwrap_or_default(), labels: self.progress.labels }
     }
 
     fn plan(&self, mut trail: Option<&Trail>) -> Plan {
