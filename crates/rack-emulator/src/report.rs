@@ -97,6 +97,17 @@ pub struct WorkloadReport {
     pub latency: Option<LatencyReport>,
 }
 
+impl WorkloadReport {
+    /// What was received, and what is lost as `lost` has it; nothing is said of transfers that the end of the run has cut short.
+    pub(crate) fn came(&self, lost: String) -> [String; 2] {
+        match self.kind.as_str() {
+            "tcp" if self.received == 0 => ["-".to_string(), "-".to_string()],
+            "tcp" => [self.received.to_string(), "-".to_string()],
+            _ => [self.received.to_string(), lost],
+        }
+    }
+}
+
 /// Latencies in picoseconds. Least and greatest are exact, the others to one in 128.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct LatencyReport {

@@ -36,16 +36,12 @@ fn row(stage: &str, w: &WorkloadReport, paper: &str) -> [String; 10] {
         w.latency.as_ref().map_or("-".to_string(), |latency| time_words(pick(latency)))
     };
     let permille = (w.lost * 1000 + w.sent / 2) / w.sent.max(1);
-    // A transfer that the end of the run has cut short is not lost.
-    let lost = match w.kind.as_str() {
-        "tcp" => "-".to_string(),
-        _ => format!("{}.{}%", permille / 10, permille % 10),
-    };
+    let [received, lost] = w.came(format!("{}.{}%", permille / 10, permille % 10));
     [
         w.name.clone(),
         stage.to_string(),
         w.sent.to_string(),
-        w.received.to_string(),
+        received,
         lost,
         w.goodput_bits_per_s.map_or("-".to_string(), rate_words),
         latency(|l| l.median_ps),

@@ -109,12 +109,13 @@ fn workload_row(w: &WorkloadReport) -> [String; 13] {
     let latency = |pick: fn(&LatencyReport) -> u64| {
         w.latency.as_ref().map_or("-".to_string(), |l| four_digits(pick(l), &TIME_UNITS))
     };
+    let [received, lost] = w.came(w.lost.to_string());
     [
         w.name.clone(),
         format!("{} -> {}", w.from, w.to),
         w.sent.to_string(),
-        w.received.to_string(),
-        w.lost.to_string(),
+        received,
+        lost,
         w.duplicated.to_string(),
         w.reordered.to_string(),
         w.corrupted.to_string(),
