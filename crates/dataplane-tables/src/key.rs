@@ -1,4 +1,6 @@
 //! What an entry wants of a key, in words and as the control plane says it.
+//!
+//! `ir-interp` has keys of its own, bit by bit: it is the oracle that this is compared with, and a mistake in code that both had would be seen by neither.
 
 use crate::layout::{Field, KeyLayout, MatchKind, Order, Place, ones};
 use base_bits::Bits;
