@@ -4,6 +4,10 @@
 //! packet's variables at least is known from a walk over them backwards, once without regard to what devices have, and once with a price for it ([`Prices`]). What they
 //! use at least is compared with what is free on devices in use: the rest needs devices of its own.
 
+mod pricing;
+
+pub use pricing::Effort;
+
 use crate::Measure;
 use crate::charges::{Charges, Counts};
 use crate::forced::{self, Forced, Known, Opened};
@@ -11,25 +15,16 @@ use crate::label::{Cost, Label};
 use crate::least::{
     LeastRates, WHOLE, followed, fraction, grows, is_certain, least_used, per_offer, ports, ways,
 };
-use crate::price::{Graph, NEVER, Partial, Prices, Ways};
-use crate::problem::{Arc, Problem};
-use crate::room::{Room, Uses};
-use crate::scarce::{Scarce, UNITS, What};
+use crate::price::{NEVER, Partial, Prices, Ways};
+use crate::problem::Problem;
+use crate::room::Room;
+use crate::scarce::{Scarce, What};
 use crate::twins::Twins;
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 
 /// By class: devices that are paid for.
 pub type Paid = SmallVec<[u16; 12]>;
-
-/// How far prices are looked for.
-#[derive(Clone, Copy)]
-pub struct Effort {
-    /// Steps of each time.
-    pub steps: usize,
-    /// They are made anew so often where groups were left out.
-    pub rounds: usize,
-}
 
 /// Lower bounds for the partial plans of a problem.
 pub struct Bound<'p> {
@@ -180,181 +175,6 @@ impl<'p> Bound<'p> {
         self.room = None;
     }
 
-    fn parts(&self) -> Uses<'_> {
-        Uses {
-            charges: self.charges,
-            counts: &self.counts,
-            class: &self.class,
-            allowed: &self.allowed,
-            uses: &self.uses,
-            is_free: &self.is_free,
-            sizes: &self.sizes,
-            is_certain: &self.is_certain,
-        }
-    }
-
-    /// Prices for what there is little of, so that bounds get higher, of plans below `goals`, by objective: regions are left out where they run in no such plan.
-    /// False if there is none.
-    pub fn price(&mut self, root: &Label, goals: &[Option<i64>], effort: Effort) -> bool {
-        self.open(&self.counts.clone());
-        if self.leave_out(goals).is_none() {
-            return false;
-        }
-        for _ in 0..effort.rounds {
-            if !self.price_once(root, goals, effort.steps) {
-                return false;
-            }
-            self.force(root);
-            match self.leave_out(goals) {
-                None => return false,
-                Some(0) => break,
-                Some(_) => {}
-            }
-        }
-        self.table.opened = self.opened(&self.table.forced);
-        true
-    }
-
-    /// Raises what is known of plans with a region on a group by prices.
-    fn force(&mut self, root: &Label) {
-        for at in 0..self.prices.len() {
-            let Some(graph) = self.graph(at) else { continue };
-            let Some(prices) = &self.prices[at] else { continue };
-            let forced = graph.forced(prices, &Partial { label: root, level: 0, faster: (1, 1) });
-            raise(&mut self.table.forced[at], Some(forced));
-        }
-    }
-
-    /// Leaves out groups on which a region runs only in plans at or above a goal. How many; none if there is no other plan.
-    fn leave_out(&mut self, goals: &[Option<i64>]) -> Option<usize> {
-        let before = self.places();
-        let known = self.table.forced.iter().zip(goals).filter_map(|(f, goal)| Some((f.as_ref()?, (*goal)?)));
-        let known: Vec<(&Forced, i64)> = known.collect();
-        for (node, groups) in self.allowed.iter_mut().enumerate() {
-            groups.retain(|group| known.iter().all(|(forced, goal)| forced[node][*group] < *goal));
-        }
-        if self.allowed.iter().any(Vec::is_empty) {
-            return None;
-        }
-        let left = before - self.places();
-        if left > 0 {
-            let forced = std::mem::take(&mut self.table.forced);
-            self.table = self.make_table();
-            let pairs = self.table.forced.iter_mut().zip(forced);
-            pairs.for_each(|(known, before)| raise(known, before));
-            self.table.opened = self.opened(&self.table.forced);
-            if !self.table.feasible[0] {
-                return None;
-            }
-        }
-        Some(left)
-    }
-
-    fn opened(&self, forced: &[Option<Forced>]) -> Vec<Opened> {
-        let of = |forced: Option<&Forced>| {
-            forced::opened(self.problem, self.charges, &self.counts, &self.class, &self.allowed, forced)
-        };
-        forced.iter().map(|forced| of(forced.as_ref())).collect()
-    }
-
-    fn price_once(&mut self, root: &Label, goals: &[Option<i64>], steps: usize) -> bool {
-        let mut made = Room::new(self.problem, &self.parts());
-        made.weigh(&self.parts(), root, steps);
-        let room = made.left(root, 0);
-        if !made.suffices(&room, 0) {
-            return false;
-        }
-        self.room = Some(made);
-        self.rates = LeastRates::new(self.problem, &|node, class| {
-            self.allowed[node].iter().any(|group| self.class[*group] == class)
-        });
-        self.scarce = self.make_scarce();
-        let mut toll: Vec<Vec<i64>> = self.scarce.iter().map(|thing| self.first_toll(thing)).collect();
-        for (at, goal) in goals.iter().enumerate() {
-            let Some(graph) = self.graph(at) else { continue };
-            let of = Partial { label: root, level: 0, faster: (1, 1) };
-            match graph.prices(&of, &mut toll, *goal, steps) {
-                Some(prices) => self.prices[at] = Some(prices),
-                None => return false,
-            }
-        }
-        self.tolls = self.scarce.iter().map(Scarce::name).zip(toll).collect();
-        true
-    }
-
-    /// Where prices begin: as they were found last. Who uses nothing, in units that may be others than then, pays nothing: nobody would take it.
-    fn first_toll(&self, thing: &Scarce) -> Vec<i64> {
-        let known = self.tolls.get(&thing.name());
-        let pays = |(used, toll): (&usize, &i64)| if *used > 0 { *toll } else { 0 };
-        known.map_or(vec![0; thing.uses.len()], |known| thing.uses.iter().zip(known).map(pays).collect())
-    }
-
-    fn graph(&self, objective: usize) -> Option<Graph<'_>> {
-        match (
-            &self.problem.settings.objectives[objective].measure,
-            &self.grows[objective],
-            &self.ways[objective],
-        ) {
-            (Measure::Worst(var), Some(grows), Some(way)) if self.is_priced[objective] => Some(Graph {
-                problem: self.problem,
-                rank: &self.rank,
-                group: &self.twins.group,
-                class: &self.class,
-                allowed: &self.allowed,
-                var: *var,
-                grows,
-                way,
-                scarce: &self.scarce,
-            }),
-            _ => None,
-        }
-    }
-
-    /// What there is little of.
-    fn make_scarce(&self) -> Vec<Scarce> {
-        let mut scarce = vec![];
-        let runs =
-            |node: usize, class: usize| self.allowed[node].iter().any(|group| self.class[*group] == class);
-        let nodes = 0..self.uses.len();
-        for class in 0..self.sizes.len() {
-            let paid = usize::from(self.counts.most(class, self.charges));
-            for var in 0..self.sizes[class].len() {
-                let size = self.sizes[class][var].first().copied().unwrap_or(0);
-                let used = |node: usize| if runs(node, class) { self.uses[node][class][var] } else { 0 };
-                let uses: Vec<i64> = nodes.clone().map(used).collect();
-                let is_paid = !self.is_free[class][var];
-                let devices = if is_paid { paid } else { self.sizes[class][var].len() };
-                if size > 0 && size < i64::MAX && devices > 0 && uses.iter().any(|used| *used > 0) {
-                    let place = self.problem.scopes.once.len() + var;
-                    scarce.push(Scarce {
-                        devices,
-                        is_paid,
-                        ..Scarce::new(class, What::Region, place, size, &uses, UNITS)
-                    });
-                }
-            }
-            let Some(ports) = &self.ports[class] else { continue };
-            let is_paid = !self.charges.is_ever_free(class);
-            let devices = if is_paid { paid } else { usize::from(self.charges.most(class)) };
-            for (place, size) in ports.iter().enumerate().filter(|(_, size)| **size > 0 && **size < i64::MAX)
-            {
-                let what = if place == 2 { What::Out } else { What::Into };
-                let end = |arc: &Arc| if what == What::Out { arc.from } else { arc.to };
-                let flow = |(arc, flow): (&Arc, &i64)| if runs(end(arc), class) { *flow } else { 0 };
-                let uses: Vec<i64> = self.problem.arcs.iter().zip(&self.rates.flow).map(flow).collect();
-                if devices > 0 && uses.iter().any(|used| *used > 0) {
-                    let place = self.problem.scopes.once.len() + self.problem.scopes.device.len() + place;
-                    scarce.push(Scarce {
-                        devices,
-                        is_paid,
-                        ..Scarce::new(class, what, place, *size, &uses, UNITS)
-                    });
-                }
-            }
-        }
-        scarce
-    }
-
     /// By region: the groups on which it may run.
     pub fn allowed(&self) -> &[Vec<usize>] {
         &self.allowed
@@ -373,22 +193,6 @@ impl<'p> Bound<'p> {
     /// What devices are charged.
     pub fn charges(&self) -> &Charges {
         self.charges
-    }
-
-    /// Classes of which there may be more devices in plans of a set than are counted, those first whose want makes plans of the open set dear.
-    pub fn wanting(&self, counts: &Counts) -> Vec<usize> {
-        let priced = |class: usize| {
-            self.prices.iter().flatten().map(|p| p.of_class(&self.scarce, class)).max().unwrap_or(0)
-        };
-        let can_have_more = |class: &usize| {
-            !counts.is_exact[*class]
-                && counts.least[*class] < self.charges.most(*class)
-                && self.charges.is_useful(*class)
-        };
-        let mut wanting: Vec<(i64, usize)> =
-            (0..self.sizes.len()).filter(can_have_more).map(|class| (-priced(class), class)).collect();
-        wanting.sort_unstable();
-        wanting.into_iter().map(|(_, class)| class).collect()
     }
 
     /// The class of a group of equal devices.
@@ -652,13 +456,5 @@ impl<'p> Bound<'p> {
                 ahead[node][group] = worst;
             }
         }
-    }
-}
-
-/// Makes what is known the higher of two.
-fn raise(known: &mut Option<Forced>, other: Option<Forced>) {
-    let (Some(known), Some(other)) = (known, other) else { return };
-    for (row, other) in known.iter_mut().zip(other) {
-        row.iter_mut().zip(other).for_each(|(end, other)| *end = (*end).max(other));
     }
 }
