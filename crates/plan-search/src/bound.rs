@@ -15,6 +15,7 @@ use crate::label::{Cost, Label};
 use crate::least::{
     LeastRates, WHOLE, followed, fraction, grows, is_certain, least_used, per_offer, ports, ways,
 };
+use crate::pack::Pack;
 use crate::price::{NEVER, Partial, Prices, Ways};
 use crate::problem::Problem;
 use crate::room::Room;
@@ -22,6 +23,7 @@ use crate::scarce::{Scarce, What};
 use crate::twins::Twins;
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// By class: devices that are paid for.
 pub type Paid = SmallVec<[u16; 12]>;
@@ -32,15 +34,15 @@ pub struct Bound<'p> {
     twins: &'p Twins,
     charges: &'p Charges,
     /// By objective: none if it may shrink, else by region and class what it grows by at least.
-    grows: Vec<Option<Vec<Vec<i64>>>>,
+    grows: Vec<Option<Rc<Vec<Vec<i64>>>>>,
     /// By objective, where it grows.
-    ways: Vec<Option<Ways>>,
+    ways: Vec<Option<Rc<Ways>>>,
     /// By objective: values are small enough to be followed in small steps.
     is_priced: Vec<bool>,
     /// By class: what a device is charged at least on which something is used that there is little of.
     another: Vec<Option<Vec<i64>>>,
     /// By region and class and device variable: what it uses at least.
-    uses: Vec<Vec<Vec<i64>>>,
+    uses: Rc<Vec<Vec<Vec<i64>>>>,
     /// By class and device variable: what its devices have, the most first.
     sizes: Vec<Vec<Vec<i64>>>,
     /// By class and device variable: something that is not charged uses it.
@@ -118,12 +120,12 @@ impl<'p> Bound<'p> {
         };
         let leaders: Vec<usize> =
             (0..twins.groups).map(|g| twins.group.iter().position(|of| *of == g).unwrap_or(0)).collect();
-        let grows: Vec<_> = objectives.iter().map(|o| grows(problem, &o.measure)).collect();
+        let grows: Vec<_> = objectives.iter().map(|o| grows(problem, &o.measure).map(Rc::new)).collect();
         let ways = objectives.iter().zip(&grows).map(|(o, grows)| match (&o.measure, grows) {
-            (Measure::Worst(var), Some(_)) => Some(ways(problem, &leaders, *var)),
+            (Measure::Worst(var), Some(_)) => Some(Rc::new(ways(problem, &leaders, *var))),
             _ => None,
         });
-        let ways: Vec<Option<Ways>> = ways.collect();
+        let ways: Vec<Option<Rc<Ways>>> = ways.collect();
         let is_priced = objectives.iter().zip(grows.iter().zip(&ways)).map(|(objective, known)| {
             let (Measure::Worst(var), (Some(grows), Some(ways))) = (&objective.measure, known) else {
                 return false;
@@ -157,7 +159,7 @@ impl<'p> Bound<'p> {
                 .map(|class| (0..vars).map(|var| is_certain(problem, class, var)).collect())
                 .collect(),
             grows,
-            uses,
+            uses: Rc::new(uses),
             problem,
             twins,
             charges,
@@ -183,6 +185,29 @@ impl<'p> Bound<'p> {
     /// Groups on which regions may run, all together.
     pub fn places(&self) -> usize {
         self.allowed.iter().map(Vec::len).sum()
+    }
+
+    /// Placements of the open set, with a bound for a path variable that only grows, by its objective.
+    pub fn pack(&self, objective: usize) -> Option<Pack<'p>> {
+        match (
+            &self.problem.settings.objectives[objective].measure,
+            &self.grows[objective],
+            &self.ways[objective],
+        ) {
+            (Measure::Worst(var), Some(grows), Some(ways)) => Some(Pack {
+                problem: self.problem,
+                twins: self.twins,
+                charges: self.charges,
+                counts: self.counts.clone(),
+                class: self.class.clone(),
+                allowed: self.allowed.clone(),
+                uses: self.uses.clone(),
+                var: *var,
+                grows: grows.clone(),
+                ways: ways.clone(),
+            }),
+            _ => None,
+        }
     }
 
     /// The set of plans that is open.

@@ -10,6 +10,7 @@
 //! First a narrow search finds good plans. Then all labels of a level become all of the next; where there are too many to keep, they
 //! go on in portions, the rest waiting: memory is bounded, and nothing is left out.
 
+mod placements;
 mod sets;
 
 use crate::Front;
@@ -47,6 +48,8 @@ pub struct Switches {
     pub few: u64,
     /// So many sets are searched by themselves; then it is tried to search several together.
     pub alone: u64,
+    /// So many partial placements are looked at of a set; by the problem, if it is not said.
+    pub placements: Option<u64>,
     /// The watch is asked after so many labels.
     pub look: u64,
     /// A mistake, to see whether tests notice.
@@ -78,6 +81,7 @@ impl Default for Switches {
             portion: 20_000,
             few: 250,
             alone: 64,
+            placements: None,
             look: 512,
             fault: None,
         }
@@ -126,6 +130,7 @@ pub fn search_with(
         best: None,
         progress: Progress::default(),
         stopped: false,
+        patience: switches.placements.unwrap_or_else(|| placements::patience(problem, &twins)),
         most: u64::MAX,
         cap: None,
         is_cut: Default::default(),
@@ -170,6 +175,8 @@ pub struct Search<'s> {
     best: Option<Vec<i128>>,
     progress: Progress,
     stopped: bool,
+    /// So many partial placements are looked at of a set; fewer after it was in vain.
+    patience: u64,
     /// About so many labels are looked at for now.
     most: u64,
     /// What ends with as much or more of an objective is not looked at for now.

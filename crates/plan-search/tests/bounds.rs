@@ -1,24 +1,50 @@
-//! Problems too large to try all plans: what is known of plans by prices leaves nothing out that a search without them finds.
+//! Problems too large to try all plans: what is left out by prices, and what is found by placements, is what a search finds that knows neither.
 
 #[path = "../examples/measure/drawn.rs"]
 mod drawn;
+#[path = "../examples/measure/fabric.rs"]
+mod fabric;
 
-use plan_search::{Goal, Stop, Switches, search_with};
+use plan_search::{Goal, Problem, Stop, Switches, search_with};
+
+fn front(problem: &Problem, switches: Switches) -> Vec<Vec<i64>> {
+    let found = search_with(problem, &Goal::Front, switches, &mut |_| Stop::No);
+    assert!(found.is_complete);
+    found.plans.into_iter().map(|(cost, _)| cost).collect()
+}
 
 #[test]
 fn prices_leave_nothing_out() {
     let mut plans = 0;
     for seed in (1..=12).chain(152..=163) {
         let problem = drawn::problem(seed, 12 + seed as usize % 5, 1, [10, 7][seed as usize % 2]);
-        let front = |few: u64| {
-            let switches = Switches { few, alone: 0, ..Switches::default() };
-            let found = search_with(&problem, &Goal::Front, switches, &mut |_| Stop::No);
-            found.plans.into_iter().map(|(cost, _)| cost).collect::<Vec<_>>()
+        let of = |few: u64| {
+            let switches = Switches { few, alone: 0, placements: Some(0), ..Switches::default() };
+            front(&problem, switches)
         };
         // As many labels as it takes: no prices are made.
-        let all = front(u64::MAX);
+        let all = of(u64::MAX);
         plans += all.len();
-        assert_eq!(front(0), all, "seed {seed}");
+        assert_eq!(of(0), all, "seed {seed}");
     }
     assert!(plans > 100, "{plans}");
+}
+
+#[test]
+fn placements_leave_nothing_out() {
+    let of_fabrics = (1..=14).chain(17..=24).map(|seed| fabric::problem(seed, 2, 5 + seed as i64 % 3));
+    let of_stars = (1..=12).map(|seed| drawn::problem(seed, 9, 1, 10));
+    let of_rings = (1..=12).map(|seed| drawn::problem(seed, 8, 4, 10));
+    let mut plans = 0;
+    for (at, problem) in of_fabrics.chain(of_stars).chain(of_rings).enumerate() {
+        let of = |placements: u64| {
+            let switches = Switches { few: 0, placements: Some(placements), ..Switches::default() };
+            front(&problem, switches)
+        };
+        let all = of(0);
+        plans += all.len();
+        // Two hundred do not always suffice; the rest is searched without them.
+        assert_eq!([of(u64::MAX), of(200)], [all.clone(), all], "problem {at}");
+    }
+    assert!(plans > 200, "{plans}");
 }

@@ -55,6 +55,8 @@ fn the_front_is_that_of_all_plans() {
         let switches = Switches {
             dives: is_whole,
             few: if is_whole { 250 } else { 0 },
+            // Then plans are looked for by their placements, or they are not.
+            placements: Some(if is_whole || seed / 6 % 2 == 0 { 0 } else { 100_000 }),
             portion: [20_000, 1, 3][seed as usize % 3],
             ..Switches::default()
         };

@@ -7,11 +7,14 @@
 //! narrow [SEED]    the same with links of 10 Gbit/s to helpers
 //! ring [SEED]      the same with four switches in a ring
 //! fat-tree [SEED]  ten problems of ten programs on a fat tree's 20 switches, or one of them
+//! growth [FILE]    how the time grows with regions and programs, as a picture too
 //! ```
 
 mod drawn;
+mod fabric;
 mod fat_tree;
 mod flightplan;
+mod growth;
 mod random;
 
 use plan_search::{Found, Goal, Problem, Progress, Stop, search};
@@ -31,9 +34,11 @@ fn main() -> ExitCode {
         ["ring", seed] => random::run(4, 100, seed.parse().ok()),
         ["fat-tree"] => fat_tree::run(None),
         ["fat-tree", seed] => fat_tree::run(seed.parse().ok()),
+        ["growth"] => growth::run(None),
+        ["growth", file] => growth::run(Some(file)),
         _ => {
             eprintln!(
-                "usage: measure flightplan DIR | random [SEED] | narrow [SEED] | ring [SEED] | fat-tree [SEED]"
+                "usage: measure flightplan DIR | random [SEED] | narrow [SEED] | ring [SEED] | fat-tree [SEED] | growth [FILE]"
             );
             ExitCode::from(2)
         }

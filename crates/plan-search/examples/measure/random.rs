@@ -30,16 +30,6 @@ pub fn run(switches: usize, gigabits: u64, only: Option<u64>) -> ExitCode {
         return ExitCode::FAILURE;
     };
     println!("median {}, worst {}", ms(*median), ms(*worst));
-    if only.is_none() {
-        println!("growth: regions, median of 5");
-        for regions in [10, 20, 30, 40, 50, 60] {
-            let mut times: Vec<Duration> = (101..=105)
-                .map(|seed| timed(&problem(seed, regions, switches, gigabits), Duration::from_secs(20)).1)
-                .collect();
-            times.sort_unstable();
-            println!("{regions:>4} {:>12}", ms(times[2]));
-        }
-    }
     match all_complete && *median < Duration::from_secs(1) && *worst < Duration::from_secs(10) {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,

@@ -76,6 +76,12 @@ impl Search<'_> {
         most: u64,
     ) -> Vec<(usize, Vec<Label>)> {
         self.bound.open(counts);
+        if self.search_placements(root, goals) {
+            return vec![];
+        }
+        if self.stopped {
+            return vec![(0, vec![root.clone()])];
+        }
         if self.switches.bounds && !self.bound.price(root, goals, ALL) {
             return vec![];
         }

@@ -1,0 +1,388 @@
+//! Placements of all regions together: depth first, so that devices bear what they run and no way gets too long.
+//!
+//! ```text
+//! pay for a device more, until there are as many as the set of plans says   one of those that regions want which do not fit on the others
+//!   place the largest region                                                others may have fewer devices left then, or one
+//!     ...
+//!       a placement                                                         whoever asks finds its plans, and may lower what ways have to stay below
+//! ```
+//!
+//! What regions use and what ways add is the least that is known, and links bear anything: a placement that is left out is no plan's, one that is found may be. Partial
+//! placements from which none was found are remembered, without what no longer makes a difference.
+
+mod state;
+#[cfg(test)]
+mod tests;
+
+use crate::charges::{Charges, Counts};
+use crate::least::fraction;
+use crate::price::{NEVER, Ways};
+use crate::problem::Problem;
+use crate::spill::{Item, Spill, spill};
+use crate::twins::Twins;
+use rustc_hash::FxHashSet;
+use state::State;
+use std::rc::Rc;
+
+/// So many partial placements are remembered.
+const MAX_FAILED: usize = 200_000;
+
+/// What placements are looked for.
+pub struct Pack<'p> {
+    /// The problem.
+    pub problem: &'p Problem,
+    /// Equal devices.
+    pub twins: &'p Twins,
+    /// What devices are charged.
+    pub charges: &'p Charges,
+    /// By class: so many devices are paid for.
+    pub counts: Counts,
+    /// By group: its class.
+    pub class: Vec<usize>,
+    /// By region: the groups on which it may run.
+    pub allowed: Vec<Vec<usize>>,
+    /// By region and class and device variable: what it uses at least; empty where it cannot run.
+    pub uses: Rc<Vec<Vec<Vec<i64>>>>,
+    /// The path variable that is bounded.
+    pub var: usize,
+    /// By region and class: what it grows by at least.
+    pub grows: Rc<Vec<Vec<i64>>>,
+    /// What passing from group to group adds to it at least.
+    pub ways: Rc<Ways>,
+}
+
+/// The device of each region, and what the path variable is at the ends at least.
+pub struct Placement {
+    /// By region.
+    pub devices: Vec<usize>,
+    /// The path variable.
+    pub least: i64,
+}
+
+/// What a look for a placement gave.
+pub enum Packed {
+    /// One.
+    Placement(Placement),
+    /// There is no other.
+    NoMore,
+    /// There is more to be looked at.
+    NotYet,
+}
+
+/// How a partial placement goes on.
+enum Step {
+    /// As it is.
+    Still,
+    /// Of some devices the first few are not paid for, the next one is.
+    Open(Rc<[usize]>, usize),
+    /// A region runs on a device.
+    Put(usize, usize),
+}
+
+enum Frame {
+    Step(Rc<State>, Step),
+    /// All that becomes of a partial placement was looked at: what it is known by, and how many placements had been found before.
+    Done(Box<[u64]>, u64),
+}
+
+/// A look for placements, one after the other.
+pub struct Packing<'p> {
+    of: Pack<'p>,
+    /// The path variable has to stay below this; it may only be lowered.
+    pub below: i64,
+    /// What it would have to be above, at least, for other placements than these.
+    pub nearest: i64,
+    /// Partial placements looked at.
+    pub looked: u64,
+    /// By program: its regions, in order.
+    apps: Vec<Vec<usize>>,
+    /// By region: its place among its program's.
+    rank: Vec<usize>,
+    /// By region: the part of a device that it takes at least, in millionths.
+    bulk: Vec<i64>,
+    frames: Vec<Frame>,
+    failed: FxHashSet<Box<[u64]>>,
+    found: u64,
+    /// By region and group: the path variable behind it, and what follows, at least.
+    behind: Vec<i64>,
+    ahead: Vec<i64>,
+}
+
+impl<'p> Packing<'p> {
+    /// Of placements with ways that stay below a bound.
+    pub fn new(of: Pack<'p>, below: i64) -> Packing<'p> {
+        let problem = of.problem;
+        let nodes = problem.nodes.len();
+        let mut apps = vec![vec![]; problem.model.apps.len()];
+        let mut rank = vec![0; nodes];
+        for node in &problem.order {
+            let app: &mut Vec<usize> = &mut apps[problem.nodes[*node].app];
+            rank[*node] = app.len();
+            app.push(*node);
+        }
+        let bulk = |node: usize| {
+            let on = |device: &usize| {
+                let uses = &of.uses[node][problem.class[*device]];
+                let parts = uses.iter().zip(&problem.limits[*device]).map(|(part, of)| fraction(*part, *of));
+                parts.max().unwrap_or(0)
+            };
+            let may_run = |device: &&usize| of.allowed[node].contains(&of.twins.group[**device]);
+            problem.nodes[node].on.iter().filter(may_run).map(on).min().unwrap_or(0)
+        };
+        let root = State::new(&of, apps.len(), below);
+        Packing {
+            below,
+            nearest: NEVER,
+            looked: 0,
+            rank,
+            bulk: (0..nodes).map(bulk).collect(),
+            apps,
+            frames: vec![Frame::Step(Rc::new(root), Step::Still)],
+            failed: FxHashSet::default(),
+            found: 0,
+            behind: vec![NEVER; nodes * of.twins.groups],
+            ahead: vec![NEVER; nodes * of.twins.groups],
+            of,
+        }
+    }
+
+    /// The next placement; `most` partial ones are looked at, those of earlier calls counted.
+    pub fn next(&mut self, most: u64) -> Packed {
+        while self.looked < most {
+            let (state, step) = match self.frames.pop() {
+                None => return Packed::NoMore,
+                Some(Frame::Step(state, step)) => (state, step),
+                Some(Frame::Done(key, found)) => {
+                    if found == self.found && self.failed.len() < MAX_FAILED {
+                        self.failed.insert(key);
+                    }
+                    continue;
+                }
+            };
+            self.looked += 1;
+            let mut state = (*state).clone();
+            state.look_below(self.below);
+            match step {
+                Step::Still => {}
+                Step::Put(node, device) => state.choose(node, device),
+                Step::Open(devices, at) => {
+                    devices[..at].iter().for_each(|device| state.close(&self.of, *device));
+                    devices.get(at).iter().for_each(|device| state.open(&self.of, **device));
+                }
+            }
+            if !self.follow(&mut state) {
+                continue;
+            }
+            let Some(devices) = self.to_open(&state) else { continue };
+            if !devices.is_empty() {
+                let (state, devices): (_, Rc<[usize]>) = (Rc::new(state), devices.into());
+                let step = |at: usize| Frame::Step(state.clone(), Step::Open(devices.clone(), at));
+                self.frames.extend((0..=devices.len()).rev().map(step));
+                continue;
+            }
+            let Some(node) = self.next_region(&state) else {
+                self.found += 1;
+                return Packed::Placement(self.placement(&state));
+            };
+            let key = state.key(&self.of, &self.apps);
+            if !self.failed.contains(&key) {
+                let devices = self.candidates(&state, node);
+                self.frames.push(Frame::Done(key, self.found));
+                let state = Rc::new(state);
+                let step = |device| Frame::Step(state.clone(), Step::Put(node, device));
+                self.frames.extend(devices.into_iter().rev().map(step));
+            }
+        }
+        Packed::NotYet
+    }
+
+    /// The largest region; of equal ones that with the fewest devices left.
+    fn next_region(&self, state: &State) -> Option<usize> {
+        state.unplaced().min_by_key(|node| (-self.bulk[*node], state.devices(*node).count()))
+    }
+
+    /// The devices left of a region, those that it fits best first; one of those that are equal.
+    fn candidates(&self, state: &State, node: usize) -> Vec<usize> {
+        let problem = self.of.problem;
+        let mut devices: Vec<usize> = state.devices(node).collect();
+        let left = |device: &usize| {
+            let uses = &self.of.uses[node][problem.class[*device]];
+            let of = uses.iter().zip(state.free(*device)).zip(&problem.limits[*device]);
+            of.map(|((uses, free), limit)| fraction(free.saturating_sub(*uses), *limit)).sum::<i64>()
+        };
+        devices.sort_by_key(left);
+        let mut seen: Vec<usize> = vec![];
+        devices.retain(|device| {
+            let is_new = !seen.iter().any(|other| state.is_alike(&self.of, *device, *other));
+            seen.push(*device);
+            is_new
+        });
+        devices
+    }
+
+    fn placement(&self, state: &State) -> Placement {
+        let devices: Vec<usize> =
+            (0..self.rank.len()).filter_map(|node| state.devices(node).next()).collect();
+        let group = |node: usize| self.of.twins.group[devices[node]];
+        let behind = (0..devices.len()).map(|node| self.behind[node * self.of.twins.groups + group(node)]);
+        Placement { least: behind.max().unwrap_or(0), devices }
+    }
+
+    /// What follows from what is placed. False if nothing is left of a region.
+    fn follow(&mut self, state: &mut State) -> bool {
+        let mut is_changed = true;
+        while is_changed {
+            for app in 0..self.apps.len() {
+                if std::mem::take(&mut state.dirty[app]) && !self.shorten(state, app) {
+                    return false;
+                }
+            }
+            is_changed = false;
+            for node in 0..self.rank.len() {
+                if state.is_placed(node) {
+                    continue;
+                }
+                is_changed |=
+                    state.retain(&self.of, node, |state, device| state.bears(&self.of, node, device));
+                let mut devices = state.devices(node);
+                match (devices.next(), devices.next()) {
+                    (None, _) => return false,
+                    (Some(device), None) => {
+                        drop(devices);
+                        state.put(&self.of, node, device);
+                        is_changed = true;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        true
+    }
+
+    /// Takes away devices on which a program's ways would be too long. False if nothing is left of a region.
+    fn shorten(&mut self, state: &mut State, app: usize) -> bool {
+        let Pack { problem, twins, class, var, grows, ways, .. } = &self.of;
+        let groups = twins.groups;
+        let nodes = &self.apps[app];
+        let open: Vec<Vec<usize>> = nodes.iter().map(|node| state.groups(twins, *node)).collect();
+        for (&node, here) in nodes.iter().zip(&open) {
+            let region = &problem.nodes[node];
+            for &group in here {
+                let from = |arc: &usize| {
+                    let before = problem.arcs[*arc].from;
+                    let way = |other: &usize| {
+                        self.behind[before * groups + other].saturating_add(ways.add(*arc, *other, group))
+                    };
+                    open[self.rank[before]].iter().map(way).min().unwrap_or(NEVER)
+                };
+                let begins = region.into.iter().map(from).max().unwrap_or(region.start[*var].1);
+                self.behind[node * groups + group] = begins.saturating_add(grows[node][class[group]]);
+            }
+        }
+        for (&node, here) in nodes.iter().zip(&open).rev() {
+            for &group in here {
+                let to_end = |arc: &usize| {
+                    let to = problem.arcs[*arc].to;
+                    let way = |next: &usize| {
+                        let passing = ways.add(*arc, group, *next);
+                        let running = passing.saturating_add(grows[to][class[*next]]);
+                        running.saturating_add(self.ahead[to * groups + next])
+                    };
+                    open[self.rank[to]].iter().map(way).min().unwrap_or(NEVER)
+                };
+                let ends = problem.nodes[node].out.iter().map(to_end);
+                self.ahead[node * groups + group] = ends.max().unwrap_or(0);
+            }
+        }
+        for &node in nodes {
+            let end = |group: usize| {
+                self.behind[node * groups + group].saturating_add(self.ahead[node * groups + group])
+            };
+            let nearest = &mut self.nearest;
+            let below = self.below;
+            state.retain(&self.of, node, |_, device| {
+                let end = end(twins.group[device]);
+                if end >= below {
+                    *nearest = end.min(*nearest);
+                }
+                end < below && end < NEVER
+            });
+            if state.devices(node).next().is_none() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Devices one of which is paid for, if any more is; empty if none can be. None if there is not enough room.
+    fn to_open(&self, state: &State) -> Option<Vec<usize>> {
+        let problem = self.of.problem;
+        let devices = problem.class.len();
+        let may_open: Vec<bool> = (0..devices).map(|device| state.may_open(&self.of, device)).collect();
+        let mut wanting: Option<Spill> = None;
+        for var in 0..=problem.scopes.device.len() {
+            let short = self.spill(state, var, &may_open);
+            if short.size == 0 {
+                continue;
+            }
+            if self.most_opened(state, var, &may_open) < short.size
+                || self.spill(state, var, &vec![false; devices]).size > 0
+            {
+                return None;
+            }
+            wanting.get_or_insert(short);
+        }
+        let mut wanted = vec![0i64; devices];
+        let regions = wanting.map_or_else(|| state.unplaced().collect(), |short| short.items);
+        for node in regions {
+            let is_paid = |device: &usize| self.of.charges.is_charged(node, problem.class[*device]);
+            for device in state.devices(node).filter(|d| may_open[*d] && is_paid(d)) {
+                wanted[device] += 1 + self.bulk[node];
+            }
+        }
+        let mut open: Vec<usize> = (0..devices).filter(|device| wanted[*device] > 0).collect();
+        open.sort_by_key(|device| -wanted[*device]);
+        let mut seen: Vec<usize> = vec![];
+        open.retain(|device| {
+            let is_new = !seen.iter().any(|other| state.is_alike(&self.of, *device, *other));
+            seen.push(*device);
+            is_new
+        });
+        Some(open)
+    }
+
+    /// What devices that may yet be paid for have at most.
+    fn most_opened(&self, state: &State, var: usize, may_open: &[bool]) -> i64 {
+        let of_class = |class: usize| {
+            let here = (0..may_open.len()).filter(|d| may_open[*d] && self.of.problem.class[*d] == class);
+            let mut free: Vec<i64> = here.map(|device| state.free(device)[var]).collect();
+            free.sort_unstable_by(|a, b| b.cmp(a));
+            free.into_iter().take(usize::from(state.left[class])).fold(0, i64::saturating_add)
+        };
+        (0..state.left.len()).map(of_class).fold(0, i64::saturating_add)
+    }
+
+    /// How much of what the regions left use at least does not fit, if regions could be divided; `is_shut` has nothing for regions that are charged there.
+    fn spill(&self, state: &State, var: usize, is_shut: &[bool]) -> Spill {
+        let problem = self.of.problem;
+        let mut nodes = vec![];
+        let mut items = vec![];
+        for node in state.unplaced() {
+            // Last the number of regions.
+            let uses =
+                |device: usize| self.of.uses[node][problem.class[device]].get(var).copied().unwrap_or(1);
+            let size = state.devices(node).map(uses).min().unwrap_or(0);
+            if size > 0 {
+                let is_open = |device: &usize| {
+                    !is_shut[*device] || !self.of.charges.is_charged(node, problem.class[*device])
+                };
+                items.push(Item { size, bins: state.devices(node).filter(is_open).collect() });
+                nodes.push(node);
+            }
+        }
+        let room: Vec<i64> = (0..problem.class.len()).map(|device| state.free(device)[var]).collect();
+        let mut spilt = spill(&items, &room);
+        spilt.items.iter_mut().for_each(|item| *item = nodes[*item]);
+        spilt
+    }
+}

@@ -1,0 +1,231 @@
+//! Placements against all ways to put small random programs on devices, by what is said of them: room, devices paid for, ways.
+
+use super::{Packed, Packing, Placement};
+use crate::bound::Bound;
+use crate::charges::{Charges, Counts};
+use crate::least::least_used;
+use crate::twins::Twins;
+use crate::{Objective, Problem, Scopes, Settings, Tiers};
+use base_time::Rng;
+use plan_model::{
+    App, Change, Device, Edge, Effect, Factor, Link, Model, Port, Region, Role, Rule, Scope, Signature, Unit,
+    Variable,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A switch with up to five helpers of two classes, a program or two of up to six regions in all.
+fn problem(rng: &mut Rng) -> Problem {
+    let mut signature = Signature::default();
+    let mut variable = |name: &str, scope, role| {
+        signature.add(Variable { name: name.into(), unit: Unit::Plain, scope, role, initial: 0 })
+    };
+    let latency = variable("Latency", Scope::Path, Some(Role::Latency));
+    let power = variable("Power", Scope::Once, None);
+    let area = variable("Area", Scope::Device { limit: Some(10) }, None);
+    let memory = variable("Memory", Scope::Device { limit: Some(4) }, None);
+    let mut rules = vec![];
+    for class in ["S", "A", "B"] {
+        for function in 0..5 {
+            let add = |var, value: u64| Effect { var, change: Change::Add(value as i64) };
+            let effects = vec![
+                add(latency, rng.below(9)),
+                add(power, if rng.chance(1, 3) { 0 } else { 5 }),
+                add(area, rng.below(8)),
+                add(memory, if rng.chance(1, 3) { rng.below(4) } else { 0 }),
+            ];
+            if rng.chance(4, 5) {
+                rules.push(Rule {
+                    name: format!("{class}{function}").into(),
+                    head: format!("f{function}").into(),
+                    needs: vec![class.into()],
+                    bounds: vec![],
+                    effects,
+                    span: Default::default(),
+                });
+            }
+        }
+    }
+    let port = |at: usize| Port { name: at.to_string().into(), bounds: vec![] };
+    let mut devices = vec![Device {
+        name: "switch".into(),
+        provides: vec!["S".into()],
+        forwards: true,
+        is_host: true,
+        ports: (0..5).map(port).collect(),
+        ..Device::default()
+    }];
+    let mut links = vec![];
+    for at in 0..rng.between(3, 5) as usize {
+        let class = if rng.chance(1, 2) { "A" } else { "B" };
+        devices.push(Device {
+            name: format!("helper{at}").into(),
+            provides: vec![class.into()],
+            is_host: true,
+            ports: vec![port(0)],
+            ..Device::default()
+        });
+        let delay = if rng.chance(1, 6) { 3 } else { 1 };
+        links.push(Link { ends: [(0, at), (at + 1, 0)], delay, ..Link::default() });
+    }
+    let two = rng.chance(1, 2);
+    let sizes = if two {
+        [vec![2, 2, 2], vec![2, 4], vec![3, 3]][rng.below(3) as usize].clone()
+    } else {
+        vec![rng.between(4, 6) as usize]
+    };
+    let apps = sizes.iter().map(|size| app(rng, *size)).collect();
+    let scopes = Scopes::new(&signature);
+    let objectives = ["Latency", "Power"].map(|name| Objective::parse(name, &signature, &scopes));
+    let settings = Settings {
+        tiers: Tiers::Tightest,
+        one_region_per_device: rng.chance(1, 8),
+        routes: 1,
+        objectives: objectives.into_iter().flatten().collect(),
+        without: vec![],
+        refused: vec![],
+    };
+    Problem::new(Model { signature, rules, apps, devices, links }, settings).unwrap()
+}
+
+/// A chain with an arm aside, if there is room for one.
+fn app(rng: &mut Rng, size: usize) -> App {
+    let region = |at: usize| Region {
+        name: at.to_string().into(),
+        paths: vec![vec![format!("f{}", rng.below(5)).into()]],
+        on: if rng.chance(1, 8) { vec![0, 1, 2] } else { vec![] },
+        span: Default::default(),
+    };
+    let regions: Vec<Region> = (0..size).map(region).collect();
+    let edge = |from, to| Edge { from, to, bits: 0, share: Factor::ONE, passes: 0 };
+    let mut edges: Vec<Edge> = (1..size).map(|at| edge(at - 1, at)).collect();
+    if size > 3 && rng.chance(1, 2) {
+        (edges[1], edges[2]) = (edge(0, 2), edge(1, 3));
+        edges.push(edge(2, 3));
+    }
+    let together = if rng.chance(1, 4) { vec![vec![0, size - 1]] } else { vec![] };
+    App { name: "app".into(), regions, edges, together, ..App::default() }
+}
+
+/// What is known of a problem.
+struct Known<'p> {
+    problem: &'p Problem,
+    twins: &'p Twins,
+    charges: &'p Charges,
+    counts: &'p Counts,
+    bound: &'p Bound<'p>,
+}
+
+impl Known<'_> {
+    /// What the latency is at the ends; none if devices do not bear the placement.
+    fn ends(&self, placement: &[usize]) -> Option<i64> {
+        let Known { problem, twins, charges, counts, bound } = self;
+        let mut used: BTreeMap<(usize, usize), i64> = BTreeMap::new();
+        let mut paid = BTreeSet::new();
+        for (node, device) in placement.iter().enumerate() {
+            let class = problem.class[*device];
+            let offer = problem.offers[node][class].as_ref().ok()?;
+            let here = problem.nodes[node].together.iter().all(|other| placement[*other] == *device);
+            if !here || !problem.nodes[node].on.contains(device) {
+                return None;
+            }
+            for var in 0..problem.scopes.device.len() {
+                let sum = used.entry((*device, var)).or_default();
+                *sum += least_used(offer, var);
+                if *sum > problem.limits[*device][var] {
+                    return None;
+                }
+            }
+            if charges.is_charged(node, class) {
+                paid.insert(*device);
+            }
+        }
+        let runs = |device: usize| placement.iter().filter(|other| **other == device).count();
+        let is_too_much = |device: usize| problem.is_single[device] && runs(device) > 1;
+        let of_class = |class: usize| paid.iter().filter(|device| problem.class[**device] == class).count();
+        if (0..problem.class.len()).any(is_too_much)
+            || (0..problem.classes).any(|class| of_class(class) > usize::from(counts.most(class, charges)))
+        {
+            return None;
+        }
+        let pack = bound.pack(0)?;
+        let mut behind = vec![0; placement.len()];
+        for &node in &problem.order {
+            let group = |node: usize| twins.group[placement[node]];
+            let from = |arc: &usize| {
+                let before = problem.arcs[*arc].from;
+                behind[before] + pack.ways.add(*arc, group(before), group(node))
+            };
+            let begins = problem.nodes[node].into.iter().map(from).max().unwrap_or(0);
+            behind[node] = begins + pack.grows[node][problem.class[placement[node]]];
+        }
+        behind.into_iter().max()
+    }
+
+    /// The same for all exchanges of equal devices: each device's regions, by its group.
+    fn kind(&self, placement: &[usize]) -> BTreeSet<(usize, Vec<usize>)> {
+        let regions =
+            |device: usize| (0..placement.len()).filter(|node| placement[*node] == device).collect();
+        placement.iter().map(|device| (self.twins.group[*device], regions(*device))).collect()
+    }
+}
+
+fn next(packing: &mut Packing) -> Option<Placement> {
+    match packing.next(u64::MAX) {
+        Packed::Placement(placement) => Some(placement),
+        Packed::NoMore => None,
+        Packed::NotYet => panic!("there is no end"),
+    }
+}
+
+#[test]
+fn all_placements_are_found_but_for_equal_devices_and_no_others() {
+    let (mut placements, mut refused) = (0, 0);
+    for seed in 0..800 {
+        let mut rng = Rng::new(seed);
+        let problem = problem(&mut rng);
+        let twins = Twins::new(&problem, 1000);
+        let charges = Charges::new(&problem, &twins);
+        let counts = Counts {
+            least: (0..problem.classes).map(|_| rng.below(3) as u16).collect(),
+            is_exact: (0..problem.classes).map(|_| rng.chance(4, 5)).collect(),
+        };
+        let mut bound = Bound::new(&problem, &twins, &charges);
+        bound.open(&counts);
+        let known =
+            Known { problem: &problem, twins: &twins, charges: &charges, counts: &counts, bound: &bound };
+        let below = if rng.chance(1, 3) { i64::MAX } else { rng.between(8, 40) as i64 };
+        let (mut expected, mut nearest) = (BTreeMap::new(), i64::MAX);
+        let (devices, regions) = (problem.class.len(), problem.nodes.len() as u32);
+        for number in 0..devices.pow(regions) {
+            let placement: Vec<usize> = (0..regions).map(|at| number / devices.pow(at) % devices).collect();
+            match known.ends(&placement) {
+                Some(ends) if ends < below => {
+                    expected.insert(known.kind(&placement), ends);
+                }
+                ends => {
+                    refused += 1;
+                    nearest = nearest.min(ends.unwrap_or(i64::MAX));
+                }
+            }
+        }
+        let mut packing = Packing::new(bound.pack(0).unwrap(), below);
+        let mut found = BTreeMap::new();
+        while let Some(placement) = next(&mut packing) {
+            assert_eq!(known.ends(&placement.devices), Some(placement.least), "seed {seed}");
+            found.insert(known.kind(&placement.devices), placement.least);
+        }
+        assert_eq!(found, expected, "seed {seed}");
+        assert!(packing.nearest <= nearest, "seed {seed}");
+        // Each has to be better than the last.
+        let mut packing = Packing::new(bound.pack(0).unwrap(), below);
+        let mut last = None;
+        while let Some(placement) = next(&mut packing) {
+            assert!(placement.least < packing.below, "seed {seed}");
+            packing.below = placement.least;
+            last = Some(placement.least);
+        }
+        assert_eq!(last, expected.values().copied().min(), "seed {seed}");
+        placements += expected.len();
+    }
+    assert!(placements > 4000 && refused > 100_000, "{placements} placements, {refused} refused");
+}

@@ -1,0 +1,92 @@
+//! Sets of plans searched by placements of all regions together ([`crate::pack`]).
+
+use super::{NARROW, Search};
+use crate::Stop;
+use crate::label::{Cost, Label};
+use crate::pack::{Packed, Packing, Placement};
+use crate::problem::Problem;
+use crate::twins::Twins;
+
+/// So many labels of a level go on where a narrow search for a placement's plans left some out.
+const WIDE: usize = 64;
+/// It is given up after so many placements without a plan that is of use.
+const MAX_VAIN: usize = 64;
+/// The watch is asked after so many partial placements.
+const LOOK: u64 = 512;
+/// So many partial placements are looked at of a set where equal devices stand in one place, of so many regions times devices at most.
+const MOST: u64 = 1000;
+const SIZE: u64 = 4096;
+
+/// How many partial placements are looked at of a set at first. Tolls are by class: the more places devices of a class stand in, the less they tell, and the more is left to placements.
+pub fn patience(problem: &Problem, twins: &Twins) -> u64 {
+    let places = (twins.groups / problem.classes.max(1)) as u64;
+    let size = (problem.nodes.len() * problem.class.len()) as u64;
+    MOST * places * places * SIZE / size.max(SIZE)
+}
+
+impl Search<'_> {
+    /// All plans of the open set by their placements, if few partial ones suffice for that. Whether they did.
+    ///
+    /// Placements that end not much above what is known to be the least are looked for first, then more and more of them.
+    pub(super) fn search_placements(&mut self, root: &Label, goals: &[Option<i64>]) -> bool {
+        let (Some(at), true) = (self.worst(), self.switches.bounds) else { return false };
+        let Some(end) = self.bound.end(root, 0) else { return true };
+        let (mut left, mut nearest) = (self.patience, end[at]);
+        let mut more = (end[at] >> 8).max(1);
+        while left > 0 {
+            let goal = self.goals(&end)[at].or(goals[at]).unwrap_or(i64::MAX);
+            let is_near = end[at] >= 0 && more <= end[at].saturating_mul(8);
+            let near = end[at].saturating_add(more).max(nearest.saturating_add(1));
+            let below = if is_near { near.min(goal) } else { goal };
+            let Some(next) = self.search_below((at, below), &end, &mut left) else { break };
+            let mut beyond = end.clone();
+            beyond[at] = next;
+            if next == i64::MAX || self.covers(&beyond) {
+                return true;
+            }
+            nearest = next;
+            more *= 2;
+        }
+        self.patience /= 8;
+        false
+    }
+
+    /// All plans of the open set with an objective below a bound, by their placements. Any others are at least as far above it as is given; none if `left` partial placements do not suffice.
+    fn search_below(&mut self, (at, below): (usize, i64), end: &Cost, left: &mut u64) -> Option<i64> {
+        let mut packing = Packing::new(self.bound.pack(at)?, below);
+        let mut vain = 0;
+        loop {
+            let before = packing.looked;
+            let packed = packing.next(*left.min(&mut (before + LOOK)));
+            self.progress.labels += packing.looked - before;
+            self.stopped |= (self.watch)(&self.progress) == Stop::Yes;
+            match packed {
+                _ if self.stopped => return None,
+                Packed::NoMore => {
+                    *left = left.saturating_sub(packing.looked);
+                    return Some(packing.nearest);
+                }
+                Packed::NotYet if packing.looked >= *left => return None,
+                Packed::NotYet => {}
+                Packed::Placement(placement) => {
+                    if vain >= MAX_VAIN || !self.search_placement(&placement, at, end) {
+                        return None;
+                    }
+                    let goal = self.goals(end)[at].unwrap_or(i64::MAX);
+                    vain = if goal < packing.below { 0 } else { vain + 1 };
+                    packing.below = packing.below.min(goal);
+                }
+            }
+        }
+    }
+
+    /// Plans with a placement, equal devices exchanged or not. Whether all that are of use were found.
+    fn search_placement(&mut self, placement: &Placement, at: usize, end: &Cost) -> bool {
+        let group = |device: &usize| vec![self.twins.group[*device]];
+        let allowed: Vec<Vec<usize>> = placement.devices.iter().map(group).collect();
+        self.expander.open(self.bound.counts(), &allowed);
+        [NARROW, WIDE]
+            .into_iter()
+            .any(|width| self.dive(width) || self.goals(end)[at].is_some_and(|goal| goal <= placement.least))
+    }
+}
