@@ -155,6 +155,8 @@ const ALL: Effort = Effort { steps: 120, rounds: 4 };
 const AGAIN: Effort = Effort { steps: 60, rounds: 4 };
 /// So many labels are looked at in no time.
 const FEW: u64 = 1000;
+/// Of so many labels one is not dominated, where many are.
+const NEEDLESS: u64 = 16;
 /// The watch is asked after so many comparisons.
 const LOOK_COMPARED: usize = 1 << 20;
 
@@ -345,6 +347,11 @@ impl Search<'_> {
             if self.stopped {
                 waiting.push((level, labels));
                 self.finish_whole(next, level + 1);
+                break;
+            }
+            // Hardly so few are left that those suffice which may yet be looked at.
+            if next.len() as u64 / NEEDLESS > self.most.saturating_sub(self.progress.labels) {
+                waiting.push((level, labels));
                 break;
             }
             let mut next = self.reduce(next, level + 1);
