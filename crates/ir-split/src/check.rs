@@ -143,7 +143,7 @@ pub fn check_links(sections: &Sections, placement: &Placement, routes: &Routes) 
         let (from, at) = (placement.name(a), placement.name(b));
         Diagnostic::error(codes::NO_LINK, format!("no way from `{from}` to `{at}`"))
             .note(format!("control passes from `{from}` to section `{}` at `{at}`", sections.get(to).name))
-            .note("hand-overs pass over links and over devices that run a part of the program")
+            .note("hand-overs pass over links between devices of the app")
             .help("add a link between the two devices, or place the region elsewhere")
     };
     routes.missing.iter().map(report).collect()

@@ -57,7 +57,7 @@ pub use landings::landings;
 pub use layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, Form, Layout, LayoutField, LiveField, VERSION};
 pub use limits::Limits;
 pub use mark::{Mark, marks};
-pub use placement::{DeviceIndex, Order, Placement};
+pub use placement::{DeviceIndex, Length, Order, Placement};
 pub use section::{CallEnd, Half, SectionId, SectionKind};
 pub use state::uses_in_order;
 pub use v1model::PORT_BITS;
@@ -295,7 +295,10 @@ fn split_noting(
         port: flow.port(),
         parsed_bytes: parsed::parsed_bytes(&hoisted),
     };
-    let has_part = |device: DeviceIndex| sections.list.iter().any(|s| s.device == placement.role(device));
+    let has_part = |device: DeviceIndex| {
+        let runs_something = sections.list.iter().any(|s| s.device == placement.role(device));
+        runs_something || routes.sent_on(device).next().is_some()
+    };
     let devices = (0..placement.devices.len() as u32).map(DeviceIndex);
     result.devices = devices.map(|d| has_part(d).then(|| generate::device_program(&cut, d))).collect();
     for device in result.devices.iter_mut().flatten() {

@@ -17,6 +17,15 @@ pub enum Order {
     Any,
 }
 
+/// How far it is from one device to the next: of ways the shortest by links is taken, then the fastest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Length {
+    /// Links.
+    pub links: u32,
+    /// How long a frame takes over these and in the device that receives it, its own bytes apart, in picoseconds.
+    pub time_ps: u64,
+}
+
 /// A map from regions to devices.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Placement {
@@ -38,6 +47,8 @@ pub struct Placement {
     pub calls: BTreeSet<Name>,
     /// The port by which a device reaches another one directly.
     pub ports: BTreeMap<(DeviceIndex, DeviceIndex), u64>,
+    /// How far it is from one device to another that it reaches directly, where it is known; else one link in no time.
+    pub lengths: BTreeMap<(DeviceIndex, DeviceIndex), Length>,
     /// Of packets of one flow.
     pub order: Order,
     /// The longest frame that comes to the origin from outside, in bytes without checksum; `None` if nobody knows.
@@ -58,6 +69,7 @@ impl Placement {
             regions: BTreeMap::new(),
             calls: BTreeSet::new(),
             ports: BTreeMap::new(),
+            lengths: BTreeMap::new(),
             order: Order::Keep,
             longest_frame: None,
             longest_on_link: BTreeMap::new(),

@@ -4,12 +4,13 @@
 //! nic ── tor ── fpga      nic -> fpga    legs: nic -> tor (S), tor -> fpga (S, sent on)
 //! ```
 //!
-//! Only devices with a part of the program send on. A way has as few links as can be; of several the one over the origin is taken,
-//! then over other origins, then over what stands first among the devices.
+//! Any device of the app sends on; one that runs nothing of the program gets a part for that alone. A way has as few links as can be; of several the fastest is
+//! taken, then the one over the origin, over other origins, over devices that run something, over what stands first among the devices.
 
-use crate::placement::{DeviceIndex, Placement};
+use crate::placement::{DeviceIndex, Length, Placement};
 use crate::section::{SectionId, Sections};
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// A hand-over on one link.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -78,31 +79,45 @@ impl Routes {
     }
 }
 
-/// From each device that has a way to `target`: the next one on it.
+/// From each device that has a way to `target`: the next one on it. Dijkstra's algorithm, from the end.
 fn next_to(
     target: DeviceIndex,
     parts: &BTreeSet<DeviceIndex>,
     placement: &Placement,
 ) -> BTreeMap<DeviceIndex, DeviceIndex> {
     let origins: Vec<DeviceIndex> = placement.origins().collect();
-    let rank =
-        |device: DeviceIndex| (origins.iter().position(|o| *o == device).unwrap_or(origins.len()), device);
-    let mut next = BTreeMap::new();
-    let mut reached = vec![target];
-    while !reached.is_empty() {
-        reached.sort_by_key(|device| rank(*device));
-        let mut farther = vec![];
-        for &to in &reached {
-            for &from in parts.iter().filter(|from| **from != target) {
-                let is_linked =
-                    placement.ports.contains_key(&(from, to)) && placement.ports.contains_key(&(to, from));
-                if is_linked && !next.contains_key(&from) {
-                    next.insert(from, to);
-                    farther.push(from);
-                }
+    let rank = |device: DeviceIndex| {
+        let origin = origins.iter().position(|o| *o == device).unwrap_or(origins.len());
+        (origin, !parts.contains(&device), device)
+    };
+    let mut before: BTreeMap<DeviceIndex, Vec<DeviceIndex>> = BTreeMap::new();
+    for &(from, to) in placement.ports.keys().filter(|(a, b)| placement.ports.contains_key(&(*b, *a))) {
+        before.entry(to).or_default().push(from);
+    }
+    let mut next: BTreeMap<DeviceIndex, DeviceIndex> = BTreeMap::new();
+    let mut reached = BinaryHeap::new();
+    let here = Length { links: 0, time_ps: 0 };
+    let mut settled = Some((here, target));
+    while let Some((length, to)) = settled {
+        for &from in before.get(&to).into_iter().flatten() {
+            if from != target && !next.contains_key(&from) {
+                let more = placement.lengths.get(&(from, to)).copied();
+                let more = more.unwrap_or(Length { links: 1, time_ps: 0 });
+                let whole = Length {
+                    links: length.links.saturating_add(more.links),
+                    time_ps: length.time_ps.saturating_add(more.time_ps),
+                };
+                reached.push(Reverse((whole, rank(to), from)));
             }
         }
-        reached = farther;
+        settled = None;
+        while let Some(Reverse((length, (.., to), from))) = reached.pop() {
+            if !next.contains_key(&from) {
+                next.insert(from, to);
+                settled = Some((length, from));
+                break;
+            }
+        }
     }
     next
 }

@@ -14,10 +14,10 @@ use ir::Program;
 use ir_interp::Write;
 use ir_prove::Part;
 use ir_split::auto::{self, Policy};
-use ir_split::{DeviceIndex, Limits, Order, Placement, Split, marks, split, unknown_region};
+use ir_split::{DeviceIndex, Length, Limits, Order, Placement, Split, marks, split, unknown_region};
 use p4_syntax::Options;
 use rack_emulator::Captures;
-use rack_model::{App, Cuts, DeviceClass, DeviceId, NodeId, Rack, Regions, Spanned, Stage};
+use rack_model::{App, Cable, Cuts, DeviceClass, DeviceId, LinkId, NodeId, Rack, Regions, Spanned, Stage};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -420,6 +420,7 @@ pub fn placement(
         regions,
         calls: BTreeSet::new(),
         ports: BTreeMap::new(),
+        lengths: BTreeMap::new(),
         order: if app.any_order { Order::Any } else { Order::Keep },
         longest_frame: None,
         longest_on_link: BTreeMap::new(),
@@ -453,12 +454,34 @@ pub fn placement(
             placement.longest_on_link.entry((index(to), index(from))).or_insert(longest);
             placement.ports.entry((index(from), index(to))).or_insert(u64::from(a.port));
             placement.ports.entry((index(to), index(from))).or_insert(u64::from(b.port));
+            for (start, end) in [(from, to), (to, from)] {
+                placement.lengths.entry((index(start), index(end))).or_insert(length(rack, &cable, end));
+            }
         }
     }
     if app.drops_long_frames {
         placement.longest_frame = None;
     }
     if wrong.is_empty() { Ok(placement) } else { Err(wrong) }
+}
+
+/// How far it is over a cable to a device.
+fn length(rack: &Rack, cable: &Cable, to: DeviceId) -> Length {
+    let links = cable.links.iter().filter_map(|id| rack.links.get(id.0 as usize));
+    let mut time: u64 = rack.devices.get(to.0 as usize).map_or(0, |device| device.service.as_ps());
+    for link in links {
+        let on_the_wire = link.rate.time_for(u64::from(link.overhead));
+        time = time.saturating_add(link.delay.as_ps()).saturating_add(on_the_wire.as_ps());
+    }
+    for pair in cable.links.windows(2) {
+        let ends = |id: &LinkId| rack.links.get(id.0 as usize).map(|link| link.ends.map(|end| end.node));
+        let [Some(one), Some(other)] = [pair.first().and_then(ends), pair.last().and_then(ends)] else {
+            continue;
+        };
+        let passed = one.into_iter().filter(|node| other.contains(node)).find_map(|node| rack.legacy(node));
+        time = time.saturating_add(passed.map_or(0, |(_, switch)| switch.service.as_ps()));
+    }
+    Length { links: cable.links.len() as u32, time_ps: time }
 }
 
 /// A split, the parts compiled from its printed sources, and those sources.

@@ -5,7 +5,7 @@ mod support;
 use base_diag::SourceMap;
 use ir_prove::mutants::mutants;
 use ir_prove::{Case, Effort, prove};
-use ir_split::{DeviceIndex, Placement, split};
+use ir_split::{DeviceIndex, Length, Placement, split};
 use support::{case, compile_text, placement, small_program};
 
 const INGRESS: &str =
@@ -79,9 +79,15 @@ fn a_switch_sends_on_for_another() {
 
 #[test]
 fn mutants_of_what_is_sent_on_are_caught() {
-    let case = proved(INGRESS, EGRESS, star());
+    mutants_are_noticed(&proved(INGRESS, EGRESS, star()));
+}
+
+fn mutants_are_noticed(case: &Case) {
     let mutants = mutants(&case.parts);
-    assert!(mutants.len() > 5, "only {} mutants", mutants.len());
+    let is_of = |mutant: &ir_prove::mutants::Mutant, device: usize| {
+        mutant.name.starts_with(&format!("device {device}:"))
+    };
+    assert!((0..case.parts.len()).all(|device| mutants.iter().any(|mutant| is_of(mutant, device))));
     for mutant in mutants {
         let broken = Case { parts: mutant.parts, ..case.clone() };
         let noticed = prove(&broken, &Effort { packets: 300, ..Effort::default() }).is_err();
@@ -95,12 +101,42 @@ fn refusals(placement: &Placement) -> Vec<String> {
     refused.iter().map(|found| format!("{} {}", found.code, found.title)).collect()
 }
 
-/// A device in between that runs nothing of the program knows no hand-overs.
+/// A switch between the tor and a helper runs nothing of the program: its part only sends on.
 #[test]
-fn who_runs_nothing_sends_nothing_on() {
-    let idle = rack(&["tor", "nic", "fpga", "idle"], &[(0, 1), (0, 3), (3, 2)], &[("R", 1), ("S", 2)]);
+fn who_runs_nothing_sends_on() {
+    let regions = [("R", 1), ("S", 2), ("T", 2), ("U", 1)];
+    let fabric = rack(&["tor", "nic", "fpga", "idle"], &[(0, 1), (0, 3), (3, 2)], &regions);
+    let case = proved(INGRESS, EGRESS, fabric);
+    mutants_are_noticed(&case);
+}
+
+/// Two ways of two links: the one over the device that runs something, or the faster one where that is known.
+#[test]
+fn of_ways_as_short_the_fastest_is_taken() {
+    let links = [(0, 1), (1, 3), (0, 2), (2, 3)];
+    let mut ring = rack(&["tor", "nic", "idle", "fpga"], &links, &[("R", 1), ("S", 3)]);
+    let program = compile_text(&small_program("", INGRESS, ""), &mut SourceMap::new());
+    let runs = |placement: &Placement| {
+        let parts = split(&program, placement).unwrap().devices;
+        parts.iter().map(Option::is_some).collect::<Vec<_>>()
+    };
+    assert_eq!(runs(&ring), [true, true, false, true]);
+    let [tor, idle, fpga] = [0, 2, 3].map(DeviceIndex);
+    for (pair, time_ps) in [((tor, idle), 5), ((idle, fpga), 5), ((fpga, idle), 5), ((idle, tor), 5)] {
+        ring.lengths.insert(pair, Length { links: 1, time_ps });
+    }
+    assert_eq!(runs(&ring), [true, true, false, true], "others take no time");
+    for pair in ring.ports.keys() {
+        ring.lengths.entry(*pair).or_insert(Length { links: 1, time_ps: 6 });
+    }
+    assert_eq!(runs(&ring), [true; 4]);
+}
+
+#[test]
+fn there_is_no_way_without_links() {
+    let apart = rack(&["tor", "nic", "fpga"], &[(0, 1)], &[("R", 1), ("S", 2)]);
     let missing = ["P4R0508 no way from `nic` to `fpga`", "P4R0508 no way from `fpga` to `tor`"];
-    assert_eq!(refusals(&idle), missing);
+    assert_eq!(refusals(&apart), missing);
 }
 
 /// Each link on the way has to carry what passes.

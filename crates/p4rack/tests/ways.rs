@@ -1,4 +1,4 @@
-//! A card and an FPGA that have no link to each other: the switch sends on what passes, and takes as long as the plan says.
+//! Devices that have no link to each other: what lies between them sends on what passes, and takes as long as the plan says.
 
 mod support;
 
@@ -15,6 +15,11 @@ rate = \"1Gbit/s\"\ndelay = \"700ns\"\nmtu = 2000\n[plan]\nsize = 242\n";
 
 /// The slice's rack as planned; its sampler is left out, and `Tag` lies around `Mark`.
 fn planned(name: &str, more: &str) -> Racked {
+    planned_on(name, &format!("{MORE}{more}"))
+}
+
+/// The same with other devices.
+fn planned_on(name: &str, devices: &str) -> Racked {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/slice");
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("ways-{name}"));
     fs::create_dir_all(&directory).unwrap();
@@ -41,8 +46,8 @@ fn planned(name: &str, more: &str) -> Racked {
             assert!(text.contains(old), "{file} does not say {old}");
             text = text.replace(old, new);
         }
-        let end = if file == "RACK.toml" { format!("{MORE}{more}") } else { String::new() };
-        fs::write(directory.join(file), text + &end).unwrap();
+        let end = if file == "RACK.toml" { devices } else { "" };
+        fs::write(directory.join(file), text + end).unwrap();
     }
     fs::write(directory.join("places.rules"), "rule Tag if smartnic;\nrule Mark if fpga;\n").unwrap();
     let mut map = SourceMap::new();
@@ -61,6 +66,21 @@ fn latencies(racked: &Racked) -> (f64, f64) {
 fn ways_over_the_switch_take_as_long_as_predicted() {
     let (base, base_is) = latencies(&planned("at-switch", ""));
     let away = planned("away", "rules = [\"places.rules\"]\n");
+    let [tag, mark] = ["Tag", "Mark"].map(|region| away.apps[0].placement.device_of(region));
+    assert_eq!((tag, mark), (DeviceIndex(1), DeviceIndex(2)));
+    let (predicted, is) = latencies(&away);
+    let (more, is) = (predicted - base, is - base_is);
+    assert!(more > 0.0 && (more - is).abs() < 0.01 * is, "{more} ps predicted, {is} ps emulated");
+}
+
+/// The FPGA stands behind a second switch, which runs nothing of the program.
+#[test]
+fn ways_over_a_switch_that_runs_nothing_take_as_long_as_predicted() {
+    const FABRIC: &str = "[device.fpga]\nclass = \"fpga\"\nservice = \"1us\"\n[device.spine]\nclass = \"switch\"\nservice = \"450ns\"\nparallel = 64\n\
+[[link]]\nends = [\"spine:1\", \"tor:4\"]\nrate = \"1Gbit/s\"\ndelay = \"700ns\"\nmtu = 2000\n\
+[[link]]\nends = [\"fpga:1\", \"spine:2\"]\nrate = \"1Gbit/s\"\ndelay = \"300ns\"\nmtu = 2000\n[plan]\nsize = 242\n";
+    let (base, base_is) = latencies(&planned_on("fabric-at-switch", FABRIC));
+    let away = planned_on("fabric-away", &format!("{FABRIC}rules = [\"places.rules\"]\n"));
     let [tag, mark] = ["Tag", "Mark"].map(|region| away.apps[0].placement.device_of(region));
     assert_eq!((tag, mark), (DeviceIndex(1), DeviceIndex(2)));
     let (predicted, is) = latencies(&away);

@@ -30,7 +30,7 @@ use plan_model::{
 use plan_search::{
     Found, Goal, Objective, Plan, Problem, Progress, Scopes, Settings, Stop, Tiers, search, why,
 };
-use rack_model::{DeviceClass, DeviceId, End, NodeId, Rack};
+use rack_model::{Cable, DeviceClass, DeviceId, End, NodeId, Rack};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -341,6 +341,10 @@ fn devices(rack: &Rack, app: usize, signature: &Signature) -> Result<Vec<Device>
     let mut devices = vec![];
     let is_twin = |id: DeviceId| rack.apps[app].twins.iter().any(|twin| twin.value == id);
     let origin = rack.apps[app].origin.value.0 as usize;
+    let mut joined: BTreeMap<DeviceId, usize> = BTreeMap::new();
+    for ends in own_cables(rack, app).map(|(_, ends)| ends) {
+        ends.into_iter().for_each(|end| *joined.entry(end).or_default() += 1);
+    }
     for (at, device) in rack.devices.iter().enumerate() {
         let mut limits = vec![];
         for (name, text) in &device.resources {
@@ -360,8 +364,8 @@ fn devices(rack: &Rack, app: usize, signature: &Signature) -> Result<Vec<Device>
             is_host: rack.app_of(id) == Some(app) && !is_twin(id),
             limits,
             bounds: capacity(rack, signature, device, origin == at).into_iter().collect(),
-            // Others do so only if they run a part, which is not known before.
-            forwards: origin == at,
+            // Links to hosts and to devices of other apps lead to no other.
+            forwards: origin == at || joined.get(&id).is_some_and(|count| *count > 1),
             recirculates: origin == at,
             transit: steps(device.service.as_ps(), 1),
             span: device.name.span,
@@ -404,14 +408,19 @@ fn capacity(
     Some(Bound { var: signature.role(Role::Rate)?, compare: Compare::AtMost, value: steps(left, 1000) })
 }
 
+/// What joins devices of the app, and these.
+fn own_cables(rack: &Rack, app: usize) -> impl Iterator<Item = (Cable, [DeviceId; 2])> + '_ {
+    let is_own = move |device: DeviceId| rack.app_of(device) == Some(app);
+    rack.cables().into_iter().filter_map(move |cable| match cable.ends.map(|end| end.node) {
+        [NodeId::Device(a), NodeId::Device(b)] if is_own(a) && is_own(b) => Some((cable, [a, b])),
+        _ => None,
+    })
+}
+
 /// Links between devices of the app, and their ports. Each passage through a legacy switch is a device of its own, which forwards.
 fn links(rack: &Rack, app: usize, devices: &mut Vec<Device>) -> Vec<Link> {
     let mut links = vec![];
-    for cable in rack.cables() {
-        let [NodeId::Device(a), NodeId::Device(b)] = cable.ends.map(|end| end.node) else { continue };
-        if [a, b].iter().any(|end| rack.app_of(*end) != Some(app)) {
-            continue;
-        }
+    for (cable, [a, _]) in own_cables(rack, app) {
         let mut from = plug(devices, a.0 as usize, cable.ends[0].port);
         let mut near = cable.ends[0];
         for (at, id) in cable.links.iter().enumerate() {

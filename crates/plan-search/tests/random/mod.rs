@@ -12,7 +12,7 @@ use std::rc::Rc;
 pub fn cases() -> u64 {
     #[allow(clippy::disallowed_methods)]
     let asked = std::env::var("P4_PLAN_CASES").ok();
-    asked.and_then(|n| n.parse().ok()).unwrap_or(1000)
+    asked.and_then(|n| n.parse().ok()).unwrap_or(2000)
 }
 
 fn pick<T: Clone>(rng: &mut Rng, from: &[T]) -> T {

@@ -99,6 +99,11 @@ pub struct Args {
 
 /// Exit status 1 if an input is wrong or there is no plan.
 pub fn run(args: &Args) -> ExitCode {
+    // A long search is not to end at a file that cannot be written.
+    if let Some(Err(why)) = args.html.as_deref().map(output::writable) {
+        tell!("p4rack: {why}");
+        return ExitCode::FAILURE;
+    }
     let mut map = SourceMap::new();
     match planned(args, &mut map) {
         Ok(code) => code,
