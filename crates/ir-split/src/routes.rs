@@ -10,6 +10,7 @@
 use crate::placement::{DeviceIndex, Length, Placement};
 use crate::section::{SectionId, Sections};
 use std::cmp::Reverse;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// A hand-over on one link.
@@ -112,8 +113,8 @@ fn next_to(
         }
         settled = None;
         while let Some(Reverse((length, (.., to), from))) = reached.pop() {
-            if !next.contains_key(&from) {
-                next.insert(from, to);
+            if let Entry::Vacant(entry) = next.entry(from) {
+                entry.insert(to);
                 settled = Some((length, from));
                 break;
             }
