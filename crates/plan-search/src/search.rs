@@ -155,6 +155,8 @@ const ALL: Effort = Effort { steps: 120, rounds: 4 };
 const AGAIN: Effort = Effort { steps: 60, rounds: 4 };
 /// So many labels are looked at in no time.
 const FEW: u64 = 1000;
+/// As many times more labels than go on at once may come of them.
+const MORE: usize = 8;
 /// Of so many labels one is not dominated, where many are.
 const NEEDLESS: u64 = 16;
 /// The watch is asked after so many comparisons.
@@ -220,7 +222,7 @@ impl Search<'_> {
         let mut is_all = true;
         let mut labels = vec![self.expander.root()];
         for level in 0..self.problem.order.len() {
-            let next = self.expand_all(&labels, level);
+            let (next, _) = self.expand_all(&labels, level, usize::MAX);
             if self.stopped {
                 self.finish_whole(next, level + 1);
                 return false;
@@ -342,8 +344,11 @@ impl Search<'_> {
                 let rest = labels.split_off(self.switches.portion);
                 waiting.push((level, rest));
             }
-            let labels = self.prune(labels, level);
-            let next = self.expand_all(&labels, level);
+            let mut labels = self.prune(labels, level);
+            let (next, expanded) = self.expand_all(&labels, level, self.switches.portion * MORE);
+            if !self.stopped && expanded < labels.len() {
+                waiting.push((level, labels.split_off(expanded)));
+            }
             if self.stopped {
                 waiting.push((level, labels));
                 self.finish_whole(next, level + 1);
@@ -373,9 +378,13 @@ impl Search<'_> {
         }
     }
 
-    fn expand_all(&mut self, labels: &[Label], level: usize) -> Vec<Label> {
+    /// All ways to go on from labels, from as many as it takes for `most`, and from how many that were.
+    fn expand_all(&mut self, labels: &[Label], level: usize, most: usize) -> (Vec<Label>, usize) {
         let mut next = vec![];
-        for label in labels {
+        for (at, label) in labels.iter().enumerate() {
+            if next.len() >= most {
+                return (next, at);
+            }
             self.progress.labels += 1;
             self.progress.level = level;
             self.progress.found = self.front.len();
@@ -398,7 +407,7 @@ impl Search<'_> {
             };
             self.expander.expand(label, level, &is_good, &mut next);
         }
-        next
+        (next, labels.len())
     }
 
     /// Without labels that cannot end better than what was found.
