@@ -32,11 +32,13 @@ fn prices_leave_nothing_out() {
 
 #[test]
 fn placements_leave_nothing_out() {
-    let of_fabrics = (1..=14).chain(17..=24).map(|seed| fabric::problem(seed, 2, 5 + seed as i64 % 3));
+    let of_fabrics = (1..=14).chain(17..=24).map(|seed| fabric::problem(seed, 2, 5 + seed as i64 % 3, 10));
+    let of_narrow_fabrics =
+        [3, 4, 5, 6, 7, 9, 11, 13, 14, 18, 20].map(|seed| fabric::problem(seed, 2, 5 + seed as i64 % 3, 2));
     let of_stars = (1..=12).map(|seed| drawn::problem(seed, 9, 1, 10));
     let of_rings = (1..=12).map(|seed| drawn::problem(seed, 8, 4, 10));
     let mut plans = 0;
-    for (at, problem) in of_fabrics.chain(of_stars).chain(of_rings).enumerate() {
+    for (at, problem) in of_fabrics.chain(of_narrow_fabrics).chain(of_stars).chain(of_rings).enumerate() {
         let of = |placements: u64| {
             let switches = Switches { few: 0, placements: Some(placements), ..Switches::default() };
             front(&problem, switches)

@@ -1,7 +1,7 @@
 //! Programs on the switches of a fat tree with k = 4.
 //!
 //! Each program begins at one edge switch and ends at another. Between them it has four regions in a row, two of which are arms of a branch in every other program; each takes some of a switch's
-//! stages. Programs compete for stages on their shortest ways and for the links, of 10 Gbit/s.
+//! stages. Programs compete for stages on their shortest ways and for the links.
 
 use base_time::Rng;
 use plan_model::{
@@ -12,8 +12,8 @@ use plan_search::{Objective, Problem, Scopes, Settings, Tiers};
 
 const K: usize = 4;
 
-/// `stages` is what a switch has; a region takes 1 to 5.
-pub fn problem(seed: u64, programs: usize, stages: i64) -> Problem {
+/// `stages` is what a switch has; a region takes 1 to 5. Links bear less than so many Gbit/s, and a program brings 1.
+pub fn problem(seed: u64, programs: usize, stages: i64, gigabits: i64) -> Problem {
     let mut rng = Rng::new(seed);
     let r = &mut rng;
     let mut signature = Signature::default();
@@ -40,7 +40,7 @@ pub fn problem(seed: u64, programs: usize, stages: i64) -> Problem {
         span: Default::default(),
     });
     let rules = rules.collect();
-    let (devices, links) = fabric(rate);
+    let (devices, links) = fabric(rate, gigabits);
     let edges: Vec<usize> = (0..K * K / 2).collect();
     let apps = (0..programs).map(|at| program(r, at, &edges)).collect();
     let scopes = Scopes::new(&signature);
@@ -58,15 +58,15 @@ pub fn problem(seed: u64, programs: usize, stages: i64) -> Problem {
 }
 
 /// Edge switches, then those above them, then the core.
-fn fabric(rate: VarId) -> (Vec<Device>, Vec<Link>) {
+fn fabric(rate: VarId, gigabits: i64) -> (Vec<Device>, Vec<Link>) {
     let half = K / 2;
     let (edges, above) = (K * half, K * half);
     let port = Port {
-        name: "10G".into(),
+        name: format!("{gigabits}G").into(),
         bounds: vec![Bound {
             var: rate,
             compare: Compare::Less,
-            value: Unit::BitsPerSecond.parse("10Gbit/s").unwrap_or(0),
+            value: Unit::BitsPerSecond.parse(&format!("{gigabits}Gbit/s")).unwrap_or(0),
         }],
     };
     let names = (0..edges).map(|n| format!("edge{n}"));

@@ -11,7 +11,7 @@ const STAGES: i64 = 12;
 pub fn run(only: Option<u64>) -> ExitCode {
     let mut all_are_quick = true;
     for seed in only.map_or(1..=10, |only| only..=only) {
-        let problem = problem(seed, PROGRAMS, STAGES);
+        let problem = problem(seed, PROGRAMS, STAGES, 10);
         let (found, time) = timed(&problem, Duration::from_secs(20));
         let state = if found.is_complete { "exact" } else { "given up" };
         let best = found.plans.first().map_or(String::new(), |(cost, _)| shown(&problem, cost));

@@ -23,7 +23,7 @@ pub fn run(picture: Option<&str>) -> ExitCode {
         });
     let fabric =
         measure("programs of four regions on a fat tree", &[2, 4, 6, 8, 10, 12, 14], &|seed, programs| {
-            fabric::problem(seed, programs, 12)
+            fabric::problem(seed, programs, 12, 10)
         });
     let Some(file) = picture else { return ExitCode::SUCCESS };
     match std::fs::write(file, drawing(&[random, fabric])) {
