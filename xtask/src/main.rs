@@ -5,6 +5,7 @@ mod build_time;
 mod conformance;
 mod conformance_arch;
 mod conformance_p4info;
+mod features;
 mod generate;
 mod generate_mutants;
 mod generate_split;
@@ -16,6 +17,7 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask COMMAND
 
   tidy                 layers, purity, crate manifests, file sizes, paths
+  features             third-party crates that `cargo test -p CRATE` compiles with other features than `cargo test --workspace`
   build-time           build the command from nothing: how long it takes, and its slowest crates
   bench-check          check a generated program of 7,000 lines and fail past 150 ms
   conformance --suite DIR
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
         ["tidy"] => tidy::run(),
+        ["features"] => features::run(),
         ["build-time"] => build_time::run(),
         ["bench-check"] => bench_check::run(),
         ["conformance", "--suite", suite] => conformance::run(suite),

@@ -110,17 +110,29 @@ fn failed(error: impl fmt::Display) -> SetupError {
     SetupError(error.to_string())
 }
 
-/// Runs a switch until SIGINT or SIGTERM; then what is under way ends. `bound` is told where it listens. What was counted
-/// comes back.
+/// Runs a switch until SIGINT or SIGTERM, then lets calls end that have begun. `bound` gets the address that the switch
+/// listens on. Returns the counters.
 pub fn run(setup: Setup, bound: impl FnOnce(SocketAddr)) -> Result<Vec<Metric>, SetupError> {
     run_until(told_to_stop, setup, bound)
 }
 
-/// The same, until `stop` is done; it is begun where tokio's timers and signals work.
+/// Runs a switch until `stop` is done. `stop` is called where tokio's timers and signals work.
 pub fn run_until<F: Future<Output = ()>>(
     stop: impl FnOnce() -> F,
-    mut setup: Setup,
+    setup: Setup,
     bound: impl FnOnce(SocketAddr),
+) -> Result<Vec<Metric>, SetupError> {
+    serve_until(Box::new(|| Box::pin(stop())), setup, Box::new(bound))
+}
+
+/// A future that is made when it is wanted.
+type Stop<'a> = Box<dyn FnOnce() -> Pin<Box<dyn Future<Output = ()> + 'a>> + 'a>;
+
+/// [`run_until`] without type parameters: the whole gRPC server is compiled here, once, and not in each caller's crate.
+fn serve_until(
+    stop: Stop<'_>,
+    mut setup: Setup,
+    bound: Box<dyn FnOnce(SocketAddr) + '_>,
 ) -> Result<Vec<Metric>, SetupError> {
     let mut ports = Ports::open(&setup.ports, std::mem::take(&mut setup.cables)).map_err(failed)?;
     let (front, commands) = p4runtime_grpc::queue(WAITING, FRAMES);

@@ -1,0 +1,61 @@
+//! `features`: third-party crates that a build of one crate's tests gives other features than a build of all.
+//!
+//! Each such crate, and all that depends on it, is compiled once more for `cargo test -p CRATE`. The crate `features` says what to do.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+/// Differences that are known and cheap: `(crate, why)`.
+const KNOWN: &[(&str, &str)] = &[
+    ("axum", "only `agent` needs its HTTP server, and only two crates depend on it"),
+    ("prost-reflect", "the build script of `p4runtime-grpc` needs its JSON form, no other build script does"),
+];
+
+/// Prints every difference; fails if there is one that is not known.
+pub fn run() -> ExitCode {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
+    let mut names: Vec<String> = std::fs::read_dir(crates)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().to_string())
+        .collect();
+    names.sort();
+    let all = match tree(&["--workspace"]) {
+        Ok(all) => all,
+        Err(error) => return failed(&error),
+    };
+    let mut found = 0;
+    for name in names {
+        let one = match tree(&["--package", &name]) {
+            Ok(one) => one,
+            Err(error) => return failed(&error),
+        };
+        for line in one.difference(&all).filter(|line| !KNOWN.iter().any(|(known, _)| line.starts_with(known))) {
+            println!("cargo test -p {name}: {line}");
+            found += 1;
+        }
+    }
+    println!("features: {found} differences");
+    if found == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn failed(error: &str) -> ExitCode {
+    eprintln!("features: {error}");
+    ExitCode::FAILURE
+}
+
+/// The packages that a build of the tests of some packages needs, each with its version and features.
+fn tree(packages: &[&str]) -> Result<BTreeSet<String>, String> {
+    let output = Command::new(env!("CARGO"))
+        .args(["tree", "--locked", "--edges", "normal,build,dev", "--prefix", "none", "--format", "{p} [{f}]"])
+        .args(packages)
+        .output()
+        .map_err(|error| format!("cargo tree: {error}"))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).trim().to_string());
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().map(|line| line.trim_end_matches(" (*)").to_string()).collect())
+}
