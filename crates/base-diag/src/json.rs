@@ -25,6 +25,7 @@ fn label(label: &Label, map: &SourceMap) -> Value {
     object["text"] = label.text.as_str().into();
     let expansions: Vec<Value> = map
         .backtrace(label.span)
+        .filter(|e| !e.name.is_empty())
         .map(|e| json!({ "macro": e.name.as_str(), "call": place(e.call, map) }))
         .collect();
     if !expansions.is_empty() {

@@ -28,7 +28,7 @@ pub struct SourceMap {
 /// One expansion of a macro.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Expansion {
-    /// The macro's name.
+    /// The macro's name; empty for a token that is written over several lines with backslashes.
     pub name: SmolStr,
     /// Its name in the `#define`; [`Span::NONE`] for `__LINE__` and the like.
     pub definition: Span,

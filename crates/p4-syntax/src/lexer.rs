@@ -2,6 +2,10 @@
 //!
 //! Lexing never fails: what is no token becomes `Unknown`, and what never ends is noted in `errors`. Numbers
 //! are taken as whole words, as in C's preprocessor, so `8w##5` can be pasted; the parser looks into them.
+//!
+//! A backslash at the end of a line joins it to the next one before tokens are made (ISO C 5.1.1.2, phase 2): in names,
+//! numbers, strings, operators and comment marks. A token with such a splice in it has the flag `SPLICED`, and its
+//! text is [`despliced`] of its span. Blanks between the backslash and the newline are allowed, as in GCC.
 
 use std::sync::Arc;
 
@@ -32,13 +36,22 @@ struct Cursor {
     /// What is known to stand before the next token.
     pending: u8,
     in_directive: bool,
+    /// The token being read has a splice in it.
+    spliced: bool,
     error: Option<LexError>,
 }
 
 impl Lexer {
     pub fn new(text: Arc<str>, base: u32) -> Lexer {
         let pos = if text.starts_with('\u{feff}') { 3 } else { 0 };
-        let cursor = Cursor { pos, base, pending: Token::LINE_START, in_directive: false, error: None };
+        let cursor = Cursor {
+            pos,
+            base,
+            pending: Token::LINE_START,
+            in_directive: false,
+            spliced: false,
+            error: None,
+        };
         Lexer { text, cursor, errors: vec![] }
     }
 
@@ -65,7 +78,7 @@ impl Lexer {
     /// Goes back to where `token` begins, keeping what stood before it.
     pub fn unread(&mut self, token: Token) {
         self.cursor.pos = (token.span.lo - self.cursor.base) as usize;
-        self.cursor.pending = token.flags;
+        self.cursor.pending = token.flags & !Token::SPLICED;
     }
 
     /// The number of the byte that is read next.
@@ -105,6 +118,7 @@ impl Cursor {
     fn next(&mut self, bytes: &[u8]) -> Token {
         let flags = self.skip_blanks(bytes);
         let lo = self.here();
+        self.spliced = false;
         let kind = match bytes.get(self.pos) {
             None => TokenKind::Eof,
             Some(b) if is_word_start(*b) => self.word(bytes, TokenKind::Ident),
@@ -112,6 +126,7 @@ impl Cursor {
             Some(b'"') => self.string(bytes),
             Some(_) => self.symbol(bytes),
         };
+        let flags = if self.spliced { flags | Token::SPLICED } else { flags };
         Token::new(kind, flags, lo, self.here())
     }
 
@@ -130,7 +145,8 @@ impl Cursor {
         }
     }
 
-    /// Steps over white space, comments and continued line ends, and says what there was.
+    /// Steps over white space, comments and continued line ends, and says what there was. A continued line end
+    /// is not white space: `F\` + newline + `(x)` is `F(x)`.
     fn skip_blanks(&mut self, bytes: &[u8]) -> u8 {
         let mut flags = std::mem::take(&mut self.pending);
         loop {
@@ -140,13 +156,19 @@ impl Cursor {
                     self.pos += 1;
                     flags |= Token::LINE_START;
                 }
-                Some(b'/') => match bytes.get(self.pos + 1) {
-                    Some(b'/') => self.pos = line_end(bytes, self.pos + 2),
-                    Some(b'*') => flags |= self.block_comment(bytes),
-                    _ => return flags,
-                },
+                Some(b'/') => {
+                    let second = skip_splices(bytes, self.pos + 1);
+                    match bytes.get(second) {
+                        Some(b'/') => self.pos = line_end(bytes, second + 1),
+                        Some(b'*') => flags |= self.block_comment(bytes, second + 1),
+                        _ => return flags,
+                    }
+                }
                 Some(b'\\') => match continuation(bytes, self.pos) {
-                    Some(next) => self.pos = next,
+                    Some(next) => {
+                        self.pos = next;
+                        continue;
+                    }
                     None => return flags,
                 },
                 _ => return flags,
@@ -155,26 +177,51 @@ impl Cursor {
         }
     }
 
-    fn block_comment(&mut self, bytes: &[u8]) -> u8 {
-        let body = bytes.get(self.pos + 2..).unwrap_or(&[]);
-        let len = body.windows(2).position(|w| w == b"*/");
-        if len.is_none() {
-            let lo = self.here();
-            self.error = Some(LexError::Comment(Span { lo, hi: lo + 2, ..Span::NONE }));
+    /// Steps over the comment whose contents start at `body`.
+    fn block_comment(&mut self, bytes: &[u8], body: usize) -> u8 {
+        let mut at = body;
+        let mut lines = 0;
+        loop {
+            match bytes.get(at) {
+                Some(b'*') => {
+                    let close = skip_splices(bytes, at + 1);
+                    if bytes.get(close) == Some(&b'/') {
+                        self.pos = close + 1;
+                        return lines;
+                    }
+                    at += 1;
+                }
+                Some(b'\\') => at = continuation(bytes, at).unwrap_or(at + 1),
+                Some(b'\n') => {
+                    lines = Token::COMMENT_LINES;
+                    at += 1;
+                }
+                Some(_) => at += 1,
+                None => break,
+            }
         }
-        let len = len.unwrap_or(body.len());
-        self.pos = (self.pos + len + 4).min(bytes.len());
-        if body[..len].contains(&b'\n') { Token::COMMENT_LINES } else { 0 }
+        let lo = self.here();
+        self.error = Some(LexError::Comment(Span { lo, hi: self.base + body as u32, ..Span::NONE }));
+        self.pos = bytes.len();
+        lines
     }
 
     fn word(&mut self, bytes: &[u8], kind: TokenKind) -> TokenKind {
-        let rest = bytes.get(self.pos..).unwrap_or(&[]);
-        self.pos += rest.iter().position(|b| !is_word(*b)).unwrap_or(rest.len());
-        kind
+        loop {
+            let rest = bytes.get(self.pos..).unwrap_or(&[]);
+            self.pos += rest.iter().position(|b| !is_word(*b)).unwrap_or(rest.len());
+            let next = skip_splices(bytes, self.pos);
+            if next == self.pos || !bytes.get(next).is_some_and(|b| is_word(*b)) {
+                return kind;
+            }
+            self.spliced = true;
+            self.pos = next;
+        }
     }
 
     fn string(&mut self, bytes: &[u8]) -> TokenKind {
         if let Some(end) = string_end(bytes, self.pos, self.in_directive) {
+            self.spliced = has_splice(bytes.get(self.pos..end).unwrap_or(&[]));
             self.pos = end;
             return TokenKind::String;
         }
@@ -189,13 +236,79 @@ impl Cursor {
     }
 
     fn symbol(&mut self, bytes: &[u8]) -> TokenKind {
-        let (kind, len) = symbol(bytes.get(self.pos..).unwrap_or(&[]));
-        self.pos += len;
+        let rest = bytes.get(self.pos..).unwrap_or(&[]);
+        let kind = if rest.iter().take(MAX_SYMBOL).any(|b| *b == b'\\') {
+            self.symbol_over_splices(bytes)
+        } else {
+            let (kind, len) = symbol(rest);
+            self.pos += len;
+            kind
+        };
         while kind == TokenKind::Unknown && bytes.get(self.pos).is_some_and(|b| b & 0xc0 == 0x80) {
             self.pos += 1;
         }
         kind
     }
+}
+
+impl Cursor {
+    /// As `symbol`, where backslashes are near.
+    fn symbol_over_splices(&mut self, bytes: &[u8]) -> TokenKind {
+        let mut joined = vec![];
+        let mut ends = vec![];
+        let mut at = self.pos;
+        while joined.len() < MAX_SYMBOL {
+            let Some(b) = bytes.get(at) else { break };
+            joined.push(*b);
+            ends.push(at + 1);
+            at = skip_splices(bytes, at + 1);
+        }
+        let (kind, len) = symbol(&joined);
+        let end = ends.get(len - 1).copied().unwrap_or(self.pos + 1);
+        self.spliced = end != self.pos + len;
+        self.pos = end;
+        kind
+    }
+}
+
+/// Bytes of the longest symbol.
+const MAX_SYMBOL: usize = 4;
+
+/// `text` without its backslash-newlines.
+pub(crate) fn despliced(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    let mut at = 0;
+    while at < bytes.len() {
+        match continuation(bytes, at).filter(|_| bytes[at] == b'\\') {
+            Some(next) => {
+                out.push_str(&text[from..at]);
+                (from, at) = (next, next);
+            }
+            None => at += 1,
+        }
+    }
+    out.push_str(&text[from..]);
+    out
+}
+
+/// Where the logical line at the start of `text` ends: at a newline that is not spliced, or at the end.
+pub(crate) fn logical_line(text: &str) -> &str {
+    &text[..line_end(text.as_bytes(), 0)]
+}
+
+fn has_splice(bytes: &[u8]) -> bool {
+    (0..bytes.len()).any(|at| bytes[at] == b'\\' && continuation(bytes, at).is_some())
+}
+
+/// Steps over the backslash-newlines at `pos`.
+fn skip_splices(bytes: &[u8], mut pos: usize) -> usize {
+    while bytes.get(pos) == Some(&b'\\') {
+        let Some(next) = continuation(bytes, pos) else { break };
+        pos = next;
+    }
+    pos
 }
 
 /// The symbol at the start of `rest`, which is not empty, and its length.
@@ -270,11 +383,15 @@ fn line_end(bytes: &[u8], mut pos: usize) -> usize {
     bytes.len()
 }
 
-/// If the backslash at `pos` continues its line, where the next line begins. Blanks between are forgiven.
+/// If the backslash at `pos` continues its line, where the next line begins. Blanks between are allowed. The end of
+/// the text counts as a newline.
 fn continuation(bytes: &[u8], pos: usize) -> Option<usize> {
     let rest = bytes.get(pos + 1..)?;
-    let end = rest.iter().position(|b| !matches!(b, b' ' | b'\t' | b'\r'))?;
-    (rest[end] == b'\n').then_some(pos + 1 + end + 1)
+    match rest.iter().position(|b| !matches!(b, b' ' | b'\t' | b'\r' | 0x0b | 0x0c)) {
+        Some(end) if rest[end] == b'\n' => Some(pos + 1 + end + 1),
+        Some(_) => None,
+        None => Some(bytes.len()),
+    }
 }
 
 /// One past the closing quote of the string at `pos`, if it has one.
@@ -283,7 +400,10 @@ fn string_end(bytes: &[u8], pos: usize, one_line: bool) -> Option<usize> {
     loop {
         match bytes.get(at)? {
             b'"' => return Some(at + 1),
-            b'\\' => at = continuation(bytes, at).unwrap_or(at + 2),
+            b'\\' => match continuation(bytes, at) {
+                Some(next) => at = next,
+                None => at = skip_splices(bytes, at + 1) + 1,
+            },
             b'\n' if one_line => return None,
             _ => at += 1,
         }
@@ -338,8 +458,55 @@ mod tests {
     #[test]
     fn comments_and_continued_lines_are_blanks() {
         check("a/* \n */b // c \\\n d\ne", "^a b ^e");
-        check("a \\\n b\\  \nc \\ d", "^a b c ?\\ d");
+        check("a \\\n b \\  \nc \\ d", "^a b c ?\\ d");
+        check("a\\\n(b", "^a .( .b");
+        check("a \\", "^a");
         check("a//\n", "^a");
+    }
+
+    /// Written as the text that is left, with `~` where a token has the flag.
+    fn spliced(text: &str) -> String {
+        let mut lexer = Lexer::new(text.into(), 1);
+        let mut seen = vec![];
+        loop {
+            let token = lexer.next();
+            if token.kind == TokenKind::Eof {
+                assert_eq!(lexer.errors, [], "{text:?}");
+                return seen.join(" ");
+            }
+            let mark = if token.has(Token::SPLICED) { "~" } else { "" };
+            seen.push(format!("{mark}{}", despliced(lexer.text(token.span).unwrap_or("no text"))));
+        }
+    }
+
+    #[test]
+    fn lines_are_joined_before_tokens_are_made() {
+        for newline in ["\n", "\r\n", " \t\n", "\n\\\n"] {
+            let check = |text: &str, expected: &str| {
+                assert_eq!(
+                    spliced(&text.replace('^', &format!("\\{newline}"))),
+                    expected,
+                    "{text}{newline:?}"
+                );
+            };
+            check("na^me x", "~name x");
+            check("8w^0x^Ff;", "~8w0xFf ;");
+            check("a &^& b >^>^= c |^+^|^= d &&^& {^#^} :^) ;", "a ~&& b ~>>= c ~|+|= d ~&&& ~{#} : ) ;");
+            check("\"a^b\" \"c\\^\"d\"", "~\"ab\" ~\"c\\\"d\"");
+            check("a /^/ b ^ c", "a");
+            check("a /^* b *^/ c", "a c");
+            check("a^ b ^c^", "a b c");
+            check("^^a^^", "a");
+            check("é^é", "é é");
+        }
+        assert_eq!(spliced("a\\"), "a", "the end of the text ends a line");
+    }
+
+    #[test]
+    fn a_spliced_comment_has_one_line() {
+        let flags = |text: &str| Lexer::new(text.into(), 1).next().flags & Token::COMMENT_LINES;
+        assert_eq!(flags("/* \\\n */ a"), 0);
+        assert_eq!(flags("/* \n */ a"), Token::COMMENT_LINES);
     }
 
     #[test]

@@ -17,10 +17,10 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use base_diag::{Code, Diagnostic, Diagnostics, FileId, SourceMap, Span, codes::syntax};
+use base_diag::{Code, Diagnostic, Diagnostics, Expansion, FileId, SourceMap, Span, codes::syntax};
 use smol_str::SmolStr;
 
-use crate::lexer::{LexError, Lexer};
+use crate::lexer::{LexError, Lexer, despliced};
 use crate::token::{Token, TokenKind};
 use crate::{Loader, Options};
 use expand::Context;
@@ -154,9 +154,20 @@ impl Preprocessor<'_> {
                         return token;
                     }
                 }
-                _ => return token,
+                _ => return self.unspliced(token),
             }
         }
+    }
+
+    /// A token of a file as it reads without the line ends that are spliced in it. It stays where it stands.
+    fn unspliced(&mut self, token: Token) -> Token {
+        if !token.has(Token::SPLICED) {
+            return token;
+        }
+        let text = despliced(self.text(token));
+        let place = Expansion { name: SmolStr::default(), definition: Span::NONE, call: token.span };
+        let place = self.map.add_expansion(place);
+        self.generate(&text, token.kind, token.flags & !Token::SPLICED, place)
     }
 
     fn close_file(&mut self) {

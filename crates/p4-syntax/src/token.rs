@@ -20,6 +20,8 @@ impl Token {
     pub const COMMENT_LINES: u8 = 4;
     /// The name of a macro that must not be expanded again.
     pub const NO_EXPAND: u8 = 8;
+    /// A backslash-newline stands in it, which is not part of its text. Only between lexer and preprocessor.
+    pub const SPLICED: u8 = 16;
 
     pub fn new(kind: TokenKind, flags: u8, lo: u32, hi: u32) -> Token {
         Token { kind, flags, span: Span { lo, hi, expansion: ExpansionId(0) } }

@@ -30,7 +30,7 @@ impl Preprocessor<'_> {
         match parser.whole() {
             Ok(value) => value.bits != 0,
             Err(trouble) => {
-                let title = format!("the condition of `{}` has no value", self.map.text(directive));
+                let title = format!("the condition of `{}` has no value", self.spelling(directive));
                 let error = Diagnostic::error(syntax::CONDITION, title);
                 self.diagnostics.push(error.at(trouble.span, trouble.text));
                 false

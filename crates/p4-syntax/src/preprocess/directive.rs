@@ -4,14 +4,14 @@ use base_diag::{Diagnostic, Span, codes::syntax};
 use smol_str::SmolStr;
 
 use super::{Condition, Preprocessor};
+use crate::lexer::despliced;
 use crate::token::{Token, TokenKind};
 
 impl Preprocessor<'_> {
     /// Follows the directive behind `hash`. A line that is none is dropped, as the assembler mode of `cpp`
     /// and the lexer behind it do.
     pub(super) fn directive(&mut self, hash: Token) {
-        let Some(name) = self.next_on_line() else { return };
-        let span = hash.span.to(name.span);
+        let Some((name, span)) = self.directive_name(hash) else { return };
         match self.text(name) {
             "define" => self.define(span),
             "undef" => self.undef(span),
@@ -49,8 +49,25 @@ impl Preprocessor<'_> {
         self.finish_line();
     }
 
+    /// The word behind `hash`, and the place of both.
+    fn directive_name(&mut self, hash: Token) -> Option<(Token, Span)> {
+        let name = self.spelled_on_line()?;
+        Some((self.unspliced(name), hash.span.to(name.span)))
+    }
+
     fn next_on_line(&mut self) -> Option<Token> {
+        let token = self.spelled_on_line()?;
+        Some(self.unspliced(token))
+    }
+
+    /// As `next_on_line`, but spliced as it stands in the file.
+    fn spelled_on_line(&mut self) -> Option<Token> {
         self.frames.last_mut()?.lexer.next_on_line()
+    }
+
+    /// The text of a place in a file, for messages: `#if`.
+    pub(super) fn spelling(&self, directive: Span) -> String {
+        despliced(self.map.text(directive))
     }
 
     pub(super) fn rest_of_line(&mut self) -> Vec<Token> {
@@ -71,7 +88,7 @@ impl Preprocessor<'_> {
             Some(other) => (other.span, format!("`{}` is no name", self.text(other))),
             None => (directive, "expected a name behind it".to_string()),
         };
-        let title = format!("`{}` without a name", self.map.text(directive));
+        let title = format!("`{}` without a name", self.spelling(directive));
         self.error(syntax::MALFORMED_DIRECTIVE, &title, span, label);
         None
     }
@@ -104,7 +121,7 @@ impl Preprocessor<'_> {
     }
 
     fn unbalanced(&mut self, span: Span, label: &str) {
-        let title = format!("`{}` without `#if`", self.map.text(span));
+        let title = format!("`{}` without `#if`", self.spelling(span));
         self.error(syntax::UNBALANCED_CONDITIONAL, &title, span, label);
     }
 
@@ -119,7 +136,7 @@ impl Preprocessor<'_> {
         condition.else_seen |= is_else;
         let opened = condition.opened;
         if after_else {
-            let title = format!("`{}` after `#else`", self.map.text(span));
+            let title = format!("`{}` after `#else`", self.spelling(span));
             let error = Diagnostic::error(syntax::UNBALANCED_CONDITIONAL, title);
             self.diagnostics.push(error.at(span, "only `#endif` may follow").at(opened, "of this condition"));
             return false;
@@ -132,8 +149,7 @@ impl Preprocessor<'_> {
         let mut inner = 0;
         self.finish_line();
         while let Some(hash) = self.frames.last_mut().and_then(|f| f.lexer.skip_to_directive()) {
-            let Some(name) = self.next_on_line() else { continue };
-            let span = hash.span.to(name.span);
+            let Some((name, span)) = self.directive_name(hash) else { continue };
             match SmolStr::from(self.text(name)).as_str() {
                 "if" | "ifdef" | "ifndef" => inner += 1,
                 "endif" if inner > 0 => inner -= 1,
@@ -159,10 +175,10 @@ impl Preprocessor<'_> {
 
     /// `#error` and `#warning`.
     fn message(&mut self, directive: Span, is_error: bool) {
-        let line = self.rest_of_line();
+        let line: Vec<Token> = std::iter::from_fn(|| self.spelled_on_line()).collect();
         let span = line.last().map_or(directive, |last| directive.to(last.span));
         let text = match (line.first(), line.last()) {
-            (Some(first), Some(last)) => self.map.text(first.span.to(last.span)).to_string(),
+            (Some(first), Some(last)) => self.spelling(first.span.to(last.span)),
             _ => String::new(),
         };
         let diagnostic = if is_error {

@@ -341,7 +341,13 @@ impl Preprocessor<'_> {
     }
 
     /// A token whose text stands in no file.
-    fn generate(&mut self, text: &str, kind: TokenKind, flags: u8, expansion: ExpansionId) -> Token {
+    pub(super) fn generate(
+        &mut self,
+        text: &str,
+        kind: TokenKind,
+        flags: u8,
+        expansion: ExpansionId,
+    ) -> Token {
         let span = match self.map.add_generated(text) {
             Ok(span) => Span { expansion, ..span },
             Err(_) => {

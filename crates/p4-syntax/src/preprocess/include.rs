@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 
 use super::{Frame, MAX_INCLUDE_DEPTH, MAX_SOURCE, Preprocessor};
 use crate::LoadError;
-use crate::lexer::Lexer;
+use crate::lexer::{Lexer, despliced, logical_line};
 use crate::token::{Token, TokenKind};
 
 /// What a file counts for at least, in bytes: a small file that is included again and again ends too.
@@ -143,8 +143,9 @@ impl Preprocessor<'_> {
     /// The file named on the rest of the line, directly or by macros.
     fn wanted(&mut self) -> Option<Wanted> {
         let frame = self.frames.last_mut()?;
-        let rest = frame.lexer.rest();
-        let line = rest.split('\n').next().unwrap_or("");
+        let spelled = logical_line(frame.lexer.rest());
+        let joined = despliced(spelled);
+        let (line, spliced) = (joined.as_str(), joined.len() != spelled.len());
         let blank = line.len() - line.trim_start().len();
         let close = match line[blank..].chars().next() {
             Some('"') => '"',
@@ -154,7 +155,8 @@ impl Preprocessor<'_> {
         let name = line[blank + 1..].split(close).next().unwrap_or("").to_string();
         let lo = frame.lexer.here() + blank as u32;
         let closed = line[blank + 1..].contains(close) && !name.is_empty();
-        frame.lexer.skip(blank + 1 + name.len() + usize::from(closed));
+        let end = if spliced { spelled.len() } else { blank + 1 + name.len() + usize::from(closed) };
+        frame.lexer.skip(end);
         let span = Span { lo, hi: frame.lexer.here(), ..Span::NONE };
         closed.then_some(Wanted { name, quoted: close == '"', span })
     }

@@ -76,6 +76,60 @@ fn calls_are_replaced() {
     check("#define LONG(s, n) \\\n  state s { \\\n   x = n; }\nLONG(a, 1)\nb", "state a { x = 1; }\nb");
 }
 
+/// The corpus of earlier tests had backslashes only where white space may stand, in the bodies of macros.
+#[test]
+fn lines_are_joined_before_tokens_are_made() {
+    for newline in ["\n", "\r\n", "  \n"] {
+        let check = |text: &str, expected: &str| check(&text.replace('^', &format!("\\{newline}")), expected);
+        check("#define A_VERY_LONG_^NAME \"1.0\"\nA_VERY_LONG_NAME A_VERY_^LONG_NAME", "\"1.0\" \"1.0\"");
+        check("#def^ine A 1^2\n#if^def A\nA\n#el^se\nno\n#end^if", "12");
+        check("#define F^(x) <x ^x> #^x x#^#x\nF^(a^b)", "<ab ab> \"ab\" abab");
+        check("#define F(x)^\n#define E^\na F(1) E b", "a b");
+        check("#if 0\nx\n#el^if 1 ^ && 1\ny\n#endif // ^ z\nw", "y\nw");
+        check("#define P(a, b) a##b\nP(n^1, ^2) n^o", "n12 no");
+        check("a /^/ b ^ c\nd /^* ^ *^/ e", "a\nd e");
+        check("x^", "x");
+    }
+}
+
+#[test]
+fn a_spliced_token_stands_where_it_is_written() {
+    check_error(
+        "#er\\\nror it \\\n is\n",
+        expect![[r#"
+        error[P4R0111]: #error: it  is
+         --> main.p4:1:1
+          |
+        1 | / #er\
+        2 | | ror it \
+        3 | |  is
+          | |___^ the program says so itself
+    "#]],
+    );
+    check_error(
+        "a\n#inc\\\nlude <no\\\nthing.p4>\n#unde\\\nf\n",
+        expect![[r#"
+        error[P4R0110]: cannot find `nothing.p4`
+         --> main.p4:3:6
+          |
+        3 |   lude <no\
+          |  ______^
+        4 | | thing.p4>
+          | |_________^ no such file
+          |
+          = note: looked at the built-in architectures
+          = help: give its directory with `-I DIR`, of a rack's program with `include`
+
+        error[P4R0112]: `#undef` without a name
+         --> main.p4:5:1
+          |
+        5 | / #unde\
+        6 | | f
+          | |_^ expected a name behind it
+    "#]],
+    );
+}
+
 #[test]
 fn a_macro_is_not_expanded_in_itself() {
     check("#define A A b\nA", "A b");
