@@ -139,6 +139,61 @@ impl Elaborator<'_> {
                 }
             }
         }
+        self.check_parameters(arch);
+    }
+
+    /// Parameters of stages are of the kinds that the architecture allows.
+    fn check_parameters(&mut self, arch: &'static Architecture) {
+        let wanted: Vec<Role> = arch.structs.iter().map(|wanted| role(*wanted)).collect();
+        let mut wrong: Vec<(&Type, &ir::Var, Role)> = vec![];
+        for stage in &self.out.stages {
+            let (params, vars) = match stage.kind {
+                StageKind::Parse(id) => (&self.out.parser(id).params, &self.out.parser(id).vars),
+                StageKind::Control(id) | StageKind::Deparse(id) => {
+                    (&self.out.control(id).params, &self.out.control(id).vars)
+                }
+                StageKind::TrafficManager => continue,
+            };
+            let vars = params.iter().filter_map(|id| vars.get(id.index()));
+            for (var, role) in vars.zip(&stage.roles) {
+                if wanted.contains(role)
+                    && !self.is_struct(&var.ty)
+                    && wrong.iter().all(|(ty, ..)| **ty != var.ty)
+                {
+                    wrong.push((&var.ty, var, *role));
+                }
+            }
+        }
+        let found: Vec<_> = wrong
+            .into_iter()
+            .map(|(ty, var, role)| refuse::stage_parameter(arch.name, var, role, self.noun(ty)))
+            .collect();
+        found.into_iter().for_each(|diagnostic| self.report(diagnostic));
+    }
+
+    fn is_struct(&self, ty: &Type) -> bool {
+        matches!(ty, Type::Named(id) if matches!(self.out.type_decl(*id).kind, ir::TypeKind::Struct(_)))
+    }
+
+    /// What kind of type it is, for messages.
+    fn noun(&self, ty: &Type) -> &'static str {
+        match ty {
+            Type::Bit(_) | Type::Int(_) => "a number",
+            Type::Bool => "a bool",
+            Type::Varbit(_) => "a varbit",
+            Type::Error => "an error",
+            Type::Stack(element, _) if !self.is_struct(element) => "a header stack",
+            Type::Stack(..) => "an array",
+            Type::Tuple(_) => "a tuple",
+            Type::Named(id) => match self.out.type_decl(*id).kind {
+                ir::TypeKind::Header(_) => "a header",
+                ir::TypeKind::Union(_) => "a header union",
+                ir::TypeKind::Struct(_) => "a struct",
+                ir::TypeKind::Enum(_) | ir::TypeKind::SerEnum { .. } => "an enum",
+                ir::TypeKind::New(_) => "a newtype",
+            },
+            _ => "something else",
+        }
     }
 
     fn known_stage(

@@ -32,6 +32,11 @@ impl Body<'_, '_> {
             others: vec![],
         };
         for property in &decl.properties {
+            if let Some(call) = &property.action {
+                self.el
+                    .refuse(&format!("an action as the table property `{}`", property.name.text), call.span);
+                continue;
+            }
             let Some(value) = &property.value else { continue };
             let name = property.name.text.as_str();
             if let Some(takes) = self.el.arch.and_then(|a| a.table_property(name)) {

@@ -37,6 +37,18 @@ pub(crate) fn duplicate_name(kind: &str, name: &str, first: Span, second: Span) 
         .help("give one of them another name with `@name(\"...\")`")
 }
 
+/// A parameter of a stage that is no struct.
+pub(crate) fn stage_parameter(arch: &str, var: &ir::Var, role: ir::Role, noun: &str) -> Diagnostic {
+    let (what, help) = match role {
+        ir::Role::Headers => ("headers", "struct headers_t { ethernet_t ethernet; }"),
+        _ => ("metadata", "struct metadata_t { bit<9> port; }"),
+    };
+    Diagnostic::error(codes::STAGE_PARAMETER, format!("the {what} `{}` must be a struct", var.name))
+        .at(var.span, format!("this is {noun}"))
+        .note(format!("{what} of {arch} are one struct, the same in all blocks"))
+        .help(format!("declare one: `{help}`"))
+}
+
 /// A `static_assert` that constructor arguments make false.
 pub(crate) fn assertion_failed(span: Span) -> Diagnostic {
     Diagnostic::error(codes::STATIC_ASSERT, "static assertion failed").at(span, "false for this instance")
@@ -54,6 +66,14 @@ pub(crate) fn shared_direct_object(object: &str, table: &str, span: Span) -> Dia
         .at(span, format!("`{table}` has it"))
         .note("a direct counter, meter or register has one cell for each entry of one table")
         .help("declare one for each table")
+}
+
+/// An entry of an `lpm` key with a mask that is not ones followed by zeros.
+pub(crate) fn no_prefix(key: &str, mask: &base_bits::Bits, span: Span) -> Diagnostic {
+    Diagnostic::error(base_diag::codes::run::BAD_ENTRY, "this entry does not fit its table")
+        .at(span, format!("the mask of `{key}` is no prefix: {}", mask.to_hex()))
+        .note("an `lpm` key matches masks of ones followed by zeros")
+        .help("give the key the match kind `ternary`")
 }
 
 /// An entry without the priority that the other entries need, or with one out of range.

@@ -1,7 +1,7 @@
 //! Tables: keys, actions, entries.
 
 use base_diag::Span;
-use ir::{ActionRef, DefaultAction, Entry, Expr, MatchKind, Table, TableKey};
+use ir::{ActionRef, Const, DefaultAction, Entry, Expr, ExprKind, Keyset, MatchKind, Table, TableKey};
 use p4_check::typed::{self, Arg, Id};
 use smol_str::SmolStr;
 
@@ -9,6 +9,7 @@ use crate::annotation::{annotations, local_name};
 use crate::names::qualify;
 use crate::priorities::{Counting, needs_priority, priorities};
 use crate::properties::Properties;
+use crate::refuse;
 use crate::stmt::Body;
 
 /// A match kind by its name.
@@ -126,6 +127,7 @@ impl Body<'_, '_> {
             {
                 self.keyset(set, ty, &mut sets);
             }
+            self.refuse_masks(&sets, keys);
             out.push(Entry {
                 keys: sets,
                 action: entry.call.action,
@@ -137,5 +139,17 @@ impl Body<'_, '_> {
             });
         }
         out
+    }
+
+    /// An `lpm` key of a known kind matches prefixes.
+    fn refuse_masks(&mut self, sets: &[Keyset], keys: &[TableKey]) {
+        for (set, key) in sets.iter().zip(keys) {
+            if let (Keyset::Mask(_, mask), MatchKind::Lpm) = (set, &key.match_kind)
+                && let ExprKind::Const(Const::Bits(bits)) = &mask.kind
+                && bits.prefix_len().is_none()
+            {
+                self.el.report(refuse::no_prefix(&key.name, bits, mask.span));
+            }
+        }
     }
 }

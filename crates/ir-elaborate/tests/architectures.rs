@@ -170,3 +170,50 @@ fn what_a_file_declares_is_known() {
         }
     }
 }
+
+fn with_types(headers: &str, metadata: &str) -> String {
+    format!(
+        "#include <core.p4>
+         #include <v1model.p4>
+         header eth_t {{ bit<16> type; }}
+         header_union either_t {{ eth_t one; eth_t other; }}
+         struct headers_t {{ eth_t eth; }}
+         enum kind_t {{ A, B }}
+         type bit<9> port_t;
+         parser P(packet_in p, out {headers} h, inout {metadata} m, inout standard_metadata_t s) {{
+             state start {{ transition accept; }}
+         }}
+         control C(inout {headers} h, inout {metadata} m) {{ apply {{ }} }}
+         control I(inout {headers} h, inout {metadata} m, inout standard_metadata_t s) {{ apply {{ }} }}
+         control D(packet_out p, in {headers} h) {{ apply {{ }} }}
+         V1Switch(P(), C(), I(), I(), C(), D()) main;"
+    )
+}
+
+/// All tests had structs there; the splitter took that for granted and panicked.
+#[test]
+fn headers_and_metadata_of_v1model_are_structs() {
+    support::elaborate(&with_types("headers_t", "headers_t"));
+    let kinds = [
+        ("eth_t", "a header"),
+        ("either_t", "a header union"),
+        ("eth_t[2]", "a header stack"),
+        ("headers_t[2]", "an array"),
+        ("kind_t", "an enum"),
+        ("port_t", "a newtype"),
+        ("bit<8>", "a number"),
+        ("bool", "a bool"),
+        ("error", "an error"),
+        ("varbit<8>", "a varbit"),
+        ("tuple<bit<8>>", "a tuple"),
+    ];
+    for (ty, noun) in kinds {
+        for (headers, metadata, what, param) in [
+            (ty, "headers_t", "headers `h`", format!("out {ty} h")),
+            ("headers_t", ty, "metadata `m`", format!("inout {ty} m")),
+        ] {
+            let said = support::refusal(&with_types(headers, metadata));
+            assert_eq!(said, format!("P4R0305: the {what} must be a struct\n  `{param}`: this is {noun}\n"));
+        }
+    }
+}

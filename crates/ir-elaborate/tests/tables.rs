@@ -216,3 +216,22 @@ fn keys_are_named_by_the_names_of_their_fields() {
     "#]]
     .assert_eq(&lines(&ingress(declarations, locals, "t.apply();"), &["exact"]));
 }
+
+/// Masks of constructor parameters are known here only; such a program made the verifier panic.
+#[test]
+fn masks_of_lpm_keys_are_prefixes() {
+    for (mask, argument) in [("0x90", ""), ("mask", "(bit<8> mask)")] {
+        let given = if argument.is_empty() { "" } else { "8w0x90" };
+        let inner = format!(
+            "control Inner(in bit<8> x){argument} {{
+                 table t {{ key = {{ x: lpm; }} actions = {{ NoAction; }} const entries = {{ 0x10 &&& {mask}: NoAction(); }} }}
+                 apply {{ t.apply(); }}
+             }}"
+        );
+        let source = ingress(&inner, &format!("Inner({given}) inner;"), "inner.apply(8w1);");
+        let expected = format!(
+            "P4R0402: this entry does not fit its table\n  `{mask}`: the mask of `x` is no prefix: 0x90\n"
+        );
+        assert_eq!(refusal(&source), expected);
+    }
+}

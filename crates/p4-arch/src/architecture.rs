@@ -15,6 +15,8 @@ pub struct Architecture {
     pub packages: &'static [PackageFacts],
     /// The stages in the order a packet meets them.
     pub stages: &'static [StageFacts],
+    /// The roles of parameters that must be structs.
+    pub structs: &'static [Role],
     /// The struct type of the standard metadata, where one struct goes all the way with a packet.
     pub standard_metadata: Option<&'static str>,
     /// Its fields that the switch itself writes or reads.

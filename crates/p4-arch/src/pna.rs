@@ -18,6 +18,7 @@ pub static ARCHITECTURE: Architecture = Architecture {
         params: &["main_parser", "pre_control", "main_control", "main_deparser"],
     }],
     stages: STAGES,
+    structs: &[],
     standard_metadata: None,
     standard_fields: &[],
     functions: FUNCTIONS,

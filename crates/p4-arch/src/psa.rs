@@ -19,6 +19,7 @@ pub static ARCHITECTURE: Architecture = Architecture {
         PackageFacts { name: "PSA_Switch", params: &["ingress", "pre", "egress", "bqe"] },
     ],
     stages: STAGES,
+    structs: &[],
     standard_metadata: None,
     standard_fields: &[],
     functions: FUNCTIONS,

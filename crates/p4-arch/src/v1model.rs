@@ -18,6 +18,7 @@ pub static ARCHITECTURE: Architecture = Architecture {
     mains: &["V1Switch"],
     packages: &[PackageFacts { name: "V1Switch", params: &["p", "vr", "ig", "eg", "ck", "dep"] }],
     stages: STAGES,
+    structs: &[Headers, Metadata],
     standard_metadata: Some("standard_metadata_t"),
     standard_fields: STANDARD_FIELDS,
     functions: FUNCTIONS,

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use base_diag::{Code, Diagnostic, Diagnostics, Span};
 use p4_syntax::ast;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use crate::codes;
@@ -50,6 +50,8 @@ pub(crate) struct Checker {
     pub(crate) infer: InferTable,
     /// The places of fields and members, by their names.
     pub(crate) members: FxHashMap<(Owner, SmolStr), u32>,
+    /// Words of text with syntax errors: any of them may be a member of `error`.
+    pub(crate) unread: FxHashSet<SmolStr>,
     /// Bits of the long values made so far.
     pub(crate) long_bits: u64,
     /// What is known of types already.
@@ -76,6 +78,7 @@ impl Checker {
             scopes: Scopes::new(),
             infer: InferTable::default(),
             members: FxHashMap::default(),
+            unread: FxHashSet::default(),
             long_bits: 0,
             facts: RefCell::default(),
             place: Place::TopLevel,

@@ -1,4 +1,7 @@
 //! Declarations in source order: each is checked whole before the next, since names are declared before use.
+//!
+//! Members of `error` are the exception: all `error` declarations of a program make one set, whose members can be used
+//! anywhere (P4-16 §7.1.2). They are declared before everything else.
 
 mod annotation;
 mod block;
@@ -21,6 +24,7 @@ pub(crate) use params::ParamOf;
 impl Checker {
     /// Checks all declarations of a program. What was made of text with syntax errors is declared but not judged.
     pub(crate) fn decls(&mut self, program: &ast::Program) {
+        self.error_decls(program);
         let mut damage = program.damage.iter().peekable();
         for (i, decl) in program.decls.iter().enumerate() {
             let mut recovered = None;
@@ -40,6 +44,21 @@ impl Checker {
                 }
             }
         }
+    }
+
+    /// Declares the members of `error`. Those of declarations with syntax errors are declared but not judged.
+    fn error_decls(&mut self, program: &ast::Program) {
+        for (i, decl) in program.decls.iter().enumerate() {
+            let ast::Decl::Error(d) = decl else { continue };
+            if program.damage.iter().any(|damage| damage.recovered && damage.at == i) {
+                let diags = std::mem::take(&mut self.diags);
+                self.error_decl(d);
+                self.diags = diags;
+            } else {
+                self.error_decl(d);
+            }
+        }
+        self.unread = program.damage.iter().flat_map(|damage| damage.words.iter().cloned()).collect();
     }
 
     /// Names that nothing declares may have been going to be declared in text that could not be read.
@@ -69,10 +88,8 @@ impl Checker {
             ast::Decl::Package(d) => Some(Decl::Package(self.package(d))),
             ast::Decl::Struct(d) => Some(Decl::Struct(self.struct_decl(d))),
             ast::Decl::Enum(d) => Some(Decl::Enum(self.enum_decl(d))),
-            ast::Decl::Error(d) => {
-                self.error_decl(d);
-                None
-            }
+            // Declared before all others.
+            ast::Decl::Error(_) => None,
             ast::Decl::MatchKind(d) => {
                 self.match_kind_decl(d);
                 None

@@ -326,7 +326,9 @@ impl Printer<'_> {
             self.line(&format!("size = {};", self.expr(size)));
         }
         for property in &d.properties {
-            let value = property.value.as_ref().map_or_else(|| "?".to_string(), |v| self.expr(v));
+            let action = property.action.as_ref().map(|call| self.action_call(d, call));
+            let value =
+                property.value.as_ref().map(|v| self.expr(v)).or(action).unwrap_or_else(|| "?".into());
             self.line(&format!("{} = {value};", property.name.text));
         }
         self.close();

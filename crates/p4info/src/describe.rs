@@ -5,10 +5,10 @@ use crate::object::Object;
 use crate::symbol::{Kind, Symbols};
 use crate::types::Types;
 use crate::used::{self, Within};
-use base_diag::Diagnostic;
+use base_diag::{Diagnostic, codes::elaborate as codes};
 use ir::{Action, Annotations, Control, ControlId, Instance, InstanceId, Name, ParserId, Program, Table};
 use p4runtime_proto::p4::config::v1::{P4Info, Preamble};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An action that can run.
 #[derive(Clone, Copy)]
@@ -48,6 +48,7 @@ impl<'p> Describer<'p> {
 
     pub(crate) fn run(mut self) -> Result<P4Info, Vec<Diagnostic>> {
         self.collect();
+        self.refuse_equal_names();
         self.symbols.number();
         self.package();
         self.actions();
@@ -85,6 +86,32 @@ impl<'p> Describer<'p> {
         for decl in self.controller_header_types() {
             let name = Name::from(crate::types::type_name(decl));
             self.symbols.add(Kind::ControllerHeader, &name, &decl.annotations, decl.span);
+        }
+    }
+
+    /// Two actions of one name: tables can tell them apart, a P4Info cannot. Copies of a top-level action are one.
+    fn refuse_equal_names(&mut self) {
+        let mut first: BTreeMap<&Name, &Action> = BTreeMap::new();
+        for (id, within) in &self.controls {
+            let control = self.program.control(*id);
+            let used = within.listed.union(&within.called);
+            for action in used.filter_map(|id| control.actions.get(id.index())) {
+                if has(&action.annotations, "hidden") {
+                    continue;
+                }
+                let before = *first.entry(&action.control_plane_name).or_insert(action);
+                let is_copy = action.top_level && before.top_level && action.span == before.span;
+                if !is_copy && !std::ptr::eq(before, action) {
+                    let title =
+                        format!("two actions have the control-plane name `{}`", action.control_plane_name);
+                    let error = Diagnostic::error(codes::DUPLICATE_NAME, title)
+                        .at(action.span, "this one too")
+                        .at(before.span, "the first one")
+                        .note("a P4Info has one action of each name (P4-16 §18.3.2)")
+                        .help("give one of them another name with `@name(\"...\")`");
+                    self.diagnostics.push(error);
+                }
+            }
         }
     }
 

@@ -9,6 +9,8 @@ codes! {
     ARCHITECTURE = 0303,
     /// A value that must be known at compile time is not.
     NOT_CONSTANT = 0304,
+    /// A parameter of a stage whose type its architecture does not allow there.
+    STAGE_PARAMETER = 0305,
     /// Calls or instances nested too deeply.
     TOO_DEEP = 0306,
     /// Two things with one control-plane name.

@@ -108,7 +108,8 @@ impl Verifier<'_> {
             });
         }
         for (index, method) in object.methods.iter().enumerate() {
-            let done = !method.is_abstract || implemented.contains(&(index as u32));
+            let optional = method.annotations.iter().any(|annotation| annotation.name == "optional");
+            let done = !method.is_abstract || optional || implemented.contains(&(index as u32));
             self.require(done, instance.span, |_| format!("method `{}` is not implemented", method.name));
         }
     }
@@ -186,7 +187,9 @@ fn implements(
 ) -> bool {
     let bound = |name: &Name| object.argument(instance, name);
     let declared = &method.signature.params;
-    declared.len() == function.params.len()
+    // An implementation may leave out `@optional` parameters at the end.
+    let left_out = declared.get(function.params.len()..);
+    left_out.is_some_and(|params| params.iter().all(|param| param.optional))
         && substitute(&method.signature.returns, &bound) == function.returns
         && declared.iter().zip(&function.params).all(|(param, id)| {
             function.vars.get(id.index()).is_some_and(|var| {

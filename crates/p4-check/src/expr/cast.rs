@@ -108,6 +108,10 @@ impl Checker {
         if depth > 8 {
             return false;
         }
+        let made_of = |ty: &Type, other: &Type| matches!(ty, Type::NewType(id) if self.program.new_types[*id].of == *other);
+        if made_of(&to, &from) || made_of(&from, &to) {
+            return true;
+        }
         match (&from, &to) {
             (Type::Bit(n), Type::Signed(m)) | (Type::Signed(n), Type::Bit(m)) => n == m,
             (Type::Bit(_), Type::Bit(_)) | (Type::Signed(_), Type::Signed(_)) => true,
@@ -125,8 +129,6 @@ impl Checker {
             (Type::Int, Type::NewType(id)) => {
                 self.can_cast(&from, &self.program.new_types[*id].of, depth + 1)
             }
-            (_, Type::NewType(id)) => from == self.program.new_types[*id].of,
-            (Type::NewType(id), _) => to == self.program.new_types[*id].of,
             _ => false,
         }
     }

@@ -48,8 +48,7 @@ impl Checker {
         if let Some(kind) = kind {
             return Expr { kind, ty, span };
         }
-        let distrusted = || matches!(self.scopes.lookup_global(&name.text).map(|b| &b.def), Some(Def::Error));
-        if name.text.is_empty() || ty == Type::ErrorCode && distrusted() {
+        if name.text.is_empty() || ty == Type::ErrorCode && self.unread.contains(&name.text) {
             return Expr::error(span);
         }
         let members: Vec<&str> = match &ty {

@@ -1,11 +1,15 @@
-//! No two tables and no two actions of a program have the same control-plane name (P4-16 §18.3).
+//! No two tables of a program have the same control-plane name, nor two actions of one table (P4-16 §18.3).
+//!
+//! Actions of different tables with one name get a warning. The specification forbids them: a P4Info can hold one action
+//! of a name. But the name still tells which action an entry of a table runs, and p4c accepts such programs unless it writes a
+//! P4Info. So does p4rack: `p4info` refuses them.
 //!
 //! Names are those of the instances that `main` leads to: `@name("x") table t` of instance `c` in `MyIngress` is
 //! `MyIngress.c.x`; a name that starts with a dot stands for itself. Tables that nothing applies have no name, and those
 //! of a control with constructor parameters are left to elaboration, which knows which of them are applied.
 
 use base_diag::{Diagnostic, Diagnostics, Span};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::{SmolStr, format_smolstr};
 
 use super::reach::all_bodies;
@@ -13,15 +17,23 @@ use crate::codes;
 use crate::typed::walk::{Visitor, walk_call, walk_expr};
 use crate::typed::{
     Action, Annotations, Arg, Call, Callee, Construct, Constructed, Control, Expr, ExprKind, Id, Local, Name,
-    Program,
+    Program, Table,
 };
+use crate::warn::silenced;
 
 pub(crate) fn check_control_names(program: &Program, diags: &mut Diagnostics) {
     let Some(main) = program.main else { return };
     let mut applied = Applied(vec![false; program.tables.len()]);
     all_bodies(program, &mut applied);
-    let mut names =
-        Names { program, diags, applied: applied.0, seen: FxHashMap::default(), depth: 0, instances: 0 };
+    let mut names = Names {
+        program,
+        diags,
+        applied: applied.0,
+        seen: FxHashMap::default(),
+        warned: FxHashSet::default(),
+        depth: 0,
+        instances: 0,
+    };
     names.package(&program.instances[main].construct);
 }
 
@@ -42,6 +54,8 @@ struct Names<'a> {
     applied: Vec<bool>,
     /// The declaration behind a name and the prefix of the instance it belongs to.
     seen: FxHashMap<(Kind, SmolStr), (Span, SmolStr)>,
+    /// Declarations of actions that have a warning: one for each is enough.
+    warned: FxHashSet<Span>,
     depth: u32,
     instances: u32,
 }
@@ -88,9 +102,7 @@ impl Names<'_> {
                 Local::Table(t) if plain && self.applied[t.index()] => {
                     let table = &program.tables[*t];
                     self.add(Kind::Table, &table.name, &table.annotations, prefix);
-                    for listed in &table.actions {
-                        self.action(listed.action, prefix);
-                    }
+                    self.actions(table, prefix);
                 }
                 Local::Instance(i) => {
                     let instance = &program.instances[*i];
@@ -106,11 +118,31 @@ impl Names<'_> {
         }
     }
 
-    fn action(&mut self, id: Id<Action>, prefix: &SmolStr) {
-        let action = &self.program.actions[id];
+    fn actions(&mut self, table: &Table, prefix: &SmolStr) {
+        let program = self.program;
         let global = SmolStr::default();
-        let prefix = if action.control.is_some() { prefix } else { &global };
-        self.add(Kind::Action, &action.name, &action.annotations, prefix);
+        let mut here: FxHashMap<SmolStr, Id<Action>> = FxHashMap::default();
+        for listed in &table.actions {
+            let action = &program.actions[listed.action];
+            let prefix = if action.control.is_some() { prefix } else { &global };
+            let full = full_name(&action.name, &action.annotations, prefix);
+            match here.insert(full.clone(), listed.action).filter(|before| *before != listed.action) {
+                Some(before) => self.ambiguous(table, action, &program.actions[before], &full),
+                None => self.add(Kind::Action, &action.name, &action.annotations, prefix),
+            }
+        }
+    }
+
+    /// An entry of `table` cannot say which of the two actions it runs.
+    fn ambiguous(&mut self, table: &Table, action: &Action, before: &Action, full: &SmolStr) {
+        let title = format!("two actions have the control-plane name `{full}`");
+        self.diags.push(
+            Diagnostic::error(codes::CONTROL_NAME, title)
+                .at(action.name.span, "")
+                .at(before.name.span, "and this one")
+                .note(format!("table `{}` lists both, and its entries name their action", table.name.text))
+                .help("give one of them another `@name`"),
+        );
     }
 
     fn add(&mut self, kind: Kind, name: &Name, annotations: &Annotations, prefix: &SmolStr) {
@@ -129,10 +161,13 @@ impl Names<'_> {
         };
         let (first, second) =
             if before.0.lo <= name.span.lo { (before.0, name.span) } else { (name.span, before.0) };
-        let mut diagnostic = Diagnostic::error(
-            codes::CONTROL_NAME,
-            format!("two {what} have the control-plane name `{full}`"),
-        )
+        let title = format!("two {what} have the control-plane name `{full}`");
+        let mut diagnostic = match kind {
+            Kind::Table => Diagnostic::error(codes::CONTROL_NAME, title),
+            Kind::Action if silenced(annotations, "control-name") || !self.warned.insert(second) => return,
+            Kind::Action => Diagnostic::warning(codes::CONTROL_NAME, "control-name", title)
+                .note("P4Runtime allows one action of a name: `p4rack p4info` refuses the program"),
+        }
         .at(second, "");
         if first == second {
             diagnostic = diagnostic.note(format!("`{}` and `{prefix}` both have one", before.1));

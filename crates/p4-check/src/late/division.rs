@@ -1,7 +1,8 @@
 //! Division and remainder are for values known at compile time and for powers of two (P4-16 §8.8).
 //!
 //! `x / 4` and `x % 4` become a shift and a mask; `0 / x` is 0; anything else that a data plane would have to divide is
-//! refused, unless constructor arguments decide it or no packet can come by: actions and functions that nothing uses are not looked at.
+//! refused, unless constructor arguments decide it or no packet can come by: actions and functions that nothing uses and
+//! branches whose condition is known to be otherwise are not looked at.
 
 use base_diag::{Diagnostic, Diagnostics};
 use num_bigint::BigInt;
@@ -54,10 +55,25 @@ impl Visitor for Divisions<'_> {
         if let ExprKind::Binary(BinaryOp::Div | BinaryOp::Mod, a, b) = &expr.kind {
             self.check(Some(a), b, expr.span);
         }
+        if let ExprKind::Ternary(cond, yes, no) = &expr.kind
+            && let ExprKind::Bool(taken) = cond.kind
+        {
+            return self.expr(if taken { yes } else { no });
+        }
         walk_expr(self, expr);
     }
 
     fn stmt(&mut self, stmt: &Stmt) {
+        if let StmtKind::If { condition, then, otherwise } = &stmt.kind
+            && let ExprKind::Bool(taken) = condition.kind
+        {
+            if taken {
+                self.block(then)
+            } else if let Some(otherwise) = otherwise {
+                self.block(otherwise)
+            }
+            return;
+        }
         if let StmtKind::Assign { op: Some(BinaryOp::Div | BinaryOp::Mod), value, .. } = &stmt.kind {
             self.check(None, value, stmt.span);
         }

@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::codes;
 use crate::typed::{Entries, ExprKind, KeySet, Program, Table, Type};
+use crate::warn::silenced;
 
 pub(crate) fn check_entries(program: &mut Program, diags: &mut Diagnostics) {
     let ids: Vec<_> = program.tables.iter().filter(|(_, t)| t.entries.is_some()).map(|(id, _)| id).collect();
@@ -31,17 +32,33 @@ fn kind_name<'a>(program: &'a Program, table: &Table, key: usize) -> &'a str {
     table.keys.get(key).map_or("", |k| program.match_kinds[k.match_kind].name.text.as_str())
 }
 
-/// A prefix match takes prefixes, an optional match single values or all.
+/// An exact or optional match takes single values, a range match ranges, the others masks; all of them everything (`_`). A mask that is no prefix is a warning: the
+/// language leaves to a target what its `lpm` can match, and p4c's front end accepts it.
 fn check_sets(program: &Program, table: &Table, entries: &Entries, diags: &mut Diagnostics) {
     for entry in &entries.entries {
         for (key, set) in entry.sets.iter().enumerate() {
             let kind = kind_name(program, table, key);
             let why = match (kind, set) {
-                ("lpm", KeySet::Mask(_, mask)) if !is_prefix(mask.as_int(), &mask.ty) => {
-                    "the mask of an `lpm` key is ones followed by zeros"
+                ("lpm", KeySet::Mask(value, mask)) if !is_prefix(mask.as_int(), &mask.ty) => {
+                    if !silenced(&table.annotations, "entry-mask") {
+                        diags.push(
+                            Diagnostic::warning(
+                                codes::BAD_ENTRY,
+                                "entry-mask",
+                                "the mask of an `lpm` key is no prefix",
+                            )
+                            .at(value.span.to(mask.span), "not ones followed by zeros")
+                            .note("`p4rack run` and p4c's back ends refuse the entry")
+                            .help("give the key the match kind `ternary`"),
+                        );
+                    }
+                    continue;
                 }
-                ("optional", KeySet::Mask(..)) => "this key matches single values",
-                ("exact" | "optional" | "lpm", KeySet::Range(..)) => "this key does not match ranges",
+                ("exact" | "optional" | "selector", KeySet::Mask(..)) => "this key matches single values",
+                ("range", KeySet::Mask(..)) => "this key matches ranges, not masks",
+                ("exact" | "optional" | "selector" | "lpm" | "ternary", KeySet::Range(..)) => {
+                    "this key does not match ranges"
+                }
                 _ => continue,
             };
             let (KeySet::Mask(a, b) | KeySet::Range(a, b)) = set else { continue };

@@ -4,6 +4,7 @@ use p4_syntax::ast;
 
 use crate::codes;
 use crate::cx::{Checker, name};
+use crate::scope::Def;
 use crate::typed::{Expr, Id, Property, Table, Type};
 
 impl Checker {
@@ -22,10 +23,36 @@ impl Checker {
 
     pub(crate) fn property(&mut self, table: Id<Table>, p: &ast::TableProperty, value: &ast::Expr) {
         let annotations = self.annotations(&p.annotations);
-        let value = self.expr(value, None);
-        let value = (!value.ty.is_error()).then_some(value);
-        let property =
-            Property { name: name(&p.name), value, is_const: p.is_const, annotations, span: p.span };
+        let mut property = Property {
+            name: name(&p.name),
+            value: None,
+            action: None,
+            is_const: p.is_const,
+            annotations,
+            span: p.span,
+        };
+        match self.named_action(value) {
+            Some((path, args)) => property.action = self.action_call(table, path, args, value.span),
+            None => {
+                let value = self.expr(value, None);
+                property.value = (!value.ty.is_error()).then_some(value);
+            }
+        }
         self.program.tables[table].properties.push(property);
+    }
+
+    /// The action that a property names, with its arguments.
+    fn named_action<'a>(&self, value: &'a ast::Expr) -> Option<(&'a ast::Path, Option<&'a [ast::Arg]>)> {
+        let (path, args) = match &value.kind {
+            ast::ExprKind::Path(path) => (path, None),
+            ast::ExprKind::Call { callee, type_args, args } if type_args.is_empty() => match &callee.kind {
+                ast::ExprKind::Path(path) => (path, Some(&args[..])),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let name = &path.name.text;
+        let found = if path.absolute { self.scopes.lookup_global(name) } else { self.scopes.lookup(name) };
+        matches!(found?.def, Def::Action(_)).then_some((path, args))
     }
 }

@@ -125,6 +125,8 @@ pub struct Property {
     /// Its value: an instance, an anonymous one ([`ExprKind::New`](super::ExprKind)), or a value. `None` for a
     /// property that the architecture gives another form; it is then ignored with a warning.
     pub value: Option<Expr>,
+    /// Its value, if it is an action of the table: `psa_empty_group_action = NoAction`.
+    pub action: Option<ActionCall>,
     /// `const`
     pub is_const: bool,
     /// Annotations of the property.

@@ -176,7 +176,10 @@ pub fn walk_table<V: Visitor + ?Sized>(v: &mut V, table: &Table) {
         entry.call.args.iter().for_each(|a| walk_arg(v, a));
     }
     table.size.iter().for_each(|e| v.expr(e));
-    table.properties.iter().filter_map(|p| p.value.as_ref()).for_each(|e| v.expr(e));
+    for property in &table.properties {
+        property.value.iter().for_each(|e| v.expr(e));
+        property.action.iter().flat_map(|call| &call.args).for_each(|a| walk_arg(v, a));
+    }
 }
 
 /// Visits the initial values of local variables.

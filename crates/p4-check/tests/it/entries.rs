@@ -66,13 +66,18 @@ fn sets_fit_their_match_kind() {
         control c(in bit<8> x) {
             action e() {}
             table t1 { key = { x: lpm; } actions = { e; } const entries = { 0x10 &&& 0xf0: e; 1: e; _: e; 0x10 &&& 0x90: e; } }
-                                                                                                          ^^^^^^^^^^^^^ error: this set does not fit a key of kind `lpm` -- the mask of an `lpm` key is ones followed by zeros
+                                                                                                          ^^^^^^^^^^^^^ entry-mask: the mask of an `lpm` key is no prefix -- not ones followed by zeros
             table t2 { key = { x: optional; } actions = { e; } const entries = { 1: e; _: e; 1 &&& 1: e; } }
                                                                                              ^^^^^^^ error: this set does not fit a key of kind `optional` -- this key matches single values
             table t3 { key = { x: range; } actions = { e; } const entries = { 1 .. 2: e; 3: e; _: e; } }
-            table t4 { key = { x: exact; } actions = { e; } const entries = { 1 .. 2: e; } }
+            table t4 { key = { x: exact; } actions = { e; } const entries = { 1 .. 2: e; 1 &&& 3: e; _: e; } }
                                                                               ^^^^^^ error: this set does not fit a key of kind `exact` -- this key does not match ranges
-            apply { t1.apply(); t2.apply(); t3.apply(); t4.apply(); }
+                                                                                         ^^^^^^^ error: this set does not fit a key of kind `exact` -- this key matches single values
+            table t5 { key = { x: ternary; } actions = { e; } const entries = { 1 .. 2: e; 1 &&& 5: e; } }
+                                                                                ^^^^^^ error: this set does not fit a key of kind `ternary` -- this key does not match ranges
+            table t6 { key = { x: range; } actions = { e; } const entries = { 1 &&& 3: e; } }
+                                                                              ^^^^^^^ error: this set does not fit a key of kind `range` -- this key matches ranges, not masks
+            apply { t1.apply(); t2.apply(); t3.apply(); t4.apply(); t5.apply(); t6.apply(); }
         }
     "#]]);
 }

@@ -46,6 +46,24 @@ fn data_planes_do_not_divide() {
     "#]]);
 }
 
+/// Nothing had tried a division under a condition.
+#[test]
+fn branches_that_are_never_taken_may_divide() {
+    check(expect![[r#"
+        const bool ON = true;
+        const bit<8> VERSION = 2;
+        control c(inout bit<8> x, in bit<8> y) {
+            apply {
+                if (!ON) { x = x / y; } else { x = 1; }
+                if (VERSION == 2) { x = y; } else if (y == 1) { x = x % y; }
+                x = VERSION > 1 ? y : x / y;
+                if (ON && y == 1) { x = x / y; }
+                                        ^^^^^ error: division at run time -- its operands are not known at compile time
+            }
+        }
+    "#]]);
+}
+
 #[test]
 fn constructor_arguments_are_divided() {
     ok("control c(inout bit<8> x)(bit<8> n) { apply { x = x + 64 / n + (bit<8>)(7 % n); } }
@@ -87,5 +105,46 @@ fn control_plane_names_are_unique() {
         }
         control other(inout bit<8> x) { apply {} }
         top(outer(), other()) main;
+    "#]]);
+}
+
+/// Each test of names before had both actions in one table.
+#[test]
+fn actions_of_different_tables_may_share_a_name() {
+    check(expect![[r#"
+        control C(inout bit<8> x);
+        package top(C a);
+        control first(inout bit<8> x) {
+            @name(".nop") action nop() {}
+            table t { key = {} actions = { nop; } default_action = nop; }
+            apply { t.apply(); }
+        }
+        control second(inout bit<8> x) {
+            @name(".nop") action nop() {}
+                                 ^^^ control-name: two actions have the control-plane name `nop`
+            @noWarn("control-name") @name(".nop") action nop_1() {}
+            table t { key = {} actions = { nop; } default_action = nop; }
+            table u { key = {} actions = { nop_1; } default_action = nop_1; }
+            apply { t.apply(); u.apply(); }
+        }
+        control both(inout bit<8> x) {
+            first() f;
+            second() s;
+            apply { f.apply(x); s.apply(x); }
+        }
+        top(both()) main;
+    "#]]);
+}
+
+#[test]
+fn errors_are_one_set_wherever_they_are_declared() {
+    check(expect![[r#"
+        control c(inout bit<8> x, in error e) {
+            apply { if (e == error.Late) { x = 1; } else if (e == error.Never) { x = 2; } }
+                                                                        ^^^^^ error: error has no member `Never`
+        }
+        error { Early }
+        error { Late, Early }
+                      ^^^^^ error: `Early` is declared twice -- declared again here
     "#]]);
 }

@@ -201,3 +201,27 @@ fn properties_of_architectures_may_list_instances() {
         package P(C c);
         P(c()) main;");
 }
+
+/// PSA's `psa_empty_group_action` is one.
+#[test]
+fn a_property_may_be_an_action_of_the_table() {
+    check(expect![[r#"
+        #include <core.p4>
+        control c(inout bit<8> x) {
+            action a(bit<8> v) { x = v; }
+            action b() {}
+            table t {
+                actions = { a; NoAction; }
+                const on_empty = NoAction;
+                on_loop = a(5);
+                on_other = b;
+                           ^ error: `b` is not in the action list of `t`
+                on_more = a(true);
+                            ^^^^ error: expected `bit<8>`, found `bool`
+                on_less = c;
+                          ^ error: unknown name `c` -- not declared before this use
+            }
+            apply { t.apply(); }
+        }
+    "#]]);
+}

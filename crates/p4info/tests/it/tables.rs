@@ -524,3 +524,28 @@ fn entries_of_the_source() {
         "#]],
     );
 }
+
+/// `check` gives a warning, since the tables of the program tell the two apart.
+#[test]
+fn two_actions_of_one_name_are_refused() {
+    check_wrong(
+        &in_ingress(
+            "@name(\".nop\") action one() {} @name(\".nop\") action other() { m.class = 1; }
+             table t { actions = { one; } default_action = one; }
+             table u { actions = { other; } default_action = other; }",
+            "t.apply(); u.apply();",
+        ),
+        expect![[r#"
+            error[P4R0307]: two actions have the control-plane name `nop`
+              --> test.p4:29:35
+               |
+            29 |     @name(".nop") action one() {} @name(".nop") action other() { m.class = 1; }
+               |     ----------------------------- ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this one too
+               |     |
+               |     the first one
+               |
+               = note: a P4Info has one action of each name (P4-16 §18.3.2)
+               = help: give one of them another name with `@name("...")`
+        "#]],
+    );
+}
