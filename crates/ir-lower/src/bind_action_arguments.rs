@@ -69,7 +69,8 @@ fn bound(program: &Program, control: &mut Control, id: ActionId, args: Vec<Expr>
     body.stmts.splice(0..0, bound.before);
     body.stmts.extend(bound.after);
     let name = free_name(&action.name, &|name| control.actions.iter().any(|other| other.name == name));
-    control.actions.push(Action { name, params, body, ..action });
+    // It reads and writes what is this control's: controls that are inlined must not take it for the action of the program.
+    control.actions.push(Action { name, params, body, top_level: false, ..action });
     ActionId::from(control.actions.len() - 1)
 }
 

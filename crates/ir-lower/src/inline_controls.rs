@@ -287,7 +287,10 @@ impl Part {
         prefix: &str,
     ) -> ActionId {
         let same = |other: &Action| {
-            other.top_level && action.top_level && other.control_plane_name == action.control_plane_name
+            other.top_level
+                && action.top_level
+                && other.control_plane_name == action.control_plane_name
+                && other.span == action.span
         };
         if let Some(at) = control.actions.iter().position(same) {
             return ActionId::from(at);
