@@ -13,6 +13,10 @@ pub struct Declared {
     pub names: BTreeSet<&'static str>,
     /// Those of structs, headers, unions, enums and newtypes.
     pub types: BTreeSet<&'static str>,
+    /// Members of `error`.
+    pub errors: BTreeSet<&'static str>,
+    /// Members of `match_kind`.
+    pub match_kinds: BTreeSet<&'static str>,
 }
 
 /// What the file `name` and those it includes declare.
@@ -21,7 +25,22 @@ pub(crate) fn declared(name: &str) -> Declared {
     let (mut files, mut next) = (vec![name], 0);
     while let Some(text) = files.get(next).map(|file| include(file).unwrap_or("")) {
         next += 1;
+        // The `error` or `match_kind` that the line stands in.
+        let mut members: Option<&mut BTreeSet<&'static str>> = None;
         for line in text.lines() {
+            members = match line {
+                "error {" => Some(&mut found.errors),
+                "match_kind {" => Some(&mut found.match_kinds),
+                "}" => None,
+                _ => members,
+            };
+            if let Some(members) = &mut members {
+                let name = line.trim().split([',', ' ']).next().unwrap_or("");
+                if line.starts_with(' ') && name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+                    members.insert(name);
+                }
+                continue;
+            }
             match line.strip_prefix("#include <").and_then(|rest| rest.strip_suffix('>')) {
                 Some(file) if !files.contains(&file) => files.push(file),
                 _ => {

@@ -1,4 +1,4 @@
-//! Types, errors, match kinds.
+//! Types, errors, match kinds. What core.p4 and the architecture's file declare is not declared again.
 
 use crate::annotation::{annotation, inline};
 use crate::print::Printer;
@@ -11,10 +11,11 @@ const CORE_ERRORS: usize = 7;
 impl<'p> Printer<'p> {
     pub(crate) fn errors(&mut self) {
         let own = self.program.errors.get(CORE_ERRORS..).unwrap_or_default();
+        let own = own.iter().map(|name| name.as_str());
+        let own: Vec<&str> = own.filter(|name| !self.globals.declared.errors.contains(name)).collect();
         if !own.is_empty() {
             self.blank();
-            let members: Vec<&str> = own.iter().map(|name| name.as_str()).collect();
-            self.list("error", &members);
+            self.list("error", &own);
         }
     }
 
@@ -27,6 +28,7 @@ impl<'p> Printer<'p> {
             .map(|key| &key.match_kind)
             .chain(sets)
             .filter_map(|kind| match kind {
+                MatchKind::Other(name) if self.globals.declared.match_kinds.contains(name.as_str()) => None,
                 MatchKind::Other(name) => Some(name.as_str()),
                 MatchKind::Range if is_own => Some("range"),
                 MatchKind::Optional if is_own => Some("optional"),

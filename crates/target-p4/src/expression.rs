@@ -61,7 +61,9 @@ impl Printer<'_> {
                 return (format!("{} ? {yes} : {no}", self.expr(cond, Some(&Type::Bool), 2)), 1);
             }
             ExprKind::Cast(operand) => {
-                return (format!("({}){}", self.ty(&expr.ty), self.expr(operand, None, PREFIX)), PREFIX);
+                let steps = self.cast_steps(&operand.ty, &expr.ty);
+                let casts: String = steps.iter().rev().map(|ty| format!("({})", self.ty(ty))).collect();
+                return (format!("{casts}{}", self.expr(operand, None, PREFIX)), PREFIX);
             }
             ExprKind::Aggregate(parts) => {
                 let is_tuple = matches!(expr.ty, Type::Tuple(_));
@@ -80,6 +82,35 @@ impl Printer<'_> {
             ExprKind::Call(call) => self.call(call),
         };
         (text, ATOM)
+    }
+
+    /// The types that a cast goes over, `to` last. A newtype is cast to and from the type it is made of only (P4-16
+    /// §8.12.1): with `type bit<32> a; type a b;` a `b` becomes a number by `(bit<32>)(a)`.
+    fn cast_steps(&self, from: &Type, to: &Type) -> Vec<Type> {
+        let (down, mut up) = (self.made_of(from), self.made_of(to));
+        up.reverse();
+        let meeting =
+            down.iter().enumerate().find_map(|(at, ty)| Some((at, up.iter().position(|t| t == ty)?)));
+        let mut steps = match meeting {
+            Some((below, above)) => [&down[..=below], &up[above + 1..]].concat(),
+            None => [down, up].concat(),
+        };
+        if steps.len() > 1 {
+            steps.remove(0);
+        }
+        steps
+    }
+
+    /// A type, and if it is a newtype what it is made of, down to a type that is none.
+    fn made_of(&self, ty: &Type) -> Vec<Type> {
+        let under = |ty: &Type| match ty {
+            Type::Named(id) => match &self.program.types.get(id.index())?.kind {
+                TypeKind::New(under) => Some(under.clone()),
+                _ => None,
+            },
+            _ => None,
+        };
+        std::iter::successors(Some(ty.clone()), under).take(self.program.types.len() + 1).collect()
     }
 
     fn atom(&self, expr: &Expr) -> String {
