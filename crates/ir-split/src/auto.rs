@@ -7,6 +7,10 @@
 //! [`open`] takes the user's own marks away and puts the controls that are applied into their callers, so that borders
 //! inside of them can be cut. What is marked means the same as before: a mark is a block with a name.
 
+mod near;
+
+pub use near::{around, large, table_at, tables_of};
+
 use crate::limits::Limits;
 use crate::section::Half;
 use base_diag::{Diagnostic, Span};

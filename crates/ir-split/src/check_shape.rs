@@ -1,7 +1,8 @@
 //! Forms that a hand-over or the runtime's own code would disturb: refused.
 
 use crate::check::unsupported;
-use crate::flow::parser_of;
+use crate::flow::{Flow, parser_of};
+use crate::leaf_set::LeafSet;
 use crate::originals::root;
 use crate::place::{HeaderIndex, Places, RoleKey, Root};
 use base_diag::Diagnostic;
@@ -59,6 +60,51 @@ pub fn check_kept_length(program: &Program, places: &Places, kept: &[HeaderIndex
         varies.then(|| unsupported(decl.span, &what))
     };
     types.into_iter().filter_map(refuse).collect()
+}
+
+/// Statements of the verification of checksums that change headers: what is kept of a packet is taken behind it.
+pub fn check_verified(program: &Program) -> Vec<Diagnostic> {
+    let mut found = vec![];
+    let Some(stage) = program.stage("verify_checksum") else { return found };
+    let StageKind::Control(id) = stage.kind else { return found };
+    let position = stage.roles.iter().position(|r| *r == ir::Role::Headers);
+    let control = program.control(id);
+    let headers = position.and_then(|p| control.params.get(p)).copied();
+    let blocks = std::iter::once(&control.body).chain(control.actions.iter().map(|a| &a.body));
+    for block in blocks {
+        visit::stmts(block, &mut |stmt| {
+            let place = match &stmt.kind {
+                StmtKind::Assign(place, _)
+                | StmtKind::AssignOp(_, place, _)
+                | StmtKind::SetValid(place, _)
+                | StmtKind::PushFront(place, _)
+                | StmtKind::PopFront(place, _) => place,
+                _ => return,
+            };
+            if root(place).is_some() && root(place) == headers {
+                let what =
+                    "a header changes where checksums are verified, and ingress clones or resubmits packets";
+                found.push(unsupported(stmt.span, &format!("{what} behind a cut")));
+            }
+        });
+    }
+    found
+}
+
+/// Of headers that the parser may leave invalid with something in their fields, those that egress reads all the same: a clone
+/// of ingress is made of the valid ones.
+pub fn check_stale(flow: &Flow<'_>, hidden: &LeafSet) -> Vec<Diagnostic> {
+    let read: BTreeSet<HeaderIndex> =
+        hidden.iter().filter_map(|leaf| flow.places.packet_header(leaf)).collect();
+    let refuse = |header: &HeaderIndex| {
+        let name = &flow.places.header(*header).name;
+        let what = format!(
+            "the parser may leave values in `{name}` while it is not valid, egress reads them, and ingress clones packets \
+             behind a cut"
+        );
+        unsupported(base_diag::Span::NONE, &what)
+    };
+    read.intersection(&flow.stale_after_parser).map(refuse).collect()
 }
 
 fn declared(ty: &Type) -> Option<TypeId> {

@@ -39,7 +39,7 @@ pub struct Flow<'a> {
     /// Fields of headers that egress may read while the header is invalid: a clone of egress takes them along.
     cloned_hidden: RefCell<LeafSet>,
     /// Headers that the parser may leave invalid with something in their fields.
-    stale_after_parser: BTreeSet<HeaderIndex>,
+    pub stale_after_parser: BTreeSet<HeaderIndex>,
     parsed_before: Rc<BTreeMap<HeaderIndex, BTreeSet<HeaderIndex>>>,
 }
 
@@ -337,7 +337,7 @@ impl<'a> Flow<'a> {
             // An extraction inside an `if` is not sure: it says nothing of the headers before it.
             let sure: Vec<_> = block.stmts.iter().filter_map(|s| self.extracted_by(s, by_var)).collect();
             here.extend(sure);
-            visit::stmts(&block, &mut |stmt| self.read_parser_stmt(stmt, by_var));
+            self.read_parser_block(&block, by_var, BTreeSet::new());
             if let Transition::Select(select) = &state.transition {
                 for expr in &select.exprs {
                     self.parser_calls_of(expr, by_var);
@@ -375,26 +375,60 @@ impl<'a> Flow<'a> {
         self.places.of_packet().find(|(_, h)| h.path == path).map(|(index, _)| index)
     }
 
-    fn read_parser_stmt(&mut self, stmt: &Stmt, by_var: &BTreeMap<VarId, RoleKey>) {
+    /// `sure` are the paths of headers that are valid before the block.
+    fn read_parser_block(
+        &mut self,
+        block: &Block,
+        by_var: &BTreeMap<VarId, RoleKey>,
+        mut sure: BTreeSet<Vec<u32>>,
+    ) {
+        for stmt in &block.stmts {
+            self.read_parser_stmt(stmt, by_var, &sure);
+            visit::blocks(stmt, &mut |inner| self.read_parser_block(inner, by_var, sure.clone()));
+            match &stmt.kind {
+                StmtKind::Extract { header: place, .. } | StmtKind::SetValid(place, true) => {
+                    let whole = steps_to(place, by_var).filter(|(.., there)| *there);
+                    sure.extend(whole.map(|(_, path, _)| path));
+                }
+                StmtKind::Assign(place, _) if self.is_in_header(place) => {}
+                StmtKind::Assign(place, _)
+                    if !matches!(path_of(place, by_var), Some((RoleKey::Headers, _))) => {}
+                StmtKind::Declare(..) | StmtKind::Verify(..) | StmtKind::Advance(..) => {}
+                _ => sure.clear(),
+            }
+        }
+    }
+
+    fn read_parser_stmt(
+        &mut self,
+        stmt: &Stmt,
+        by_var: &BTreeMap<VarId, RoleKey>,
+        sure: &BTreeSet<Vec<u32>>,
+    ) {
         visit::exprs(stmt, &mut |e| self.parser_calls_of(e, by_var));
         if let StmtKind::Call(call) = &stmt.kind {
             self.given_to(call, by_var);
         }
+        // A field of a header that is valid leaves nothing in one that is not.
+        let is_sure = |place: &Expr| {
+            let field = self.is_in_header(place).then(|| path_of(place, by_var)).flatten();
+            field.is_some_and(|(_, path)| sure.iter().any(|header| path.starts_with(header)))
+        };
         match &stmt.kind {
             StmtKind::Extract { header, .. } => self.parser_writes_of(header, by_var),
-            StmtKind::SetValid(place, valid) => {
-                self.parser_touches(place, by_var);
-                if *valid {
-                    self.parser_ousts(place, by_var);
-                }
-            }
+            StmtKind::SetValid(place, true) => self.parser_ousts(place, by_var),
+            StmtKind::SetValid(place, false) => self.parser_touches(place, by_var),
             StmtKind::Assign(place, value) => {
-                self.parser_touches(place, by_var);
+                if !is_sure(place) {
+                    self.parser_touches(place, by_var);
+                }
                 self.parser_writes_of(place, by_var);
                 self.parser_reads_of(value, by_var);
             }
             StmtKind::AssignOp(_, place, value) => {
-                self.parser_touches(place, by_var);
+                if !is_sure(place) {
+                    self.parser_touches(place, by_var);
+                }
                 self.parser_writes_of(place, by_var);
                 self.parser_reads_of(place, by_var);
                 self.parser_reads_of(value, by_var);
@@ -436,10 +470,8 @@ impl<'a> Flow<'a> {
     }
 
     fn parser_reads_of(&mut self, expr: &Expr, by_var: &BTreeMap<VarId, RoleKey>) {
-        visit::subexprs(expr, &mut |e| {
-            for leaf in self.metadata_under(e, by_var) {
-                self.parser_reads.insert(leaf);
-            }
+        metadata_read(expr, by_var, self.places, &mut |leaf| {
+            self.parser_reads.insert(leaf);
         });
     }
 
@@ -451,18 +483,48 @@ impl<'a> Flow<'a> {
 
     /// The metadata leaves at or below a place of the parser; none for anything else.
     fn metadata_under(&self, place: &Expr, by_var: &BTreeMap<VarId, RoleKey>) -> Vec<Leaf> {
-        let Some((key, path)) = path_of(place, by_var) else { return vec![] };
-        if key == RoleKey::Headers || path.is_empty() && !matches!(place.kind, ExprKind::Var(_)) {
-            return vec![];
+        metadata_under(place, by_var, self.places)
+    }
+}
+
+/// The metadata leaves at or below a place of the parser; none for anything else.
+pub fn metadata_under(place: &Expr, by_var: &BTreeMap<VarId, RoleKey>, places: &Places) -> Vec<Leaf> {
+    let Some((key, path)) = path_of(place, by_var) else { return vec![] };
+    if key == RoleKey::Headers || path.is_empty() && !matches!(place.kind, ExprKind::Var(_)) {
+        return vec![];
+    }
+    let root = Root::Shared(key);
+    let under = places.leaves.iter().enumerate().filter(|(_, l)| l.root == root && l.path.starts_with(&path));
+    under.map(|(i, _)| Leaf(i as u32)).collect()
+}
+
+/// Calls `f` with each metadata leaf that an expression of the parser may read. Reading a field does not read the struct
+/// around it.
+pub fn metadata_read(
+    expr: &Expr,
+    by_var: &BTreeMap<VarId, RoleKey>,
+    places: &Places,
+    f: &mut dyn FnMut(Leaf),
+) {
+    if path_of(expr, by_var).is_none() {
+        return visit::parts(expr, &mut |part| metadata_read(part, by_var, places, f));
+    }
+    metadata_under(expr, by_var, places).into_iter().for_each(&mut *f);
+    indices_of(expr, &mut |index| metadata_read(index, by_var, places, f));
+}
+
+/// Calls `f` with the expressions that choose an element or bits of a place.
+fn indices_of(place: &Expr, f: &mut dyn FnMut(&Expr)) {
+    match &place.kind {
+        ExprKind::Index(base, index) | ExprKind::SlicePlus { base, start: index, .. } => {
+            f(index);
+            indices_of(base, f);
         }
-        let root = Root::Shared(key);
-        let under = self
-            .places
-            .leaves
-            .iter()
-            .enumerate()
-            .filter(|(_, l)| l.root == root && l.path.starts_with(&path));
-        under.map(|(i, _)| Leaf(i as u32)).collect()
+        ExprKind::Field(base, _)
+        | ExprKind::Slice { base, .. }
+        | ExprKind::Next(base)
+        | ExprKind::Last(base) => indices_of(base, f),
+        _ => {}
     }
 }
 
@@ -475,7 +537,7 @@ pub fn parser_of(program: &Program) -> Option<(&Parser, &Stage)> {
 }
 
 /// Which shared object each parameter of the parser is.
-fn shared_of(parser: &Parser, stage: &Stage) -> BTreeMap<VarId, RoleKey> {
+pub fn shared_of(parser: &Parser, stage: &Stage) -> BTreeMap<VarId, RoleKey> {
     let keys = parser.params.iter().zip(&stage.roles).filter_map(|(&var, role)| match role {
         ir::Role::Headers => Some((var, RoleKey::Headers)),
         ir::Role::Metadata => Some((var, RoleKey::Metadata)),
@@ -487,7 +549,7 @@ fn shared_of(parser: &Parser, stage: &Stage) -> BTreeMap<VarId, RoleKey> {
 
 /// The shared object and path of a place, as in [`Places`]; for what the path cannot tell, like a slice or an element
 /// with a computed index, of what it is part of.
-fn path_of(place: &Expr, by_var: &BTreeMap<VarId, RoleKey>) -> Option<(RoleKey, Vec<u32>)> {
+pub fn path_of(place: &Expr, by_var: &BTreeMap<VarId, RoleKey>) -> Option<(RoleKey, Vec<u32>)> {
     steps_to(place, by_var).map(|(key, path, _)| (key, path))
 }
 

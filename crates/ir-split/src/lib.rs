@@ -7,6 +7,7 @@
 //!   mark       @region blocks
 //!   emits      the deparser's headers one by one
 //!   hoist      locals of the bodies beside the tables
+//!   detour     arms without a region pass by its device, where packets may not overtake
 //!   section    bodies cut where the device changes (bypass: nobody is visited for nothing)
 //!   flow       facts forward, live values backward (facts, forward, backward; place numbers the values)
 //!   state      every state object at one device
@@ -25,6 +26,7 @@ mod backward;
 mod bypass;
 mod check;
 mod check_shape;
+mod detour;
 mod emits;
 mod facts;
 mod field_lists;
@@ -42,6 +44,7 @@ mod mark;
 mod names;
 mod originals;
 mod parsed;
+mod parsed_again;
 mod place;
 mod placement;
 mod prepare;
@@ -65,6 +68,7 @@ pub use v1model::PORT_BITS;
 use base_diag::{Diagnostic, Span};
 use ir::{ControlId, Name, Program, StageKind};
 use place::Places;
+use prepare::Noted;
 use section::Sections;
 use std::collections::BTreeMap;
 
@@ -144,15 +148,11 @@ pub struct LiveValue {
 /// Gives one program for each device that has a part. All that is wrong with the program or the placement is
 /// reported at once.
 pub fn split(program: &Program, placement: &Placement) -> Result<Split, Vec<Diagnostic>> {
-    split_noting(program, placement, false)
+    split_noting(program, placement, Noted::default())
 }
 
-/// `notes_length` says that bytes are counted behind a cut: then the packet's length is a value.
-fn split_noting(
-    program: &Program,
-    placement: &Placement,
-    notes_length: bool,
-) -> Result<Split, Vec<Diagnostic>> {
+/// `noted` says what the program needs beside its cuts.
+fn split_noting(program: &Program, placement: &Placement, noted: Noted) -> Result<Split, Vec<Diagnostic>> {
     let expanded = expanded(program);
     let program = &expanded;
     let marks = marks(program)?;
@@ -174,20 +174,25 @@ fn split_noting(
     let mut lengths = prepare::Lengths::new();
     let mut orders = prepare::Orders::default();
     let mut port = None;
+    let mut lent = prepare::Lent::new();
     if is_cut {
         wrong.extend(check::check_stages(program));
         if !wrong.is_empty() {
             return Err(wrong);
         }
-        let prepared = prepare::prepare(program, names::prefix(program), halves, notes_length)?;
+        let prepared = prepare::prepare(program, names::prefix(program), halves, noted)?;
         wrong.extend(check::check_program(&prepared.program));
         // Inlining has renumbered the controls.
         let now = |stage: &str, before: ControlId| prepared.program.stage_control(stage).unwrap_or(before);
         (ingress, egress) = (now("ingress", ingress), now("egress", egress));
         (hoisted, prefix) = (prepared.program, prepared.prefix);
         (lengths, orders, port) = (prepared.lengths, prepared.orders, prepared.port);
+        lent = prepared.lent;
         hoist::hoist_locals(&mut hoisted.controls[ingress.index()]);
         hoist::hoist_locals(&mut hoisted.controls[egress.index()]);
+        for id in [ingress, egress] {
+            detour::detour(&mut hoisted.controls[id.index()].body, placement, noted.detours);
+        }
     }
     let places = Places::new(&hoisted);
     let flow = flow::Flow::new(&hoisted, &places, port);
@@ -198,39 +203,53 @@ fn split_noting(
         .iter()
         .map(|(id, s)| {
             let control = if s.half == Half::Ingress { ingress } else { egress };
-            (id, state::uses_of(&hoisted, control, &s.code))
+            let mut uses = state::uses_of(&hoisted, control, &s.code);
+            prepare::forget_lent(&mut uses, control, &lent);
+            (id, uses)
         })
         .collect();
     if let Some(first) = uses.get_mut(&sections.first(Half::Ingress)) {
         first.instances.extend(state::used_before_ingress(&hoisted));
     }
     let counted = state::counted_behind_a_cut(&hoisted, &sections, &uses);
-    if is_cut && !notes_length && !counted.is_empty() {
-        return split_noting(&expanded, placement, true);
+    if is_cut && !noted.counted && !counted.is_empty() {
+        return split_noting(&expanded, placement, Noted { counted: true, ..noted });
     }
     let routes = routes::Routes::new(&sections, placement);
     wrong.extend(check::check_links(&sections, placement, &routes));
     wrong.extend(check::check_twins(&hoisted, &sections, placement, &uses));
     let separated = state::separated(&hoisted, &sections, &uses);
+    if is_cut && !noted.lent && separated.iter().any(|s| state::is_direct(&hoisted, s.instance)) {
+        // Only where nothing else stands in the way: what is said of the program is said of it as it is.
+        if let Ok(split) = split_noting(&expanded, placement, Noted { lent: true, ..noted }) {
+            return Ok(split);
+        }
+    }
     wrong.extend(check::check_state(&hoisted, &sections, placement, &separated));
     if is_cut {
         wrong.extend(check::check_bytes(&hoisted, &counted, &sections));
         let overtaken = access_order::overtaken(&hoisted, &sections, &uses);
-        wrong.extend(
-            overtaken
-                .filter(|_| separated.is_empty())
-                .map(|found| check::check_order(&hoisted, placement, &found)),
-        );
+        if let Some(found) = overtaken.filter(|_| separated.is_empty()) {
+            let levels = [ingress, egress].map(|id| detour::levels(body(id), placement));
+            if placement.detours && noted.detours < levels.into_iter().max().unwrap_or(0) {
+                let more = Noted { detours: noted.detours + 1, ..noted };
+                if let Ok(split) = split_noting(&expanded, placement, more) {
+                    return Ok(split);
+                }
+            }
+            wrong.push(check::check_order(&hoisted, placement, &found));
+        }
     }
     let reads_length = |half: Half| {
         let live = &at[sections.first(half).0 as usize].live.live;
         places.standard("packet_length").is_some_and(|leaf| live.contains(leaf))
     };
+    let mut uncounted = vec![];
     if is_cut && reads_length(Half::Egress) {
         let cut_stages: &[&str] = if halves.egress { &["ingress", "egress"] } else { &["ingress"] };
         let only_clones = !halves.ingress && !orders.egress_clones;
         if !only_clones {
-            wrong.extend(check_shape::check_length(&hoisted, &places, cut_stages));
+            uncounted.extend(check_shape::check_length(&hoisted, &places, cut_stages));
         }
     }
     let mut kept = vec![];
@@ -244,7 +263,18 @@ fn split_noting(
         wrong.extend(check_shape::check_headers(&hoisted, &places));
     }
     if reads_length(Half::Egress) {
-        wrong.extend(check_shape::check_kept_length(&hoisted, &places, &kept));
+        uncounted.extend(check_shape::check_kept_length(&hoisted, &places, &kept));
+    }
+    if !uncounted.is_empty() && !noted.tracked {
+        return split_noting(&expanded, placement, Noted { tracked: true, ..noted });
+    }
+    wrong.extend(uncounted);
+    if orders.clones_original || orders.restart.is_some() {
+        wrong.extend(check_shape::check_verified(&hoisted));
+    }
+    if orders.clones_original {
+        let first = &at[sections.first(Half::Egress).0 as usize].live;
+        wrong.extend(check_shape::check_stale(&flow, &first.hidden));
     }
     let layout = match Layout::new(&hoisted, &places, &sections, &at, placement, &kept) {
         Ok(layout) => layout,
@@ -290,6 +320,7 @@ fn split_noting(
         lengths: &lengths,
         orders: &orders,
         originals: &kept,
+        lent: &lent,
         reads_length: length.is_some_and(|leaf| first.live.contains(leaf)),
         reads_hidden: first.hidden.iter().next().is_some(),
         port: flow.port(),
@@ -303,6 +334,10 @@ fn split_noting(
     result.devices = devices.map(|d| has_part(d).then(|| generate::device_program(&cut, d))).collect();
     for device in result.devices.iter_mut().flatten() {
         device.linkage.keeps_order = deciding.is_empty();
+    }
+    if result.devices.iter().flatten().any(|device| prepare::is_torn(&device.program, &lent)) {
+        // The caller has a reason of its own.
+        return Err(vec![]);
     }
     Ok(result)
 }

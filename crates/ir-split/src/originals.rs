@@ -3,16 +3,20 @@
 //! A hand-over then carries a copy of each header that the parser has extracted. From the copies egress makes the clone that
 //! `simple_switch` would have parsed anew, and for a resubmission the bytes that were received: this needs a parser
 //! that takes header after header, each at most once, and in an order that is the same on all its ways.
+//!
+//! A clone needs no more than the headers as the parser left them: any parser will do for it that finds the same headers in
+//! the clone (`parsed_again`).
 
 use crate::check::unsupported;
 use crate::flow::{Flow, parser_of, successors};
+use crate::parsed_again;
 use crate::place::{HeaderIndex, RoleKey, constant};
 use base_diag::{Diagnostic, Span};
 use ir::{Expr, ExprKind, Parser, Role, Stmt, StmtKind, visit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Standard metadata that is the same when the packet is parsed again.
-const SAME_AGAIN: [&str; 2] = ["ingress_port", "packet_length"];
+pub const SAME_AGAIN: [&str; 2] = ["ingress_port", "packet_length"];
 
 /// What the parser takes in one step: a header, or the elements of a stack.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -36,7 +40,12 @@ pub fn originals(flow: &Flow<'_>, bytes: bool) -> Result<Vec<HeaderIndex>, Vec<D
     found.reads(flow);
     let order = found.order(parser, &extracted);
     if !found.refused.is_empty() {
-        return Err(found.refused);
+        if bytes {
+            return Err(found.refused);
+        }
+        return parsed_again::headers(flow, parser, stage).map_err(|differs| {
+            differs.into_iter().map(|(span, what)| refused(span, &what, false)).collect()
+        });
     }
     let of_unit = |unit: &Unit| {
         let all: Vec<_> = flow
@@ -50,6 +59,13 @@ pub fn originals(flow: &Flow<'_>, bytes: bool) -> Result<Vec<HeaderIndex>, Vec<D
     Ok(order.iter().flat_map(of_unit).collect())
 }
 
+/// `what` hides how a packet came in.
+fn refused(span: Span, what: &str, bytes: bool) -> Diagnostic {
+    let orders = if bytes { "resubmits" } else { "clones" };
+    let what = format!("{what}, and ingress {orders} packets behind a cut: how they came in is not known");
+    unsupported(span, &what)
+}
+
 struct Finder {
     headers: Option<ir::VarId>,
     bytes: bool,
@@ -58,10 +74,7 @@ struct Finder {
 
 impl Finder {
     fn refuse(&mut self, span: Span, what: &str) {
-        let orders = if self.bytes { "resubmits" } else { "clones" };
-        let what =
-            format!("{what}, and ingress {orders} packets behind a cut: how they came in is not known");
-        self.refused.push(unsupported(span, &what));
+        self.refused.push(refused(span, what, self.bytes));
     }
 
     /// What a statement of the parser extracts; it may do nothing else to the packet's headers.

@@ -51,6 +51,8 @@ pub struct Placement {
     pub lengths: BTreeMap<(DeviceIndex, DeviceIndex), Length>,
     /// Of packets of one flow.
     pub order: Order,
+    /// Packets may pass by the device of a region that they do not run, where only this keeps them in order.
+    pub detours: bool,
     /// The longest frame that comes to the origin from outside, in bytes without checksum; `None` if nobody knows.
     pub longest_frame: Option<u32>,
     /// The longest frame that the link from one device to another carries, where it is known.
@@ -71,6 +73,7 @@ impl Placement {
             ports: BTreeMap::new(),
             lengths: BTreeMap::new(),
             order: Order::Keep,
+            detours: true,
             longest_frame: None,
             longest_on_link: BTreeMap::new(),
         }
@@ -87,7 +90,7 @@ impl Placement {
         }
     }
 
-    /// Each region at a device of its own, all joined by links.
+    /// Each region at a device of its own, all joined by links, without detours.
     pub fn apart(regions: &[Name]) -> Placement {
         let count = regions.len() as u32 + 1;
         let pairs = (0..count).flat_map(|a| (0..count).filter(move |b| *b != a).map(move |b| (a, b)));
@@ -98,6 +101,7 @@ impl Placement {
             ports: pairs
                 .map(|(a, b)| ((DeviceIndex(a), DeviceIndex(b)), u64::from(510 - b.min(510))))
                 .collect(),
+            detours: false,
             ..Placement::whole("origin")
         }
     }

@@ -201,6 +201,12 @@ pub fn uses_in_order(program: &Program) -> BTreeMap<Half, bool> {
         .into()
 }
 
+/// A meter or counter of a table's entries.
+pub fn is_direct(program: &Program, instance: InstanceId) -> bool {
+    let object = program.extern_object(program.instance(instance).object);
+    !object.user && matches!(object.name.as_str(), "direct_meter" | "direct_counter")
+}
+
 /// Two uses of one object that a placement separates.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Separated {

@@ -422,6 +422,7 @@ pub fn placement(
         ports: BTreeMap::new(),
         lengths: BTreeMap::new(),
         order: if app.any_order { Order::Any } else { Order::Keep },
+        detours: true,
         longest_frame: None,
         longest_on_link: BTreeMap::new(),
     };

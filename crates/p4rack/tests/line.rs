@@ -51,6 +51,14 @@ fn nobody_takes_a_short_cut() {
     let [r, s, t] = [("R", "r"), ("S", "s"), ("T", "t")].map(|(name, register)| region(name, register));
     let ingress = format!("{r} if (hdr.h.b > 60) {{ {s} }} {t} std.egress_spec = 2;");
     let program = compile_text(&small_program(STATE, &ingress, ""), &mut SourceMap::new());
-    let refused = split(&program, &helpers()).expect_err("some go past `S`");
+    let straight = Placement { detours: false, ..helpers() };
+    let refused = split(&program, &straight).expect_err("some go past `S`");
     assert_eq!(refused.iter().map(|found| found.code.to_string()).collect::<Vec<_>>(), ["P4R0510"]);
+    // Those pass by its device.
+    let split = split(&program, &helpers()).expect("all go one way");
+    assert_eq!(split.sections.iter().filter(|section| section.region == "S").count(), 2);
+    match prove(&case(program, helpers()), &Effort { packets: 600, ..Effort::default() }) {
+        Ok(tried) => assert!(tried.hops > 1500 && tried.accesses > 300, "{tried:?}"),
+        Err(failure) => panic!("{}", failure.describe()),
+    }
 }

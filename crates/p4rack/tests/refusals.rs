@@ -101,13 +101,23 @@ fn a_register_is_not_shared_by_two_switches() {
 #[test]
 fn packets_do_not_overtake_between_two_objects() {
     let two = "register<bit<8>, bit<32>>(4) r; register<bit<8>, bit<32>>(4) q;";
-    check(
+    let branch = "r.write(0, 1); if (hdr.h.a > 9) { @region(\"R\") { meta.x = 1; } } q.write(0, meta.x);";
+    check_placed(
         two,
-        "r.write(0, 1); if (hdr.h.a > 9) { @region(\"R\") { meta.x = 1; } } q.write(0, meta.x);",
+        branch,
         "",
+        Placement { detours: false, ..placement(&["R"]) },
         expect![
             "P4R0510 packets may overtake between `I.r` and `I.q` | used by packets that go on to the other one"
         ],
+    );
+    check(two, branch, "", expect!["split"]);
+    // One of them is used on either side: no path helps.
+    check(
+        two,
+        "r.write(0, 1); @region(\"R\") { q.write(0, meta.x); } if (hdr.h.a > 9) { r.write(0, 2); }",
+        "",
+        expect!["P4R0505 `I.r` is used across a cut | a packet leaves `tor` between the two uses"],
     );
     check(two, "r.write(0, 1); @region(\"R\") { q.write(0, hdr.h.a); }", "", expect!["split"]);
 }
@@ -128,86 +138,42 @@ fn hand_overs_fit_their_links() {
     );
 }
 
+/// What is tracked is proved in `clones_and_lengths`.
 #[test]
-fn egress_reads_a_length_that_nobody_tracks() {
-    check(
-        "",
-        "hdr.g = hdr.h; @region(\"R\") { meta.x = 1; }",
-        "hdr.h.a = std.packet_length[7:0];",
-        expect![
-            "P4R0501 this program cannot be split yet | a header is assigned as a whole, and egress reads `packet_length`: v1model does not count this"
-        ],
-    );
-    check(
-        "h_t spare;",
-        "@region(\"R\") { spare.setValid(); }",
-        "hdr.h.a = std.packet_length[7:0];",
-        expect![
-            "P4R0501 this program cannot be split yet | a header outside of the packet is made valid or invalid, and egress reads `packet_length`: v1model does not count this"
-        ],
-    );
-}
-
-/// A union's member that is made valid takes another one's place, and a device counts only what was added.
-#[test]
-fn egress_reads_a_length_of_unions_or_varbits() {
-    let source = small_program(
-        "",
-        "hdr.u.one.setValid(); @region(\"R\") { meta.x = 1; }",
-        "hdr.h.a = std.packet_length[7:0];",
-    )
-    .replace("struct headers {", "header_union u_t { h_t one; h_t other; } struct headers { u_t u;");
+fn egress_reads_a_length_that_is_not_tracked() {
+    let reads = "hdr.h.a = std.packet_length[7:0];";
+    let one = |body: &str| small_program("", &format!("hdr.g = hdr.h; {body}"), reads);
+    let parser = one("@region(\"R\") { meta.x = 1; }");
     check_source(
-        &source,
+        &parser.replace(
+            "packet.extract(hdr.h);",
+            "packet.extract(hdr.h); if (hdr.h.a == 0) { hdr.g.setValid(); }",
+        ),
         placement(&["R"]),
         expect![
-            "P4R0501 this program cannot be split yet | a member of a header union is made valid, which may make another invalid, and egress reads `packet_length`: v1model does not count this"
+            "P4R0501 this program cannot be split yet | the parser changes which headers are valid, and egress reads `packet_length`"
         ],
     );
-    let source = small_program(
-        "",
-        "@region(\"R\") { meta.x = 1; clone(CloneType.I2E, 5); }",
-        "hdr.h.a = std.packet_length[7:0];",
-    )
-    .replace("struct headers {", "header v_t { varbit<64> all; } struct headers { v_t v;")
-    .replace("packet.extract(hdr.g);", "packet.extract(hdr.v, 32);");
-    check_source(
-        &source,
-        placement(&["R"]),
-        expect![
-            "P4R0501 this program cannot be split yet | `v_t` varies in length and is kept for clones or resubmissions of ingress, and egress reads `packet_length`"
-        ],
-    );
-}
-
-#[test]
-fn egress_reads_a_length_that_the_parser_changes() {
-    for step in ["packet.advance(8);", "hdr.h = {#};", "if (hdr.h.a == 0) { hdr.g.setValid(); }"] {
-        let source = small_program("", "@region(\"R\") { meta.x = 1; }", "hdr.h.a = std.packet_length[7:0];")
-            .replace("packet.extract(hdr.h);", &format!("packet.extract(hdr.h); {step}"));
-        check_source(
-            &source,
-            placement(&["R"]),
-            expect![
-                "P4R0501 this program cannot be split yet | the parser does more than extract headers, and egress reads `packet_length`: v1model does not count this"
-            ],
-        );
+    for step in ["packet.advance(8);", "hdr.h = {#};"] {
+        let source = parser.replace("packet.extract(hdr.h);", &format!("packet.extract(hdr.h); {step}"));
+        check_source(&source, placement(&["R"]), expect!["split"]);
     }
-}
-
-#[test]
-fn egress_reads_a_length_that_a_function_changes() {
-    let source =
-        small_program("", "@region(\"R\") { meta.x = f(hdr.h.a); }", "hdr.h.a = std.packet_length[7:0];")
-            .replace(
-                "parser P(",
-                "bit<8> f(in bit<8> a) { h_t own; own.setValid(); own.a = a; return own.a; } parser P(",
-            );
     check_source(
-        &source,
+        &one("@region(\"R\") { meta.x = f(hdr.h.a); }").replace(
+            "parser P(",
+            "bit<8> f(in bit<8> a) { h_t own; own.setValid(); own.a = a; return own.a; } parser P(",
+        ),
         placement(&["R"]),
         expect![
-            "P4R0501 this program cannot be split yet | a function changes which headers are valid, and egress reads `packet_length`: v1model does not count this"
+            "P4R0501 this program cannot be split yet | a function changes which headers are valid, and egress reads `packet_length`"
+        ],
+    );
+    check_source(
+        &one("@region(\"R\") { hdr.s[(bit<32>)hdr.h.a].setValid(); }")
+            .replace("h_t h; h_t g;", "h_t h; h_t g; h_t[3] s;"),
+        placement(&["R"]),
+        expect![
+            "P4R0501 this program cannot be split yet | a header of unknown length or place is made valid or invalid, and egress reads `packet_length`"
         ],
     );
 }

@@ -32,7 +32,7 @@ mod types;
 use crate::layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, ETHERNET_BITS, Layout, VERSION_BITS};
 use crate::place::{HeaderIndex, Leaf, Places, RoleKey};
 use crate::placement::{DeviceIndex, Placement};
-use crate::prepare::{Lengths, Orders};
+use crate::prepare::{Lengths, Lent, Orders, drop_lent};
 use crate::routes::Routes;
 use crate::section::{Half, SectionId, Sections};
 use crate::state::{Idle, idle};
@@ -68,6 +68,8 @@ pub struct Cut<'a> {
     pub orders: &'a Orders,
     /// Headers whose originals travel, in the order in which the parser extracts them.
     pub originals: &'a [HeaderIndex],
+    /// Direct meters and counters that actions of other tables call.
+    pub lent: &'a Lent,
     /// Egress may read the packet's length.
     pub reads_length: bool,
     /// Egress may read fields of invalid headers.
@@ -137,6 +139,7 @@ pub fn device_program(cut: &Cut<'_>, device: DeviceIndex) -> DeviceProgram {
     generator.guard_checksums();
     generator.write_bodies();
     generator.write_deparser();
+    drop_lent(&mut generator.out, cut.lent);
     let kept = if generator.is_origin() { idle(cut.program) } else { Idle::default() };
     prune::prune(&mut generator.out, &kept);
     DeviceProgram { program: generator.out, linkage: generator.linkage }

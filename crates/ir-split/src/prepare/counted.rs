@@ -47,7 +47,7 @@ pub fn note_length(program: &mut Program, prefix: &str) {
 }
 
 /// `clone(type, session)` becomes a clone with a field list that nothing else has.
-fn keep_something(program: &mut Program) {
+pub fn keep_something(program: &mut Program) {
     let Some(metadata) = role_type(program, Role::Metadata) else { return };
     let Some(plain) = program.extern_functions.iter().position(|f| !f.user && f.name == "clone") else {
         return;
@@ -96,7 +96,7 @@ fn keeping_clone(program: &mut Program) -> ExternFunctionId {
 }
 
 /// The field lists of all clones.
-fn kept_lists(program: &Program) -> Vec<AnnotationValue> {
+pub fn kept_lists(program: &Program) -> Vec<AnnotationValue> {
     let mut lists = vec![];
     for control in &program.controls {
         let blocks = std::iter::once(&control.body).chain(control.actions.iter().map(|a| &a.body));

@@ -207,7 +207,8 @@ impl<'a> Pass<'a> {
     }
 }
 
-fn holds_varbit(program: &Program, ty: &Type) -> bool {
+/// Whether a value of this type has a varbit in it.
+pub fn holds_varbit(program: &Program, ty: &Type) -> bool {
     match ty {
         Type::Varbit(_) => true,
         Type::Stack(elem, _) => holds_varbit(program, elem),

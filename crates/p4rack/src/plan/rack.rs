@@ -131,7 +131,9 @@ impl RackProblem {
     /// Has a plan split; an error is what the splitter has against it.
     fn try_split(&mut self, plan: &Plan) -> Result<()> {
         if self.split(plan).is_none() {
-            let made = split(&self.program, &placement(&self.rack, self.app, self.map(plan))?)?;
+            // The costs of a plan know of no packets that pass by a device for nothing.
+            let placement = Placement { detours: false, ..placement(&self.rack, self.app, self.map(plan))? };
+            let made = split(&self.program, &placement)?;
             self.splits.insert(plan.device.to_vec(), made);
         }
         Ok(())
