@@ -27,7 +27,24 @@ pub struct Region {
     pub paths: Paths,
     /// The hand-overs if it alone runs on another device, or why it cannot.
     pub cut: Result<Cut, Vec<String>>,
+    /// Where it cannot and that was asked for: the nearest region that can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nearest: Option<Near>,
 }
+
+/// A region around one that cannot run on another device, which can.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Near {
+    /// Where it begins: `slice.p4:41`.
+    pub place: String,
+    /// Statements of its block, those nested in them not counted.
+    pub statements: usize,
+    /// Control-plane names of the tables it applies.
+    pub tables: Vec<String>,
+}
+
+/// Regions around a refused one that [`nearest`] tries.
+const MOST_TRIES: usize = 60;
 
 /// What travels around a region.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -88,10 +105,11 @@ pub fn edges(program: &Program, policy: Option<Policy>) -> Result<Vec<Edge>, Vec
 }
 
 /// Analyses the regions of a program, in source order: those it marks or, with a policy, those that the policy chooses,
-/// each as if it alone were marked.
+/// each as if it alone were marked. `with_nearest` searches the nearest region for each of a policy's that is refused.
 pub fn regions(
     program: &Program,
     policy: Option<Policy>,
+    with_nearest: bool,
     map: &SourceMap,
 ) -> Result<Vec<Region>, Vec<Diagnostic>> {
     let Some(policy) = policy else {
@@ -104,7 +122,13 @@ pub fn regions(
     for cut in auto::cuts(&base, policy) {
         let marked = marked(&base, &cut);
         match marks(&marked) {
-            Ok(all) => found.extend(all.iter().map(|mark| analyze(&marked, mark, map))),
+            Ok(all) => found.extend(all.iter().map(|mark| {
+                let mut region = analyze(&marked, mark, map);
+                if with_nearest && region.cut.is_err() {
+                    region.nearest = nearest(&base, &cut).map(|near| describe(&base, &near, map));
+                }
+                region
+            })),
             Err(refused) => found.push(Region {
                 name: cut.name.to_string(),
                 half: half(cut.from.half),
@@ -114,6 +138,7 @@ pub fn regions(
                 state: vec![],
                 paths: Paths::default(),
                 cut: Err(refused.iter().map(reason).collect()),
+                nearest: None,
             }),
         }
     }
@@ -170,6 +195,21 @@ fn analyze(program: &Program, mark: &Mark, map: &SourceMap) -> Region {
             Ok(split) => Ok(cut(split, &mark.name, map)),
             Err(found) => Err(found.iter().map(reason).collect()),
         },
+        nearest: None,
+    }
+}
+
+/// Of the legal regions around `cut`, one that moves the fewest tables.
+pub fn nearest(program: &Program, cut: &auto::Cut) -> Option<auto::Cut> {
+    let is_legal = |near: &auto::Cut| split(&marked(program, near), &Placement::alone(&near.name)).is_ok();
+    auto::around(program, cut).into_iter().take(MOST_TRIES).find(is_legal)
+}
+
+fn describe(program: &Program, cut: &auto::Cut, map: &SourceMap) -> Near {
+    Near {
+        place: place(cut.from.span, map),
+        statements: cut.len.unwrap_or(1),
+        tables: auto::tables_of(program, cut).iter().map(ToString::to_string).collect(),
     }
 }
 

@@ -13,7 +13,7 @@ use std::fmt::Write;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack analyze examples/slice/slice.p4
-  p4rack analyze router.p4 --cut tables
+  p4rack analyze router.p4 --cut tables --nearest
   p4rack analyze examples/slice/slice.p4 --format svg > regions.svg")]
 pub struct Args {
     /// A P4-16 program with `main`
@@ -23,6 +23,9 @@ pub struct Args {
     /// Which regions to show
     #[arg(long, value_enum, default_value = "marks")]
     cut: Cut,
+    /// For each region that cannot run on another device, show the nearest region that can
+    #[arg(long)]
+    nearest: bool,
     /// How to print the result
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -47,7 +50,7 @@ pub fn run(args: &Args) -> ExitCode {
         p4rack::rack::compile_program(&args.program, &args.preprocessor.options(), &mut map, &mut warnings);
     let policy = args.cut.policy();
     let analyzed = program.and_then(|program| {
-        let regions = analysis::regions(&program, policy, &map)?;
+        let regions = analysis::regions(&program, policy, args.nearest, &map)?;
         Ok((regions, analysis::edges(&program, policy)))
     });
     let (regions, edges) = match analyzed {
@@ -117,6 +120,14 @@ fn write_region(out: &mut String, region: &Region) {
         Err(why) => {
             let _ = writeln!(out, "  cut     refused: {}", why.join("; "));
         }
+    }
+    if let Some(near) = &region.nearest {
+        let count = if near.statements == 1 {
+            "1 statement".into()
+        } else {
+            format!("{} statements", near.statements)
+        };
+        let _ = writeln!(out, "  nearest {count} from {}, with {}", near.place, near.tables.join(", "));
     }
 }
 
