@@ -87,6 +87,11 @@ pub fn run_split(suite: &str, rest: &[&str]) -> ExitCode {
     run_example("conformance_split", suite, rest)
 }
 
+/// Runs p4rack's example `conformance_tables`, which cuts long programs at their tables.
+pub fn run_tables(checkout: &str, rest: &[&str]) -> ExitCode {
+    run_example("conformance_tables", checkout, rest)
+}
+
 fn run_example(name: &str, suite: &str, rest: &[&str]) -> ExitCode {
     let example = ["run", "--release", "-q", "-p", "p4rack", "--example", name, "--", suite];
     let status = Command::new(env!("CARGO")).args(example).args(rest).status();

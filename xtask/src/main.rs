@@ -28,6 +28,9 @@ const USAGE: &str = "usage: cargo xtask COMMAND
                        elaborate, print and run the programs of a p4c checkout with its packet tests
   conformance-split --suite DIR [--prove N] [--seed S] [--packets N] [NAME]
                        cut our programs and a p4c checkout's at every border between statements; 95 % must be accepted
+  conformance-split --tables DIR.. [--lines N] [--prove N] [--seed S] [--packets N] [NAME]
+                       cut the long programs of checkouts at each table; 90 % of each program's must be accepted, and a
+                       proved split moves a third of its tables
   generate [--programs N] [--seed S] [--jobs J] [--check compile|reparse|print|passes|native|all] [--packets N] [--size N]
            [--portable] [--coverage] [--out DIR] [--no-shrink]
                        random programs: each compiles, and printed or lowered it does the same with its packets
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         ["conformance", "--suite", suite] => conformance::run(suite),
         ["conformance-stf", "--suite", suite, name @ ..] => conformance::run_stf(suite, name),
         ["conformance-split", "--suite", suite, rest @ ..] => conformance::run_split(suite, rest),
+        ["conformance-split", "--tables", suite, rest @ ..] => conformance::run_tables(suite, rest),
         ["generate", options @ ..] => match generate::Options::parse(options) {
             Some(options) => generate::run(&options),
             None => usage(),
