@@ -12,6 +12,7 @@ mod sink;
 mod source;
 mod span;
 mod suggest;
+mod text;
 mod warnings;
 
 pub use diagnostic::{Code, Diagnostic, Label, ParseCodeError, Severity};
@@ -21,4 +22,5 @@ pub use sink::Diagnostics;
 pub use source::{Expansion, File, FileId, Position, SourceMap, TooLarge};
 pub use span::{ExpansionId, Span};
 pub use suggest::did_you_mean;
+pub use text::{NotUtf8, from_utf8, without_mark};
 pub use warnings::{WARNINGS, WarningPolicy};

@@ -132,7 +132,8 @@ fn snippet<'a>(file: &'a File, marks: &[&'a Mark]) -> Option<Element<'a>> {
         let kind = if m.primary { AnnotationKind::Primary } else { AnnotationKind::Context };
         let lo = (m.span.lo - start) as usize;
         let hi = (m.span.hi.min(end).max(m.span.lo) - start) as usize;
-        let annotation = kind.span(lo.min(source.len())..hi.min(source.len()));
+        // A place within a character is that of the whole character: the renderer cannot cut one.
+        let annotation = kind.span(source.floor_char_boundary(lo)..source.ceil_char_boundary(hi));
         if m.text.is_empty() { annotation } else { annotation.label(m.text.as_str()) }
     });
     let snippet = Snippet::source(source)
@@ -164,6 +165,17 @@ mod tests {
         let file = map.file(crate::FileId(file)).unwrap();
         let at = file.base() + file.text().find(text).unwrap() as u32;
         Span { lo: at, hi: at + text.len() as u32, ..Span::NONE }
+    }
+
+    #[test]
+    fn a_place_within_a_character_shows_the_character() {
+        let mut map = SourceMap::new();
+        map.add_file("a.stf", "aüb\n", Span::NONE).unwrap();
+        for (lo, hi) in [(2, 3), (3, 3), (3, 4), (2, 4)] {
+            let span = Span { lo, hi, ..Span::NONE };
+            let text = render(&Diagnostic::error(Code(1), "odd").at(span, "here"), &map, Style::Plain);
+            assert!(text.contains("aüb") && text.contains(" ^"), "{lo}..{hi}: {text}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub struct Disk;
 
 impl Loader for Disk {
     fn read(&self, path: &str) -> Result<Arc<str>, LoadError> {
-        match sources::text(Path::new(path)) {
+        match sources::program_text(Path::new(path)) {
             Ok(text) => Ok(text.into()),
             Err(NoText::Missing) => Err(LoadError::NotFound),
             Err(NoText::Unreadable(why)) => Err(LoadError::Unreadable(why)),

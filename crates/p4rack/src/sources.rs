@@ -13,25 +13,48 @@ pub enum NoText {
     Unreadable(String),
 }
 
-/// Reads a file. Bytes that are not UTF-8 are replaced; what cannot have been meant as text is refused.
+/// Reads a file of UTF-8. A byte-order mark is taken off; what is not UTF-8 is refused with its place.
 pub fn text(path: &Path) -> Result<String, NoText> {
-    match std::fs::read(path) {
-        Ok(bytes) => decoded(&bytes).map_err(|why| NoText::Unreadable(why.to_string())),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Err(NoText::Missing)
-        }
-        Err(error) if error.kind() == ErrorKind::IsADirectory => {
-            Err(NoText::Unreadable("it is a directory".to_string()))
-        }
-        Err(error) => Err(NoText::Unreadable(error.to_string())),
+    decoded(&bytes(path)?).map_err(NoText::Unreadable)
+}
+
+/// Reads a P4 source. Comments may be in another encoding: as p4c does, what is not UTF-8 is left for the language to judge.
+pub fn program_text(path: &Path) -> Result<String, NoText> {
+    let bytes = bytes(path)?;
+    no_other_form(&bytes).map_err(NoText::Unreadable)?;
+    Ok(unmarked(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, NoText> {
+    std::fs::read(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => NoText::Missing,
+        ErrorKind::IsADirectory => NoText::Unreadable("it is a directory".to_string()),
+        _ => NoText::Unreadable(error.to_string()),
+    })
+}
+
+/// The text of bytes that have to be UTF-8, without a byte-order mark.
+pub fn decoded(bytes: &[u8]) -> Result<String, String> {
+    no_other_form(bytes)?;
+    match base_diag::from_utf8(bytes) {
+        Ok(text) => Ok(unmarked(text.to_string())),
+        Err(wrong) => Err(format!("{wrong}; save the file as UTF-8")),
     }
 }
 
-fn decoded(bytes: &[u8]) -> Result<String, &'static str> {
+/// Refuses what cannot have been meant as UTF-8.
+fn no_other_form(bytes: &[u8]) -> Result<(), String> {
     match bytes {
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err("it is UTF-16: save it as UTF-8"),
-        _ if bytes.contains(&0) => Err("it is no text: it has bytes that are zero"),
-        _ => Ok(String::from_utf8_lossy(bytes).into_owned()),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err("it is UTF-16: save it as UTF-8".to_string()),
+        _ if bytes.contains(&0) => Err("it is no text: it has bytes that are zero".to_string()),
+        _ => Ok(()),
+    }
+}
+
+fn unmarked(text: String) -> String {
+    match base_diag::without_mark(&text, 0) {
+        (rest, 1..) => rest.to_string(),
+        (_, 0) => text,
     }
 }
 

@@ -80,6 +80,8 @@ pub fn to_json<M: Message>(message: &M) -> Result<String, FormError> {
 
 /// Reads JSON (ProtoJSON).
 pub fn from_json<M: Message>(input: &str) -> Result<M, FormError> {
+    // An editor may have put a byte-order mark first.
+    let input = input.strip_prefix('\u{feff}').unwrap_or(input);
     let mut reader = serde_json::Deserializer::from_str(input);
     let error = |e: serde_json::Error| FormError::Json(e.to_string());
     let message = DynamicMessage::deserialize(descriptor::<M>(), &mut reader).map_err(error)?;

@@ -17,6 +17,7 @@ use base_diag::{Diagnostic, Diagnostics, Span};
 /// Reads declarations into `signature`, and rules. `base` is the number of the text's first byte in the
 /// [`SourceMap`](base_diag::SourceMap). Where a statement is wrong it is left out; the rest is read.
 pub fn read_rules(text: &str, base: u32, signature: &mut Signature) -> (Vec<Rule>, Diagnostics) {
+    let (text, base) = base_diag::without_mark(text, base);
     let mut reader = Reader { tokens: scan(text, base), at: 0, signature, found: Diagnostics::new() };
     let mut rules = vec![];
     while reader.peek() != Kind::End {

@@ -67,7 +67,10 @@ impl Parser<'_> {
                 if control { self.text().escape_debug().to_string() } else { self.text().to_string() };
             let title = format!("invalid character `{shown}`");
             let error = Diagnostic::error(syntax::INVALID_CHARACTER, title);
-            return Some(error.at(token.span, format!("expected {wanted}")));
+            let error = error.at(token.span, format!("expected {wanted}"));
+            // What stands in place of bytes that are not UTF-8.
+            let is_replaced = self.text().contains(char::REPLACEMENT_CHARACTER);
+            return Some(if is_replaced { error.help("save the file as UTF-8") } else { error });
         }
         let title = format!("expected {wanted}, found {}", self.describe(token));
         let error = Diagnostic::error(syntax::UNEXPECTED, title).at(token.span, "unexpected");

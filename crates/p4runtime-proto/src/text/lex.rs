@@ -21,8 +21,10 @@ pub(super) struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
+    /// A byte-order mark at the start is skipped.
     pub(super) fn new(input: &'a str) -> Lexer<'a> {
-        Lexer { input, at: 0 }
+        let at = if input.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        Lexer { input, at }
     }
 
     fn rest(&self) -> &'a str {

@@ -17,6 +17,7 @@ pub type Result<T> = std::result::Result<T, Diagnostic>;
 
 /// Reads a document; `base` is the number of its first byte.
 pub fn parse(text: &str, base: u32) -> Result<Value> {
+    let (text, base) = base_diag::without_mark(text, base);
     serde_json::from_str(text).map_err(|error| {
         let line =
             text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();

@@ -78,6 +78,7 @@ const CLASS: usize = 1;
 /// Reads the table. Its first line names the columns: `bounds:lt:VAR`, `g:aP:VAR` and so on; a row that starts with `#` is left out, and so is
 /// an empty cell.
 pub fn read_performance_csv(text: &str, base: u32, signature: &Signature) -> Result<Vec<Rule>> {
+    let (text, base) = base_diag::without_mark(text, base);
     let mut at = 0usize;
     let mut columns: Option<Vec<Column>> = None;
     let mut rules = vec![];
