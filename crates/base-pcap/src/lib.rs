@@ -14,6 +14,7 @@
 //! **Invariant**: bounded. A block of more than [`LARGEST_BLOCK`] bytes is refused before it is read, whatever the
 //! file says about its lengths.
 
+mod link;
 mod reader;
 mod writer;
 

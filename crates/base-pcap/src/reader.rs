@@ -1,8 +1,11 @@
 //! Reading, block by block.
 
 use crate::Record;
+use crate::link::{ethernet, fcs_of_word, without_fcs};
 use pcap_parser::traits::{PcapNGPacketBlock, PcapReaderIterator};
-use pcap_parser::{Block, Linktype, PcapBlockOwned, PcapError, create_reader};
+use pcap_parser::{
+    Block, EnhancedPacketBlock, InterfaceDescriptionBlock, PcapBlockOwned, PcapError, create_reader,
+};
 use std::io::Read;
 
 /// The longest block that is read, in bytes.
@@ -45,6 +48,8 @@ pub struct Reader<'r> {
 #[derive(Clone, Copy)]
 struct Classic {
     nanoseconds: bool,
+    /// Bytes of frame check sequence behind each frame.
+    fcs: u32,
 }
 
 /// An interface of a pcapng section.
@@ -56,6 +61,8 @@ struct Interface {
     offset: i64,
     /// Bytes kept of a packet; 0 for all.
     snaplen: u32,
+    /// Bytes of frame check sequence behind each frame.
+    fcs: u32,
 }
 
 impl<'r> Reader<'r> {
@@ -67,7 +74,7 @@ impl<'r> Reader<'r> {
             PcapError::ReadError => at(0, "the file cannot be read"),
             _ => at(0, "this is neither a pcap nor a pcapng file"),
         })?;
-        let classic = Classic { nanoseconds: false };
+        let classic = Classic { nanoseconds: false, fcs: 0 };
         Ok(Reader { blocks, offset: 0, capacity: BUFFER, classic, interfaces: vec![], done: false })
     }
 
@@ -155,17 +162,18 @@ fn take_block(
 ) -> Result<Option<Record>, String> {
     match block {
         PcapBlockOwned::LegacyHeader(header) => {
-            ethernet(header.network)?;
+            classic.fcs = fcs_of_word(header.network.0 as u32)?;
             classic.nanoseconds = header.is_nanosecond_precision();
             Ok(None)
         }
         PcapBlockOwned::Legacy(packet) => {
             let fraction = u64::from(packet.ts_usec);
             let nanos = if classic.nanoseconds { fraction } else { fraction * 1000 };
+            let (frame, original) = without_fcs(packet.data, packet.origlen, classic.fcs);
             Ok(Some(Record {
                 nanos: u64::from(packet.ts_sec) * 1_000_000_000 + nanos,
-                frame: packet.data.to_vec(),
-                original: packet.origlen,
+                frame: frame.to_vec(),
+                original,
             }))
         }
         PcapBlockOwned::NG(block) => take_block_ng(block, interfaces),
@@ -179,12 +187,14 @@ fn take_block_ng(block: &Block, interfaces: &mut Vec<Interface>) -> Result<Optio
             Ok(None)
         }
         Block::InterfaceDescription(described) => {
-            ethernet(described.linktype)?;
+            ethernet(described.linktype.0 as u32)?;
             if interfaces.len() >= MOST_INTERFACES {
                 return Err(format!("a section describes more than {MOST_INTERFACES} interfaces"));
             }
             let ticks = ticks(described.if_tsresol).ok_or("this time resolution is out of range")?;
-            interfaces.push(Interface { ticks, offset: described.if_tsoffset, snaplen: described.snaplen });
+            let fcs = fcs_of_interface(described);
+            let (offset, snaplen) = (described.if_tsoffset, described.snaplen);
+            interfaces.push(Interface { ticks, offset, snaplen, fcs });
             Ok(None)
         }
         Block::EnhancedPacket(packet) => {
@@ -197,18 +207,18 @@ fn take_block_ng(block: &Block, interfaces: &mut Vec<Interface>) -> Result<Optio
             if frame.len() < packet.caplen as usize {
                 return Err("this packet is longer than its block".to_string());
             }
-            Ok(Some(Record {
-                nanos: u64::try_from(nanos.max(0)).unwrap_or(u64::MAX),
-                frame: frame.to_vec(),
-                original: packet.origlen,
-            }))
+            let fcs = fcs_of_packet(packet).unwrap_or(known.fcs);
+            let (frame, original) = without_fcs(frame, packet.origlen, fcs);
+            let nanos = u64::try_from(nanos.max(0)).unwrap_or(u64::MAX);
+            Ok(Some(Record { nanos, frame: frame.to_vec(), original }))
         }
         Block::SimplePacket(packet) => {
             let known = interfaces.first().ok_or_else(|| unknown(0))?;
             let kept = if known.snaplen == 0 { u32::MAX } else { known.snaplen };
             let kept = kept.min(packet.origlen) as usize;
             let frame = packet.data.get(..kept).ok_or("this packet is longer than its block")?;
-            Ok(Some(Record { nanos: 0, frame: frame.to_vec(), original: packet.origlen }))
+            let (frame, original) = without_fcs(frame, packet.origlen, known.fcs);
+            Ok(Some(Record { nanos: 0, frame: frame.to_vec(), original }))
         }
         _ => Ok(None),
     }
@@ -218,11 +228,19 @@ fn unknown(interface: u32) -> String {
     format!("this packet is of interface {interface}, which is not described before it")
 }
 
-fn ethernet(link: Linktype) -> Result<(), String> {
-    match link {
-        Linktype::ETHERNET => Ok(()),
-        Linktype(other) => Err(format!("the link type is {other}: only 1 (Ethernet) is read")),
-    }
+/// `if_fcslen`, in bits.
+fn fcs_of_interface(described: &InterfaceDescriptionBlock) -> u32 {
+    let option = described.options.iter().find(|option| option.code.0 == 13);
+    let bits = option.and_then(|option| option.as_bytes().ok()?.first().copied()).unwrap_or(0);
+    u32::from(bits) / 8
+}
+
+/// The bits 5 to 8 of `epb_flags`, in bytes; zero says nothing.
+fn fcs_of_packet(packet: &EnhancedPacketBlock) -> Option<u32> {
+    let option = packet.options.iter().find(|option| option.code.0 == 2)?;
+    let bytes: [u8; 4] = option.as_bytes().ok()?.try_into().ok()?;
+    let flags = if packet.big_endian() { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) };
+    Some(flags >> 5 & 0xf).filter(|length| *length > 0)
 }
 
 /// `if_tsresol`: a power of 10, or of 2 if the highest bit is set.

@@ -89,6 +89,34 @@ fn pcapng_files_of_all_resolutions_and_byte_orders() {
     }
 }
 
+/// Some cards and drivers keep the frame check sequence; files say so.
+#[test]
+fn frame_check_sequences_are_taken_off() {
+    let frame = [1, 2, 3, 0xaa, 0xbb, 0xcc, 0xdd];
+    for big in [false, true] {
+        let file = classic(0xa1b2_3c4d, big, 0x2400_0001, &[(0, 5, &frame)]);
+        assert_eq!(read(&file), (vec![record(5, &[1, 2, 3])], None));
+        let word = |n: u32| if big { n.to_be_bytes() } else { n.to_le_bytes() };
+        let half = |n: u16| if big { n.to_be_bytes() } else { n.to_le_bytes() };
+        let section =
+            [word(0x1a2b_3c4d).to_vec(), half(1).to_vec(), half(0).to_vec(), vec![0xff; 8]].concat();
+        // `if_fcslen` says 32 bits; `epb_flags` of the second packet says 2 bytes.
+        let described = [half(1), half(0)].concat();
+        let fcslen = [half(13).to_vec(), half(1).to_vec(), vec![32, 0, 0, 0]].concat();
+        let interface = [described, word(0).to_vec(), fcslen, vec![0; 4]].concat();
+        let head = [word(0), word(0), word(0), word(7), word(7)].concat();
+        let packet = [head, frame.to_vec(), vec![0]].concat();
+        let flags = [half(2).to_vec(), half(4).to_vec(), word(2 << 5).to_vec(), vec![0; 4]].concat();
+        let file = [
+            block(big, 0x0a0d_0d0a, &section),
+            block(big, 1, &interface),
+            block(big, 6, &packet),
+            block(big, 6, &[packet, flags].concat()),
+        ];
+        assert_eq!(read(&file.concat()), (vec![record(0, &[1, 2, 3]), record(0, &frame[..5])], None));
+    }
+}
+
 #[test]
 fn what_is_written_can_be_read() {
     let records = [record(12, &[1]), record(3_000_000_001, &[0; 1500]), record(u64::from(u32::MAX), &[])];
@@ -110,7 +138,7 @@ fn mistakes_name_their_place() {
     let (records, end) = read(&file[..61]);
     assert_eq!((records.len(), end.unwrap().as_str()), (1, "the file ends within a block (at byte 44)"));
     let wlan = classic(0xa1b2_c3d4, false, 105, &[]);
-    assert_eq!(error(&wlan), "the link type is 105: only 1 (Ethernet) is read (at byte 0)");
+    assert_eq!(error(&wlan), "the link type is 105 (IEEE 802.11): only 1 (Ethernet) is read (at byte 0)");
     let mut strange = pcapng(false, None, 0, &[1]);
     strange[56] = 9;
     assert_eq!(
