@@ -7,7 +7,7 @@
 //!   action { action { action_id: 0x01234567 ... } } } } }      run: Action("ingress.forward", ...), ... }
 //! ```
 //!
-//! The text is a `p4.v1.WriteRequest`, or a `p4.v1.ReadResponse`: what a server says of its entities can be given to
+//! The text, in protobuf's text format ([`read`]) or JSON ([`read_json`]), is a `p4.v1.WriteRequest`, or a `p4.v1.ReadResponse`: what a server says of its entities can be given to
 //! another device. Updates are done one after the other to an empty device, as P4Runtime 1.5, section 9, says; what
 //! is left at the end are the statements. Ids, widths, canonical forms and permissions are checked against P4Info.
 //!
@@ -22,7 +22,7 @@ use desired::Desired;
 use p4_entries::Statement;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, ReadResponse, Update, WriteRequest};
-use p4runtime_proto::{FormError, Places, Step, from_text_placed};
+use p4runtime_proto::{FormError, Places, Step, from_json, from_text_placed};
 use p4runtime_store::{Fault, Names, Store, making};
 use statements::Speaker;
 use std::ops::Range;
@@ -32,12 +32,62 @@ use std::sync::Arc;
 /// values. `base` is the number of the text's first byte in the source map. If there are diagnostics, the statements are not all
 /// there.
 pub fn read(text: &str, base: u32, info: &P4Info, names: Names) -> (Vec<Statement>, Vec<Diagnostic>) {
+    let written = from_text_placed::<WriteRequest>(text);
+    let updates = match written {
+        Ok((request, places)) => Ok((request.updates, Where::Text(places), "updates")),
+        Err(error) => match from_text_placed::<ReadResponse>(text) {
+            Ok((response, places)) => Ok((updates_of(response), Where::Text(places), "entities")),
+            Err(_) => Err(unreadable(&error, base, "as text")),
+        },
+    };
+    read_updates(updates, base, info, names)
+}
+
+/// The same for JSON (ProtoJSON). Places are those of messages within messages, as notes.
+pub fn read_json(text: &str, base: u32, info: &P4Info, names: Names) -> (Vec<Statement>, Vec<Diagnostic>) {
+    let updates = match from_json::<WriteRequest>(text) {
+        Ok(request) => Ok((request.updates, Where::Path, "updates")),
+        Err(error) => match from_json::<ReadResponse>(text) {
+            Ok(response) => Ok((updates_of(response), Where::Path, "entities")),
+            Err(_) => Err(unreadable(&error, base, "in JSON")),
+        },
+    };
+    read_updates(updates, base, info, names)
+}
+
+/// Updates, their places, and the list in which they stand.
+type Read = (Vec<Update>, Where, &'static str);
+
+fn read_updates(
+    updates: Result<Read, Diagnostic>,
+    base: u32,
+    info: &P4Info,
+    names: Names,
+) -> (Vec<Statement>, Vec<Diagnostic>) {
     let store = Store::new(Arc::new(info.clone()));
     let mut reader = Reader { base, names, store, desired: Desired::default(), problems: vec![] };
-    if let Err(error) = reader.read(text) {
-        reader.problems.push(unreadable(&error, base));
+    match updates {
+        Ok(updates) => reader.perform_all(updates),
+        Err(problem) => reader.problems.push(problem),
     }
     reader.finish()
+}
+
+/// How places are told.
+enum Where {
+    /// As spans of a text.
+    Text(Places),
+    /// As the path to a message: `updates[3].entity`.
+    Path,
+}
+
+impl Where {
+    fn span(&self, path: &[Step<'_>], base: u32) -> Span {
+        match self {
+            Where::Text(places) => span(places.of(path), base),
+            Where::Path => Span::NONE,
+        }
+    }
 }
 
 struct Reader {
@@ -49,24 +99,14 @@ struct Reader {
 }
 
 impl Reader {
-    fn read(&mut self, text: &str) -> Result<(), FormError> {
-        let written = from_text_placed::<WriteRequest>(text);
-        let (updates, places, list) = match written {
-            Ok((request, places)) => (request.updates, places, "updates"),
-            Err(error) => {
-                let (entities, places) = read_response(text).ok_or(error)?;
-                (entities, places, "entities")
-            }
-        };
+    fn perform_all(&mut self, (updates, places, list): Read) {
         for (index, update) in self.names.lower(&updates, &self.store).into_iter().enumerate() {
-            let whole = [(list, index)];
-            let span = span(places.of(&whole), self.base);
+            let span = places.span(&[(list, index)], self.base);
             if let Err(fault) = update.and_then(|update| self.perform(&update, span)) {
                 let problem = self.refused(&fault, &places, (list, index));
                 self.problems.push(problem);
             }
         }
-        Ok(())
     }
 
     fn perform(&mut self, update: &Update, span: Span) -> p4runtime_store::Result<()> {
@@ -86,13 +126,17 @@ impl Reader {
         (said.flatten().collect(), self.problems)
     }
 
-    fn refused(&self, fault: &Fault, places: &Places, whole: Step<'_>) -> Diagnostic {
+    fn refused(&self, fault: &Fault, places: &Where, whole: Step<'_>) -> Diagnostic {
         let inside = fault.path.iter().rev().copied();
         // Entities stand in a list of their own, not in updates.
         let inside = inside.filter(|(name, _)| whole.0 == "updates" || *name != "entity");
         let path: Vec<Step<'_>> = std::iter::once(whole).chain(inside).collect();
         let mut problem = Diagnostic::error(codes::ENTRY_REFUSED, fault.title.clone())
-            .at(span(places.of(&path), self.base), fault.why.clone());
+            .at(places.span(&path, self.base), fault.why.clone());
+        if let Where::Path = places {
+            // Without a span there is no label.
+            problem = problem.note(format!("{}: {}", written(&path), fault.why));
+        }
         if let Some(owner) = &fault.owner {
             problem = problem.note(format!("in {owner}"));
         }
@@ -104,10 +148,18 @@ impl Reader {
 }
 
 /// The entities of a `ReadResponse`, as the updates that make them.
-fn read_response(text: &str) -> Option<(Vec<Update>, Places)> {
-    let (response, places) = from_text_placed::<ReadResponse>(text).ok()?;
+fn updates_of(response: ReadResponse) -> Vec<Update> {
     let update = |entity: Entity| Update { r#type: making(&entity) as i32, entity: Some(entity) };
-    Some((response.entities.into_iter().map(update).collect(), places))
+    response.entities.into_iter().map(update).collect()
+}
+
+/// `updates[3].entity.table_entry`: the index of a field that is no list is always 0, and left out.
+fn written(path: &[Step<'_>]) -> String {
+    let step = |(at, (name, index)): (usize, &Step<'_>)| match (at, index) {
+        (0, _) | (_, 1..) => format!("{name}[{index}]"),
+        (_, 0) => name.to_string(),
+    };
+    path.iter().enumerate().map(step).collect::<Vec<_>>().join(".")
 }
 
 fn span(at: Option<Range<usize>>, base: u32) -> Span {
@@ -118,8 +170,8 @@ fn span(at: Option<Range<usize>>, base: u32) -> Span {
     }
 }
 
-fn unreadable(error: &FormError, base: u32) -> Diagnostic {
-    let title = "this is no `p4.v1.WriteRequest` as text";
+fn unreadable(error: &FormError, base: u32, form: &str) -> Diagnostic {
+    let title = format!("this is no `p4.v1.WriteRequest` {form}");
     let problem = Diagnostic::error(codes::ENTRIES_SYNTAX, title);
     let FormError::Text(error) = error else { return problem.note(error.to_string()) };
     let problem = problem.at(span(Some(error.at.clone()), base), error.message.clone());
