@@ -22,6 +22,7 @@ use ports::Ports;
 pub use ports::{Cable, PortError, PortKind, PortSpec, cable};
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
