@@ -66,7 +66,7 @@ pub use objects::profile::GroupMember;
 pub use replication::Session;
 pub use snapshot::add_counts;
 pub use stf::{StfReport, StfRun, run_stf};
-pub use switch::{Options, Switch};
+pub use switch::{Options, Switch, check_architecture};
 pub use table::{IdleEntry, KeyMatch, KeySpec};
 pub use told::{Digest, Told};
 pub use trace::{Cause, Event, EventKind, Hit, KeyRead, PacketId, Shown, hex_text, shown as show};

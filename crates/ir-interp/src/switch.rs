@@ -199,6 +199,14 @@ fn unless_watched<'h>(
     }
 }
 
+/// Whether programs of this architecture can be run; `P4R0303` if not.
+pub fn check_architecture(program: &Program) -> Result<(), Diagnostic> {
+    match program.arch {
+        Arch::V1Model(_) | Arch::Psa { .. } => Ok(()),
+        _ => Err(not_run(program)),
+    }
+}
+
 fn not_run(program: &Program) -> Diagnostic {
     let what = format!("programs for `{}` cannot be run yet", program.main.name);
     Diagnostic::error(ARCHITECTURE, what).note("what runs is v1model's `V1Switch` and PSA's `PSA_Switch`")

@@ -9,7 +9,7 @@ use crate::functions;
 use crate::plan::{Cost, RackProblem, RuleText, Wishes};
 use crate::reparse::reparse;
 use crate::sources;
-use base_diag::{Diagnostic, Severity, SourceMap, codes::emulate as codes};
+use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
 use ir::Program;
 use ir_interp::Write;
 use ir_prove::Part;
@@ -339,18 +339,9 @@ pub fn compile_program(
             warnings.extend(compiled.diagnostics);
             Ok(program)
         }
-        None if compiled.diagnostics.iter().any(|d| d.severity == Severity::Error) => {
-            Err(compiled.diagnostics)
-        }
-        None => Err(vec![no_main(main)]),
+        // It has errors, or no `main`, which is one.
+        None => Err(compiled.diagnostics),
     }
-}
-
-/// A program that has to run has a `main`.
-pub fn no_main(main: &str) -> Diagnostic {
-    Diagnostic::error(codes::NO_MAIN, "the program has no `main`")
-        .note(format!("`{main}` declares no package instance of that name"))
-        .help("end the program with `V1Switch(...) main;`")
 }
 
 /// The program with regions where the app wants them.

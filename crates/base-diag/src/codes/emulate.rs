@@ -3,8 +3,6 @@
 codes! {
     /// A file that a command needs cannot be read.
     UNREADABLE_FILE = 0701,
-    /// A program has no `main`, so that nothing can run.
-    NO_MAIN = 0702,
     /// A device is to run a frame extern that it does not offer.
     EXTERN_NOT_OFFERED = 0703,
     /// A rack runs no app, or more than one.

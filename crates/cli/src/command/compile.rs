@@ -3,7 +3,7 @@
 use super::Preprocessor;
 use crate::ExitCode;
 use crate::output::{self, Format};
-use base_diag::{Severity, SourceMap};
+use base_diag::SourceMap;
 use p4rack::p4info::Form;
 use p4rack::pushed::pushed;
 use p4rack::{Disk, Until, compile};
@@ -36,11 +36,7 @@ pub fn run(args: &Args) -> ExitCode {
     let compiled = compile(&args.program, &Disk, &args.preprocessor.options(), Until::Elaborated, &mut map);
     let read = output::sources(&map);
     let Some(program) = compiled.program else {
-        let mut found = compiled.diagnostics;
-        if found.iter().all(|d| d.severity != Severity::Error) {
-            found.push(p4rack::rack::no_main(&args.program));
-        }
-        return output::failed(&found, &map, args.format);
+        return output::failed(&compiled.diagnostics, &map, args.format);
     };
     let form = Form::from(args.p4info_format);
     let pushed = match pushed(&program, form) {
