@@ -1,5 +1,5 @@
 //! Every code of elaboration and architectures (03xx) has a program that shows it: the example of its explanation, or, where
-//! only size shows it, one made here. Those of 01xx and 02xx are tested where they are given, in `p4-syntax` and `p4-check`.
+//! only size shows it, one made here. Those of the other ranges are run by the test of the same name in `cli`.
 
 mod support;
 
