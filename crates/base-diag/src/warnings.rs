@@ -6,7 +6,7 @@ use crate::{Diagnostic, Severity, did_you_mean};
 pub const WARNINGS: &[(&str, &str)] = &[
     ("control-name", "two actions of different tables with one control-plane name"),
     ("deprecated", "a call of something that has a better replacement"),
-    ("entry-mask", "an entry of an lpm key whose mask is no prefix"),
+    ("entry-mask", "an entry of an lpm key whose mask is no prefix, or of a range key with a mask"),
     ("flow-order", "packets of one flow may leave in another order than they came in"),
     ("invalid-header", "a field of a header that is or may be invalid here"),
     ("keys", "a table entry or select case that never matches"),

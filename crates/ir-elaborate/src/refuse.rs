@@ -68,11 +68,11 @@ pub(crate) fn shared_direct_object(object: &str, table: &str, span: Span) -> Dia
         .help("declare one for each table")
 }
 
-/// An entry of an `lpm` key with a mask that is not ones followed by zeros.
-pub(crate) fn no_prefix(key: &str, mask: &base_bits::Bits, span: Span) -> Diagnostic {
+/// An entry with a mask that its key does not match.
+pub(crate) fn mask(why: &str, rule: &str, span: Span) -> Diagnostic {
     Diagnostic::error(base_diag::codes::run::BAD_ENTRY, "this entry does not fit its table")
-        .at(span, format!("the mask of `{key}` is no prefix: {}", mask.to_hex()))
-        .note("an `lpm` key matches masks of ones followed by zeros")
+        .at(span, why)
+        .note(rule)
         .help("give the key the match kind `ternary`")
 }
 

@@ -141,14 +141,28 @@ impl Body<'_, '_> {
         out
     }
 
-    /// An `lpm` key of a known kind matches prefixes.
+    /// An `lpm` key matches prefixes, a `range` key no masks.
     fn refuse_masks(&mut self, sets: &[Keyset], keys: &[TableKey]) {
         for (set, key) in sets.iter().zip(keys) {
-            if let (Keyset::Mask(_, mask), MatchKind::Lpm) = (set, &key.match_kind)
-                && let ExprKind::Const(Const::Bits(bits)) = &mask.kind
-                && bits.prefix_len().is_none()
-            {
-                self.el.report(refuse::no_prefix(&key.name, bits, mask.span));
+            let Keyset::Mask(_, mask) = set else { continue };
+            match (&key.match_kind, &mask.kind) {
+                (MatchKind::Lpm, ExprKind::Const(Const::Bits(bits))) if bits.prefix_len().is_none() => {
+                    let why = format!("the mask of `{}` is no prefix: {}", key.name, bits.to_hex());
+                    self.el.report(refuse::mask(
+                        &why,
+                        "an `lpm` key matches masks of ones followed by zeros",
+                        mask.span,
+                    ));
+                }
+                (MatchKind::Range, _) => {
+                    let why = format!("`{}` matches ranges", key.name);
+                    self.el.report(refuse::mask(
+                        &why,
+                        "a `range` key matches values from one to another",
+                        mask.span,
+                    ));
+                }
+                _ => {}
             }
         }
     }

@@ -235,3 +235,10 @@ fn masks_of_lpm_keys_are_prefixes() {
         assert_eq!(refusal(&source), expected);
     }
 }
+
+#[test]
+fn range_keys_match_no_masks() {
+    let table = "table t { key = { std.ingress_port: range; } actions = { NoAction; } const entries = { 1 &&& 3: NoAction(); } }";
+    let expected = "P4R0402: this entry does not fit its table\n  `3`: `std.ingress_port` matches ranges\n";
+    assert_eq!(refusal(&ingress("", table, "t.apply();")), expected);
+}

@@ -32,30 +32,24 @@ fn kind_name<'a>(program: &'a Program, table: &Table, key: usize) -> &'a str {
     table.keys.get(key).map_or("", |k| program.match_kinds[k.match_kind].name.text.as_str())
 }
 
-/// An exact or optional match takes single values, a range match ranges, the others masks; all of them everything (`_`). A mask that is no prefix is a warning: the
-/// language leaves to a target what its `lpm` can match, and p4c's front end accepts it.
+/// An exact or optional match takes single values, a range match ranges, the others masks; all of them everything (`_`). A mask of an `lpm` key that is no prefix, or of a `range` key, is a warning: the
+/// language leaves to a target what it can match, and p4c's front end accepts both.
 fn check_sets(program: &Program, table: &Table, entries: &Entries, diags: &mut Diagnostics) {
     for entry in &entries.entries {
         for (key, set) in entry.sets.iter().enumerate() {
             let kind = kind_name(program, table, key);
             let why = match (kind, set) {
                 ("lpm", KeySet::Mask(value, mask)) if !is_prefix(mask.as_int(), &mask.ty) => {
-                    if !silenced(&table.annotations, "entry-mask") {
-                        diags.push(
-                            Diagnostic::warning(
-                                codes::BAD_ENTRY,
-                                "entry-mask",
-                                "the mask of an `lpm` key is no prefix",
-                            )
-                            .at(value.span.to(mask.span), "not ones followed by zeros")
-                            .note("`p4rack run` and p4c's back ends refuse the entry")
-                            .help("give the key the match kind `ternary`"),
-                        );
-                    }
+                    let title = "the mask of an `lpm` key is no prefix";
+                    warn_mask(table, title, value.span.to(mask.span), "not ones followed by zeros", diags);
+                    continue;
+                }
+                ("range", KeySet::Mask(value, mask)) => {
+                    let title = "a `range` key with a mask";
+                    warn_mask(table, title, value.span.to(mask.span), "not a range", diags);
                     continue;
                 }
                 ("exact" | "optional" | "selector", KeySet::Mask(..)) => "this key matches single values",
-                ("range", KeySet::Mask(..)) => "this key matches ranges, not masks",
                 ("exact" | "optional" | "selector" | "lpm" | "ternary", KeySet::Range(..)) => {
                     "this key does not match ranges"
                 }
@@ -67,6 +61,18 @@ fn check_sets(program: &Program, table: &Table, entries: &Entries, diags: &mut D
                     .at(a.span.to(b.span), why),
             );
         }
+    }
+}
+
+/// A mask that some target may take, and ours do not.
+fn warn_mask(table: &Table, title: &str, span: base_diag::Span, label: &str, diags: &mut Diagnostics) {
+    if !silenced(&table.annotations, "entry-mask") {
+        diags.push(
+            Diagnostic::warning(codes::BAD_ENTRY, "entry-mask", title)
+                .at(span, label)
+                .note("`p4rack run` and most back ends of p4c refuse the entry")
+                .help("give the key the match kind `ternary`"),
+        );
     }
 }
 

@@ -76,7 +76,7 @@ fn sets_fit_their_match_kind() {
             table t5 { key = { x: ternary; } actions = { e; } const entries = { 1 .. 2: e; 1 &&& 5: e; } }
                                                                                 ^^^^^^ error: this set does not fit a key of kind `ternary` -- this key does not match ranges
             table t6 { key = { x: range; } actions = { e; } const entries = { 1 &&& 3: e; } }
-                                                                              ^^^^^^^ error: this set does not fit a key of kind `range` -- this key matches ranges, not masks
+                                                                              ^^^^^^^ entry-mask: a `range` key with a mask -- not a range
             apply { t1.apply(); t2.apply(); t3.apply(); t4.apply(); t5.apply(); t6.apply(); }
         }
     "#]]);
