@@ -206,3 +206,26 @@ fn the_length_of_a_varbit_is_looked_up_ahead() {
         prove_cut(&whole, &marked, "Cut");
     }
 }
+
+/// Both tables use the register, so neither is a cut alone; the nearest one has both and what stands between them.
+#[test]
+fn the_nearest_cut_around_one_that_is_refused() {
+    let declarations = "register<bit<8>, bit<32>>(4) r;
+        action use() { r.read(meta.x, 0); r.write(0, meta.x + 1); }
+        table a { actions = { use; } default_action = use(); }
+        table b { actions = { use; } default_action = use(); }
+        table c { actions = { NoAction; } }";
+    let source = support::small_program(declarations, "a.apply(); hdr.h.b = 1; b.apply(); c.apply();", "");
+    let mut map = SourceMap::new();
+    let program = support::compile_text(&source, &mut map);
+    let found = p4rack::analysis::regions(&program, Some(Policy::Tables), true, &map).unwrap();
+    let shown: Vec<(&str, bool, Option<(usize, Vec<String>)>)> = found
+        .iter()
+        .map(|region| {
+            let near = region.nearest.as_ref().map(|near| (near.statements, near.tables.clone()));
+            (region.name.as_str(), region.cut.is_ok(), near)
+        })
+        .collect();
+    let both = || Some((3, vec!["I.a".to_string(), "I.b".to_string()]));
+    assert_eq!(shown, [("a", false, both()), ("b", false, both()), ("c", true, None)]);
+}
