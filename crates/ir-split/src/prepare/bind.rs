@@ -7,11 +7,12 @@
 //! Nothing changes as long as the action reaches the control's parameter by that one name. Only what holds a varbit is bound, in
 //! actions that no other control has: these are printed once for all controls.
 
+use super::lent::run_by;
 use super::varbit::holds_varbit;
 use crate::originals::root;
 use ir::{
-    ActionId, Block, Call, Callee, Control, ControlId, Direction, Expr, ExprKind, Name, Program, StmtKind,
-    Type, VarId, VarKind, visit,
+    ActionId, Call, Callee, Control, ControlId, Direction, Expr, ExprKind, Name, Program, StmtKind, Type,
+    VarId, VarKind, visit,
 };
 use std::collections::BTreeSet;
 
@@ -43,7 +44,7 @@ fn find(program: &Program, control: ControlId) -> Option<(ActionId, usize, VarId
             }
             let id = ActionId::from(number);
             if let Some(whole) = always_given(control, id, at)
-                && !names(&action.body, whole)
+                && !names(control, id, whole)
             {
                 return Some((id, at, whole));
             }
@@ -84,10 +85,15 @@ fn always_given(control: &Control, action: ActionId, at: usize) -> Option<VarId>
     uses.iter().all(|args| whole_of(args) == Some(whole) && is_alone(args)).then_some(whole)
 }
 
-fn names(body: &Block, var: VarId) -> bool {
-    let mut found = false;
-    visit::all_exprs(body, &mut |e| found |= matches!(e.kind, ExprKind::Var(v) if v == var));
-    found
+/// Whether an action, or one that it calls, names a variable of the control.
+fn names(control: &Control, action: ActionId, var: VarId) -> bool {
+    run_by(control, action).into_iter().any(|action| {
+        let mut found = false;
+        visit::all_exprs(&control.actions[action.index()].body, &mut |e| {
+            found |= matches!(e.kind, ExprKind::Var(v) if v == var);
+        });
+        found
+    })
 }
 
 fn bind(control: &mut Control, action: ActionId, at: usize, whole: VarId) {

@@ -89,7 +89,7 @@ fn called_elsewhere(control: &Control, table: TableId, object: InstanceId) -> Op
 }
 
 /// An action and those that it calls.
-fn run_by(control: &Control, action: ActionId) -> BTreeSet<ActionId> {
+pub fn run_by(control: &Control, action: ActionId) -> BTreeSet<ActionId> {
     let (mut all, mut open) = (BTreeSet::new(), vec![action]);
     while let Some(next) = open.pop() {
         if all.insert(next) {

@@ -15,8 +15,8 @@ use crate::originals::root;
 use crate::place::constant;
 use base_diag::{Diagnostic, Span};
 use ir::{
-    Block, Callee, Expr, ExprKind, Field, Parser, Program, Role, Stage, StageKind, Stmt, StmtKind, Type,
-    TypeKind, Var, VarId, VarKind,
+    Block, Callee, Direction, Expr, ExprKind, Field, Parser, Program, Role, Stage, StageKind, Stmt, StmtKind,
+    Type, TypeKind, Var, VarId, VarKind,
 };
 use std::collections::BTreeMap;
 
@@ -58,6 +58,16 @@ pub fn measure_varbits(program: &mut Program, prefix: &str) -> Result<Lengths, V
                 let mut pass = Pass::new(&types, &lengths, vars(&control.params), &mut refused);
                 pass.block(&mut control.body);
                 control.actions.iter_mut().for_each(|a| pass.block(&mut a.body));
+                // An action works on copies of what it is given, whose lengths nobody notes.
+                for run in control.tables.iter().flat_map(|t| &t.actions) {
+                    let action = &control.actions[run.action.index()];
+                    for (arg, param) in run.args.iter().zip(&action.params) {
+                        let kind = &control.vars[param.index()].kind;
+                        if matches!(kind, VarKind::Param(Direction::Out | Direction::InOut)) {
+                            pass.refuse(arg, action.span);
+                        }
+                    }
+                }
             }
             StageKind::Deparse(_) | StageKind::TrafficManager => {}
         }
