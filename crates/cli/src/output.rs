@@ -3,8 +3,9 @@
 use crate::ExitCode;
 use base_diag::{Diagnostic, Severity, SourceMap, Style, render, to_json};
 use serde_json::{Value, json};
-use std::io::{IsTerminal, Write};
+use std::io::{BufWriter, IsTerminal, Stdout, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Prints a line to standard error. Unlike `eprintln!`, it is no error if nobody listens any more.
 macro_rules! tell {
@@ -16,8 +17,9 @@ macro_rules! tell_over {
     ($($text:tt)*) => { $crate::output::told(format_args!($($text)*)) };
 }
 
-/// What [`tell!`] and [`tell_over!`] do.
+/// What [`tell!`] and [`tell_over!`] do. What was printed before stands before it.
 pub fn told(text: std::fmt::Arguments) {
+    flush();
     let _ = std::io::stderr().write_fmt(text);
 }
 
@@ -50,7 +52,53 @@ pub fn json(value: &Value) {
 
 /// Prints to standard output. A reader that has gone away is no error.
 pub fn print(text: &str) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    let _ = match lock().as_mut() {
+        Some(batch) => batch.write_all(text.as_bytes()),
+        None => std::io::stdout().write_all(text.as_bytes()),
+    };
+}
+
+/// Passes on what is printed so far.
+pub fn flush() {
+    let _ = match lock().as_mut() {
+        Some(batch) => batch.flush(),
+        None => std::io::stdout().flush(),
+    };
+}
+
+/// What is printed while a [`Batch`] lives.
+static BATCH: Mutex<Option<BufWriter<Stdout>>> = Mutex::new(None);
+
+fn lock() -> MutexGuard<'static, Option<BufWriter<Stdout>>> {
+    BATCH.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Bytes that are written at once.
+const BATCH_BYTES: usize = 1 << 16;
+
+/// While it lives, what is printed to a file or pipe is written in large pieces: one system call for many lines. A terminal shows
+/// each line at once.
+pub struct Batch(());
+
+impl Batch {
+    pub fn new() -> Batch {
+        if !std::io::stdout().is_terminal() {
+            *lock() = Some(pieces(std::io::stdout()));
+        }
+        Batch(())
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        flush();
+        *lock() = None;
+    }
+}
+
+/// Writes in large pieces.
+pub fn pieces<W: Write>(to: W) -> BufWriter<W> {
+    BufWriter::with_capacity(BATCH_BYTES, to)
 }
 
 /// Writes a file that is none of those that were read; `-` is standard output.
@@ -103,4 +151,46 @@ pub fn summary(found: &[Diagnostic]) -> String {
     let count = |severity| found.iter().filter(|d| d.severity == severity).count();
     let plural = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
     format!("{}, {}", plural(count(Severity::Error), "error"), plural(count(Severity::Warning), "warning"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pieces;
+    use base_pcap::{Record, Writer};
+    use std::io::Write;
+
+    /// Counts how often it is written to.
+    #[derive(Default)]
+    struct Counting {
+        writes: usize,
+        bytes: usize,
+    }
+
+    impl Write for &mut Counting {
+        fn write(&mut self, buffer: &[u8]) -> std::io::Result<usize> {
+            self.writes += 1;
+            self.bytes += buffer.len();
+            Ok(buffer.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Packets cost no system call each: what goes to files does so in large pieces.
+    #[test]
+    fn packets_are_written_in_large_pieces() {
+        let mut lines = Counting::default();
+        let mut out = pieces(&mut lines);
+        (0..10_000).for_each(|n| writeln!(out, "{n}: 1 in, 1 out").expect("it is written"));
+        drop(out);
+        assert!(lines.writes <= 1 + lines.bytes / 50_000, "{} writes", lines.writes);
+        let mut capture = Counting::default();
+        let mut writer = Writer::new(pieces(&mut capture)).expect("it begins");
+        let record = Record { nanos: 1, frame: vec![7; 64], original: 64 };
+        (0..10_000).for_each(|_| writer.write(&record).expect("it is written"));
+        drop(writer);
+        assert!(capture.writes <= 1 + capture.bytes / 50_000, "{} writes", capture.writes);
+    }
 }

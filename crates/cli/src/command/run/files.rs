@@ -1,6 +1,7 @@
 //! Results as files: a capture for each port, and traces.
 
 use super::Args;
+use crate::output::pieces;
 use base_diag::Diagnostic;
 use base_diag::codes::run::UNWRITABLE;
 use base_pcap::{Record, Writer};
@@ -32,11 +33,6 @@ impl Captures {
         Captures { directory: args.output.clone(), named: named.collect(), open: BTreeMap::new() }
     }
 
-    /// True if packets are written anywhere.
-    pub fn any(&self) -> bool {
-        self.directory.is_some() || !self.named.is_empty()
-    }
-
     /// Opens the files of ports that the command line names, so that they are there without packets too.
     pub fn prepare(&mut self) -> Result<(), Vec<Diagnostic>> {
         let ports: Vec<u32> = self.named.keys().copied().collect();
@@ -65,7 +61,7 @@ impl Captures {
                 std::fs::create_dir_all(directory).map_err(|e| unwritable(directory, &e))?;
             }
             let file = File::create(&path).map_err(|e| unwritable(&path, &e))?;
-            place.insert(Writer::new(BufWriter::new(file)).map_err(|e| unwritable(&path, &e))?);
+            place.insert(Writer::new(pieces(file)).map_err(|e| unwritable(&path, &e))?);
         }
         Ok(self.open.get_mut(&port).map(|writer| (path, writer)))
     }
@@ -106,7 +102,7 @@ impl Traces {
         };
         let file = match self.to.take() {
             Some(file) => Ok(file),
-            None => File::create(&self.path).map(BufWriter::new),
+            None => File::create(&self.path).map(pieces),
         };
         let mut file = file.map_err(|e| unwritable(&self.path, &e))?;
         file.write_all(&bytes).map_err(|e| unwritable(&self.path, &e))?;

@@ -2,6 +2,7 @@
 
 mod files;
 mod inputs;
+mod progress;
 mod report;
 mod stream;
 
@@ -13,6 +14,7 @@ use base_time::Duration;
 use inputs::{Case, Inputs};
 use p4rack::run::Job;
 use p4rack::run::spec::{HexPacket, PortFiles, hex_packet, port_files};
+use progress::{Progress, System};
 use report::Report;
 use std::path::PathBuf;
 
@@ -182,9 +184,9 @@ fn run_packets(
 ) -> Result<(), Vec<Diagnostic>> {
     let mut feed = inputs::feed(args)?;
     let map = &*map;
-    let mut progress = report::Progress::new();
+    let mut progress = Progress::new(System::new());
     let ended = job.feed(&mut feed, &mut |step| {
-        progress.step(step);
+        progress.step(|| format!("{} packets, virtual time {} ", step.number, step.at));
         report.step(step, map)
     });
     progress.clear();

@@ -4,7 +4,7 @@ use super::Args;
 use super::files::{Captures, Traces};
 use super::stream::Stream;
 use crate::ExitCode;
-use crate::output::{self, Format};
+use crate::output::{self, Batch, Format};
 use base_diag::{Diagnostic, SourceMap};
 use ir_interp::StfReport;
 use p4rack::run::feed::Feed;
@@ -12,8 +12,6 @@ use p4rack::run::step::Step;
 use p4rack::run::{Ended, json, state, text, trace};
 use p4runtime_proto::p4::bm;
 use serde_json::{Value, json};
-use std::io::{IsTerminal, Write};
-use std::time::{Duration, Instant};
 
 /// All runs of one call.
 pub struct Report<'a> {
@@ -25,6 +23,10 @@ pub struct Report<'a> {
     program: String,
     passed: usize,
     failed: usize,
+    /// Whether each packet is printed.
+    prints_packets: bool,
+    /// While packets run, lines are written in large pieces.
+    _batch: Batch,
     /// A test was run, so there is a tally.
     tests: bool,
     prepared: bool,
@@ -40,6 +42,8 @@ impl<'a> Report<'a> {
             program: String::new(),
             passed: 0,
             failed: 0,
+            prints_packets: prints_packets(args),
+            _batch: Batch::new(),
             tests: false,
             prepared: false,
         }
@@ -73,9 +77,7 @@ impl<'a> Report<'a> {
                 .step(&json::step(step, args.decode, args.trace, map), || head(program, args.engine()));
             return Ok(());
         }
-        let of_test = !args.tests.is_empty() || args.program.is_dir();
-        let wanted = if of_test { args.packets || args.decode } else { !self.captures.any() || args.decode };
-        if wanted || args.packets || args.trace {
+        if self.prints_packets {
             output::print(&text::step(step, args.decode));
         } else {
             output::print(&text::messages(step));
@@ -97,7 +99,6 @@ impl<'a> Report<'a> {
         }
         if self.as_text() {
             result.readings.iter().for_each(|reading| output::print(&format!("{reading}\n")));
-            let _ = std::io::stdout().flush();
             output::diagnostics_text(&result.problems, map);
             let word = if passed { "passed" } else { "FAILED" };
             output::print(&format!("{name}: {word} ({})\n", text::summary(&ended.counters)));
@@ -183,43 +184,15 @@ impl<'a> Report<'a> {
     }
 }
 
+/// Whether each packet is printed as text. It is asked once: of a path it would be a system call for each packet.
+fn prints_packets(args: &Args) -> bool {
+    let of_test = !args.tests.is_empty() || args.program.is_dir();
+    let to_files = args.output.is_some() || args.interface.iter().any(|i| i.output.is_some());
+    args.packets || args.trace || args.decode || !(of_test || to_files)
+}
+
 /// What JSON says of a run at its beginning.
 fn head(program: &str, engine: super::Engine) -> Value {
     let engine = if engine == super::Engine::Native { "native" } else { "interp" };
     json!({ "program": program, "engine": engine })
-}
-
-/// Tells on a terminal how far a long run is.
-pub struct Progress {
-    next: Instant,
-    shown: bool,
-}
-
-/// Between two lines of progress.
-const PACE: Duration = Duration::from_millis(500);
-
-impl Progress {
-    #[expect(clippy::disallowed_methods, reason = "how often a terminal is told decides nothing")]
-    pub fn new() -> Progress {
-        Progress { next: Instant::now() + PACE, shown: false }
-    }
-
-    /// A packet is done.
-    #[expect(clippy::disallowed_methods, reason = "how often a terminal is told decides nothing")]
-    pub fn step(&mut self, step: &Step) {
-        let now = Instant::now();
-        if now < self.next || !std::io::stderr().is_terminal() {
-            return;
-        }
-        self.next = now + PACE;
-        self.shown = true;
-        tell_over!("\r{} packets, virtual time {} ", step.number, step.at);
-    }
-
-    /// Takes the line away.
-    pub fn clear(&mut self) {
-        if self.shown {
-            tell_over!("\r{:60}\r", "");
-        }
-    }
 }
