@@ -188,9 +188,15 @@ pub fn load_problems(
     path: &Path,
     extra_defines: &[String],
     wishes: &Wishes,
+    more_rules: &[PathBuf],
     map: &mut SourceMap,
 ) -> Result<(Vec<RackProblem>, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let Read { mut rack, apps, rules, warnings, .. } = read(path, extra_defines, map, &|_| ())?;
+    let Read { mut rack, apps, mut rules, warnings, .. } = read(path, extra_defines, map, &|_| ())?;
+    for path in more_rules {
+        let (text, base) = sources::read(path, map).map_err(|found| vec![found])?;
+        let is_table = path.extension().is_some_and(|extension| extension == "csv");
+        rules.push(RuleText { text, base, is_table });
+    }
     wishes.fill(&mut rack.plan)?;
     let problem =
         |(at, app): (usize, ReadApp)| RackProblem::new(&rack, at, app.program, &rules, &wishes.without);

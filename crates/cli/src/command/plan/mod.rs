@@ -44,8 +44,8 @@ pub struct Args {
     /// Of abstract programs: links, in JSON
     #[arg(long, requires = "config")]
     network: Option<PathBuf>,
-    /// Of abstract programs: what runs where at what price: a table (.csv), JSON (.json) or rules as text
-    #[arg(long, requires = "config")]
+    /// What runs where at what price: rules as text or a table (.csv), for abstract programs JSON (.json) too. Rules of a rack are added to those that its RACK.toml names
+    #[arg(long)]
     rules: Vec<PathBuf>,
     /// Of abstract programs: the device on which one starts; once for all, or once for each
     #[arg(long, requires = "config", value_name = "DEVICE")]
@@ -104,10 +104,31 @@ pub fn run(args: &Args) -> ExitCode {
         tell!("p4rack: {why}");
         return ExitCode::FAILURE;
     }
+    if let Some(why) = misplaced(args) {
+        tell!("p4rack: {why}");
+        return ExitCode::from(2);
+    }
     let mut map = SourceMap::new();
     match planned(args, &mut map) {
         Ok(code) => code,
         Err(found) => output::failed(&found, &map, args.format),
+    }
+}
+
+/// Why the arguments do not fit together, where only their values tell.
+fn misplaced(args: &Args) -> Option<String> {
+    if args.config.is_some() {
+        return None;
+    }
+    if let Some(path) = args.programs.iter().find(|path| path.extension().is_some_and(|e| e == "json")) {
+        return Some(format!(
+            "`{}` is an abstract program: it also takes --config, --devices, --network, --rules and --focus",
+            path.display()
+        ));
+    }
+    match args.programs.as_slice() {
+        [_, second, ..] => Some(format!("`{}`: one rack is planned at a time", second.display())),
+        _ => None,
     }
 }
 
@@ -316,7 +337,8 @@ fn read(args: &Args, map: &mut SourceMap) -> Result<Vec<Asked>, Vec<Diagnostic>>
         objectives: args.objective.clone(),
     };
     let (Some(config), Some(devices), Some(network)) = (&args.config, &args.devices, &args.network) else {
-        let (problems, warnings) = rack::load_problems(&args.programs[0], &args.define, &wishes, map)?;
+        let (problems, warnings) =
+            rack::load_problems(&args.programs[0], &args.define, &wishes, &args.rules, map)?;
         if args.format == Format::Text {
             output::diagnostics_text(&warnings, map);
         }
