@@ -15,7 +15,9 @@ use controller::{Call, DeviceId};
 use device::Owner;
 use ir::Program;
 use ir_split::Placement;
-use p4rack::control::{Direct, Known, Maker, Metric, OneSwitch, RackSwitch, RemoteRack, Served, Splitter};
+use p4rack::control::{
+    self, Direct, Known, Maker, Metric, OneSwitch, RackSwitch, RemoteRack, Served, Splitter,
+};
 use p4runtime_grpc::{Front, Link, LinkEnd, Place};
 use p4runtime_proto::p4::v1::Update;
 use ports::Ports;
@@ -220,6 +222,17 @@ fn owner(setup: Setup, ports: Ports, front: Front, links: Vec<Link>) -> Result<O
     let Setup { device_id, cpu_port, seed, drop_port, .. } = setup;
     let maker =
         |own| Maker { seed, drop_port, own, registry: p4rack::functions::all(), known: Known::default() };
+    let program = match &setup.switch {
+        Switch::One(program) => program.as_ref(),
+        Switch::Rack(program, ..) | Switch::Remote(program, ..) => Some(program),
+    };
+    if let Some(program) = program {
+        fit(
+            program,
+            drop_port,
+            ports.numbers().map(|port| ("port", port)).chain(cpu_port.map(|p| ("CPU port", p))),
+        )?;
+    }
     let (switch, updates): (Box<dyn Served>, _) = match setup.switch {
         Switch::One(program) => {
             let updates = program.is_some().then(Vec::new);
@@ -246,6 +259,25 @@ fn owner(setup: Setup, ports: Ports, front: Front, links: Vec<Link>) -> Result<O
         owner.start(Call::Start(Box::default(), updates)).map_err(|status| failed(status.message))?;
     }
     Ok(owner)
+}
+
+/// Refuses ports that the program's architecture cannot number, and the one that means "drop": nothing ever leaves by it.
+fn fit<'p>(
+    program: &Program,
+    drop_port: Option<u32>,
+    ports: impl Iterator<Item = (&'p str, u32)>,
+) -> Result<(), SetupError> {
+    let numbers = control::port_numbers(program, drop_port);
+    for (kind, port) in ports.chain(drop_port.map(|port| ("drop port", port))) {
+        if let Err(error) = numbers.check_port(port) {
+            let help = error.help.map_or(String::new(), |help| format!(": {help}"));
+            return Err(failed(format!("{kind} {port}: {}{help}", error.message)));
+        }
+        if kind != "drop port" && numbers.drop_port() == Some(port) {
+            return Err(failed(format!("{kind} {port} means drop: nothing leaves by it")));
+        }
+    }
+    Ok(())
 }
 
 /// Done when the process is asked to end.

@@ -254,7 +254,10 @@ fn pass_on(port: u32, frames: Receiver<Vec<u8>>, front: &Front) {
 
 fn replay(port: u32, reader: Reader<'static>, front: &Front) {
     for record in reader {
-        let Ok(record) = record else { return };
+        let record = match record {
+            Ok(record) => record,
+            Err(error) => return tracing::warn!(port, %error, "the capture cannot be read to its end"),
+        };
         // A capture waits for room; nothing of it is lost.
         if !front.frame_when_possible(port, record.frame) {
             return;

@@ -16,6 +16,7 @@ pub const WARNINGS: &[(&str, &str)] = &[
     ("nothing-arrived", "a workload of which no packet arrived"),
     ("overflow", "a constant that does not fit its type"),
     ("parser-transition", "a state without a transition"),
+    ("passed-over", "a command in a file of entries that changes nothing here"),
     ("shadow", "a declaration hides another one"),
     ("uninitialized-out-param", "an out parameter that may not be set"),
     ("uninitialized-use", "a value that may be read before it is set"),

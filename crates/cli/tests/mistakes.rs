@@ -119,6 +119,64 @@ fn a_file_that_is_no_rack() {
 }
 
 #[test]
+fn a_port_that_no_port_can_be() {
+    let place = Place::new("ports");
+    place.write("port.stf", "packet 600 aa\n");
+    place.write("port.toml", "[[clone]]\nsession = 1\nport = 600\n");
+    place.write("group.toml", "[[multicast]]\ngroup = 70000\nmembers = [1]\n");
+    let switch = ["switch", "slice.p4", "--grpc-server-addr", "127.0.0.1:0"];
+    let port = "port 600 does not fit into the 9 bits of a port";
+    for (args, word) in [
+        (&["run", "slice.p4", "--packet", "600:aa"] as &[_], port),
+        (&["run", "slice.p4", "--packet", "1:aa", "--cpu-port", "600"], port),
+        (&["run", "slice.p4", "--packet", "1:aa", "-i", "600@,out.pcap"], port),
+        (&["run", "slice.p4", "port.stf"], port),
+        (&["run", "slice.p4", "--packet", "1:aa", "--entries", "port.toml"], port),
+        (&["run", "slice.p4", "--packet", "1:aa", "--entries", "group.toml"], "group 70000 does not fit"),
+        (&[&switch[..], &["-i", "600@pcap:,out.pcap"]].concat(), port),
+        (&[&switch[..], &["-i", "511@pcap:,out.pcap"]].concat(), "port 511 means drop"),
+        (&[&switch[..], &["--cpu-port", "600"]].concat(), "CPU port 600"),
+        (&[&switch[..], &["--drop-port", "600"]].concat(), "drop port 600"),
+    ] {
+        place.check(args, 1, &[word]);
+    }
+}
+
+#[test]
+fn a_command_of_which_something_is_missing() {
+    let place = Place::new("missing");
+    place.write("program.json", "{ \"Abstract program\": [] }\n");
+    place.write("more.rules", "rule ?\n");
+    place.check(&["run", "nothere.p4"], 1, &["cannot find `nothere.p4`"]);
+    place.check(&["run", "slise.p4"], 1, &["did you mean `slice.p4`?"]);
+    place.check(&["plan", ".", "--rules", "more.rules"], 1, &["more.rules:1:"]);
+    for (args, word) in [
+        (&["run", "slice.p4"] as &[_], "there are no packets"),
+        (&["plan", "program.json"], "`program.json` is an abstract program: it also takes --config"),
+        (&["plan", ".", "RACK.toml"], "one rack is planned at a time"),
+    ] {
+        let output = place.run(args);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}\n{said}");
+        assert!(said.contains(word), "{args:?}: no `{word}` in\n{said}");
+    }
+}
+
+#[test]
+fn a_text_that_is_not_utf8() {
+    let place = Place::new("utf8");
+    place.write("latin.toml", b"# a\n# caf\xe9\n");
+    place.write("latin.p4", b"const bit<8> a = 1;\nconst bit<8> \xfc = 1;\n");
+    let args = ["run", "slice.p4", "--packet", "1:aa", "--entries", "latin.toml"];
+    place.check(
+        &args,
+        1,
+        &["`latin.toml`: line 2, column 6: the byte 0xe9 is not UTF-8; save the file as UTF-8"],
+    );
+    place.check(&["check", "latin.p4"], 1, &["latin.p4:2:14", "save the file as UTF-8"]);
+}
+
+#[test]
 fn a_rack_that_names_what_is_not_there() {
     let place = Place::new("names");
     for (from, to, words) in [

@@ -8,7 +8,7 @@ use crate::objects::counter::Count;
 use crate::objects::meter::{MeterArray, MeterRate};
 use crate::objects::profile::Member;
 use crate::objects::register::Register;
-use crate::replication::{Group, Session};
+use crate::replication::Session;
 use crate::state::State;
 use crate::switch::Switch;
 use crate::table::{IdleEntry, KeyMatch, KeySpec, Run, action_data, fit};
@@ -232,7 +232,7 @@ impl Switch {
     /// Sets the members of a multicast group: port and replica id, in the order of replication.
     pub fn multicast_group_set(&mut self, group: u32, members: Vec<(Port, u16)>) {
         self.note(Write::Multicast { group, members: members.clone() });
-        self.core.replication.groups.insert(group, Group { members, nodes: vec![] });
+        self.core.replication.set_group(group, members);
     }
 
     /// Sets where the clones of a session go; `None` removes it.
@@ -254,32 +254,6 @@ impl Switch {
     /// Where the clones of a session go.
     pub fn clone_session(&self, session: u32) -> Option<Session> {
         self.core.replication.sessions.get(&session).copied()
-    }
-
-    /// Makes a multicast node and gives its handle: they count up from 0. Its ports are a set, in their order.
-    pub fn multicast_node_create(&mut self, rid: u16, ports: Vec<Port>) -> usize {
-        self.core.replication.nodes.push((rid, port_set(ports)));
-        self.core.replication.nodes.len() - 1
-    }
-
-    /// Sets the ports of a node, in every group that has it.
-    pub fn multicast_node_update(&mut self, node: usize, ports: Vec<Port>) -> Result<(), EntryError> {
-        match self.core.replication.nodes.get_mut(node) {
-            Some((_, old)) => *old = port_set(ports),
-            None => return Err(refused(format!("there is no multicast node {node}"))),
-        }
-        self.note_groups_of(node);
-        Ok(())
-    }
-
-    /// Adds a node to a group, behind those it has.
-    pub fn multicast_node_associate(&mut self, group: u32, node: usize) -> Result<(), EntryError> {
-        if node >= self.core.replication.nodes.len() {
-            return Err(refused(format!("there is no multicast node {node}")));
-        }
-        self.core.replication.groups.entry(group).or_default().nodes.push(node);
-        self.note_groups_of(node);
-        Ok(())
     }
 
     /// Writes one cell of a register.
@@ -545,12 +519,6 @@ impl TableEntry {
 fn action_view(table: &table::Table, action: u32, data: &[Value]) -> (Name, Vec<Bits>) {
     let name = table.actions.get(action as usize).map(|a| a.control_plane_name.clone());
     (name.unwrap_or_default(), data.iter().filter_map(Value::to_key).collect())
-}
-
-fn port_set(mut ports: Vec<Port>) -> Vec<Port> {
-    ports.sort_unstable();
-    ports.dedup();
-    ports
 }
 
 fn meters_of(object: &Object) -> Option<&MeterArray> {

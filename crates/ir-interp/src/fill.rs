@@ -1,6 +1,7 @@
 //! What a control plane has filled a device with, as data that other devices can be filled with.
 
 use crate::control_plane::{EntryRun, TableEntry};
+use crate::hash::Crc;
 use crate::names::refused;
 use crate::objects::Object;
 use crate::objects::counter::Count;
@@ -109,6 +110,13 @@ pub enum Write {
         /// Committed and peak.
         rates: Rates,
     },
+    /// `crc16_custom` or `crc32_custom` computes this.
+    CustomCrc {
+        /// 16 or 32.
+        width: u32,
+        /// The parameters.
+        crc: Crc,
+    },
 }
 
 /// Where a write goes.
@@ -122,6 +130,8 @@ pub enum Written<'w> {
     Object(&'w str),
     /// To the traffic manager.
     TrafficManager,
+    /// To the hash functions of every device.
+    Hashes,
 }
 
 impl Write {
@@ -137,6 +147,7 @@ impl Write {
                 Written::Object(name)
             }
             Write::Multicast { .. } | Write::Session { .. } => Written::TrafficManager,
+            Write::CustomCrc { .. } => Written::Hashes,
         }
     }
 }
@@ -201,6 +212,10 @@ impl Switch {
             Write::Meter { name, index: None, rates: (committed, peak) } => {
                 self.meter_array_set_rates(name, *committed, *peak)
             }
+            Write::CustomCrc { width, crc } => {
+                self.set_custom_crc(*width, *crc);
+                Ok(())
+            }
         }
     }
 
@@ -212,6 +227,26 @@ impl Switch {
             let entry = TableEntry::new(table, key, entry);
             let table = table.control_plane_name.clone();
             log.push(Write::Entry { table, entry, timeout: None, rates: None });
+        }
+    }
+
+    /// Notes what an entry runs now.
+    pub(crate) fn note_modified(&mut self, table: &str, handle: u64) -> Result<(), EntryError> {
+        let Some(log) = &mut self.core.fill else { return Ok(()) };
+        let table = self.core.state.tables.by_name(table)?;
+        let now = table.entries.iter().find(|(_, entry)| entry.handle == handle);
+        let noted = log.iter_mut().rev().find_map(|write| match write {
+            Write::Entry { table: of, entry, .. } => {
+                (*of == table.control_plane_name && entry.handle == handle).then_some(entry)
+            }
+            _ => None,
+        });
+        match (noted, now) {
+            (Some(noted), Some((key, entry))) => {
+                *noted = TableEntry::new(table, key, entry);
+                Ok(())
+            }
+            _ => Err(refused("an entry of the source cannot be changed on a rack's devices")),
         }
     }
 
@@ -233,7 +268,10 @@ impl Switch {
     /// Notes a write; one of those few that replace all that was there takes the place of the one before.
     pub(crate) fn note(&mut self, write: Write) {
         let Some(log) = &mut self.core.fill else { return };
-        if matches!(write, Write::Default { .. } | Write::Multicast { .. } | Write::Session { .. }) {
+        if matches!(
+            write,
+            Write::Default { .. } | Write::Multicast { .. } | Write::Session { .. } | Write::CustomCrc { .. }
+        ) {
             log.retain(|old| !sets_same(old, &write));
         }
         log.push(write);
@@ -243,18 +281,6 @@ impl Switch {
     pub(crate) fn forget_noted(&mut self, gone: impl Fn(&Write) -> bool) {
         if let Some(log) = &mut self.core.fill {
             log.retain(|write| !gone(write));
-        }
-    }
-
-    /// Notes the members of the multicast groups that have a node.
-    pub(crate) fn note_groups_of(&mut self, node: usize) {
-        let with = |(number, group): (&u32, &crate::replication::Group)| {
-            group.nodes.contains(&node).then_some(*number)
-        };
-        let groups: Vec<u32> = self.core.replication.groups.iter().filter_map(with).collect();
-        for group in groups {
-            let members = self.core.replication.members(group);
-            self.note(Write::Multicast { group, members });
         }
     }
 
@@ -283,6 +309,7 @@ fn sets_same(old: &Write, new: &Write) -> bool {
         (Write::Default { table: a, .. }, Write::Default { table: b, .. }) => a == b,
         (Write::Multicast { group: a, .. }, Write::Multicast { group: b, .. }) => a == b,
         (Write::Session { session: a, .. }, Write::Session { session: b, .. }) => a == b,
+        (Write::CustomCrc { width: a, .. }, Write::CustomCrc { width: b, .. }) => a == b,
         _ => false,
     }
 }

@@ -8,6 +8,7 @@ use crate::fill;
 use crate::life::Life;
 use crate::machine::Stop;
 use crate::plan::Plan;
+use crate::ports::PortNumbers;
 use crate::psa::Psa;
 use crate::replication::Replication;
 use crate::state::State;
@@ -61,6 +62,7 @@ pub struct Switch {
     pipeline: Box<dyn Pipeline>,
     accelerator: Option<Box<dyn Accelerator>>,
     halves: Option<Box<dyn Halves>>,
+    pub(crate) numbers: PortNumbers,
 }
 
 /// What a device of any architecture keeps.
@@ -119,6 +121,7 @@ pub(crate) trait Pipeline: Send {
 impl Switch {
     /// A device that has received nothing yet. What it cannot run it refuses here, never at packet time.
     pub fn new(program: Arc<Program>, options: Options) -> Result<Switch, Vec<Diagnostic>> {
+        let numbers = PortNumbers::of(&program, options.drop_port);
         let pipeline: Box<dyn Pipeline>;
         let objects: crate::build::MakeObject;
         match program.arch {
@@ -135,8 +138,9 @@ impl Switch {
             _ => return Err(vec![not_run(&program)]),
         }
         let (tables, value_sets, objects) = crate::build::build(&program, &options.registry, objects)?;
+        let crcs = crate::hash::custom_crcs(&program)?;
         let rng = Rng::new(options.seed).split("random");
-        let core = Core {
+        let mut core = Core {
             plan: Arc::new(Plan::new(&program)),
             state: State::new(tables, value_sets, objects, options.environment, rng),
             replication: Replication::default(),
@@ -146,7 +150,8 @@ impl Switch {
             step_limit: options.step_limit,
             program,
         };
-        Ok(Switch { core, pipeline, accelerator: None, halves: None })
+        core.state.crcs = crcs;
+        Ok(Switch { core, pipeline, accelerator: None, halves: None, numbers })
     }
 
     /// Runs a frame and all that comes of it to the end at one moment.

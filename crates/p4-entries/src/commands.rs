@@ -1,16 +1,24 @@
-//! The commands of `simple_switch_CLI` that fill a device. What asks it or changes how it runs is refused.
+//! The commands of `simple_switch_CLI` that fill a device, checked as BMv2's `runtime_CLI.py` does.
+//!
+//! Commands that only show something are passed over, with a warning. What changes the program or the process is refused.
 
-use crate::{Args, Keys, Named, Run, Statement, Value, parse_match, parse_number};
-use base_diag::codes::run::ENTRIES_SYNTAX;
+use crate::handles::{table_clear, table_delete, table_modify, table_reset_default, table_set_timeout};
+use crate::{Args, CustomCrc, Keys, Named, Run, Statement, Value, parse_match, parse_number};
+use base_bits::num_bigint::BigUint;
+use base_diag::codes::run::{COMMAND_PASSED_OVER, ENTRIES_SYNTAX};
 use base_diag::{Diagnostic, Span};
 
 /// Commands that STF has too, with the same words.
-const STF: [&str; 12] = [
+const STF: [&str; 16] = [
     "counter_write",
     "mc_mgrp_create",
+    "mc_mgrp_destroy",
     "mc_node_associate",
     "mc_node_create",
+    "mc_node_destroy",
+    "mc_node_dissociate",
     "mc_node_update",
+    "mc_set_lag_membership",
     "meter_array_set_rates",
     "meter_set_rates",
     "mirroring_add",
@@ -21,7 +29,7 @@ const STF: [&str; 12] = [
 ];
 
 /// Our own readers.
-const OURS: [(&str, Reader); 8] = [
+const OURS: [(&str, Reader); 21] = [
     ("table_add", table_add),
     ("table_set_default", table_set_default),
     ("table_indirect_add", table_indirect_add),
@@ -29,14 +37,76 @@ const OURS: [(&str, Reader); 8] = [
     ("act_prof_create_member", create_member),
     ("act_prof_create_group", create_group),
     ("act_prof_add_member_to_group", add_member_to_group),
+    // The names of before, which take the table.
+    ("table_indirect_create_member", create_member),
+    ("table_indirect_create_group", create_group),
+    ("table_indirect_add_member_to_group", add_member_to_group),
+    ("table_modify", table_modify),
+    ("table_delete", table_delete),
+    ("table_indirect_delete", table_delete),
+    ("table_set_timeout", table_set_timeout),
+    ("table_clear", table_clear),
+    ("table_reset_default", table_reset_default),
+    ("counter_reset", counter_reset),
     ("pvs_add", pvs_add),
+    ("pvs_clear", pvs_clear),
+    ("set_crc16_parameters", set_crc16_parameters),
+    ("set_crc32_parameters", set_crc32_parameters),
 ];
 
-type Reader = fn(&mut Line) -> Result<Option<Statement>, Diagnostic>;
+/// Commands that show something.
+const SHOW: [&str; 31] = [
+    "?",
+    "EOF",
+    "act_prof_dump",
+    "act_prof_dump_group",
+    "act_prof_dump_member",
+    "counter_read",
+    "get_time_elapsed",
+    "get_time_since_epoch",
+    "greet",
+    "help",
+    "mc_dump",
+    "meter_get_rates",
+    "mirroring_get",
+    "pvs_get",
+    "register_read",
+    "serialize_state",
+    "show_actions",
+    "show_ports",
+    "show_pvs",
+    "show_tables",
+    "switch_info",
+    "table_dump",
+    "table_dump_entry",
+    "table_dump_entry_from_key",
+    "table_dump_group",
+    "table_dump_member",
+    "table_info",
+    "table_num_entries",
+    "table_show_actions",
+    "write_config_to_file",
+    "quit",
+];
+
+/// Commands about what a single device does not have here.
+const ELSEWHERE: [(&str, &str); 4] = [
+    ("port_add", "ports are those of the command line or the rack"),
+    ("port_remove", "ports are those of the command line or the rack"),
+    ("set_queue_depth", "a rack's links have queues: `docs/emulator.md`"),
+    ("set_queue_rate", "a rack's links have rates: `docs/emulator.md`"),
+];
+
+type Reader = fn(&mut Line) -> Read;
+
+/// What a line says, if it says something to the device.
+pub(crate) type Read = Result<Option<Statement>, Diagnostic>;
 
 /// Reads a file of commands; `start` is the number of the text's first byte in its source map. Members and
-/// groups are labelled with the handles that BMv2 would give them: `ecmp:0`.
+/// groups are labelled with the handles that BMv2 would give them: `ecmp:0`. Diagnostics that are warnings are about commands
+/// that are passed over.
 pub fn read_commands(text: &str, start: u32) -> (Vec<Statement>, Vec<Diagnostic>) {
+    let (text, start) = base_diag::without_mark(text, start);
     let mut state = State::default();
     let (mut statements, mut problems) = (vec![], vec![]);
     let mut at = start;
@@ -49,6 +119,7 @@ pub fn read_commands(text: &str, start: u32) -> (Vec<Statement>, Vec<Diagnostic>
         }
         at = at.saturating_add(u32::try_from(raw.len()).unwrap_or(u32::MAX));
     }
+    problems.extend(passed_over(&state.passed_over));
     // A group is known once all its members are.
     let first_use = statements.iter().position(|s| matches!(s, Statement::Entry { run: Run::Group(_), .. }));
     let groups = state.groups.into_iter().map(|g| Statement::Group {
@@ -71,6 +142,10 @@ pub fn read_commands(text: &str, start: u32) -> (Vec<Statement>, Vec<Diagnostic>
 struct State {
     members: Vec<(String, u32)>,
     groups: Vec<Group>,
+    /// Commands that only show something.
+    passed_over: Vec<Named>,
+    /// The calculation whose parameters were set, by width.
+    crcs: Vec<(u32, Named, CustomCrc)>,
 }
 
 struct Group {
@@ -80,15 +155,15 @@ struct Group {
     span: Span,
 }
 
-struct Line<'s> {
+pub(crate) struct Line<'s> {
     state: &'s mut State,
     /// Behind the command.
-    words: Vec<Named>,
+    pub(crate) words: Vec<Named>,
     /// All of it.
-    span: Span,
+    pub(crate) span: Span,
 }
 
-fn command(state: &mut State, code: &str, at: u32) -> Result<Option<Statement>, Diagnostic> {
+fn command(state: &mut State, code: &str, at: u32) -> Read {
     let mut words = words(code, at);
     let (Some(first), Some(last)) = (words.first().cloned(), words.last().cloned()) else { return Ok(None) };
     let span = Span { lo: first.span.lo, hi: last.span.hi, ..Span::NONE };
@@ -103,12 +178,35 @@ fn command(state: &mut State, code: &str, at: u32) -> Result<Option<Statement>, 
             (None, statement) => Ok(statement.map(Statement::Stf)),
         };
     }
+    if SHOW.contains(&first.text.as_str()) {
+        state.passed_over.push(first);
+        return Ok(None);
+    }
+    if let Some((_, why)) = ELSEWHERE.iter().find(|(name, _)| *name == first.text) {
+        let title = format!("`{}` is passed over", first.text);
+        let warning = Diagnostic::warning(COMMAND_PASSED_OVER, "passed-over", title).at(first.span, *why);
+        return Err(warning);
+    }
     let known = OURS.iter().map(|(name, _)| *name).chain(STF);
     let title = format!("`{}` is no command that fills a device", shortened(&first.text));
     let problem = Diagnostic::error(ENTRIES_SYNTAX, title).at(first.span, "not supported here");
     Err(problem.suggest_or(&first.text, known.clone(), |d| {
         d.note(format!("read are: {}", known.collect::<Vec<_>>().join(", ")))
     }))
+}
+
+/// One warning for all commands that only show something, at the first of them.
+fn passed_over(commands: &[Named]) -> Option<Diagnostic> {
+    let first = commands.first()?;
+    let title = match commands.len() {
+        1 => "a command that only shows something is passed over".to_string(),
+        n => format!("{n} commands that only show something are passed over"),
+    };
+    let mut names: Vec<&str> = commands.iter().map(|command| command.text.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let warning = Diagnostic::warning(COMMAND_PASSED_OVER, "passed-over", title).at(first.span, "here first");
+    Some(warning.note(format!("they are: {}", names.join(", "))))
 }
 
 fn shortened(text: &str) -> String {
@@ -134,16 +232,24 @@ fn words(code: &str, at: u32) -> Vec<Named> {
 }
 
 impl Line<'_> {
-    fn wrong(&self, span: Span, title: impl Into<String>, label: impl Into<String>) -> Diagnostic {
+    pub(crate) fn wrong(&self, span: Span, title: impl Into<String>, label: impl Into<String>) -> Diagnostic {
         Diagnostic::error(ENTRIES_SYNTAX, title).at(span, label)
     }
 
     /// The next word.
-    fn take(&mut self, what: &str) -> Result<Named, Diagnostic> {
+    pub(crate) fn take(&mut self, what: &str) -> Result<Named, Diagnostic> {
         if self.words.is_empty() {
             return Err(self.wrong(self.span, "this command is too short", format!("{what} is missing")));
         }
         Ok(self.words.remove(0))
+    }
+
+    /// Refuses words that are left.
+    pub(crate) fn finish(&self) -> Result<(), Diagnostic> {
+        match self.words.first() {
+            None => Ok(()),
+            Some(word) => Err(self.wrong(word.span, "this command is too long", "nothing follows here")),
+        }
     }
 
     /// The words before and behind `=>`; without it, all are before.
@@ -164,15 +270,15 @@ impl Line<'_> {
             Ok(value) => Ok(Value { value, span: word.span }),
             Err(error) => Err(self.wrong(word.span, "this is no match", error.to_string())),
         };
-        words.iter().map(key).collect::<Result<_, _>>().map(Keys::InOrder)
+        words.iter().map(key).collect::<Result<_, _>>().map(Keys::AsInBmv2)
     }
 
-    fn args(&self, words: &[Named]) -> Result<Args, Diagnostic> {
+    pub(crate) fn args(&self, words: &[Named]) -> Result<Vec<Value<BigUint>>, Diagnostic> {
         let arg = |word: &Named| match parse_number(&word.text) {
             Ok(value) => Ok(Value { value, span: word.span }),
             Err(error) => Err(self.wrong(word.span, "this is no number", error.to_string())),
         };
-        words.iter().map(arg).collect::<Result<_, _>>().map(Args::InOrder)
+        words.iter().map(arg).collect()
     }
 
     /// A handle that BMv2 gave, as a label.
@@ -187,17 +293,14 @@ impl Line<'_> {
 
 /// `table_add TABLE ACTION KEY... => ARG... [PRIORITY]`: only who knows the table and the action can tell
 /// whether there is a priority.
-fn table_add(line: &mut Line) -> Result<Option<Statement>, Diagnostic> {
+fn table_add(line: &mut Line) -> Read {
     let (table, action) = (line.take("the table")?, line.take("the action")?);
     let (keys, args) = line.halves();
     let Some(args) = args else {
         return Err(line.wrong(line.span, "`=>` is missing", "it stands between keys and arguments"));
     };
     let keys = line.keys(&keys)?;
-    let args = match line.args(&args)? {
-        Args::InOrder(args) => Args::AndPriority(args),
-        other => other,
-    };
+    let args = Args::AndPriority(line.args(&args)?);
     Ok(Some(Statement::Entry {
         table,
         keys,
@@ -210,32 +313,32 @@ fn table_add(line: &mut Line) -> Result<Option<Statement>, Diagnostic> {
 }
 
 /// `table_set_default TABLE ACTION ARG...`
-fn table_set_default(line: &mut Line) -> Result<Option<Statement>, Diagnostic> {
+fn table_set_default(line: &mut Line) -> Read {
     let (table, action) = (line.take("the table")?, line.take("the action")?);
     let (before, behind) = line.halves();
     let args = line.args(&behind.map_or(before.clone(), |behind| [before, behind].concat()))?;
-    Ok(Some(Statement::Default { table, action, args, span: line.span }))
+    Ok(Some(Statement::Default { table, action, args: Args::InOrder(args), span: line.span }))
 }
 
 /// `table_indirect_add TABLE KEY... => MEMBER [PRIORITY]`
-fn table_indirect_add(line: &mut Line) -> Result<Option<Statement>, Diagnostic> {
+fn table_indirect_add(line: &mut Line) -> Read {
     indirect(line, Run::Member)
 }
 
 /// `table_indirect_add_with_group TABLE KEY... => GROUP [PRIORITY]`
-fn table_indirect_add_with_group(line: &mut Line) -> Result<Option<Statement>, Diagnostic> {
+fn table_indirect_add_with_group(line: &mut Line) -> Read {
     indirect(line, Run::Group)
 }
 
-fn indirect(line: &mut Line, run: fn(Named) -> Run) -> Result<Option<Statement>, Diagnostic> {
+fn indirect(line: &mut Line, run: fn(Named) -> Run) -> Read {
     let table = line.take("the table")?;
     let (keys, behind) = line.halves();
     let keys = line.keys(&keys)?;
     line.words = behind.unwrap_or_default();
     let handle = line.handle("the handle behind `=>`")?;
     let priority = match line.words.first() {
-        Some(word) => match word.text.parse::<i64>() {
-            Ok(priority) => Some(priority.saturating_neg()),
+        Some(word) => match word.text.parse::<i32>() {
+            Ok(priority) => Some(-i64::from(priority)),
             Err(_) => return Err(line.wrong(word.span, "this is no priority", "the smallest number wins")),
         },
         None => None,
@@ -252,7 +355,7 @@ fn indirect(line: &mut Line, run: fn(Named) -> Run) -> Result<Option<Statement>,
 }
 
 /// `act_prof_create_member PROFILE ACTION ARG...`
-fn create_member(line: &mut Line) -> Result<Option<Statement>, Diagnostic> {
+fn create_member(line: &mut Line) -> Read {
     let (profile, action) = (line.take("the profile")?, line.take("the action")?);
     let words = std::mem::take(&mut line.words);
     let args = line.args(&words)?;
@@ -268,11 +371,11 @@ fn create_member(line: &mut Line) -> Result<Option<Statement>, Diagnostic> {
         }
     };
     let label = Named { text: handle.to_string(), span: line.span };
-    Ok(Some(Statement::Member { profile, label, action, args, span: line.span }))
+    Ok(Some(Statement::Member { profile, label, action, args: Args::InOrder(args), span: line.span }))
 }
 
 /// `act_prof_create_group PROFILE`
-fn create_group(line: &mut Line) -> Result<Option<Statement>, Diagnostic> {
+fn create_group(line: &mut Line) -> Read {
     let profile = line.take("the profile")?;
     let handle = line.state.groups.iter().filter(|g| g.profile.text == profile.text).count();
     let label = Named { text: handle.to_string(), span: line.span };
@@ -281,7 +384,7 @@ fn create_group(line: &mut Line) -> Result<Option<Statement>, Diagnostic> {
 }
 
 /// `act_prof_add_member_to_group PROFILE MEMBER GROUP`
-fn add_member_to_group(line: &mut Line) -> Result<Option<Statement>, Diagnostic> {
+fn add_member_to_group(line: &mut Line) -> Read {
     let profile = line.take("the profile")?;
     let (member, group) = (line.handle("the member")?, line.handle("the group")?);
     let groups = &mut line.state.groups;
@@ -295,13 +398,79 @@ fn add_member_to_group(line: &mut Line) -> Result<Option<Statement>, Diagnostic>
 }
 
 /// `pvs_add SET VALUE`
-fn pvs_add(line: &mut Line) -> Result<Option<Statement>, Diagnostic> {
+fn pvs_add(line: &mut Line) -> Read {
     let name = line.take("the value set")?;
     let words = std::mem::take(&mut line.words);
     match line.keys(&words)? {
-        Keys::InOrder(member) if !member.is_empty() => {
+        Keys::AsInBmv2(member) if !member.is_empty() => {
             Ok(Some(Statement::ValueSet { name, member, span: line.span }))
         }
         _ => Err(line.wrong(line.span, "this command is too short", "the value is missing")),
+    }
+}
+
+/// `pvs_clear SET`
+fn pvs_clear(line: &mut Line) -> Read {
+    let name = line.take("the value set")?;
+    line.finish()?;
+    Ok(Some(Statement::ClearValueSet(name)))
+}
+
+/// `counter_reset COUNTER`
+fn counter_reset(line: &mut Line) -> Read {
+    let name = line.take("the counter")?;
+    line.finish()?;
+    Ok(Some(Statement::ResetCounter(name)))
+}
+
+fn set_crc16_parameters(line: &mut Line) -> Read {
+    custom_crc(line, 16)
+}
+
+fn set_crc32_parameters(line: &mut Line) -> Read {
+    custom_crc(line, 32)
+}
+
+/// `set_crcW_parameters CALCULATION POLYNOMIAL INITIAL FINAL_XOR REFLECT_DATA REFLECT_REMAINDER`
+fn custom_crc(line: &mut Line, width: u32) -> Read {
+    let name = line.take("the calculation's name")?;
+    let crc = CustomCrc {
+        polynomial: word(line, width, "the polynomial")?,
+        initial: word(line, width, "the initial remainder")?,
+        final_xor: word(line, width, "the final value")?,
+        reflect_data: flag(line, "whether data is reflected")?,
+        reflect_remainder: flag(line, "whether the remainder is reflected")?,
+    };
+    line.finish()?;
+    let others =
+        line.state.crcs.iter().find(|(w, known, old)| *w == width && known.text != name.text && *old != crc);
+    if let Some((_, known, _)) = others {
+        let title = format!("all of `crc{width}_custom` has the same parameters here");
+        let label = format!("these differ from those of `{}`", shortened(&known.text));
+        return Err(line.wrong(name.span, title, label).note("BMv2 has parameters for each call of `hash`"));
+    }
+    line.state.crcs.retain(|(w, known, _)| *w != width || known.text != name.text);
+    line.state.crcs.push((width, name, crc));
+    Ok(Some(Statement::CustomCrc { width, crc, span: line.span }))
+}
+
+fn word(line: &mut Line, width: u32, what: &str) -> Result<u32, Diagnostic> {
+    let word = line.take(what)?;
+    let value = parse_number(&word.text).ok().filter(|value| value.bits() <= u64::from(width));
+    match value.and_then(|value| u32::try_from(value).ok()) {
+        Some(value) => Ok(value),
+        None => Err(line.wrong(word.span, "this is no number", format!("of at most {width} bits"))),
+    }
+}
+
+fn flag(line: &mut Line, what: &str) -> Result<bool, Diagnostic> {
+    let word = line.take(what)?;
+    match word.text.as_str() {
+        "true" | "True" => Ok(true),
+        "false" | "False" => Ok(false),
+        text => match parse_number(text) {
+            Ok(number) => Ok(number != BigUint::ZERO),
+            Err(_) => Err(line.wrong(word.span, "this is neither true nor false", "`true`, `false`, 1 or 0")),
+        },
     }
 }

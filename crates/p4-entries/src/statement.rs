@@ -30,6 +30,8 @@ pub enum Keys {
     Named(Vec<(Named, Value<Match>)>),
     /// All, in the order of the table.
     InOrder(Vec<Value<Match>>),
+    /// All, in the order of the table, each in the one form that `simple_switch_CLI` takes for its kind of key.
+    AsInBmv2(Vec<Value<Match>>),
 }
 
 /// The data of an action.
@@ -39,7 +41,7 @@ pub enum Args {
     Named(Vec<(Named, Value<BigUint>)>),
     /// All, in the order of the action.
     InOrder(Vec<Value<BigUint>>),
-    /// All, and in tables with priorities one more: the priority, of which the least wins.
+    /// All, and in tables with priorities one more: the priority, of which the least wins. There it must stand.
     AndPriority(Vec<Value<BigUint>>),
 }
 
@@ -183,6 +185,69 @@ pub enum Statement {
         /// All of it.
         span: Span,
     },
+    /// An entry, by the handle that `simple_switch` gave it, runs something else.
+    Modify {
+        /// The table.
+        table: Named,
+        /// The entry.
+        handle: Value<u64>,
+        /// The action.
+        action: Named,
+        /// Its data.
+        args: Args,
+        /// All of it.
+        span: Span,
+    },
+    /// An entry is removed.
+    Delete {
+        /// The table.
+        table: Named,
+        /// The entry.
+        handle: Value<u64>,
+    },
+    /// An entry gets or loses an idle timeout.
+    Timeout {
+        /// The table.
+        table: Named,
+        /// The entry.
+        handle: Value<u64>,
+        /// How long it may stay without a hit; zero takes the timeout away.
+        timeout: Duration,
+        /// All of it.
+        span: Span,
+    },
+    /// All entries of a table that are not constant are removed.
+    Clear(Named),
+    /// A table has the default action of the source again.
+    ResetDefault(Named),
+    /// All cells of a counter count from zero again.
+    ResetCounter(Named),
+    /// A value set is emptied.
+    ClearValueSet(Named),
+    /// What `crc16_custom` or `crc32_custom` computes.
+    CustomCrc {
+        /// 16 or 32.
+        width: u32,
+        /// The parameters.
+        crc: CustomCrc,
+        /// All of it.
+        span: Span,
+    },
     /// What STF says in the same words.
     Stf(p4_stf::Spanned),
+}
+
+/// The parameters of a cyclic redundancy check.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CustomCrc {
+    /// Without the highest term.
+    pub polynomial: u32,
+    /// What the remainder starts with.
+    pub initial: u32,
+    /// What the remainder is turned over by at the end.
+    pub final_xor: u32,
+    /// The lowest bit of each byte comes first.
+    pub reflect_data: bool,
+    /// The remainder's bits are turned around at the end.
+    pub reflect_remainder: bool,
 }

@@ -253,14 +253,12 @@ fn mistakes_in_commands() {
         read_commands,
         "set_queue_rate 100\n",
         expect![[r#"
-        error[P4R0440]: `set_queue_rate` is no command that fills a device
-         --> entries:1:1
-          |
-        1 | set_queue_rate 100
-          | ^^^^^^^^^^^^^^ not supported here
-          |
-          = note: read are: table_add, table_set_default, table_indirect_add, table_indirect_add_with_group, act_prof_create_member, act_prof_create_group, act_prof_add_member_to_group, pvs_add, counter_write, mc_mgrp_create, mc_node_associate, mc_node_create, mc_node_update, meter_array_set_rates, meter_set_rates, mirroring_add, mirroring_add_mc, mirroring_delete, register_reset, register_write
-    "#]],
+            warning[P4R0445]: `set_queue_rate` is passed over
+             --> entries:1:1
+              |
+            1 | set_queue_rate 100
+              | ^^^^^^^^^^^^^^ a rack's links have rates: `docs/emulator.md`
+        "#]],
     );
     check(
         read_commands,

@@ -9,11 +9,12 @@ pub(crate) enum Token {
     Word(String),
     /// A name in double quotes, without them.
     Quoted(String),
-    /// `:`, `,`, `.`, `[`, `]`, `(`, `)`, `/`, `=`, `==`, `!=`, `<`, `<=`, `>`, `>=`
+    /// `|`, `:`, `,`, `.`, `[`, `]`, `(`, `)`, `/`, `=`, `==`, `!=`, `<`, `<=`, `>`, `>=`
     Sign(&'static str),
 }
 
-const SIGNS: [&str; 15] = ["==", "!=", "<=", ">=", ":", ",", ".", "[", "]", "(", ")", "/", "=", "<", ">"];
+const SIGNS: [&str; 16] =
+    ["|", "==", "!=", "<=", ">=", ":", ",", ".", "[", "]", "(", ")", "/", "=", "<", ">"];
 
 /// The tokens of a line that starts at `start`; or the character that begins none, with its place. A comment
 /// ends the line.

@@ -22,5 +22,5 @@ pub use number::{Base, Number};
 pub use parser::parse;
 pub use statement::{
     ActionCall, Comparison, CounterCheck, CounterIndex, File, KeyValue, MatchValue, MeterRate, Named,
-    Pattern, Spanned, Statement, Unit,
+    NodePorts, Pattern, Spanned, Statement, Unit,
 };

@@ -4,21 +4,25 @@ use crate::Number;
 use crate::lexer::{Token, span, tokens};
 use crate::statement::{
     ActionCall, Comparison, CounterCheck, CounterIndex, File, KeyValue, MatchValue, MeterRate, Named,
-    Pattern, Spanned, Statement, Unit,
+    NodePorts, Pattern, Spanned, Statement, Unit,
 };
 use base_diag::codes::run::STF_SYNTAX;
 use base_diag::{Diagnostic, Span};
 
-const KEYWORDS: [&str; 24] = [
+const KEYWORDS: [&str; 28] = [
     "add",
     "check_counter",
     "counter_read",
     "counter_write",
     "expect",
     "mc_mgrp_create",
+    "mc_mgrp_destroy",
     "mc_node_associate",
     "mc_node_create",
+    "mc_node_destroy",
+    "mc_node_dissociate",
     "mc_node_update",
+    "mc_set_lag_membership",
     "meter_array_set_rates",
     "meter_get_rates",
     "meter_set_rates",
@@ -39,6 +43,7 @@ const KEYWORDS: [&str; 24] = [
 /// Reads a test; `start` is the number of the text's first byte in its source map. A line with a mistake gives
 /// a diagnostic and no statement.
 pub fn parse(text: &str, start: u32) -> (File, Vec<Diagnostic>) {
+    let (text, start) = base_diag::without_mark(text, start);
     let mut file = File::default();
     let mut problems = vec![];
     let mut at = start;
@@ -66,7 +71,7 @@ fn statement(line: &str, at: u32) -> Result<Option<Statement>, Diagnostic> {
     let rest_at = here.hi;
     match word.to_ascii_lowercase().as_str() {
         "" if text.is_empty() || text.starts_with('#') => Ok(None),
-        "" => Err(mistake("a statement is wanted", span(at + indent, 1), "no statement begins so")),
+        "" => Err(mistake("a statement is wanted", first(text, at + indent), "no statement begins so")),
         "packet" => packet(rest, rest_at).map(Some),
         "expect" => expect(rest, rest_at).map(Some),
         keyword if KEYWORDS.contains(&keyword) => {
@@ -98,8 +103,14 @@ fn port(rest: &str, at: u32) -> Result<(u32, &str, u32), Diagnostic> {
     let at = at + indent as u32;
     match text[..length].parse() {
         Ok(port) => Ok((port, &text[length..], at + length as u32)),
-        Err(_) => Err(mistake("a port is wanted", span(at, length.max(1)), "a number such as `1`")),
+        Err(_) if length == 0 => Err(mistake("a port is wanted", first(text, at), "a number such as `1`")),
+        Err(_) => Err(mistake("this port is too large", span(at, length), "at most 32 bits")),
     }
+}
+
+/// The place of the first character of `text`, which starts at `at`.
+fn first(text: &str, at: u32) -> Span {
+    span(at, text.chars().next().map_or(1, char::len_utf8))
 }
 
 fn packet(rest: &str, at: u32) -> Result<Statement, Diagnostic> {
@@ -172,9 +183,13 @@ impl Cursor {
             "mirroring_delete" => Statement::MirroringDelete(self.small()?),
             "mirroring_get" => Statement::MirroringGet(self.small()?),
             "mc_mgrp_create" => Statement::GroupCreate(self.small()?),
-            "mc_node_create" => Statement::NodeCreate(self.small()?, self.ports()?),
-            "mc_node_update" => Statement::NodeUpdate(self.small()?, self.ports()?),
+            "mc_mgrp_destroy" => Statement::GroupDestroy(self.small()?),
+            "mc_node_create" => Statement::NodeCreate(self.small()?, self.node_ports()?),
+            "mc_node_update" => self.node_update()?,
             "mc_node_associate" => Statement::NodeAssociate(self.small()?, self.small()?),
+            "mc_node_dissociate" => Statement::NodeDissociate(self.small()?, self.small()?),
+            "mc_node_destroy" => Statement::NodeDestroy(self.small()?),
+            "mc_set_lag_membership" => Statement::LagSet(self.small()?, self.some_ports()?),
             "counter_read" => Statement::CounterRead(self.name()?, self.large()?),
             "counter_write" => {
                 Statement::CounterWrite(self.name()?, self.large()?, self.large()?, self.large()?)
@@ -286,12 +301,39 @@ impl Cursor {
         }
     }
 
-    fn ports(&mut self) -> Result<Vec<u32>, Diagnostic> {
-        let mut ports = vec![self.small()?];
-        while self.peek().is_some() {
-            ports.push(self.small()?);
+    fn node_update(&mut self) -> Result<Statement, Diagnostic> {
+        let node = self.small()?;
+        if self.peek().is_none() {
+            return Err(mistake("ports are wanted", self.here(), "or `|` alone, for a node without ports"));
         }
-        Ok(ports)
+        Ok(Statement::NodeUpdate(node, self.node_ports()?))
+    }
+
+    /// `PORT... [| LAG...]`; there may be none at all.
+    fn node_ports(&mut self) -> Result<NodePorts, Diagnostic> {
+        let ports = self.set("port")?;
+        let lags = if self.take("|") { self.set("LAG")? } else { vec![] };
+        Ok(NodePorts { ports, lags })
+    }
+
+    fn some_ports(&mut self) -> Result<Vec<u32>, Diagnostic> {
+        let here = self.here();
+        let ports = self.set("port")?;
+        if ports.is_empty() { Err(mistake("ports are wanted", here, "such as `1 2`")) } else { Ok(ports) }
+    }
+
+    /// Numbers up to the end or a sign, each once.
+    fn set(&mut self, kind: &str) -> Result<Vec<u32>, Diagnostic> {
+        let mut numbers = vec![];
+        while let Some(Token::Word(_) | Token::Quoted(_)) = self.peek() {
+            let here = self.here();
+            let number = self.small()?;
+            if numbers.contains(&number) {
+                return Err(mistake(&format!("a {kind} stands twice"), here, "a node has each once"));
+            }
+            numbers.push(number);
+        }
+        Ok(numbers)
     }
 
     fn rates(&mut self) -> Result<Vec<MeterRate>, Diagnostic> {
@@ -318,6 +360,9 @@ impl Cursor {
             };
             if !digits.bytes().all(|b| b.is_ascii_digit()) {
                 return Err(mistake("digits are wanted", self.here(), "behind the point"));
+            }
+            if digits.trim_end_matches('0').len() > 9 {
+                return Err(mistake("this rate has too many places", self.here(), "nine places count"));
             }
             nano = format!("{digits:0<9}")[..9].parse().unwrap_or(0);
             self.next += 1;

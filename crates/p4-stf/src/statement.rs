@@ -83,12 +83,20 @@ pub enum Statement {
     MirroringGet(u32),
     /// `mc_mgrp_create GROUP`
     GroupCreate(u32),
-    /// `mc_node_create RID PORT...`; nodes have handles that count up from 0.
-    NodeCreate(u32, Vec<u32>),
-    /// `mc_node_update HANDLE PORT...`
-    NodeUpdate(u32, Vec<u32>),
+    /// `mc_mgrp_destroy GROUP`
+    GroupDestroy(u32),
+    /// `mc_node_create RID PORT... [| LAG...]`; a node gets the smallest handle that is free, from 0.
+    NodeCreate(u32, NodePorts),
+    /// `mc_node_update HANDLE PORT... [| LAG...]`
+    NodeUpdate(u32, NodePorts),
     /// `mc_node_associate GROUP HANDLE`
     NodeAssociate(u32, u32),
+    /// `mc_node_dissociate GROUP HANDLE`
+    NodeDissociate(u32, u32),
+    /// `mc_node_destroy HANDLE`
+    NodeDestroy(u32),
+    /// `mc_set_lag_membership LAG PORT...`
+    LagSet(u32, Vec<u32>),
     /// `counter_read NAME INDEX`
     CounterRead(Named, u64),
     /// `counter_write NAME INDEX PACKETS BYTES`
@@ -105,6 +113,15 @@ pub enum Statement {
     MeterSetRates(Named, u64, Vec<MeterRate>),
     /// `meter_array_set_rates NAME RATE:BURST RATE:BURST`
     MeterArraySetRates(Named, Vec<MeterRate>),
+}
+
+/// Where a multicast node sends copies. No number stands twice.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct NodePorts {
+    /// A copy to each of these ports.
+    pub ports: Vec<u32>,
+    /// A copy to one port of each of these link aggregation groups.
+    pub lags: Vec<u32>,
 }
 
 /// The bytes of an expected packet, nibble by nibble.

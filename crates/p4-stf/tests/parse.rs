@@ -77,11 +77,11 @@ fn bad_packets() {
               |
             5 | expect 1 $ 00
               |            ^ nothing may follow `$`
-            error[P4R0420]: a port is wanted
+            error[P4R0420]: this port is too large
              --> t.stf:6:8
               |
             6 | packet 99999999999 00
-              |        ^^^^^^^^^^^ a number such as `1`
+              |        ^^^^^^^^^^^ at most 32 bits
         "#]],
     );
 }
@@ -173,7 +173,9 @@ fn objects() {
          counter_read c 1\ncounter_write c 1 2 3\nregister_read i.r 4\nregister_write r 4 0xff\nregister_reset r\n\
          meter_get_rates m 1\nmeter_set_rates m 1 0.000005:4 2:5\nmeter_array_set_rates m 1:1 1.5:2\n\
          mirroring_add 1 2\nmirroring_add_mc 1 2\nmirroring_delete 1\nmirroring_get 1\n\
-         mc_mgrp_create 1\nmc_node_create 257 8 9\nmc_node_update 0 1\nmc_node_associate 1 0\n",
+         mc_mgrp_create 1\nmc_node_create 257 8 9\nmc_node_update 0 1\nmc_node_associate 1 0\n\
+         mc_node_create 1\nmc_node_create 1 2 | 3 4\nmc_node_update 0 |\nmc_set_lag_membership 3 5 6\n\
+         mc_node_dissociate 1 0\nmc_node_destroy 0\nmc_mgrp_destroy 1\n",
         expect![[r#"
             CheckCounter(CounterCheck { name: "c", index: Number(3), check: None) <- check_counter c(3)
             CheckCounter(CounterCheck { name: "c", index: Entry("e"), check: Some((Packets, Ge, 7))) <- check_counter c($e) packets >= 7
@@ -191,9 +193,16 @@ fn objects() {
             MirroringDelete(1) <- mirroring_delete 1
             MirroringGet(1) <- mirroring_get 1
             GroupCreate(1) <- mc_mgrp_create 1
-            NodeCreate(257, [8, 9]) <- mc_node_create 257 8 9
-            NodeUpdate(0, [1]) <- mc_node_update 0 1
+            NodeCreate(257, NodePorts { ports: [8, 9], lags: []) <- mc_node_create 257 8 9
+            NodeUpdate(0, NodePorts { ports: [1], lags: []) <- mc_node_update 0 1
             NodeAssociate(1, 0) <- mc_node_associate 1 0
+            NodeCreate(1, NodePorts { ports: [], lags: []) <- mc_node_create 1
+            NodeCreate(1, NodePorts { ports: [2], lags: [3, 4]) <- mc_node_create 1 2 | 3 4
+            NodeUpdate(0, NodePorts { ports: [], lags: []) <- mc_node_update 0 |
+            LagSet(3, [5, 6]) <- mc_set_lag_membership 3 5 6
+            NodeDissociate(1, 0) <- mc_node_dissociate 1 0
+            NodeDestroy(0) <- mc_node_destroy 0
+            GroupDestroy(1) <- mc_mgrp_destroy 1
         "#]],
     );
 }
@@ -202,7 +211,8 @@ fn objects() {
 fn bad_objects() {
     check(
         "check_counter c\ncheck_counter c(1) frames == 1\ncheck_counter c(1) packets 1\ncounter_read c\n\
-         meter_set_rates m 1\nmeter_set_rates m 1 1.x:3\nmirroring_add 1 4294967296\nmc_node_create 1\n",
+         meter_set_rates m 1\nmeter_set_rates m 1 1.x:3\nmirroring_add 1 4294967296\nmc_node_create\n\
+         mc_node_create 1 2 2\nmc_node_create 1 2 | 3 3\nmc_node_update 1\nmc_set_lag_membership 1\n",
         expect![[r#"
             error[P4R0420]: `(` is wanted
              --> t.stf:1:16
@@ -240,10 +250,30 @@ fn bad_objects() {
             7 | mirroring_add 1 4294967296
               |                 ^^^^^^^^^^ at most 32 bits
             error[P4R0420]: a number is wanted
-             --> t.stf:8:17
+             --> t.stf:8:15
               |
-            8 | mc_node_create 1
-              |                 ^ such as `12`, `0x1f`, `0b1*0`
+            8 | mc_node_create
+              |               ^ such as `12`, `0x1f`, `0b1*0`
+            error[P4R0420]: a port stands twice
+             --> t.stf:9:20
+              |
+            9 | mc_node_create 1 2 2
+              |                    ^ a node has each once
+            error[P4R0420]: a LAG stands twice
+              --> t.stf:10:24
+               |
+            10 | mc_node_create 1 2 | 3 3
+               |                        ^ a node has each once
+            error[P4R0420]: ports are wanted
+              --> t.stf:11:17
+               |
+            11 | mc_node_update 1
+               |                 ^ or `|` alone, for a node without ports
+            error[P4R0420]: ports are wanted
+              --> t.stf:12:24
+               |
+            12 | mc_set_lag_membership 1
+               |                        ^ such as `1 2`
         "#]],
     );
 }

@@ -11,7 +11,7 @@ use base_bits::num_bigint::BigUint;
 use base_diag::{Diagnostic, codes::emulate as codes};
 use base_time::Duration;
 use ir::{MatchKind, Program, Table, TableKey};
-use ir_interp::{EntryRun, KeyMatch, MeterRate, Rates, Session, TableEntry, Write};
+use ir_interp::{Crc, EntryRun, KeyMatch, MeterRate, Rates, Session, TableEntry, Write};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
@@ -158,6 +158,13 @@ impl<'p> Told<'p> {
             }
             Write::Counter { name, index, count } => {
                 self.line(format_args!("counter_write {name} {index} {} {}", count.packets, count.bytes));
+            }
+            Write::CustomCrc { width, crc } => {
+                let Crc { polynomial, initial, final_xor, reflect_data, reflect_remainder } = crc;
+                // The name that p4c gives the first calculation.
+                self.line(format_args!(
+                    "set_crc{width}_parameters calc {polynomial:#x} {initial:#x} {final_xor:#x} {reflect_data} {reflect_remainder}"
+                ));
             }
             Write::Meter { name, index: Some(index), rates } => {
                 self.line(format_args!("meter_set_rates {name} {index} {}", both(*rates)));

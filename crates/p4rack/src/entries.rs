@@ -14,6 +14,8 @@ use std::sync::Arc;
 #[derive(Clone, Default, Debug)]
 pub struct Entries {
     writes: Vec<Write>,
+    /// About what is passed over in the file.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// Reads a file. All that is wrong with it is reported at once.
@@ -24,7 +26,7 @@ pub fn read(path: &Path, whole: &Arc<Program>, map: &mut SourceMap) -> Result<En
     let mut switch = Switch::new(Arc::clone(whole), options)?;
     switch.record_fill();
     filling.fill(whole, &mut switch)?;
-    Ok(Entries { writes: switch.take_fill() })
+    Ok(Entries { writes: switch.take_fill(), warnings: filling.warnings })
 }
 
 impl Entries {
@@ -65,5 +67,6 @@ pub fn has(part: &Program, to: Written<'_>) -> bool {
         }
         Written::Object(name) => part.instances.iter().any(|i| i.control_plane_name == name),
         Written::TrafficManager => false,
+        Written::Hashes => true,
     }
 }

@@ -263,7 +263,8 @@ fn read(
                 with_regions(compile_program(&main, &options, map, &mut found)?, app.cuts, class(app))?
             }
         };
-        let entries = read_entries(app.entries.as_ref(), &directory, &program, map)?;
+        let mut entries = read_entries(app.entries.as_ref(), &directory, &program, map)?;
+        found.append(&mut entries.warnings);
         apps.push(ReadApp { program, entries });
     }
     let mut rules = vec![];
@@ -276,13 +277,18 @@ fn read(
         app.map_or(Ok(Entries::default()), |app| read_entries(path, &directory, &app.program, map))
     };
     let devices = (0..).map(DeviceId).zip(&rack.devices);
-    let own_entries =
+    let mut own_entries: Vec<Entries> =
         devices.map(|(id, device)| read(id, device.entries.as_ref())).collect::<Result<_, _>>()?;
     let mut read_stage = |stage: &Stage| {
         let more = stage.entries.iter().map(|(device, path)| Ok((*device, read(*device, Some(path))?)));
         more.collect::<Result<Vec<_>, Vec<Diagnostic>>>()
     };
-    let stage_entries = rack.stages.iter().map(&mut read_stage).collect::<Result<_, _>>()?;
+    let mut stage_entries: Vec<Vec<(DeviceId, Entries)>> =
+        rack.stages.iter().map(&mut read_stage).collect::<Result<_, _>>()?;
+    let of_stages = stage_entries.iter_mut().flatten().map(|(_, entries)| entries);
+    for entries in own_entries.iter_mut().chain(of_stages) {
+        found.append(&mut entries.warnings);
+    }
     let captures = captures::read(&rack, &directory)?;
     Ok(Read { rack, apps, rules, own_entries, stage_entries, captures, warnings: found })
 }

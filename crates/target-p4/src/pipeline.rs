@@ -66,6 +66,7 @@ impl Printer<'_> {
         let mut declared = std::mem::take(&mut self.packages).into_iter();
         let package = self.package(&self.program.main, &mut declared);
         self.blank();
+        self.annotations(&self.program.annotations);
         self.line(&format!("{package} main;"));
     }
 

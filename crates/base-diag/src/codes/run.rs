@@ -29,4 +29,8 @@ codes! {
     CAPTURE = 0442,
     /// A result that cannot be written.
     UNWRITABLE = 0443,
+    /// A port that the architecture's type cannot hold.
+    BAD_PORT = 0444,
+    /// A command that only shows something, or that is about what a single device does not have.
+    COMMAND_PASSED_OVER = 0445,
 }

@@ -15,7 +15,7 @@ use base_diag::codes::run::{STF_FAILED, STF_REFUSED};
 use base_diag::{Diagnostic, Span};
 use base_time::{Duration, Time};
 use dataplane_api::{EntryError, Output, Port};
-use p4_stf::{CounterCheck, CounterIndex, File, Named, Pattern, Spanned, Statement, Unit};
+use p4_stf::{CounterCheck, CounterIndex, File, Named, NodePorts, Pattern, Spanned, Statement, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How a test went.
@@ -136,6 +136,7 @@ impl<'s> StfRun<'s> {
     fn run(&mut self, statement: &Statement, span: Span) -> Result<(), EntryError> {
         match statement {
             Statement::Packet { port, data } => {
+                self.driver.switch().check_port(*port)?;
                 self.named.insert(*port);
                 self.before = self.sent.len();
                 self.packet = span;
@@ -144,6 +145,7 @@ impl<'s> StfRun<'s> {
                 return Ok(());
             }
             Statement::Expect { port, data } => {
+                self.driver.switch().check_port(*port)?;
                 self.named.insert(*port);
                 self.expected.push(Expected { port: *port, data: data.clone(), span });
                 return Ok(());
@@ -183,6 +185,7 @@ impl<'s> StfRun<'s> {
             }
             Statement::CheckCounter(check) => self.check_counter(check, span),
             Statement::MirroringAdd(session, port) => {
+                self.driver.switch().check_port(*port)?;
                 let old = self.driver.switch().clone_session(*session).unwrap_or_default();
                 self.driver.switch().clone_session_set(*session, Some(Session { port: Some(*port), ..old }));
                 Ok(())
@@ -199,16 +202,28 @@ impl<'s> StfRun<'s> {
                 Ok(())
             }
             Statement::GroupCreate(group) => {
-                self.driver.switch().multicast_group_set(*group, vec![]);
+                self.driver.switch().check_group(*group)?;
+                self.driver.switch().multicast_group_create(*group);
                 Ok(())
             }
-            Statement::NodeCreate(rid, ports) => {
+            Statement::GroupDestroy(group) => self.driver.switch().multicast_group_destroy(*group),
+            Statement::NodeCreate(rid, NodePorts { ports, lags }) => {
                 let rid = u16::try_from(*rid).map_err(|_| refused("a replica id has 16 bits"))?;
-                self.driver.switch().multicast_node_create(rid, ports.clone());
+                self.ports_fit(ports)?;
+                self.driver.switch().multicast_node_create(rid, ports.clone(), lags.clone());
                 Ok(())
             }
-            Statement::NodeUpdate(node, ports) => {
-                self.driver.switch().multicast_node_update(*node as usize, ports.clone())
+            Statement::NodeUpdate(node, NodePorts { ports, lags }) => {
+                self.ports_fit(ports)?;
+                self.driver.switch().multicast_node_update(*node as usize, ports.clone(), lags.clone())
+            }
+            Statement::NodeDissociate(group, node) => {
+                self.driver.switch().multicast_node_dissociate(*group, *node as usize)
+            }
+            Statement::NodeDestroy(node) => self.driver.switch().multicast_node_destroy(*node as usize),
+            Statement::LagSet(lag, ports) => {
+                self.ports_fit(ports)?;
+                self.driver.switch().lag_set(*lag, ports.clone())
             }
             Statement::NodeAssociate(group, node) => {
                 self.driver.switch().multicast_node_associate(*group, *node as usize)
@@ -218,6 +233,11 @@ impl<'s> StfRun<'s> {
             }
             _ => self.objects(statement),
         }
+    }
+
+    fn ports_fit(&mut self, ports: &[Port]) -> Result<(), EntryError> {
+        let switch = self.driver.switch();
+        ports.iter().try_for_each(|port| switch.check_port(*port))
     }
 
     /// A statement about a register, counter, meter or session.

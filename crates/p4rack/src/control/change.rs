@@ -41,8 +41,9 @@ impl Target for Controlled {
                 self.switch.group_set(user(catalog, *profile)?, *group, members).or_else(refused)
             }
             Change::Multicast { group, to } => {
-                self.switch
-                    .multicast_group_set(*group, to.as_ref().map_or(vec![], |to| members(&to.replicas)));
+                let replicas = to.as_ref().map_or(vec![], |to| members(&to.replicas));
+                self.numbers_fit(Some(*group), &replicas)?;
+                self.switch.multicast_group_set(*group, replicas);
                 Ok(())
             }
             Change::CloneSession { session, to } => self.session(*session, to.as_ref()),
@@ -239,6 +240,14 @@ impl Controlled {
         self.drop_members(&table, &members)
     }
 
+    /// Refuses numbers that the architecture's types cannot hold.
+    fn numbers_fit(&self, group: Option<u32>, replicas: &[(u32, u16)]) -> Result<()> {
+        let group = group.map_or(Ok(()), |group| self.switch.check_group(group));
+        let all =
+            group.and_then(|()| replicas.iter().try_for_each(|(port, _)| self.switch.check_port(*port)));
+        all.or_else(|error| fault("a number does not fit", error.message).help(|| error.help))
+    }
+
     fn session(&mut self, session: u32, to: Option<&CloneSession>) -> Result<()> {
         // The store takes none above.
         let group = SESSION_GROUPS.saturating_add(session);
@@ -248,6 +257,7 @@ impl Controlled {
             return Ok(());
         };
         let replicas = members(&to.replicas);
+        self.numbers_fit(None, &replicas)?;
         let max_length = Some(to.packet_length_bytes).filter(|length| *length > 0);
         let kind = Session { max_length, ..Session::default() };
         let to = match replicas.as_slice() {

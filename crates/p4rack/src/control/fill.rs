@@ -139,6 +139,11 @@ impl Filler<'_> {
                     None => all.map(one).collect(),
                 });
             }
+            Write::CustomCrc { .. } => {
+                let title = "P4Runtime has no parameters of hash functions";
+                let help = "write them as annotations of `main`: `docs/run.md`";
+                return Err(Box::new(Diagnostic::error(codes::NOT_AN_ENTRY, title).help(help)));
+            }
         };
         Ok(vec![update(how, kind)])
     }

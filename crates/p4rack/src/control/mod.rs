@@ -22,7 +22,7 @@ use crate::reparse::reparse;
 use base_diag::{Diagnostic, Severity, SourceMap, Style, render};
 use base_time::Time;
 use dataplane_api::Registry;
-use ir_interp::{Options, Switch};
+use ir_interp::{Options, PortNumbers, Switch};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, Update};
@@ -42,6 +42,11 @@ pub use rack::{Channel, Direct, Passage, RackSwitch};
 pub use remote::RemoteRack;
 pub use served::{Event, Served};
 pub use show::metrics;
+
+/// The numbers that ports of a program's architecture can have; `drop_port` is the architecture's own if none is given.
+pub fn port_numbers(program: &ir::Program, drop_port: Option<u32>) -> PortNumbers {
+    PortNumbers::of(program, drop_port.unwrap_or(p4_arch::v1model::DROP_PORT))
+}
 
 /// Makes switches of configurations whose `p4_device_config` is the text of a P4-16 program.
 #[derive(Clone)]

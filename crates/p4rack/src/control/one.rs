@@ -25,6 +25,8 @@ pub struct OneSwitch {
     /// How long that is closed.
     held: Held,
     ports: BTreeMap<u32, PortCount>,
+    /// Frames by ports that the program's architecture cannot number.
+    unfit: u64,
 }
 
 impl OneSwitch {
@@ -37,6 +39,7 @@ impl OneSwitch {
             gate: Gate::default(),
             held: Held::No,
             ports: BTreeMap::new(),
+            unfit: 0,
         }
     }
 
@@ -154,7 +157,7 @@ impl Served for OneSwitch {
                 return events;
             }
             Call::Trace(request) => Reply::Traced(match self.server.target() {
-                Some(target) => Ok(TraceResponse { hops: vec![target.trace(now, request)] }),
+                Some(target) => target.trace(now, request).map(|hop| TraceResponse { hops: vec![hop] }),
                 None => Err(Status::new(Code::FailedPrecondition, "there is no program yet")),
             }),
             Call::Read(request) => {
@@ -184,6 +187,11 @@ impl Served for OneSwitch {
     }
 
     fn frame(&mut self, now: Time, port: u32, frame: &[u8]) -> Vec<Event> {
+        let target = self.server.target();
+        if target.is_some_and(|target| target.switch().check_port(port).is_err()) {
+            self.unfit += 1;
+            return vec![];
+        }
         if !self.gate.lets_in(port, frame) {
             return vec![];
         }
@@ -241,6 +249,8 @@ impl Served for OneSwitch {
             all.extend(metric::drops(counters, None));
             let lost = self.gate.lost();
             all.push(Metric::new("frames_lost_total", lost).with("place", "the held switch"));
+            let place = "ports that the program cannot number";
+            all.push(Metric::new("frames_lost_total", self.unfit).with("place", place));
             all.push(Metric::new("frames_held", self.gate.held()));
             for (port, count) in &self.ports {
                 all.push(Metric::new(PORT_RECEIVED, count.received).with("port", port));

@@ -174,7 +174,11 @@ impl<C: Channel> RackSwitch<C> {
                             }
                             let (answer, effects) = match (ask, agent.target()) {
                                 (Ask::Trace(request), Some(target)) => {
-                                    (Some(Answer::Traced(Box::new(target.trace(now, request)))), vec![])
+                                    let answer = match target.trace(now, request) {
+                                        Ok(hop) => Answer::Traced(Box::new(hop)),
+                                        Err(status) => Answer::Refused(status),
+                                    };
+                                    (Some(answer), vec![])
                                 }
                                 (ask, _) => agent.ask(now, ask),
                             };

@@ -1,8 +1,9 @@
-//! A file that fills a device, in whichever language it is.
+//! A file that fills a device, in any form of entries.
 
 use super::fill;
 use crate::control::{Offered, offered};
-use base_diag::Diagnostic;
+use base_diag::codes::run::{ENTRIES_SYNTAX, STF_REFUSED};
+use base_diag::{Diagnostic, Severity};
 use ir::Program;
 use ir_interp::{StfRun, Switch};
 use p4_entries::Statement;
@@ -10,63 +11,176 @@ use p4_stf::Spanned;
 use p4runtime_store::Names;
 use std::path::Path;
 
-/// What a file says.
-pub enum Filling {
-    /// STF, but for packets.
-    Stf(Vec<Spanned>),
-    /// TOML, commands, or P4Runtime updates.
-    Statements(Vec<Statement>),
+/// What a file fills a device with.
+pub struct Filling {
+    statements: Statements,
+    /// About commands that are passed over.
+    pub warnings: Vec<Diagnostic>,
 }
 
-/// A language of entries.
+/// The statements of a file.
+enum Statements {
+    /// STF, without packets.
+    Stf(Vec<Spanned>),
+    /// TOML, commands, or P4Runtime updates.
+    Others(Vec<Statement>),
+}
+
+/// A form of entries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Language {
+pub enum Form {
     /// `.stf`
     Stf,
     /// `.toml`
     Toml,
-    /// `.txt`
+    /// Commands of `simple_switch_CLI`: no extension is theirs alone.
     Commands,
-    /// `.txtpb`, `.pbtxt`
-    P4Runtime,
+    /// `.txtpb` and others of protobuf's text format.
+    P4RuntimeText,
+    /// `.json`
+    P4RuntimeJson,
 }
 
-/// By the file's extension, else by its first line with words.
-pub fn language(path: &Path, text: &str) -> Language {
-    match path.extension().and_then(|e| e.to_str()) {
-        Some("stf") => return Language::Stf,
-        Some("toml") => return Language::Toml,
-        Some("txtpb" | "pbtxt" | "textproto" | "prototxt" | "pb") => return Language::P4Runtime,
-        _ => {}
+impl Form {
+    /// In words, for messages.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Form::Stf => "an STF test",
+            Form::Toml => "entries in TOML",
+            Form::Commands => "commands of simple_switch_CLI",
+            Form::P4RuntimeText => "P4Runtime updates in protobuf's text format",
+            Form::P4RuntimeJson => "P4Runtime updates in JSON",
+        }
+    }
+}
+
+/// How the form of a file is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KnownBy {
+    /// The user named it.
+    Name,
+    /// The file's extension.
+    Extension,
+    /// The file's text.
+    Content,
+}
+
+impl KnownBy {
+    fn in_words(self) -> &'static str {
+        match self {
+            KnownBy::Name => "as asked",
+            KnownBy::Extension => "by its extension",
+            KnownBy::Content => "by its content",
+        }
+    }
+}
+
+/// The form of a file: by its extension, or by its text where the extension says nothing. Files that are no entries are refused.
+pub fn form(path: &Path, text: &str) -> Result<(Form, KnownBy), Diagnostic> {
+    let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
+    let text = base_diag::without_mark(text, 0).0;
+    let form = match extension.as_deref() {
+        Some("stf") => Form::Stf,
+        Some("toml") => Form::Toml,
+        Some("txtpb" | "pbtxt" | "textproto" | "prototxt" | "pb") => Form::P4RuntimeText,
+        Some("json") => {
+            foreign_json(path, text)?;
+            Form::P4RuntimeJson
+        }
+        Some("csv") => return Err(no_entries(path, "a `.csv` is a table of rules for `p4rack plan`")),
+        Some("rules") => return Err(no_entries(path, "a `.rules` file is one of rules for `p4rack plan`")),
+        Some("flows") => {
+            return Err(no_entries(path, "a `.flows` file is one of flow rules for `ovs-ofctl`"));
+        }
+        Some("p4") => return Err(no_entries(path, "a `.p4` file is a program")),
+        _ => return Ok((by_content(path, text)?, KnownBy::Content)),
+    };
+    Ok((form, KnownBy::Extension))
+}
+
+/// The form by the first line with words.
+fn by_content(path: &Path, text: &str) -> Result<Form, Diagnostic> {
+    if text.trim_start().starts_with('{') {
+        foreign_json(path, text)?;
+        return Ok(Form::P4RuntimeJson);
     }
     let lines = text.lines().map(|l| l.split('#').next().unwrap_or_default().trim());
     let line = lines.into_iter().find(|l| !l.is_empty()).unwrap_or_default();
     let word = line.split_whitespace().next().unwrap_or_default();
-    match word {
-        "add" | "setdefault" | "packet" | "expect" => Language::Stf,
-        _ if line.starts_with('[') || line.contains(" = ") => Language::Toml,
-        _ if word.ends_with(':') || word.ends_with('{') || line.ends_with('{') => Language::P4Runtime,
-        _ => Language::Commands,
-    }
+    Ok(match word {
+        "add" | "setdefault" | "packet" | "expect" => Form::Stf,
+        _ if line.starts_with('[') || line.contains(" = ") => Form::Toml,
+        _ if word.ends_with(':') || word.ends_with('{') || line.ends_with('{') => Form::P4RuntimeText,
+        _ => Form::Commands,
+    })
 }
 
-/// Reads a file; `start` is the number of its first byte in the source map.
+/// Refuses JSON of other tools, which is no P4Runtime message.
+fn foreign_json(path: &Path, text: &str) -> Result<(), Diagnostic> {
+    let Ok(serde_json::Value::Object(object)) = serde_json::from_str(text) else { return Ok(()) };
+    let has = |key: &str| object.contains_key(key);
+    if has("table_entries") || (has("target") && has("p4info")) {
+        let what = "this is the runtime file of p4lang's tutorials";
+        return Err(no_entries(path, what).help("write its entries as TOML: `docs/entries.md`"));
+    }
+    if has("pipelines") && has("parsers") {
+        return Err(no_entries(path, "this is a program, as p4c compiles it for BMv2"));
+    }
+    Ok(())
+}
+
+fn no_entries(path: &Path, why: &str) -> Diagnostic {
+    Diagnostic::error(ENTRIES_SYNTAX, "this is no file of entries")
+        .note(format!("`{}`: {why}", path.display()))
+        .help("entries are TOML, STF, commands of simple_switch_CLI, or P4Runtime updates")
+}
+
+/// Reads a file in the form that its extension or text has; `start` is the number of its first byte in the source map.
 pub fn read(program: &Program, path: &Path, text: &str, start: u32) -> Result<Filling, Vec<Diagnostic>> {
-    use base_diag::codes::run::STF_REFUSED;
-    let whole = |statements: Vec<Statement>, problems: Vec<Diagnostic>| match problems.is_empty() {
-        true => Ok(Filling::Statements(statements)),
-        false => Err(problems),
+    let (form, known_by) = form(path, text).map_err(|problem| vec![problem])?;
+    read_known(program, path, text, start, (form, known_by))
+}
+
+/// Reads a file in the form that the user named.
+pub fn read_as(
+    program: &Program,
+    path: &Path,
+    text: &str,
+    start: u32,
+    form: Form,
+) -> Result<Filling, Vec<Diagnostic>> {
+    read_known(program, path, text, start, (form, KnownBy::Name))
+}
+
+fn read_known(
+    program: &Program,
+    path: &Path,
+    text: &str,
+    start: u32,
+    (form, known_by): (Form, KnownBy),
+) -> Result<Filling, Vec<Diagnostic>> {
+    read_form(program, text, start, form).map_err(|mut problems| {
+        // A file that was taken for another form is all mistakes: the first of them says what it was taken for.
+        if let Some(first) = problems.iter_mut().find(|p| p.severity == Severity::Error) {
+            let (form, known_by) = (form.in_words(), known_by.in_words());
+            first.notes.push(format!("`{}` was read as {form}, {known_by}", path.display()));
+        }
+        problems
+    })
+}
+
+fn read_form(program: &Program, text: &str, start: u32, form: Form) -> Result<Filling, Vec<Diagnostic>> {
+    let whole = |(statements, problems): (Vec<Statement>, Vec<Diagnostic>)| match problems
+        .iter()
+        .any(|problem| problem.severity == Severity::Error)
+    {
+        true => Err(problems),
+        false => Ok(Filling { statements: Statements::Others(statements), warnings: problems }),
     };
-    match language(path, text) {
-        Language::Toml => {
-            let (statements, problems) = p4_entries::read_toml(text, start);
-            whole(statements, problems)
-        }
-        Language::Commands => {
-            let (statements, problems) = p4_entries::read_commands(text, start);
-            whole(statements, problems)
-        }
-        Language::Stf => {
+    match form {
+        Form::Toml => whole(p4_entries::read_toml(text, start)),
+        Form::Commands => whole(p4_entries::read_commands(text, start)),
+        Form::Stf => {
             let (file, mut problems) = p4_stf::parse(text, start);
             for statement in &file.statements {
                 use p4_stf::Statement::{Expect, NoPacket, Packet};
@@ -77,13 +191,18 @@ pub fn read(program: &Program, path: &Path, text: &str, start: u32) -> Result<Fi
                     problems.push(problem);
                 }
             }
-            if problems.is_empty() { Ok(Filling::Stf(file.statements)) } else { Err(problems) }
+            if !problems.is_empty() {
+                return Err(problems);
+            }
+            Ok(Filling { statements: Statements::Stf(file.statements), warnings: vec![] })
         }
-        Language::P4Runtime => {
+        Form::P4RuntimeText | Form::P4RuntimeJson => {
             let Offered { info, plain, initial } = offered(program)?;
             let names = Names::new(&info, &plain, &initial);
-            let (statements, problems) = p4runtime_entries::read(text, start, &plain, names);
-            whole(statements, problems)
+            whole(match form {
+                Form::P4RuntimeJson => p4runtime_entries::read_json(text, start, &plain, names),
+                _ => p4runtime_entries::read(text, start, &plain, names),
+            })
         }
     }
 }
@@ -91,9 +210,9 @@ pub fn read(program: &Program, path: &Path, text: &str, start: u32) -> Result<Fi
 impl Filling {
     /// Writes it to a device.
     pub fn fill(&self, program: &Program, switch: &mut Switch) -> Result<(), Vec<Diagnostic>> {
-        match self {
-            Filling::Stf(statements) => stf(statements, switch),
-            Filling::Statements(statements) => fill::fill(statements, program, switch),
+        match &self.statements {
+            Statements::Stf(statements) => stf(statements, switch),
+            Statements::Others(statements) => fill::fill(statements, program, switch),
         }
     }
 }

@@ -34,6 +34,8 @@ pub struct Feed<'r> {
     origin: Option<(u64, Time)>,
     /// Packets that captures had cut.
     cut: u64,
+    /// See [`Feed::output`].
+    outputs: Vec<Port>,
 }
 
 struct Capture<'r> {
@@ -41,6 +43,8 @@ struct Capture<'r> {
     port: Port,
     reader: Reader<'r>,
     next: Option<Record>,
+    /// What is wrong behind the packets that were read.
+    wrong: Option<Diagnostic>,
 }
 
 impl<'r> Feed<'r> {
@@ -62,10 +66,26 @@ impl<'r> Feed<'r> {
         source: impl Read + Send + 'r,
     ) -> Result<(), Diagnostic> {
         let reader = Reader::new(source).map_err(|e| wrong(name, &e))?;
-        let mut capture = Capture { name: name.to_string(), port, reader, next: None };
-        capture.advance()?;
-        self.captures.push(capture);
-        Ok(())
+        let mut capture = Capture { name: name.to_string(), port, reader, next: None, wrong: None };
+        capture.advance();
+        match capture.wrong.take() {
+            Some(wrong) => Err(wrong),
+            None => {
+                self.captures.push(capture);
+                Ok(())
+            }
+        }
+    }
+
+    /// Packets that go out by this port are wanted.
+    pub fn output(&mut self, port: Port) {
+        self.outputs.push(port);
+    }
+
+    /// The ports by which packets come in or are wanted.
+    pub fn ports(&self) -> impl Iterator<Item = Port> {
+        let inputs = self.hex.iter().map(|packet| packet.port).chain(self.captures.iter().map(|c| c.port));
+        inputs.chain(self.outputs.iter().copied())
     }
 
     /// Nanoseconds that captured times are ahead of virtual time.
@@ -87,13 +107,17 @@ impl<'r> Feed<'r> {
             self.now = Some(after);
             return Ok(Some(Frame { at: after, port: packet.port, bytes: packet.bytes }));
         }
+        // The packets before a mistake were whole: they have run.
+        if let Some(wrong) = self.captures.iter_mut().find_map(|capture| capture.wrong.take()) {
+            return Err(wrong);
+        }
         let times = self.captures.iter().enumerate();
         let first = times.filter_map(|(at, c)| c.next.as_ref().map(|r| (r.nanos, at))).min();
         let Some((nanos, at)) = first else { return Ok(None) };
         let Some(capture) = self.captures.get_mut(at) else { return Ok(None) };
         let Some(record) = capture.next.take() else { return Ok(None) };
         let port = capture.port;
-        capture.advance()?;
+        capture.advance();
         let (origin, start) = *self.origin.get_or_insert((nanos, after));
         let captured = start + Duration::from_ns(nanos.saturating_sub(origin));
         let at = if self.interval.is_some() { after } else { captured };
@@ -104,9 +128,11 @@ impl<'r> Feed<'r> {
 }
 
 impl Capture<'_> {
-    fn advance(&mut self) -> Result<(), Diagnostic> {
-        self.next = self.reader.next().transpose().map_err(|e| wrong(&self.name, &e))?;
-        Ok(())
+    fn advance(&mut self) {
+        match self.reader.next().transpose() {
+            Ok(next) => self.next = next,
+            Err(error) => self.wrong = Some(wrong(&self.name, &error)),
+        }
     }
 }
 

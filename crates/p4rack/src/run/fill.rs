@@ -1,6 +1,7 @@
 //! Writes entries to a device: names are resolved, values get the widths of their keys and parameters.
 
 use super::entries::stf;
+use super::handles::Handles;
 use base_bits::Bits;
 use base_bits::num_bigint::BigUint;
 use base_diag::codes::run::ENTRY_REFUSED;
@@ -8,13 +9,19 @@ use base_diag::{Diagnostic, Span, did_you_mean};
 use base_time::{Duration, Time};
 use dataplane_api::EntryError;
 use ir::{MatchKind, Program};
-use ir_interp::{Count, KeyMatch, KeySpec, MeterRate, Session, Switch};
-use p4_entries::{Args, Keys, Match, Named, Rate, Run, Statement, Value};
+use ir_interp::{Count, Crc, KeyMatch, KeySpec, MeterRate, Session, Switch};
+use p4_entries::{Args, CustomCrc, Keys, Match, Named, Rate, Run, Statement, Value};
 use std::collections::BTreeMap;
 
 /// Does what `statements` say; all that is refused is told.
 pub fn fill(statements: &[Statement], program: &Program, switch: &mut Switch) -> Result<(), Vec<Diagnostic>> {
-    let mut filler = Filler { program, switch, members: BTreeMap::new(), groups: BTreeMap::new() };
+    let mut filler = Filler {
+        program,
+        switch,
+        members: BTreeMap::new(),
+        groups: BTreeMap::new(),
+        handles: Handles::default(),
+    };
     let mut problems = vec![];
     for statement in statements {
         match statement {
@@ -40,6 +47,7 @@ struct Filler<'f> {
     members: BTreeMap<(String, String), u32>,
     /// Numbers of groups by profile and label.
     groups: BTreeMap<(String, String), u32>,
+    handles: Handles,
 }
 
 /// The data of an action, and the priority if it stood with it.
@@ -95,19 +103,84 @@ impl Filler<'_> {
                 let number = added.map_err(|e| refuse(*span, e))?;
                 self.label(name, label, number, false)
             }
-            Statement::Multicast { group, members, .. } => {
+            Statement::Multicast { group, members, span } => {
+                let fits = self.switch.check_group(*group);
+                let fits = fits
+                    .and_then(|()| members.iter().try_for_each(|(port, _)| self.switch.check_port(*port)));
+                fits.map_err(|e| refuse(*span, e))?;
                 self.switch.multicast_group_set(*group, members.clone());
                 Ok(())
             }
-            Statement::Clone { session, port, group, .. } => {
+            Statement::Clone { session, port, group, span } => {
+                if let Some(port) = port {
+                    self.switch.check_port(*port).map_err(|e| refuse(*span, e))?;
+                }
                 self.switch.clone_session_set(
                     *session,
                     Some(Session { port: *port, group: *group, ..Session::default() }),
                 );
                 Ok(())
             }
+            _ => self.change(statement),
+        }
+    }
+
+    /// A change of an entry that is there, or of a whole table.
+    fn change(&mut self, statement: &Statement) -> Result<(), Box<Diagnostic>> {
+        match statement {
+            Statement::Modify { table, handle, action, args, span } => {
+                let (name, entry) = self.handle(table, handle)?;
+                let (data, _) = self.data(table, action, args)?;
+                let done = self.switch.table_modify_handle(&name, entry, &action.text, &data);
+                done.map_err(|e| refuse(*span, e))
+            }
+            Statement::Delete { table, handle } => {
+                let (name, entry) = self.handle(table, handle)?;
+                let done = self.switch.table_delete_handle(&name, entry);
+                done.map_err(|e| refuse(handle.span, e))?;
+                self.handles.removed(&name, entry);
+                Ok(())
+            }
+            Statement::Timeout { table, handle, timeout, span } => {
+                let (name, entry) = self.handle(table, handle)?;
+                let timeout = (*timeout > Duration::ZERO).then_some(*timeout);
+                let done = self.switch.table_set_idle_timeout(&name, entry, timeout, Time::ZERO);
+                done.map_err(|e| refuse(*span, e))
+            }
+            Statement::Clear(table) => {
+                let name = self.table(table)?;
+                self.handles.cleared(&name);
+                self.switch.table_clear(&name).map_err(|e| refuse(table.span, e))
+            }
+            Statement::ResetDefault(table) => {
+                self.switch.table_reset_default(&table.text).map_err(|e| refuse(table.span, e))
+            }
+            Statement::ResetCounter(name) => {
+                self.switch.counter_reset(&name.text).map_err(|e| refuse(name.span, e))
+            }
+            Statement::ClearValueSet(name) => {
+                self.switch.value_set_clear(&name.text).map_err(|e| refuse(name.span, e))
+            }
+            Statement::CustomCrc { width, crc, .. } => {
+                self.switch.set_custom_crc(*width, custom(*crc));
+                Ok(())
+            }
             _ => self.object(statement),
         }
+    }
+
+    /// The table's whole name, and the device's handle of its entry.
+    fn handle(&mut self, table: &Named, handle: &Value<u64>) -> Result<(String, u64), Box<Diagnostic>> {
+        let name = self.table(table)?;
+        let entry = self.handles.find(&name, handle.value).map_err(|e| refuse(handle.span, e))?;
+        Ok((name, entry))
+    }
+
+    /// The table's whole name; from now on its entries have handles.
+    fn table(&mut self, table: &Named) -> Result<String, Box<Diagnostic>> {
+        let name = self.switch.table_name(&table.text).map_err(|e| refuse(table.span, e))?.to_string();
+        self.handles.know(&name, self.switch).map_err(|e| refuse(table.span, e))?;
+        Ok(name)
     }
 
     fn object(&mut self, statement: &Statement) -> Result<(), Box<Diagnostic>> {
@@ -147,6 +220,10 @@ impl Filler<'_> {
         span: Span,
     ) -> Result<u64, Box<Diagnostic>> {
         let specs = self.switch.table_keys(&table.text).map_err(|e| refuse(table.span, e))?.to_vec();
+        let name = self.table(table)?;
+        if let (Keys::AsInBmv2(_), Run::Member(_) | Run::Group(_)) = (keys, run) {
+            self.priority_stands(&table.text, priority, span)?;
+        }
         let keys = matches(&specs, keys, span)?;
         let done = match run {
             Run::Action(action, args) => {
@@ -164,7 +241,19 @@ impl Filler<'_> {
                 self.switch.table_add_group(&table.text, &keys, number, priority)
             }
         };
-        done.map_err(|e| refuse(span, e))
+        let entry = done.map_err(|e| refuse(span, e))?;
+        self.handles.added(&name, entry);
+        Ok(entry)
+    }
+
+    /// `simple_switch_CLI` wants a priority where entries have some, and nowhere else.
+    fn priority_stands(&self, table: &str, priority: Option<i64>, span: Span) -> Result<(), Box<Diagnostic>> {
+        let ranked = self.switch.table_has_priorities(table).unwrap_or(false);
+        match (ranked, priority) {
+            (true, None) => Err(no_priority(span)),
+            (false, Some(_)) => Err(wrong(span, "entries of this table have no priority")),
+            _ => Ok(()),
+        }
     }
 
     /// What an entry has beside its action. Its time begins with the device's.
@@ -214,6 +303,7 @@ impl Filler<'_> {
             Args::AndPriority(given) => {
                 let ranked = self.switch.table_has_priorities(&table.text).unwrap_or(false);
                 match given.split_last() {
+                    _ if ranked && given.len() == params.len() => return Err(no_priority(action.span)),
                     Some((last, rest)) if ranked && given.len() == params.len() + 1 => {
                         let least = i64::try_from(&last.value);
                         let least = least.map_err(|_| wrong(last.span, "this priority is too large"))?;
@@ -283,12 +373,15 @@ fn rate(rate: Rate) -> MeterRate {
 /// One match for each key of the table.
 fn matches(specs: &[KeySpec], keys: &Keys, span: Span) -> Result<Vec<KeyMatch>, Box<Diagnostic>> {
     match keys {
-        Keys::InOrder(given) => {
+        Keys::InOrder(given) | Keys::AsInBmv2(given) => {
             if given.len() != specs.len() {
                 let names: Vec<&str> = specs.iter().map(|s| s.name.as_str()).collect();
                 let message = format!("the table has {} keys, not {}", specs.len(), given.len());
                 let help = (!names.is_empty()).then(|| format!("in order: {}", names.join(", ")));
                 return Err(refuse(span, EntryError { message, help }));
+            }
+            if let Keys::AsInBmv2(_) = keys {
+                specs.iter().zip(given).try_for_each(|(spec, value)| has_form(spec, value))?;
             }
             specs.iter().zip(given).map(|(spec, value)| key(spec, value)).collect()
         }
@@ -316,6 +409,32 @@ fn matches(specs: &[KeySpec], keys: &Keys, span: Span) -> Result<Vec<KeyMatch>, 
             Ok(specs.iter().zip(wanted).map(|(spec, wanted)| wanted.unwrap_or_else(|| zero(spec))).collect())
         }
     }
+}
+
+/// Refuses what `simple_switch_CLI` does: it takes one form for each kind of key.
+fn has_form(spec: &KeySpec, value: &Value<Match>) -> Result<(), Box<Diagnostic>> {
+    let (form, example) = match (&spec.kind, &value.value) {
+        (MatchKind::Lpm, Match::Prefix(..))
+        | (MatchKind::Ternary | MatchKind::Optional, Match::Mask(..))
+        | (MatchKind::Range, Match::Range(..)) => return Ok(()),
+        (MatchKind::Lpm, _) => ("a prefix length", "10.0.0.0/8"),
+        (MatchKind::Ternary | MatchKind::Optional, _) => ("a mask", "0x0a&&&0xff"),
+        (MatchKind::Range, _) => ("an end", "1->5"),
+        _ => return Ok(()),
+    };
+    let message = format!("`{}` wants {form} here", spec.name);
+    Err(refuse(value.span, EntryError { message, help: Some(format!("for example: `{example}`")) }))
+}
+
+fn no_priority(span: Span) -> Box<Diagnostic> {
+    let message = "a priority is missing at the end: the table has ternary, optional or range keys";
+    let help = Some("the smallest number wins".to_string());
+    refuse(span, EntryError { message: message.to_string(), help })
+}
+
+fn custom(crc: CustomCrc) -> Crc {
+    let CustomCrc { polynomial, initial, final_xor, reflect_data, reflect_remainder } = crc;
+    Crc { polynomial, initial, final_xor, reflect_data, reflect_remainder }
 }
 
 fn key(spec: &KeySpec, value: &Value<Match>) -> Result<KeyMatch, Box<Diagnostic>> {

@@ -6,6 +6,7 @@
 pub mod entries;
 pub mod feed;
 pub mod fill;
+mod handles;
 pub mod json;
 pub mod spec;
 pub mod state;
@@ -15,14 +16,16 @@ pub mod trace;
 
 use crate::functions;
 use base_diag::Diagnostic;
+use base_diag::codes::run::BAD_PORT;
 use base_time::Duration;
-use dataplane_api::{Counters, Device};
+use dataplane_api::{Counters, Device, Port};
 use entries::Filling;
 use feed::Feed;
 use ir::Program;
-use ir_interp::{Driver, Options, StfReport, StfRun, Switch};
+use ir_interp::{Driver, Options, PortNumbers, StfReport, StfRun, Switch};
 use p4_stf::File;
 use state::Object;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use step::{Gatherer, Step};
 
@@ -67,6 +70,24 @@ pub type Watch<'w> = dyn FnMut(&Step) -> Result<(), Vec<Diagnostic>> + 'w;
 /// Between two packets, if nothing else is said.
 const INTERVAL: Duration = Duration::from_us(1);
 
+/// Refuses ports that no port of the device can be, each once.
+pub fn check_ports(
+    numbers: &PortNumbers,
+    ports: impl IntoIterator<Item = Port>,
+) -> Result<(), Vec<Diagnostic>> {
+    let ports: BTreeSet<Port> = ports.into_iter().collect();
+    let wrong = ports.into_iter().filter_map(|port| {
+        let error = numbers.check_port(port).err()?;
+        let problem = Diagnostic::error(BAD_PORT, format!("there is no port {port}")).note(error.message);
+        Some(match error.help {
+            Some(help) => problem.help(help),
+            None => problem,
+        })
+    });
+    let wrong: Vec<Diagnostic> = wrong.collect();
+    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+}
+
 impl Job {
     /// A device with its entries.
     pub fn device(&self) -> Result<Switch, Vec<Diagnostic>> {
@@ -77,6 +98,7 @@ impl Job {
             }
             _ => Switch::new(Arc::clone(&self.program), options)?,
         };
+        check_ports(switch.port_numbers(), self.cpu_port)?;
         for filling in &self.fillings {
             filling.fill(&self.program, &mut switch)?;
         }
@@ -114,6 +136,7 @@ impl Job {
     /// Runs packets from captures and the command line.
     pub fn feed(&self, feed: &mut Feed, watch: &mut Watch) -> Result<Ended, Vec<Diagnostic>> {
         let mut switch = self.device()?;
+        check_ports(switch.port_numbers(), feed.ports())?;
         let mut gatherer = Gatherer::new(self, &switch);
         let mut driver = Driver::new(&mut switch);
         while let Some(frame) = feed.next().map_err(|d| vec![d])? {

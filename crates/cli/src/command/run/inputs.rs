@@ -58,7 +58,8 @@ impl Inputs {
             }
         }
         if args.tests.is_empty() {
-            if !feeds {
+            // Of a program that is not there the front end tells: a missing packet is the smaller mistake.
+            if !feeds && args.program.exists() {
                 return Err("there are no packets: give a test, or --interface or --packet".to_string());
             }
             cases.push(Case::Packets);
@@ -100,16 +101,16 @@ fn listed(directory: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
 /// Reads a text, `-` from standard input; gives it with the number of its first byte in the map.
 pub fn read(path: &Path, map: &mut SourceMap) -> Result<(String, u32), Vec<Diagnostic>> {
     if !is_stdin(path) {
-        return p4rack::sources::read(path, map).map_err(|d| vec![d]);
+        return sources::read(path, map).map_err(|d| vec![d]);
     }
     let mut bytes = vec![];
     std::io::stdin().read_to_end(&mut bytes).map_err(|e| vec![unreadable("standard input", &e)])?;
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    let start = p4rack::sources::add("<stdin>", &text, map).map_err(|d| vec![d])?;
+    let text = sources::decoded(&bytes).map_err(|why| vec![unreadable("standard input", &why)])?;
+    let start = sources::add("<stdin>", &text, map).map_err(|d| vec![d])?;
     Ok((text, start))
 }
 
-fn unreadable(name: &str, error: &std::io::Error) -> Diagnostic {
+fn unreadable(name: &str, error: &dyn std::fmt::Display) -> Diagnostic {
     Diagnostic::error(UNREADABLE_FILE, "a file cannot be read").note(format!("`{name}`: {error}"))
 }
 
@@ -119,6 +120,9 @@ pub fn feed(args: &Args) -> Result<Feed<'static>, Vec<Diagnostic>> {
     args.packet.iter().for_each(|packet| feed.packet(packet.clone()));
     let mut wrong = vec![];
     for interface in &args.interface {
+        if interface.output.is_some() {
+            feed.output(interface.port);
+        }
         let Some(path) = &interface.input else { continue };
         let name = path.display().to_string();
         let opened = if is_stdin(path) {

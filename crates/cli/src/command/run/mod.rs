@@ -9,10 +9,12 @@ mod stream;
 use super::Preprocessor;
 use crate::ExitCode;
 use crate::output::{self, Format};
+use base_diag::codes::run as codes;
 use base_diag::{Diagnostic, SourceMap};
 use base_time::Duration;
 use inputs::{Case, Inputs};
 use p4rack::run::Job;
+use p4rack::run::entries::{self, Form};
 use p4rack::run::spec::{HexPacket, PortFiles, hex_packet, port_files};
 use progress::{Progress, System};
 use report::Report;
@@ -38,9 +40,12 @@ pub struct Args {
     /// A packet that comes in by a port
     #[arg(long, value_name = "PORT:HEX", value_parser = hex_packet)]
     packet: Vec<HexPacket>,
-    /// What fills the device: TOML, STF or commands of simple_switch_CLI, by the file's extension
+    /// Entries of the device: TOML, STF, commands of simple_switch_CLI, or P4Runtime updates as text or JSON
     #[arg(long, value_name = "FILE")]
     entries: Vec<PathBuf>,
+    /// The form of the files of entries; without it the form is known by a file's extension and content
+    #[arg(long, value_enum, value_name = "FORM", requires = "entries")]
+    entries_form: Option<EntriesForm>,
     /// Write what goes out into DIR/PORT.pcap
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -84,6 +89,33 @@ enum Engine {
     Interp,
     /// Machine code, compiled for the program
     Native,
+}
+
+/// A form of entries, as the command line names it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum EntriesForm {
+    /// TOML: `docs/entries.md`
+    Toml,
+    /// The statements of an STF test that are no packets
+    Stf,
+    /// Commands of simple_switch_CLI
+    Commands,
+    /// A P4Runtime WriteRequest in protobuf's text format
+    P4runtime,
+    /// A P4Runtime WriteRequest in JSON
+    P4runtimeJson,
+}
+
+impl From<EntriesForm> for Form {
+    fn from(form: EntriesForm) -> Form {
+        match form {
+            EntriesForm::Toml => Form::Toml,
+            EntriesForm::Stf => Form::Stf,
+            EntriesForm::Commands => Form::Commands,
+            EntriesForm::P4runtime => Form::P4RuntimeText,
+            EntriesForm::P4runtimeJson => Form::P4RuntimeJson,
+        }
+    }
 }
 
 fn interval(text: &str) -> Result<Duration, String> {
@@ -139,7 +171,15 @@ fn run_program(
     let mut fillings = vec![];
     for path in &args.entries {
         let (text, start) = inputs::read(path, map)?;
-        fillings.push(p4rack::run::entries::read(&compiled, path, &text, start)?);
+        let filling = match args.entries_form {
+            Some(form) => entries::read_as(&compiled, path, &text, start, form.into()),
+            None => entries::read(&compiled, path, &text, start),
+        };
+        let filling = filling.map_err(name_form)?;
+        if args.format == Format::Text {
+            output::diagnostics_text(&filling.warnings, map);
+        }
+        fillings.push(filling);
     }
     let job = Job {
         program: compiled,
@@ -160,6 +200,16 @@ fn run_program(
         }
     }
     Ok(())
+}
+
+/// A file that was taken for another form than it has is read when the form is named.
+fn name_form(mut problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let is_syntax =
+        |problem: &&mut Diagnostic| [codes::ENTRIES_SYNTAX, codes::STF_SYNTAX].contains(&problem.code);
+    if let Some(first) = problems.iter_mut().find(is_syntax) {
+        first.help.push("`--entries-form` names another form".to_string());
+    }
+    problems
 }
 
 fn run_test(job: &Job, path: &std::path::Path, map: &mut SourceMap, report: &mut Report) {

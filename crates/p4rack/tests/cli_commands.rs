@@ -1,0 +1,182 @@
+//! Files of commands for `simple_switch_CLI`: what they do, and what is refused as BMv2 refuses it.
+//!
+//! Before, commands were tested one form each, by people who wrote the right form: what BMv2 refuses was taken.
+
+use base_diag::{SourceMap, Span, Style, render};
+use base_time::Time;
+use ir::Program;
+use ir_interp::{EntryRun, Options, Switch};
+use p4_syntax::Options as Preprocessor;
+use p4rack::run::entries;
+use std::path::Path;
+use std::sync::Arc;
+
+fn l2() -> Arc<Program> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../cli/tests/run/l2.p4");
+    let program =
+        p4rack::rack::compile_program(path, &Preprocessor::default(), &mut SourceMap::new(), &mut vec![]);
+    program.expect("the program is right")
+}
+
+/// The program of [`l2`] with another ingress, which computes a `crc16_custom`; `@` stands before `main`.
+fn hashing(annotation: &str) -> Arc<Program> {
+    let text = format!(
+        "#include <core.p4>\n#include <v1model.p4>\nheader h_t {{ bit<16> a; }}\nstruct hs {{ h_t h; }}\nstruct m_t {{}}\n\
+         parser P(packet_in p, out hs h, inout m_t m, inout standard_metadata_t s) {{\n\
+             state start {{ p.extract(h.h); transition accept; }} }}\n\
+         control V(inout hs h, inout m_t m) {{ apply {{}} }}\n\
+         control I(inout hs h, inout m_t m, inout standard_metadata_t s) {{ apply {{\n\
+             s.egress_spec = 1;\n\
+             hash(h.h.a, HashAlgorithm.crc16_custom, 16w0, {{ h.h.a }}, 32w0x10000); }} }}\n\
+         control E(inout hs h, inout m_t m, inout standard_metadata_t s) {{ apply {{}} }}\n\
+         control D(packet_out p, in hs h) {{ apply {{ p.emit(h.h); }} }}\n\
+         {annotation} V1Switch(P(), V(), I(), E(), V(), D()) main;\n"
+    );
+    p4rack::reparse::reparse("hash.p4", &text, &mut SourceMap::new()).expect("the program is right")
+}
+
+/// A switch that the commands have filled, or what is said of them.
+fn filled(program: &Arc<Program>, commands: &str) -> Result<Switch, String> {
+    let mut map = SourceMap::new();
+    let file = map.add_file("commands.txt", commands, Span::NONE).expect("room");
+    let base = map.file(file).map_or(0, |file| file.base());
+    let mut switch = Switch::new(Arc::clone(program), Options::default()).expect("it runs");
+    let filling = entries::read(program, Path::new("commands.txt"), commands, base);
+    match filling.and_then(|filling| filling.fill(program, &mut switch)) {
+        Ok(()) => Ok(switch),
+        Err(found) => Err(found.iter().map(|d| render(d, &map, Style::Plain)).collect()),
+    }
+}
+
+/// Each of these is refused, with these words.
+fn refused(commands: &str, words: &[&str]) {
+    let said = filled(&l2(), commands).err().unwrap_or_else(|| panic!("this is taken:\n{commands}"));
+    words.iter().for_each(|word| assert!(said.contains(word), "no `{word}` in\n{said}"));
+}
+
+/// The entries of `l2`: address and action, in the order they were added.
+fn l2_entries(commands: &str) -> Vec<String> {
+    let switch = filled(&l2(), commands).unwrap_or_else(|said| panic!("{said}"));
+    let shown = |entry: &ir_interp::TableEntry| {
+        let EntryRun::Action(action, args) = &entry.run else { panic!("no action") };
+        let args: Vec<String> = args.iter().map(|arg| arg.to_hex()).collect();
+        format!("{:?} {action}({})", entry.keys, args.join(", "))
+    };
+    switch.table_entries("l2").expect("the table").iter().map(shown).collect()
+}
+
+/// The ports on which a frame to everybody leaves.
+fn flooded(commands: &str) -> Vec<u32> {
+    let commands = format!("table_add l2 flood ff:ff:ff:ff:ff:ff => 7\n{commands}");
+    let mut switch = filled(&l2(), &commands).unwrap_or_else(|said| panic!("{said}"));
+    let frame = [[0xff; 6].as_slice(), &[2, 0, 0, 0, 0, 1, 0x88, 0xb5]].concat();
+    let mut ports: Vec<u32> = switch.process(1, &frame, Time::ZERO).iter().map(|out| out.port).collect();
+    ports.sort_unstable();
+    ports
+}
+
+#[test]
+fn entries_are_changed_by_their_handles() {
+    let add = "table_add l2 forward 1 => 2\ntable_add l2 forward 2 => 3\ntable_add l2 drop 3 =>\n";
+    assert_eq!(l2_entries(add).len(), 3);
+    let modified = l2_entries(&format!("{add}table_modify l2 forward 1 => 9\ntable_modify l2 drop 0\n"));
+    assert!(modified[0].ends_with("I.drop()"), "{modified:?}");
+    assert!(modified[1].ends_with("I.forward(0x9)"), "{modified:?}");
+    // A place that is free is taken again, with the next version of its handle: 2^24 + 1.
+    let again = format!("{add}table_delete l2 1\ntable_add l2 forward 4 => 5\n");
+    let changed = l2_entries(&format!("{again}table_modify l2 forward 16777217 6\n"));
+    assert_eq!(changed.len(), 3);
+    assert!(changed[2].ends_with("I.forward(0x6)"), "{changed:?}");
+    refused(&format!("{again}table_delete l2 1\n"), &["no entry with the handle 1", "0, 16777217, 2"]);
+    refused("table_delete l2 0\n", &["`I.l2` has no entry with the handle 0"]);
+    refused(&format!("{add}table_modify l2 forward 0\n"), &["takes 1 values, not 0"]);
+    assert_eq!(l2_entries(&format!("{add}table_clear l2\n")).len(), 0);
+    let after = format!("{add}table_clear l2\ntable_add l2 drop 9 =>\ntable_modify l2 forward 0 => 1\n");
+    assert!(l2_entries(&after)[0].ends_with("I.forward(0x1)"));
+}
+
+#[test]
+fn tables_and_counters_are_reset() {
+    let commands = "table_set_default l2 forward 3\ntable_reset_default l2\ncounter_write ports 1 5 60\n\
+        counter_write ports 2 1 1\ncounter_reset ports\ncounter_reset hits\n";
+    let switch = filled(&l2(), commands).unwrap_or_else(|said| panic!("{said}"));
+    assert_eq!(switch.table_default("l2").expect("the table").0, "I.drop");
+    assert_eq!(switch.counter_read("ports", 1).expect("the counter").packets, 0);
+    refused("counter_reset seen\n", &["there is no counter `seen`"]);
+}
+
+#[test]
+fn keys_have_the_form_of_their_kind() {
+    refused("table_add acl drop 1 5->6 => 1\n", &["wants a mask here", "0x0a&&&0xff"]);
+    refused("table_add acl drop 1&&&1 5 => 1\n", &["wants an end here"]);
+    refused("table_add acl drop 1&&&1 5->6 =>\n", &["a priority is missing at the end"]);
+    refused("table_add l2 drop 1 => 10\n", &["takes 0 values, not 1"]);
+    refused(
+        "act_prof_create_member ways forward 3\ntable_indirect_add choice 1 => 0 7\n",
+        &["have no priority"],
+    );
+    refused("table_add l2 forward 1 => 600\n", &["`port` has 9 bits"]);
+}
+
+#[test]
+fn multicast_is_that_of_bmv2() {
+    let group = "mc_mgrp_create 7\nmc_node_create 0 1 3\nmc_node_create 5 2\n";
+    assert_eq!(flooded(&format!("{group}mc_node_associate 7 0\nmc_node_associate 7 1\n")), [1, 2, 3]);
+    refused(
+        &format!("{group}mc_node_associate 8 0\n"),
+        &["there is no multicast group 8", "mc_mgrp_create 8"],
+    );
+    let twice = format!("{group}mc_mgrp_create 8\nmc_node_associate 7 0\nmc_node_associate 8 0\n");
+    refused(&twice, &["node 0 is in group 7 already"]);
+    refused("mc_node_create 0 1 2 1\n", &["a port stands twice"]);
+    refused("mc_node_create 0 600\n", &["port 600 does not fit into the 9 bits", "from 0 to 510"]);
+    refused("mc_mgrp_create 70000\n", &["group 70000 does not fit into the 16 bits"]);
+    // A node without ports, and one of LAGs: of a LAG's ports the one that 255 modulo their number chooses.
+    let lag = "mc_mgrp_create 7\nmc_node_create 0\nmc_node_create 0 4 | 1 2\nmc_node_associate 7 0\n\
+        mc_node_associate 7 1\nmc_set_lag_membership 1 5 6\n";
+    assert_eq!(flooded(lag), [4, 6]);
+    assert_eq!(flooded(&format!("{lag}mc_node_update 0 8\nmc_node_dissociate 7 1\n")), [8]);
+    assert_eq!(flooded(&format!("{lag}mc_node_destroy 1\n")), [0u32; 0]);
+    // The place of a node that was destroyed is taken by the next.
+    let again = format!("{lag}mc_node_destroy 0\nmc_node_create 0 9\nmc_node_associate 7 0\n");
+    assert_eq!(flooded(&again), [4, 6, 9]);
+    refused(&format!("{lag}mc_mgrp_destroy 7\nmc_node_associate 7 0\n"), &["there is no multicast group 7"]);
+}
+
+#[test]
+fn parameters_of_checks() {
+    // CRC-16/CCITT-FALSE of 0x1234.
+    let run = |program: &Arc<Program>, commands: &str| {
+        let mut switch = filled(program, commands).unwrap_or_else(|said| panic!("{said}"));
+        switch.process(0, &[0x12, 0x34], Time::ZERO)[0].frame.clone()
+    };
+    let ccitt = [0x0e, 0xc9];
+    let set = "set_crc16_parameters calc 0x1021 0xffff 0 false false\n";
+    assert_eq!(run(&hashing(""), set), ccitt);
+    assert_eq!(run(&hashing("@crc16_custom(0x1021, 0xffff, 0, false, false)"), ""), ccitt);
+    assert_ne!(run(&hashing(""), ""), ccitt);
+    let with_program = |commands: &str| filled(&hashing(""), commands).err().unwrap_or_default();
+    let other = format!("{set}set_crc16_parameters calc_0 0x8005 0 0 1 1\n");
+    assert!(with_program(&other).contains("has the same parameters here"));
+    assert!(with_program("set_crc16_parameters calc 0x11021 0 0 0 0\n").contains("of at most 16 bits"));
+    assert!(with_program("set_crc32_parameters calc 1 2 3 maybe 0\n").contains("neither true nor false"));
+    let wrong = Switch::new(hashing("@crc16_custom(1, 2)"), Options::default()).err().expect("it is wrong");
+    assert!(wrong[0].title.contains("`@crc16_custom` of `main`"), "{wrong:?}");
+    // What is printed has the parameters too.
+    let printed = target_p4::print(&hashing("@crc16_custom(0x1021, 0xffff, 0, false, false)"));
+    let again = p4rack::reparse::reparse("again.p4", &printed, &mut SourceMap::new()).expect("it is right");
+    assert_eq!(run(&again, ""), ccitt);
+}
+
+#[test]
+fn what_only_shows_is_passed_over() {
+    let program = l2();
+    let text = "help\ntable_dump l2\nset_queue_depth 64\ntable_dump acl\ntable_add l2 drop 1 =>\n";
+    let filling = entries::read(&program, Path::new("commands.txt"), text, 1).expect("it is read");
+    let titles: Vec<&str> = filling.warnings.iter().map(|warning| warning.title.as_str()).collect();
+    assert_eq!(
+        titles,
+        ["`set_queue_depth` is passed over", "3 commands that only show something are passed over"]
+    );
+    assert_eq!(filling.warnings[1].notes, ["they are: help, table_dump"]);
+}

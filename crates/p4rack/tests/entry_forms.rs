@@ -1,0 +1,98 @@
+//! The form of a file of entries: known by extension and content, or named; and what is said of it.
+
+use base_diag::{Diagnostic, SourceMap};
+use ir::Program;
+use ir_interp::{Options, Switch};
+use p4_syntax::Options as Preprocessor;
+use p4rack::run::entries::{self, Form, KnownBy, form};
+use p4runtime_proto::p4::v1::WriteRequest;
+use std::path::Path;
+use std::sync::Arc;
+
+fn l2() -> Arc<Program> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../cli/tests/run/l2.p4");
+    let program =
+        p4rack::rack::compile_program(path, &Preprocessor::default(), &mut SourceMap::new(), &mut vec![]);
+    program.expect("the program is right")
+}
+
+fn updates() -> (String, String) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../cli/tests/run/l2.txtpb");
+    let text = std::fs::read_to_string(path).expect("it is there");
+    let request: WriteRequest = p4runtime_proto::from_text(&text).expect("it is one");
+    let json = p4runtime_proto::to_json(&request).expect("it has a form");
+    (text, json)
+}
+
+fn says(problem: &Diagnostic) -> String {
+    [&[problem.title.clone()], problem.notes.as_slice(), problem.help.as_slice()].concat().join("\n")
+}
+
+#[test]
+fn forms_are_known() {
+    let (text, json) = updates();
+    for (path, content, wanted, by) in [
+        ("e.toml", "", Form::Toml, KnownBy::Extension),
+        ("e.STF", "", Form::Stf, KnownBy::Extension),
+        ("e.json", json.as_str(), Form::P4RuntimeJson, KnownBy::Extension),
+        ("e.txt", json.as_str(), Form::P4RuntimeJson, KnownBy::Content),
+        ("e.txt", text.as_str(), Form::P4RuntimeText, KnownBy::Content),
+        ("e.txt", "\u{feff}[[table.t]]\r\n", Form::Toml, KnownBy::Content),
+        ("entries", "# a\nadd t a:1 b()\n", Form::Stf, KnownBy::Content),
+        ("s1-commands.txt", "table_add t a 1 =>\n", Form::Commands, KnownBy::Content),
+    ] {
+        assert_eq!(form(Path::new(path), content).expect("it is one"), (wanted, by), "{path}");
+    }
+    for (path, content, words) in [
+        ("costs.csv", "name,props\n", "a table of rules"),
+        ("costs.rules", "rule \"r\" x then ;\n", "rules for `p4rack plan`"),
+        ("nic.flows", "in_port=1,actions=output:2\n", "flow rules"),
+        ("l2.p4", "", "a program"),
+        (
+            "s1-runtime.json",
+            "{ \"target\": \"bmv2\", \"p4info\": \"x\", \"table_entries\": [] }",
+            "p4lang's tutorials",
+        ),
+        ("l2.json", "{ \"parsers\": [], \"pipelines\": [] }", "as p4c compiles it"),
+    ] {
+        let problem = form(Path::new(path), content).expect_err("it is no file of entries");
+        assert!(says(&problem).contains(words), "{path}: {}", says(&problem));
+    }
+}
+
+#[test]
+fn json_says_what_text_says() {
+    let (text, json) = updates();
+    let program = l2();
+    let fill = |path: &str, text: &str| {
+        let filling = entries::read(&program, Path::new(path), text, 1).unwrap_or_else(|e| panic!("{e:?}"));
+        let mut switch = Switch::new(Arc::clone(&program), Options::default()).expect("it runs");
+        switch.record_fill();
+        filling.fill(&program, &mut switch).unwrap_or_else(|e| panic!("{e:?}"));
+        switch.take_fill()
+    };
+    let writes = fill("l2.txtpb", &text);
+    assert!(!writes.is_empty());
+    assert_eq!(fill("l2.json", &json), writes);
+}
+
+#[test]
+fn messages_say_what_a_file_was_taken_for() {
+    let (text, json) = updates();
+    let program = l2();
+    let said =
+        |path: &str, text: &str| says(&entries::read(&program, Path::new(path), text, 1).err().unwrap()[0]);
+    let broken = json.replace("\"updates\"", "\"update\"");
+    assert!(
+        said("l2.json", &broken)
+            .contains("`l2.json` was read as P4Runtime updates in JSON, by its extension")
+    );
+    assert!(
+        said("l2.txt", "12\n").contains("`l2.txt` was read as commands of simple_switch_CLI, by its content")
+    );
+    let named = entries::read_as(&program, Path::new("l2.txtpb"), &text, 1, Form::Commands);
+    assert!(says(&named.err().unwrap()[0]).contains("commands of simple_switch_CLI, as asked"));
+    // A mistake in JSON has no line: it says in which message it is.
+    let wrong = json.replacen("\"tableId\": ", "\"tableId\": 1", 1);
+    assert!(said("l2.json", &wrong).contains("updates[0].entity.table_entry"), "{}", said("l2.json", &wrong));
+}
