@@ -115,10 +115,11 @@ impl Switch {
     }
 
     /// Runs a frame and all that comes of it: pairs of a port and bytes. Time goes on by a microsecond.
-    fn process<'py>(&mut self, py: Python<'py>, port: u32, frame: &[u8]) -> Vec<Sent<'py>> {
+    fn process<'py>(&mut self, py: Python<'py>, port: u32, frame: &[u8]) -> PyResult<Vec<Sent<'py>>> {
+        self.switch.check_port(port).map_err(|error| Error::new_err(error.message))?;
         self.now += Duration::from_us(1);
         let outputs = self.switch.process(port, frame, self.now);
-        outputs.into_iter().map(|out| (out.port, PyBytes::new(py, &out.frame))).collect()
+        Ok(outputs.into_iter().map(|out| (out.port, PyBytes::new(py, &out.frame))).collect())
     }
 
     /// The names of all tables.
