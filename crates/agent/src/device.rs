@@ -51,8 +51,8 @@ impl Owner {
         receiver.try_recv().unwrap_or(Ok(()))
     }
 
-    /// Does what comes in until it is told to stop. What was counted comes back.
-    pub(crate) fn run(mut self, incoming: &Incoming) -> Vec<Metric> {
+    /// Does what comes in until it is told to stop, or cannot go on. What was counted comes back.
+    pub(crate) fn run(mut self, incoming: &Incoming) -> Result<Vec<Metric>, Status> {
         let mut streams = Streams::default();
         let mut scan = self.now() + SCAN;
         loop {
@@ -71,12 +71,15 @@ impl Owner {
                 // Nothing happens: captures are complete when somebody looks at them.
                 None => drop(self.ports.flush()),
             }
+            if let Some(why) = self.switch.failed() {
+                return Err(why);
+            }
         }
         for (port, frame) in incoming.frames() {
             self.command(Command::Frame(port, frame), &mut streams);
         }
         let _ = self.ports.flush();
-        self.metrics(&streams)
+        Ok(self.metrics(&streams))
     }
 
     fn metrics(&mut self, streams: &Streams) -> Vec<Metric> {
@@ -190,6 +193,7 @@ impl Owner {
         match heard {
             Heard::Here => info!(device = device.0, "its agent is there"),
             Heard::Gone(why) => warn!(device = device.0, why, "its agent cannot be reached"),
+            Heard::Superseded => warn!(device = device.0, "another controller, started later, steers it"),
             Heard::Answer(..) | Heard::Tells(_) | Heard::Counted(_) => {}
         }
     }

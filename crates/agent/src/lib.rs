@@ -65,6 +65,10 @@ pub struct Setup {
     pub drop_port: Option<u32>,
     /// For what the program draws.
     pub seed: u64,
+    /// A controller that sends BMv2's JSON keeps the program that runs.
+    pub keep_program: bool,
+    /// The controller of a rack of other processes erases what controllers have written to them.
+    pub fresh: bool,
 }
 
 impl Setup {
@@ -82,6 +86,8 @@ impl Setup {
             cpu_port: None,
             drop_port: None,
             seed: 1,
+            keep_program: false,
+            fresh: false,
         }
     }
 }
@@ -141,11 +147,13 @@ fn serve_until(
     let (front, commands) = p4runtime_grpc::queue(WAITING, FRAMES);
     ports.listen(&front);
     let (told, started) = std::sync::mpsc::sync_channel(1);
+    let (going, gone) = tokio::sync::oneshot::channel::<()>();
     let (address, tls, metrics) = (setup.address, setup.tls.clone(), setup.metrics);
     let way = front.clone();
     let (links, ends) = links(&setup.switch, setup.agents_tls.as_ref())?;
     let device = thread::spawn(move || {
-        // What a rack is made of stays in the thread that made it.
+        // What a rack is made of stays in the thread that made it. Where the switch cannot go on, nobody is served any more.
+        let _going = going;
         match owner(setup, ports, way, links) {
             Ok(owner) => {
                 let _ = told.send(Ok(()));
@@ -153,7 +161,7 @@ fn serve_until(
             }
             Err(error) => {
                 let _ = told.send(Err(error));
-                vec![]
+                Ok(vec![])
             }
         }
     });
@@ -170,7 +178,10 @@ fn serve_until(
         }
         let (ending, ended) = tokio::sync::oneshot::channel();
         let stop = async {
-            stop().await;
+            tokio::select! {
+                () = stop() => {}
+                _ = gone => {}
+            }
             info!("ending");
             // What came before is done; then the controllers' streams end.
             front.stop();
@@ -186,7 +197,7 @@ fn serve_until(
     front.stop();
     let counted = device.join().map_err(|_| failed("the switch's thread has ended early"))?;
     served?;
-    Ok(counted)
+    counted.map_err(|status| failed(status.message))
 }
 
 /// Nanoseconds since 1970.
@@ -208,7 +219,7 @@ fn links(switch: &Switch, tls: Option<&ClientTls>) -> Result<(Vec<Link>, Vec<Lin
             device: DeviceId(device),
             address: address.clone(),
             inner_ports: inner.filter_map(|(_, port)| u32::try_from(*port).ok()).collect(),
-            election: u64::try_from(unix_time()).unwrap_or(0),
+            election: u128::try_from(unix_time()).unwrap_or(0),
         };
         p4runtime_grpc::link(place, tls)
     });
@@ -219,9 +230,15 @@ fn links(switch: &Switch, tls: Option<&ClientTls>) -> Result<(Vec<Link>, Vec<Lin
 /// The switch, with its program running, or about to.
 fn owner(setup: Setup, ports: Ports, front: Front, links: Vec<Link>) -> Result<Owner, SetupError> {
     let epoch = unix_time();
-    let Setup { device_id, cpu_port, seed, drop_port, .. } = setup;
-    let maker =
-        |own| Maker { seed, drop_port, own, registry: p4rack::functions::all(), known: Known::default() };
+    let Setup { device_id, cpu_port, seed, drop_port, keep_program, fresh, .. } = setup;
+    let maker = |own| Maker {
+        seed,
+        drop_port,
+        own,
+        keep_program,
+        registry: p4rack::functions::all(),
+        known: Known::default(),
+    };
     let program = match &setup.switch {
         Switch::One(program) => program.as_ref(),
         Switch::Rack(program, ..) | Switch::Remote(program, ..) => Some(program),
@@ -251,7 +268,8 @@ fn owner(setup: Setup, ports: Ports, front: Front, links: Vec<Link>) -> Result<O
                 return Err(failed(format!("port {port}: the ports of devices with agents are their own")));
             }
             let splitter = Splitter { maker: maker(Some(program)), placement: *placement };
-            (Box::new(RemoteRack::new(splitter, addresses, device_id, epoch)), Some(updates))
+            let rack = RemoteRack::new(splitter, addresses, device_id, epoch).fresh(fresh);
+            (Box::new(rack), Some(updates))
         }
     };
     let mut owner = Owner::new(switch, ports, front, links);

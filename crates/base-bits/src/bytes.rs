@@ -16,6 +16,19 @@ impl Bits {
         bytes
     }
 
+    /// The unsigned value in as few bytes as it needs, most significant first; zero is one byte. This is the canonical form of
+    /// P4Runtime (1.5, section 8.3), in which servers answer.
+    ///
+    /// ```
+    /// # use base_bits::Bits;
+    /// assert_eq!(Bits::new(48, 1).to_canonical_bytes(), [1]);
+    /// assert_eq!(Bits::new(48, 0x100).to_canonical_bytes(), [1, 0]);
+    /// assert_eq!(Bits::zero(9).to_canonical_bytes(), [0]);
+    /// ```
+    pub fn to_canonical_bytes(&self) -> Vec<u8> {
+        self.to_biguint().to_bytes_be()
+    }
+
     /// The number in `bytes`, most significant first, modulo 2^`width`.
     pub fn from_be_bytes(width: u32, bytes: &[u8]) -> Bits {
         let used = &bytes[bytes.len().saturating_sub(width.div_ceil(8) as usize)..];

@@ -1,15 +1,16 @@
 //! The other side: what a controller asks, done by the P4Runtime server that steers one device.
 
-use crate::ask::{Answer, Ask};
+use crate::ask::{Answer, Ask, Holdings};
+use crate::holdings::everything_held;
 use crate::lease::Held;
 use base_time::Time;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4::v1::{
-    Entity, ForwardingPipelineConfig, MasterArbitrationUpdate, ReadRequest,
-    SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, Uint128, Update,
-    WriteRequest, stream_message_request::Update as Asked, stream_message_response::Update as Told,
+    Entity, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, MasterArbitrationUpdate,
+    ReadRequest, SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, Uint128,
+    Update, WriteRequest, stream_message_request::Update as Asked, stream_message_response::Update as Told,
 };
 use p4runtime_server::{Builder, Output, Server, Status, StreamId};
 
@@ -82,6 +83,7 @@ impl<B: Builder> Agent<B> {
                 self.write(updates)
             }
             Ask::Read(entities) => return (Some(self.read(entities)), effects),
+            Ask::Holdings => return (Some(self.holdings()), effects),
             Ask::PacketOut(packet) => {
                 effects.extend(self.say(Asked::Packet(packet)));
                 return (None, effects);
@@ -116,6 +118,20 @@ impl<B: Builder> Agent<B> {
             Ok(()) => Answer::Found(found),
             Err(status) => Answer::Refused(status),
         }
+    }
+
+    /// What runs, and all that is written to it.
+    fn holdings(&self) -> Answer {
+        let config = match self.server.get_config(&GetForwardingPipelineConfigRequest::default()) {
+            Ok(found) => found.config,
+            Err(status) => return Answer::Refused(status),
+        };
+        let entities = match config.as_ref().map(|_| self.read(everything_held())) {
+            None => vec![],
+            Some(Answer::Found(entities)) => entities,
+            Some(other) => return other,
+        };
+        Answer::Holds(Box::new(Holdings { config, entities }))
     }
 
     /// Lets frames in that have waited for as long as they should: then what is saved is not committed any more.

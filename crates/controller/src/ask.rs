@@ -44,6 +44,17 @@ pub enum Ask {
     Ports,
     /// Run a frame, keep what would leave, and tell what happened.
     Trace(TraceRequest),
+    /// What runs, and all that is written to it.
+    Holdings,
+}
+
+/// What a device runs and holds.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Holdings {
+    /// The program, if one runs.
+    pub config: Option<ForwardingPipelineConfig>,
+    /// All that is written to it, with what its data plane has written.
+    pub entities: Vec<Entity>,
 }
 
 /// What has passed a port.
@@ -66,6 +77,8 @@ pub enum Answer {
     Ports(BTreeMap<u32, PortCount>),
     /// What became of a frame.
     Traced(Box<Hop>),
+    /// What the device runs and holds.
+    Holds(Box<Holdings>),
     /// Nothing was done.
     Refused(Status),
     /// Nobody knows whether it was done.
@@ -79,6 +92,8 @@ pub enum Heard {
     Here,
     /// It cannot be reached.
     Gone(String),
+    /// Another controller, which was started later, steers it, or has.
+    Superseded,
     /// Its answer to an ask.
     Answer(AskId, Answer),
     /// What its device tells.

@@ -7,7 +7,7 @@ use crate::part::{Planner, Rollout};
 use crate::state::State;
 use crate::steer::{self, Steer};
 use crate::task::{Shared, Task, go_on};
-use crate::{config, repair, trace, write};
+use crate::{adopt, config, repair, trace, write};
 use base_time::{Duration, Time};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
@@ -56,6 +56,9 @@ pub struct Ticket(pub u64);
 pub enum Call {
     /// A program before any controller of the north asks for one, and updates to it, all or none.
     Start(Box<ForwardingPipelineConfig>, Vec<Update>),
+    /// The same, where devices may run the program already: then what they hold stays ([`adopt`](mod@crate::adopt)). Without a program the
+    /// one that ran goes on: another controller has steered the devices meanwhile.
+    Adopt(Option<Box<ForwardingPipelineConfig>>, Vec<Update>),
     /// The RPC `Write`.
     Write(Box<WriteRequest>),
     /// The RPC `Read`.
@@ -101,11 +104,16 @@ pub struct Controller<P: Planner> {
     waiting: VecDeque<(Option<Ticket>, Work)>,
     /// When stale devices are tried again.
     again: Option<Time>,
+    /// Nothing is repaired: another controller steers the devices.
+    paused: bool,
+    /// Between audits, and when the next one is due.
+    audits: Option<(Duration, Time)>,
 }
 
 enum Work {
     Call(Call),
     Repair(usize),
+    Audit(usize),
 }
 
 impl<P: Planner + 'static> Controller<P> {
@@ -127,7 +135,17 @@ impl<P: Planner + 'static> Controller<P> {
             alarm: None,
         };
         let shared = Shared(Rc::new(RefCell::new(state)));
-        Controller { shared, task: None, waiting: VecDeque::new(), again: None }
+        Controller { shared, task: None, waiting: VecDeque::new(), again: None, paused: false, audits: None }
+    }
+
+    /// From now on what devices hold is compared with what they are to hold, with so much time between.
+    pub fn audit_every(&mut self, now: Time, span: Duration) {
+        self.audits = Some((span, now + span));
+    }
+
+    /// While it is paused nothing is repaired or audited: another controller steers the devices.
+    pub fn pause(&mut self, paused: bool) {
+        self.paused = paused;
     }
 
     /// A call. Calls are done one after the other; too many are answered at once.
@@ -263,8 +281,10 @@ impl<P: Planner + 'static> Controller<P> {
     pub fn deadline(&self) -> Option<Time> {
         let state = self.shared.state();
         // Repairs wait for the call that is being done.
-        let again = self.again.filter(|_| self.task.is_none());
-        [state.deadline(), state.server.deadline(), again].into_iter().flatten().min()
+        let is_idle = self.task.is_none() && !self.paused;
+        let again = self.again.filter(|_| is_idle);
+        let audit = self.audits.map(|(_, due)| due).filter(|_| is_idle);
+        [state.deadline(), state.server.deadline(), again, audit].into_iter().flatten().min()
     }
 
     /// Does what can be done.
@@ -281,7 +301,8 @@ impl<P: Planner + 'static> Controller<P> {
                 }
                 self.task = None;
             }
-            if self.again.is_none_or(|again| now >= again) {
+            self.audit(now);
+            if !self.paused && self.again.is_none_or(|again| now >= again) {
                 let stale: Vec<usize> = self.shared.state().stale.keys().copied().collect();
                 self.again = None;
                 for device in stale {
@@ -293,6 +314,19 @@ impl<P: Planner + 'static> Controller<P> {
             self.task = Some(begin(self.shared.clone(), ticket, work));
         }
         std::mem::take(&mut self.shared.state().out)
+    }
+
+    /// Has all devices audited, when that is due.
+    fn audit(&mut self, now: Time) {
+        let Some((span, due)) = &mut self.audits else { return };
+        if self.paused || now < *due {
+            return;
+        }
+        *due = now + *span;
+        let is_waiting = self.waiting.iter().any(|(_, work)| matches!(work, Work::Audit(_)));
+        if let (false, Some(rollout)) = (is_waiting, self.shared.state().rollout()) {
+            self.waiting.extend(rollout.parts().map(|(device, _)| (None, Work::Audit(device))));
+        }
     }
 
     fn digests(&self, device: DeviceId, list: DigestList) {
@@ -331,6 +365,9 @@ fn begin<P: Planner + 'static>(shared: Shared<P>, ticket: Option<Ticket>, work: 
                     Err(status) => Err(status),
                 })
             }
+            Work::Call(Call::Adopt(config, updates)) => {
+                Reply::Done(adopt::adopt(&shared, config.map(|config| *config), &updates).await)
+            }
             Work::Call(Call::Write(request)) => Reply::Done(write::write(&shared, &request).await),
             Work::Call(Call::SetConfig(request)) => Reply::Done(config::set_config(&shared, *request).await),
             Work::Call(Call::Steer(election, what)) => {
@@ -351,6 +388,11 @@ fn begin<P: Planner + 'static>(shared: Shared<P>, ticket: Option<Ticket>, work: 
             Work::Call(Call::ReadRunning(_)) => {
                 let why = "this is a rack: its devices are asked for what they run";
                 Reply::Found(vec![], Err(Status::new(Code::Unimplemented, why)))
+            }
+            Work::Audit(device) => {
+                // What cannot be compared now is compared the next time.
+                let _ = adopt::audit(&shared, device).await;
+                Reply::Done(Ok(()))
             }
             Work::Repair(device) => {
                 let before = shared.state().stale.get(&device).map(|stale| stale.before.clone());

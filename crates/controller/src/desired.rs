@@ -1,11 +1,12 @@
-//! The desired state, as the device that the north's server steers. Nothing in it can fail: the agents are asked outside.
+//! The desired state, as the device that the north's server steers. Nothing in it can fail but what no rack can do: the agents are asked outside.
 
 use crate::gather::Gathered;
 use crate::part::{Planner, Rollout};
 use base_time::Time;
+use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, P4Data};
 use p4runtime_server::{Builder, Built, Status, Target};
-use p4runtime_store::{Catalog, Change, Count, EntryKey, Live, Result};
+use p4runtime_store::{Catalog, Change, Count, EntryKey, Live, Result, Within, fault};
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -34,6 +35,10 @@ pub(crate) struct Desired {
 impl<P: Planner> Builder for Plans<P> {
     type Target = Desired;
 
+    fn keeps(&self, config: &ForwardingPipelineConfig) -> bool {
+        self.planner.keeps(config)
+    }
+
     fn build(&self, config: &ForwardingPipelineConfig) -> std::result::Result<Built<Desired>, Status> {
         self.epoch.set(self.epoch.get() + 1);
         let rollout = Arc::new(self.planner.plan(config, self.epoch.get())?);
@@ -48,6 +53,14 @@ impl<P: Planner> Builder for Plans<P> {
 
 impl Target for Desired {
     fn apply(&mut self, _: &Catalog, change: &Change) -> Result<()> {
+        if let Change::CloneSession { to: Some(to), .. } = change
+            && to.packet_length_bytes > 0
+            && !self.rollout.cuts_clones
+        {
+            let why =
+                "the program is split and clones: what it clones may be a hand-over, which has to stay whole";
+            return fault("clones cannot be cut short here", why).code(Code::Unimplemented);
+        }
         self.gathered.note(change);
         Ok(())
     }

@@ -11,16 +11,18 @@
 //! other; what waits is bounded.
 //!
 //! The way through the modules: [`part`] says what each device holds; `spread` takes an update apart for the devices and
-//! `gather` brings together what their data planes have written; `write`, `config` and `repair` are the calls; `state` has all
+//! `gather` brings together what their data planes have written; `write`, `config`, `adopt` and `repair` are the calls; `state` has all
 //! that lasts from one call to the next, `patience` how long answers take. [`agent`] is the other side: asks to a server that
 //! steers one device, with [`lease`] for how long it keeps frames out.
 
+mod adopt;
 mod agent;
 mod ask;
 mod config;
 mod controller;
 mod desired;
 mod gather;
+mod holdings;
 mod idle;
 mod lease;
 mod part;
@@ -34,8 +36,9 @@ mod trace;
 mod write;
 
 pub use agent::{Agent, Effect};
-pub use ask::{Answer, Ask, AskId, DeviceId, Heard, PortCount};
+pub use ask::{Answer, Ask, AskId, DeviceId, Heard, Holdings, PortCount};
 pub use controller::{Call, Controller, Output, Reply, Ticket, Timing};
+pub use holdings::everything_held;
 pub use lease::Held;
 pub use part::{Part, Planner, RegionMap, Rollout, Wires};
 pub use steer::Steer;

@@ -16,6 +16,11 @@ pub trait Planner {
     /// What each device runs. `epoch` tells this rollout's hand-overs from those of the ones before it.
     fn plan(&self, config: &ForwardingPipelineConfig, epoch: u64) -> Result<Rollout, Status>;
 
+    /// True if a configuration means the program that runs, whatever its `p4_device_config` is.
+    fn keeps(&self, _config: &ForwardingPipelineConfig) -> bool {
+        false
+    }
+
     /// From the next plan on, regions run on the devices named here. The map that this replaces comes back.
     fn replace(&mut self, map: RegionMap) -> Result<RegionMap, Status>;
 }
@@ -37,6 +42,8 @@ pub struct Rollout {
     pub parts: Vec<Option<Part>>,
     /// By a device and its port, the device and port at the other end.
     pub wires: Wires,
+    /// Clone sessions can cut clones: what is cloned is never a hand-over, which has to stay whole.
+    pub cuts_clones: bool,
 }
 
 /// What one device runs.

@@ -21,7 +21,7 @@ const MOST_AT_ONCE: usize = 20_000;
 /// What an answer that is not what was hoped for says.
 pub(crate) fn reason(answer: &Answer) -> String {
     match answer {
-        Answer::Done | Answer::Found(_) | Answer::Ports(_) | Answer::Traced(_) => {
+        Answer::Done | Answer::Found(_) | Answer::Ports(_) | Answer::Traced(_) | Answer::Holds(_) => {
             "an answer to something else".to_string()
         }
         Answer::Refused(status) => status.message.clone(),
@@ -32,7 +32,7 @@ pub(crate) fn reason(answer: &Answer) -> String {
 /// True if nobody knows what an answer's device holds now.
 pub(crate) fn is_unknown(answer: &Answer) -> bool {
     match answer {
-        Answer::Done | Answer::Found(_) | Answer::Ports(_) | Answer::Traced(_) => false,
+        Answer::Done | Answer::Found(_) | Answer::Ports(_) | Answer::Traced(_) | Answer::Holds(_) => false,
         // A device that could not lead back what it had begun.
         Answer::Refused(status) => {
             let internal = Code::Internal as i32;
@@ -114,6 +114,18 @@ fn contents_of<P: Planner>(
     let mut out = beginnings(rollout).remove(&device).unwrap_or_default();
     out.extend(making_all(written).filter_map(|update| to_one(rollout, device, &update)));
     Ok(out)
+}
+
+/// All that one device is to hold, without what data planes write.
+pub(crate) fn wanted_of<P: Planner>(
+    shared: &Shared<P>,
+    rollout: &Rollout,
+    device: usize,
+) -> Result<Vec<Entity>, Status> {
+    let written = shared.state().server.written()?;
+    let linkage = rollout.parts.get(device).and_then(Option::as_ref).map_or(&[][..], |part| &part.linkage);
+    let own = making_all(written).filter_map(|update| to_one(rollout, device, &update));
+    Ok(linkage.iter().cloned().chain(own).filter_map(|update| update.entity).collect())
 }
 
 /// What a device's data plane has written.

@@ -165,8 +165,15 @@ impl Switch {
         Ok(())
     }
 
-    /// A port goes up or down: members of groups that watch it come and go.
+    /// A port goes up or down: members of selectors' groups that watch it come and go, and members of multicast groups that go to it
+    /// have their backups instead.
     pub fn port_set(&mut self, port: Port, up: bool) {
+        let down = &mut self.core.replication.down;
+        if up {
+            down.remove(&port)
+        } else {
+            down.insert(port)
+        };
         for object in &mut self.core.state.objects {
             if let Object::Profile(profile) = object {
                 profile.set_port(port, up);

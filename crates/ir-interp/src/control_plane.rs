@@ -235,6 +235,12 @@ impl Switch {
         self.core.replication.set_group(group, members);
     }
 
+    /// Sets where the members of a multicast group go while their ports are down: port and replica id, the best first, by the
+    /// members' places.
+    pub fn multicast_backups_set(&mut self, group: u32, backups: Vec<Vec<(Port, u16)>>) {
+        self.core.replication.set_backups(group, backups);
+    }
+
     /// Sets where the clones of a session go; `None` removes it.
     pub fn clone_session_set(&mut self, session: u32, to: Option<Session>) {
         match to {

@@ -4,7 +4,7 @@
 
 use crate::names::refused;
 use dataplane_api::{EntryError, Port};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The highest number of a link aggregation group.
 const LAST_LAG: u32 = 256;
@@ -21,6 +21,8 @@ pub(crate) struct Replication {
     nodes: Vec<Option<Node>>,
     /// The ports of link aggregation groups, in ascending order.
     lags: BTreeMap<u32, Vec<Port>>,
+    /// Ports that are down: a member by one of them goes to a backup.
+    pub(crate) down: BTreeSet<Port>,
 }
 
 /// A multicast group.
@@ -28,7 +30,9 @@ pub(crate) struct Replication {
 pub(crate) struct Group {
     /// Port and replica id, in the order of replication.
     pub(crate) members: Vec<(Port, u16)>,
-    /// Handles of nodes, whose ports come behind.
+    /// Where members go whose port is down, by their place in `members`: to the first that is up.
+    pub(crate) backups: Vec<Vec<(Port, u16)>>,
+    /// Handles of nodes, whose ports come after.
     nodes: Vec<usize>,
 }
 
@@ -43,7 +47,8 @@ struct Node {
 }
 
 impl Replication {
-    /// Port and replica id of every copy for a group, in order.
+    /// Port and replica id of every copy for a group, in order. Where the port of a member and all its backups are down, the copy
+    /// goes to the member's own port (P4Runtime 1.5, section 9.5.1, leaves this to the target).
     pub(crate) fn members(&self, group: u32) -> Vec<(Port, u16)> {
         let Some(group) = self.groups.get(&group) else { return vec![] };
         let nodes = group.nodes.iter().filter_map(|node| self.nodes.get(*node)?.as_ref());
@@ -55,13 +60,25 @@ impl Replication {
             let ports = node.ports.iter().copied().chain(node.lags.iter().filter_map(of_lag));
             ports.map(|port| (port, node.rid)).collect::<Vec<_>>()
         };
-        group.members.iter().copied().chain(nodes.flat_map(of_node)).collect()
+        let backups = |at: usize| group.backups.get(at).map_or(&[][..], Vec::as_slice);
+        let is_up = |(port, _): &(Port, u16)| !self.down.contains(port);
+        let member = |(at, own): (usize, &(Port, u16))| {
+            std::iter::once(own).chain(backups(at)).copied().find(is_up).unwrap_or(*own)
+        };
+        group.members.iter().enumerate().map(member).chain(nodes.flat_map(of_node)).collect()
     }
 
     /// Makes a group of these members in the place of the one that is there. Its nodes are free then.
     pub(crate) fn set_group(&mut self, group: u32, members: Vec<(Port, u16)>) {
-        let old = self.groups.insert(group, Group { members, nodes: vec![] });
+        let old = self.groups.insert(group, Group { members, ..Group::default() });
         self.free(old.unwrap_or_default().nodes);
+    }
+
+    /// Sets where the members of a group go while their ports are down.
+    pub(crate) fn set_backups(&mut self, group: u32, backups: Vec<Vec<(Port, u16)>>) {
+        if let Some(group) = self.groups.get_mut(&group) {
+            group.backups = backups;
+        }
     }
 
     /// Makes a group if it is not there.
@@ -181,8 +198,9 @@ pub struct Session {
     pub port: Option<Port>,
     /// To a multicast group.
     pub group: Option<u32>,
-    /// Where the architecture has it: PSA.
+    /// Of the clones: PSA's `class_of_service`, v1model's `priority`.
     pub class_of_service: u8,
-    /// Cut the clones to this many bytes, where the architecture does: PSA.
+    /// Clones have no more bytes. They are cut when they are made: on v1model a clone of ingress is parsed from what is left, and a
+    /// clone of egress loses payload. Headers that do not fit are cut when it is sent.
     pub max_length: Option<u32>,
 }

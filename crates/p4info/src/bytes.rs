@@ -13,7 +13,5 @@ pub fn padded(value: &Bits) -> Vec<u8> {
 
 /// The canonical form: no leading zero bytes; zero is one byte.
 pub fn canonical(value: &Bits) -> Vec<u8> {
-    let bytes = padded(value);
-    let zeros = bytes.iter().take(bytes.len() - 1).take_while(|b| **b == 0).count();
-    bytes[zeros..].to_vec()
+    value.to_canonical_bytes()
 }

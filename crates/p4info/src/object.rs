@@ -1,6 +1,6 @@
 //! Extern instances: counters, meters, registers, action profiles, digests (P4Runtime 1.5, sections 6.4.2 to 6.4.9).
 
-use crate::annotation::{number, string};
+use crate::annotation::{has, number, string};
 use crate::describe::{Describer, UsedAction};
 use crate::symbol::Kind;
 use crate::table::enumerator;
@@ -61,7 +61,8 @@ impl Object {
 }
 
 /// What `@selector_size_semantics` and the like say is in fields of its own.
-const PROFILE_ANNOTATIONS: [&str; 3] = ["max_group_size", "selector_size_semantics", "max_member_weight"];
+const PROFILE_ANNOTATIONS: [&str; 4] =
+    ["max_group_size", "selector_size_semantics", "max_member_weight", "weights_disallowed"];
 
 impl Describer<'_> {
     pub(crate) fn objects(&mut self) {
@@ -142,7 +143,7 @@ impl Describer<'_> {
             size: self.size(instance),
             max_group_size: if selector { number(annotations, "max_group_size").unwrap_or(0) } else { 0 },
             selector_size_semantics: semantics.filter(|_| selector),
-            weights_disallowed: false,
+            weights_disallowed: selector && has(annotations, "weights_disallowed"),
         });
     }
 

@@ -9,7 +9,7 @@ use p4runtime_proto::p4::config::v1::{MatchField, Table};
 use p4runtime_proto::p4::v1::{P4Data, p4_data::Data};
 use p4runtime_store::{
     self as store, ActionCall, Catalog, Change, CloneSession, Described, Entry, EntryKey, OneShot, Rates,
-    Result, SESSION_GROUPS, Within, fault, members, not_supported,
+    Replica, Result, SESSION_GROUPS, Within, fault, members, not_supported,
 };
 
 /// Makes statements of changes; the names come from a catalog.
@@ -65,6 +65,7 @@ impl<'c> Speaker<'c> {
                 vec![Statement::Group { profile, label, members, span }]
             }
             Change::Multicast { group, to: Some(to) } => {
+                without_backups(&to.replicas)?;
                 vec![Statement::Multicast { group: *group, members: members(&to.replicas), span }]
             }
             Change::CloneSession { session, to: Some(to) } => self.session(*session, to)?,
@@ -172,6 +173,10 @@ impl<'c> Speaker<'c> {
         if to.packet_length_bytes != 0 {
             return not_supported("clones that are cut short").within("packet_length_bytes");
         }
+        if to.class_of_service != 0 {
+            return not_supported("classes of service").within("class_of_service");
+        }
+        without_backups(&to.replicas)?;
         let members = members(&to.replicas);
         if let [(port, 0)] = members.as_slice() {
             return Ok(vec![Statement::Clone { session, port: Some(*port), group: None, span }]);
@@ -182,6 +187,13 @@ impl<'c> Speaker<'c> {
         };
         let to = Statement::Clone { session, port: None, group: Some(group), span };
         Ok(vec![Statement::Multicast { group, members, span }, to])
+    }
+}
+
+fn without_backups(replicas: &[Replica]) -> Result<()> {
+    match replicas.iter().position(|replica| !replica.backups.is_empty()) {
+        Some(index) => not_supported("backups of replicas").within("backup_replicas").at("replicas", index),
+        None => Ok(()),
     }
 }
 

@@ -3,21 +3,22 @@
 //!
 //! Asks are done one after the other. Of one whose answer does not come nobody knows whether it has been done: the connection is
 //! given up, and the next one has a higher election id, so that what is still on its way is refused. A controller that was
-//! started later has higher ids too: it takes over.
+//! started later has higher ids too: it takes over. When no controller steers the agent any more, whoever still waits for it asks with
+//! an id above the highest that the agent has seen.
 
 use crate::command::{Command, Front};
 use crate::generated::p4_runtime_client::P4RuntimeClient;
 use crate::generated_rack::rack_client::RackClient;
 use crate::serve::{MOST_BYTES, ServeError, chain};
 use crate::tls::{ClientTls, endpoint, failure};
-use controller::{Answer, Ask, AskId, DeviceId, Heard, PortCount};
+use controller::{Answer, Ask, AskId, DeviceId, Heard, Holdings, PortCount, everything_held};
 use p4runtime_proto::google::rpc::{self, Code};
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4::v1::{
-    ForwardingPipelineConfig, MasterArbitrationUpdate, ReadRequest, SetForwardingPipelineConfigRequest,
-    StreamMessageRequest, StreamMessageResponse, Uint128, Update, WriteRequest,
-    stream_message_request::Update as Asked, stream_message_response::Update as Told,
+    ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, MasterArbitrationUpdate, ReadRequest,
+    SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, Uint128, Update,
+    WriteRequest, stream_message_request::Update as Asked, stream_message_response::Update as Told,
 };
 use p4runtime_proto::p4rack::v1::steer_request::{ForgetSaved, Hold, Release, Stay, What};
 use p4runtime_proto::p4rack::v1::{ShowRequest, ShowResponse, SteerRequest};
@@ -40,6 +41,9 @@ const PATIENCE: Duration = Duration::from_secs(4);
 /// An agent that works on something for so long is given up; controllers wait a little longer. Whether it is there at all is
 /// found out much sooner: it answers pings whatever it works on.
 const LONGEST: Duration = Duration::from_secs(60);
+
+/// The most bytes of headers and trailers that an agent may send.
+const MOST_HEADERS: u32 = 16 << 20;
 
 /// Between pings, and how long one is waited for.
 const PING: Duration = Duration::from_secs(1);
@@ -64,6 +68,8 @@ pub fn link(place: Place, tls: Option<&ClientTls>) -> Result<(Link, LinkEnd), Se
     let endpoint = endpoint(&place.address, tls)?;
     let endpoint =
         endpoint.http2_keep_alive_interval(PING).keep_alive_timeout(PONG).keep_alive_while_idle(true);
+    // What an agent says of the updates of a batch that it refuses stands in headers.
+    let endpoint = endpoint.http2_max_header_list_size(MOST_HEADERS);
     Ok((Link(asks), LinkEnd { asks: asked, place, endpoint }))
 }
 
@@ -84,16 +90,38 @@ pub struct Place {
     /// The ports that lead to other devices.
     pub inner_ports: Vec<u32>,
     /// The first election id.
-    pub election: u64,
+    pub election: u128,
+}
+
+/// Why a connection has ended, or was not opened.
+#[derive(Clone, PartialEq, Eq)]
+enum Shut {
+    /// It does not work.
+    Broken(String),
+    /// Another controller has had a higher election id, and is connected or not.
+    Superseded { highest: u128, is_free: bool },
+}
+
+impl Shut {
+    fn broken(why: impl Into<String>) -> Shut {
+        Shut::Broken(why.into())
+    }
+
+    fn why(&self) -> &str {
+        match self {
+            Shut::Broken(why) => why,
+            Shut::Superseded { .. } => "another controller, started later, steers it",
+        }
+    }
 }
 
 impl LinkEnd {
     /// Keeps a connection to the agent, and tells `front` what it says, until the controller's end is gone.
     pub async fn run(self, front: Front) {
         let LinkEnd { mut asks, mut place, endpoint } = self;
-        let mut last = None;
+        let mut last: Option<Shut> = None;
         loop {
-            place.election += 1;
+            place.election = place.election.saturating_add(1);
             let opened = {
                 let opening = Connection::open(&place, &endpoint);
                 tokio::pin!(opening);
@@ -101,7 +129,7 @@ impl LinkEnd {
                     tokio::select! {
                         opened = &mut opening => break opened,
                         ask = asks.recv() => match ask {
-                            Some((id, _)) => refuse(&front, &place, id, last.as_deref()).await,
+                            Some((id, _)) => refuse(&front, &place, id, last.as_ref()).await,
                             None => return,
                         },
                     }
@@ -118,8 +146,16 @@ impl LinkEnd {
                 }
                 Err(why) => why,
             };
-            if last.as_ref() != Some(&why) {
-                front.heard(place.device, Heard::Gone(why.clone())).await;
+            if let Shut::Superseded { highest, is_free: true } = &why {
+                // The next try is above it.
+                place.election = place.election.max(*highest);
+            }
+            if last.as_ref().map(Shut::why) != Some(why.why()) {
+                let heard = match &why {
+                    Shut::Broken(why) => Heard::Gone(why.clone()),
+                    Shut::Superseded { .. } => Heard::Superseded,
+                };
+                front.heard(place.device, heard).await;
                 last = Some(why);
             }
             let pause = tokio::time::sleep(PAUSE);
@@ -128,7 +164,7 @@ impl LinkEnd {
                 tokio::select! {
                     () = &mut pause => break,
                     ask = asks.recv() => match ask {
-                        Some((id, _)) => refuse(&front, &place, id, last.as_deref()).await,
+                        Some((id, _)) => refuse(&front, &place, id, last.as_ref()).await,
                         None => return,
                     },
                 }
@@ -138,9 +174,10 @@ impl LinkEnd {
 }
 
 /// Nobody is there to ask.
-async fn refuse(front: &Front, place: &Place, id: Option<AskId>, why: Option<&str>) {
+async fn refuse(front: &Front, place: &Place, id: Option<AskId>, why: Option<&Shut>) {
     if let Some(id) = id {
-        let why = format!("no agent at {}: {}", place.address, why.unwrap_or("not connected yet"));
+        let why = why.map_or("not connected yet", Shut::why);
+        let why = format!("no agent at {}: {why}", place.address);
         let answer = Answer::Refused(Status::new(Code::Unavailable, why));
         front.heard(place.device, Heard::Answer(id, answer)).await;
     }
@@ -157,28 +194,30 @@ struct Connection {
 }
 
 impl Connection {
-    async fn open(place: &Place, endpoint: &Endpoint) -> Result<Connection, String> {
+    async fn open(place: &Place, endpoint: &Endpoint) -> Result<Connection, Shut> {
         let opening = Connection::try_open(place, endpoint);
-        tokio::time::timeout(PATIENCE, opening).await.map_err(|_| "it does not answer".to_string())?
+        tokio::time::timeout(PATIENCE, opening).await.map_err(|_| Shut::broken("it does not answer"))?
     }
 
-    async fn try_open(place: &Place, endpoint: &Endpoint) -> Result<Connection, String> {
-        let channel = endpoint.connect().await.map_err(|error| chain(&error))?;
+    async fn try_open(place: &Place, endpoint: &Endpoint) -> Result<Connection, Shut> {
+        let broken = |error: tonic::Status| Shut::Broken(failure(&error));
+        let channel = endpoint.connect().await.map_err(|error| Shut::Broken(chain(&error)))?;
         let mut p4runtime = P4RuntimeClient::new(channel.clone())
             .max_decoding_message_size(MOST_BYTES)
             .max_encoding_message_size(MOST_BYTES);
-        let election = Uint128 { high: 0, low: place.election };
+        let election = Uint128 { high: (place.election >> 64) as u64, low: place.election as u64 };
         let (say, said) = mpsc::channel(WAITING);
         let hello = MasterArbitrationUpdate { election_id: Some(election), ..Default::default() };
-        let said_nothing = |_| "it ended".to_string();
+        let said_nothing = |_| Shut::broken("it ended");
         say.send(StreamMessageRequest { update: Some(Asked::Arbitration(hello)) })
             .await
             .map_err(said_nothing)?;
         let told = p4runtime.stream_channel(ReceiverStream::new(said)).await;
-        let mut told = told.map_err(|error| failure(&error))?.into_inner();
-        let answer = told.message().await.map_err(|error| failure(&error))?;
-        if !answer.is_some_and(|answer| is_primary(&answer)) {
-            return Err("another controller, started later, steers it".to_string());
+        let mut told = told.map_err(broken)?.into_inner();
+        let answer = told.message().await.map_err(broken)?;
+        let Some(answer) = answer else { return Err(Shut::broken("it has hung up")) };
+        if let Some(shut) = superseded(&answer) {
+            return Err(shut);
         }
         let rack = RackClient::new(channel)
             .max_decoding_message_size(MOST_BYTES)
@@ -186,7 +225,7 @@ impl Connection {
         let mut connection = Connection { p4runtime, rack, say, told, election, saved: true };
         match connection.forget_saved().await {
             Ok(()) => Ok(connection),
-            Err(answer) => Err(format!("it cannot be steered: {answer:?}")),
+            Err(answer) => Err(Shut::Broken(format!("it cannot be steered: {answer:?}"))),
         }
     }
 
@@ -196,7 +235,7 @@ impl Connection {
         asks: &mut mpsc::Receiver<(Option<AskId>, Ask)>,
         place: &Place,
         front: &Front,
-    ) -> Option<String> {
+    ) -> Option<Shut> {
         let mut look = tokio::time::interval(PAUSE);
         loop {
             tokio::select! {
@@ -211,18 +250,18 @@ impl Connection {
                         front.heard(place.device, Heard::Answer(id, answer)).await;
                     }
                     if is_lost {
-                        return Some("an answer did not come".to_string());
+                        return Some(Shut::broken("an answer did not come"));
                     }
                 }
                 told = self.told.message() => match told {
                     Ok(Some(message)) if matches!(message.update, Some(Told::Arbitration(_))) => {
-                        if !is_primary(&message) {
-                            return Some("another controller, started later, steers it".to_string());
+                        if let Some(shut) = superseded(&message) {
+                            return Some(shut);
                         }
                     }
                     Ok(Some(message)) => front.heard(place.device, Heard::Tells(message)).await,
-                    Ok(None) => return Some("it has hung up".to_string()),
-                    Err(error) => return Some(failure(&error)),
+                    Ok(None) => return Some(Shut::broken("it has hung up")),
+                    Err(error) => return Some(Shut::Broken(failure(&error))),
                 },
                 _ = look.tick() => {
                     let shown = tokio::time::timeout(LONGEST, self.rack.show(ShowRequest {})).await;
@@ -233,8 +272,8 @@ impl Connection {
                         }
                         // It has too much to do.
                         Ok(Err(error)) if error.source().is_none() => {}
-                        Ok(Err(error)) => return Some(chain(&error)),
-                        Err(_) => return Some("it does not answer".to_string()),
+                        Ok(Err(error)) => return Some(Shut::Broken(chain(&error))),
+                        Err(_) => return Some(Shut::broken("it does not answer")),
                     }
                 }
             }
@@ -257,6 +296,7 @@ impl Connection {
                 refused => refused,
             },
             Ask::Read(entities) => return Some(self.read(entities).await.unwrap_or_else(|error| error)),
+            Ask::Holdings => return Some(self.holdings().await.unwrap_or_else(|error| error)),
             Ask::PacketOut(packet) => return self.tell(Asked::Packet(packet)).await,
             Ask::DigestAck(ack) => return self.tell(Asked::DigestAck(ack)).await,
             Ask::Hold(lease) => {
@@ -319,6 +359,20 @@ impl Connection {
         Ok(Answer::Found(found))
     }
 
+    async fn holdings(&mut self) -> Result<Answer, Answer> {
+        let request = GetForwardingPipelineConfigRequest::default();
+        let found = self.p4runtime.get_forwarding_pipeline_config(request).await;
+        let config = found.map_err(|error| refusal(&error))?.into_inner().config;
+        let entities = match config.as_ref().map(|_| everything_held()) {
+            None => vec![],
+            Some(queries) => match self.read(queries).await? {
+                Answer::Found(entities) => entities,
+                other => return Ok(other),
+            },
+        };
+        Ok(Answer::Holds(Box::new(Holdings { config, entities })))
+    }
+
     /// What was saved and not committed is not what is written.
     async fn forget_saved(&mut self) -> Result<(), Answer> {
         if self.saved {
@@ -355,12 +409,16 @@ fn ports(shown: &ShowResponse) -> BTreeMap<u32, PortCount> {
     ports
 }
 
-fn is_primary(message: &StreamMessageResponse) -> bool {
-    let status = match &message.update {
-        Some(Told::Arbitration(update)) => update.status.as_ref(),
-        _ => None,
+/// What an arbitration update says of a controller that is not the primary.
+fn superseded(message: &StreamMessageResponse) -> Option<Shut> {
+    let Some(Told::Arbitration(update)) = &message.update else {
+        return Some(Shut::broken("it does not say who the primary is"));
     };
-    status.is_some_and(|status| status.code == Code::Ok as i32)
+    let code = update.status.as_ref().map_or(0, |status| status.code);
+    let highest = update.election_id.unwrap_or_default();
+    let highest = u128::from(highest.high) << 64 | u128::from(highest.low);
+    let is_free = code == Code::NotFound as i32;
+    (code != Code::Ok as i32).then_some(Shut::Superseded { highest, is_free })
 }
 
 /// What an error of a call says: of one that came from below nobody knows what was done.

@@ -94,6 +94,11 @@ pub fn to_binary<M: Message>(message: &M) -> Vec<u8> {
     message.encode_to_vec()
 }
 
+/// How many bytes [`to_binary`] makes of a message.
+pub fn binary_size<M: Message>(message: &M) -> usize {
+    message.encoded_len()
+}
+
 /// Reads bytes.
 pub fn from_binary<M: Message>(input: &[u8]) -> Result<M, FormError> {
     M::decode(input).map_err(|e| FormError::Binary(e.to_string()))

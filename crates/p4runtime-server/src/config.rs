@@ -16,6 +16,8 @@ use p4runtime_store::{Names, Store, making};
 /// A program with what the control plane has written to it.
 pub(crate) struct Configured<T> {
     pub(crate) config: ForwardingPipelineConfig,
+    /// The `p4_device_config` that it was built of: another's, where a configuration keeps the program that runs.
+    source: Vec<u8>,
     /// What is a string outside and a number in all that follows.
     pub(crate) names: Names,
     pub(crate) store: Store,
@@ -44,11 +46,28 @@ impl<B: Builder> Prepared<B> {
     pub fn written(&self) -> Result<Vec<Entity>, Status> {
         written(&self.new)
     }
+
+    /// Writes what devices hold already, in numbers and in an order in which it can be written, instead of the program's own
+    /// entries that are not constant.
+    pub fn adopt(&mut self, entities: Vec<Entity>) -> Result<(), Status> {
+        let names = self.new.names.clone();
+        self.new.replay(entities, &names)
+    }
+
+    /// Updates of nobody's, in numbers, all or none.
+    pub fn fill(&mut self, updates: &[Update]) -> Result<(), Status> {
+        self.new.fill(updates)
+    }
+
+    /// True if an entity has a value that is a string on the controller's side.
+    pub fn says_strings(&self, entity: &Entity) -> bool {
+        self.new.names.says_strings(entity)
+    }
 }
 
 impl<T: Target> Configured<T> {
     /// Of a device that was just built.
-    fn new(config: ForwardingPipelineConfig, built: Built<T>) -> Configured<T> {
+    fn new(config: ForwardingPipelineConfig, source: Vec<u8>, built: Built<T>) -> Configured<T> {
         let mut store = Store::new(built.plain.clone());
         for update in &built.initial {
             // What P4Info does not describe (a hidden action) cannot be said, and is not listed.
@@ -57,6 +76,7 @@ impl<T: Target> Configured<T> {
         Configured {
             packet_io: PacketIo::new(&built.plain),
             config: ForwardingPipelineConfig { p4info: Some((*built.info).clone()), ..config },
+            source,
             names: Names::new(&built.info, &built.plain, &built.initial),
             store,
             target: built.target,
@@ -119,8 +139,23 @@ impl<B: Builder> Server<B> {
 
     /// A program, new.
     pub fn prepare(&self, config: ForwardingPipelineConfig) -> Result<Prepared<B>, Status> {
-        let built = self.builder.build(&config)?;
-        Ok(Prepared { new: Configured::new(config, built), was_saved: false, takes_along: false })
+        let mut wanted = config.clone();
+        if self.builder.keeps(&config) {
+            let Some(running) = &self.running else {
+                let why = "there is no program to keep: the switch has to be started with one";
+                return Err(Status::new(Code::FailedPrecondition, why));
+            };
+            wanted.p4_device_config.clone_from(&running.source);
+        }
+        let built = self.builder.build(&wanted)?;
+        let new = Configured::new(config, wanted.p4_device_config, built);
+        Ok(Prepared { new, was_saved: false, takes_along: false })
+    }
+
+    /// The program that runs, new, without what is written to it.
+    pub fn prepare_empty(&self) -> Result<Prepared<B>, Status> {
+        let running = self.running.as_ref().ok_or_else(no_program)?;
+        self.prepare(running.config.clone())
     }
 
     /// Drops what was saved and not committed.
@@ -171,7 +206,15 @@ impl<B: Builder> Server<B> {
         if action == Action::Unspecified {
             return Err(Status::new(Code::InvalidArgument, "the action is missing"));
         }
+        if config.p4info.is_none() {
+            let why =
+                "the config has no P4Info (section 7): send the program's, as `p4rack p4info` writes it";
+            return Err(Status::new(Code::InvalidArgument, why));
+        }
         let mut prepared = self.prepare(config)?;
+        if let Some(why) = prepared.new.store.catalog().unmet_properties() {
+            return Err(Status::new(Code::InvalidArgument, format!("a platform property is not met: {why}")));
+        }
         if let Some(why) = prepared.new.store.catalog().unread_restrictions().first() {
             return Err(Status::new(Code::InvalidArgument, format!("a restriction cannot be read: {why}")));
         }

@@ -70,8 +70,7 @@ impl<B: Builder> Server<B> {
     /// Updates of nobody's, in numbers, all or none.
     pub fn fill(&mut self, updates: &[Update]) -> std::result::Result<(), Status> {
         let configured = self.running.as_mut().ok_or_else(no_program)?;
-        configured.names.note(updates);
-        configured.batch("", updates.iter().map(|update| Ok(Cow::Borrowed(update))).collect(), true)?.status()
+        configured.fill(updates)
     }
 
     /// Undoes updates: the inverses of all, in the order in which they were done.
@@ -164,6 +163,12 @@ impl<B: Builder> Server<B> {
 }
 
 impl<T: Target> Configured<T> {
+    /// Updates of nobody's, in numbers, all or none.
+    pub(crate) fn fill(&mut self, updates: &[Update]) -> std::result::Result<(), Status> {
+        self.names.note(updates);
+        self.batch("", updates.iter().map(|update| Ok(Cow::Borrowed(update))).collect(), true)?.status()
+    }
+
     /// The packet in numbers.
     pub(crate) fn plain_packet(&self, packet: &PacketOut) -> Result<PacketOut> {
         let mut packet = packet.clone();

@@ -24,6 +24,11 @@ pub trait Builder {
     /// What it makes.
     type Target: Target;
 
+    /// True if a configuration means the program that runs, whatever its `p4_device_config` is.
+    fn keeps(&self, _config: &ForwardingPipelineConfig) -> bool {
+        false
+    }
+
     /// The device that a configuration describes, with the program's own entries and nothing else.
     fn build(&self, config: &ForwardingPipelineConfig) -> std::result::Result<Built<Self::Target>, Status>;
 }

@@ -1,8 +1,9 @@
 //! What the ids of a P4Info stand for.
 
-use crate::change::EntryKey;
+use crate::change::{EntryKey, SESSION_GROUPS};
 use crate::data;
 use crate::fault::{Result, Within, fault, listed, not_supported};
+use crate::replication::MOST_REPLICAS;
 use crate::restriction::Restrictions;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::{
@@ -73,11 +74,6 @@ impl Catalog {
         }
     }
 
-    /// True if clones can be cut short: the architecture says so.
-    pub(crate) fn cuts_clones(&self) -> bool {
-        self.is_psa()
-    }
-
     /// True if default actions have direct counters and meters, for misses. v1model counts and measures hits alone.
     pub fn counts_misses(&self) -> bool {
         self.is_psa()
@@ -95,7 +91,44 @@ impl Catalog {
     }
 
     fn is_psa(&self) -> bool {
-        self.info.pkg_info.as_ref().is_some_and(|package| package.arch == "psa")
+        self.arch() == "psa"
+    }
+
+    fn arch(&self) -> &str {
+        self.info.pkg_info.as_ref().map_or("", |package| package.arch.as_str())
+    }
+
+    /// The bits of a port: v1model's have 9, and P4Runtime's 32 at most.
+    pub(crate) fn port_bits(&self) -> u32 {
+        if self.arch() == "v1model" { 9 } else { 32 }
+    }
+
+    /// The greatest number of a multicast group: v1model's `mcast_grp` has 16 bits.
+    pub(crate) fn last_group(&self) -> u32 {
+        if self.arch() == "v1model" { u16::MAX.into() } else { u32::MAX }
+    }
+
+    /// The greatest class of service of a clone: v1model's `priority` has 3 bits.
+    pub(crate) fn last_class(&self) -> u8 {
+        if self.arch() == "v1model" { 7 } else { u8::MAX }
+    }
+
+    /// What the program wants of its platform (`@platform_property`) and does not get; the specification has a server refuse such a
+    /// program (section 6.2.1).
+    pub fn unmet_properties(&self) -> Option<String> {
+        let wanted = self.info.pkg_info.as_ref()?.platform_properties.as_ref()?;
+        let groups = self.last_group() - SESSION_GROUPS;
+        let bounds = [
+            ("multicast_group_table_size", wanted.multicast_group_table_size, groups),
+            (
+                "multicast_group_table_max_replicas_per_entry",
+                wanted.multicast_group_table_max_replicas_per_entry,
+                MOST_REPLICAS as u32,
+            ),
+        ];
+        let too_many = |(_, wanted, most): &(&str, i32, u32)| i64::from(*wanted) > i64::from(*most);
+        let (name, wanted, most) = bounds.into_iter().find(too_many)?;
+        Some(format!("the program wants {wanted} for `{name}`, and there are {most}"))
     }
 
     /// All of it.
@@ -130,6 +163,11 @@ impl Catalog {
     /// The action profile or selector with an id.
     pub fn profile(&self, id: u32) -> Result<&ActionProfile> {
         find("action profile", id, &self.info.action_profiles).within("action_profile_id")
+    }
+
+    /// What something takes of a selector's size.
+    pub(crate) fn size_of(&self, profile: u32, size: impl FnOnce(&ActionProfile) -> i64) -> i64 {
+        self.profile(profile).map_or(0, size)
     }
 
     /// The counter with an id.

@@ -2,7 +2,7 @@
 
 use crate::action::ActionCall;
 use crate::matches::Match;
-use p4runtime_proto::p4::v1::action_profile_action_set::SizeSemantics;
+use p4runtime_proto::p4::v1::action_profile_action_set::{ActionSelectionMode, SizeSemantics};
 use p4runtime_proto::p4::v1::{P4Data, digest_entry};
 
 /// What an update changes. Doing it and then its inverse leaves all as it was.
@@ -170,6 +170,8 @@ pub struct OneShot {
     pub actions: Vec<OneShotAction>,
     /// What its size counts.
     pub size_semantics: SizeSemantics,
+    /// How an action is chosen, as the controller said it: by a hash in any case.
+    pub selection_mode: ActionSelectionMode,
 }
 
 /// One of the actions of a group of an entry's own.
@@ -237,6 +239,8 @@ pub struct Replica {
     pub instance: u16,
     /// The controller said `egress_port`, as older ones do, and not `port`.
     pub legacy: bool,
+    /// Where the copy goes while the port is down: to the first port that is up. Port and instance of each.
+    pub backups: Vec<(u32, u16)>,
 }
 
 /// Clone sessions with several replicas, or one with an instance, have multicast groups from here on: where
@@ -246,6 +250,11 @@ pub const SESSION_GROUPS: u32 = 1 << 15;
 /// Port and instance of each.
 pub fn members(replicas: &[Replica]) -> Vec<(u32, u16)> {
     replicas.iter().map(|replica| (replica.port, replica.instance)).collect()
+}
+
+/// The backups of each, in the order of the replicas.
+pub fn backups(replicas: &[Replica]) -> Vec<Vec<(u32, u16)>> {
+    replicas.iter().map(|replica| replica.backups.clone()).collect()
 }
 
 /// Where copies of a packet go.
@@ -264,6 +273,8 @@ pub struct CloneSession {
     pub replicas: Vec<Replica>,
     /// Clones have no more bytes; 0: they are not cut short.
     pub packet_length_bytes: u32,
+    /// Of the clones: PSA's `class_of_service`, v1model's `priority`.
+    pub class_of_service: u8,
 }
 
 /// Two rates of a meter and their bursts, in bytes or packets (a second).

@@ -35,11 +35,11 @@ pub use action::ActionCall;
 pub use catalog::{Catalog, Described};
 pub use change::{
     Change, CloneSession, Count, DefaultEntry, Entry, EntryKey, Group, GroupMember, MulticastGroup, OneShot,
-    OneShotAction, Rates, Replica, Run, SESSION_GROUPS, Watch, members,
+    OneShotAction, Rates, Replica, Run, SESSION_GROUPS, Watch, backups, members,
 };
 pub use fault::{Fault, Result, Within, fault, not_supported};
 pub use matches::Match;
 pub use names::Names;
-pub use read::Live;
+pub use read::{Live, is_unwritten};
 pub use store::{Before, Store};
 pub use update::making;

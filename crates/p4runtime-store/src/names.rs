@@ -177,6 +177,19 @@ impl Names {
         }
     }
 
+    /// True if an entity has a value that is a string on the controller's side.
+    pub fn says_strings(&self, entity: &Entity) -> bool {
+        let mut found = false;
+        if !self.is_empty() {
+            let mut each = |_: &str, _: &mut Vec<u8>| {
+                found = true;
+                Ok(())
+            };
+            let _ = visit(&self.places, &mut entity.clone(), &mut each);
+        }
+        found
+    }
+
     /// Puts strings in the place of numbers.
     pub fn raise(&self, entity: &mut Entity) {
         if !self.is_empty() {

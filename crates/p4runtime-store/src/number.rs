@@ -54,7 +54,12 @@ fn too_wide<T>(shown: &str, taken: u64, width: u32) -> Result<T> {
 
 /// The shortest bytes that are this number of `bit<N>`.
 pub(crate) fn encode(value: &Bits) -> Vec<u8> {
-    value.to_biguint().to_bytes_be()
+    value.to_canonical_bytes()
+}
+
+/// Bytes of a number of `bit<bits>` in any form, in canonical form; bytes that are no such number stay as they are.
+pub(crate) fn canonical(bytes: &[u8], bits: i32) -> Vec<u8> {
+    unsigned(bytes, bits).map_or_else(|_| bytes.to_vec(), |value| encode(&value))
 }
 
 /// The shortest bytes that are this number of `int<N>`.

@@ -2,7 +2,7 @@
 
 use crate::action::{self, For};
 use crate::catalog::{Catalog, Described};
-use crate::change::{Change, Group, GroupMember, OneShot, OneShotAction, Watch};
+use crate::change::{Change, Group, GroupMember, OneShot, OneShotAction, Run, Watch};
 use crate::fault::{Result, Within, fault, not_supported};
 use crate::replication::{port, port_bytes};
 use crate::store::Store;
@@ -122,19 +122,22 @@ fn group(store: &Store, how: Type, entry: &ActionProfileGroup, profile: &ActionP
             .within("max_size");
     }
     bound(profile, entry.max_size).within("max_size")?;
+    fits(profile, 0, i64::from(entry.max_size), "`max_size`").within("max_size")?;
     let mut members = vec![];
     let mut seen = BTreeSet::new();
     for (index, member) in entry.members.iter().enumerate() {
         members.push(group_member(store, profile, entry, member, &mut seen).at("members", index)?);
     }
-    let bound = if entry.max_size > 0 { entry.max_size } else { profile.max_group_size };
-    size(
+    let to = Group { members, max_size: entry.max_size };
+    within_bound(
         profile,
         SizeSemantics::DefaultSizeDeterminedByActionSelector,
-        bound,
-        members.iter().map(|m| m.weight),
+        to.size(profile),
+        to.max_size,
     )?;
-    Ok(Change::Group { profile: id, group: number, to: Some(Group { members, max_size: entry.max_size }) })
+    let others = store.selected(id) - known.map_or(0, |known| known.what.size(profile));
+    fits(profile, others, to.size(profile), "the group")?;
+    Ok(Change::Group { profile: id, group: number, to: Some(to) })
 }
 
 fn group_member(
@@ -149,20 +152,20 @@ fn group_member(
         return fault("a member stands twice", "its weight says how often it is chosen").within("member_id");
     }
     weight(profile, member.weight)?;
+    let port_bits = store.catalog.port_bits();
     #[allow(deprecated)]
     let watch = match &member.watch_kind {
         None => Watch::No,
         Some(MemberWatch::Watch(watch)) => Watch::Legacy(*watch),
-        Some(MemberWatch::WatchPort(bytes)) => watch_port(bytes)?,
+        Some(MemberWatch::WatchPort(bytes)) => watch_port(bytes, port_bits)?,
     };
     Ok(GroupMember { member: member.member_id, weight: member.weight, watch })
 }
 
-fn watch_port(bytes: &[u8]) -> Result<Watch> {
-    match (bytes.is_empty(), port(bytes)) {
-        (true, _) => Ok(Watch::No),
-        (false, Some(port)) => Ok(Watch::Port(port)),
-        (false, None) => fault("this is no port", "a port has 1 to 32 bits").within("watch_port"),
+fn watch_port(bytes: &[u8], port_bits: u32) -> Result<Watch> {
+    match bytes.is_empty() {
+        true => Ok(Watch::No),
+        false => port(bytes, port_bits).map(Watch::Port).within("watch_port"),
     }
 }
 
@@ -186,15 +189,34 @@ impl Watch {
     }
 }
 
-/// What a group may say of its greatest size.
+/// What a group may say of its greatest size (section 9.2.2.1).
 fn bound(profile: &ActionProfile, size: i32) -> Result<()> {
     match profile.max_group_size {
-        most @ 1.. if !(0..=most).contains(&size) => {
+        _ if size < 0 => fault("a negative bound", "it counts from 0"),
+        most @ 1.. if size == 0 => {
+            fault("a bound is missing", format!("groups of this selector have at most {most}, and say so"))
+                .help(|| Some(format!("write `max_size: {most}`")))
+        }
+        most @ 1.. if size > most => {
             fault("a bound that is too large", format!("groups of this selector have at most {most}"))
         }
-        _ if size < 0 => fault("a negative bound", "it counts from 0"),
         _ => Ok(()),
     }
+}
+
+/// Refuses what does not fit a selector beside `others`, which its groups and one-shots take already: `size` bounds their sum
+/// (section 6.4.3). A size of 0 is no bound.
+fn fits(profile: &ActionProfile, others: i64, more: i64, what: &str) -> Result<()> {
+    let size = profile.size;
+    if size <= 0 || others.saturating_add(more) <= size {
+        return Ok(());
+    }
+    let unit = unit(profile, SizeSemantics::DefaultSizeDeterminedByActionSelector);
+    let why = match others {
+        0 => format!("{what} has {more} {unit}, and the selector's size is {size}"),
+        _ => format!("{what} has {more} {unit}, others have {others}, and the selector's size is {size}"),
+    };
+    fault("the selector is full", why).code(Code::ResourceExhausted)
 }
 
 fn weight(profile: &ActionProfile, weight: i32) -> Result<()> {
@@ -214,31 +236,62 @@ fn weight(profile: &ActionProfile, weight: i32) -> Result<()> {
     .within("weight")
 }
 
-/// No group is larger than its bound; 0: there is none.
-fn size(
-    profile: &ActionProfile,
-    semantics: SizeSemantics,
-    bound: i32,
-    weights: impl ExactSizeIterator<Item = i32>,
-) -> Result<()> {
-    let counts_members = match semantics {
+/// True if a group's size is the number of its members, false if it is the sum of their weights.
+fn counts_members(profile: &ActionProfile, semantics: SizeSemantics) -> bool {
+    match semantics {
         SizeSemantics::SumOfMembers => true,
         SizeSemantics::SumOfWeights => false,
         SizeSemantics::DefaultSizeDeterminedByActionSelector => {
             matches!(profile.selector_size_semantics, Some(SelectorSizeSemantics::SumOfMembers(_)))
         }
-    };
-    let members = weights.len() as i64;
-    let sum: i64 = weights.map(i64::from).sum();
-    let (size, what) = if counts_members { (members, "members") } else { (sum, "weights") };
+    }
+}
+
+fn unit(profile: &ActionProfile, semantics: SizeSemantics) -> &'static str {
+    if counts_members(profile, semantics) { "members" } else { "weights" }
+}
+
+/// The size of a group. Members without a weight, where the switch chooses weights, count as 1.
+fn size(profile: &ActionProfile, semantics: SizeSemantics, weights: impl Iterator<Item = i32>) -> i64 {
+    match counts_members(profile, semantics) {
+        true => weights.count() as i64,
+        false => weights.map(|weight| i64::from(weight.max(1))).sum(),
+    }
+}
+
+/// No group is larger than its bound; 0: there is none.
+fn within_bound(profile: &ActionProfile, semantics: SizeSemantics, size: i64, bound: i32) -> Result<()> {
     match bound > 0 && size > i64::from(bound) {
-        true => fault("the group is too large", format!("{size} {what}, and at most {bound}")),
+        true => {
+            let unit = unit(profile, semantics);
+            fault("the group is too large", format!("{size} {unit}, and at most {bound}"))
+        }
         false => Ok(()),
     }
 }
 
-/// A group of an entry's own.
-pub(crate) fn one_shot(store: &Store, table: &Table, set: &ActionProfileActionSet) -> Result<OneShot> {
+impl Group {
+    /// What it takes of its selector's size.
+    pub(crate) fn size(&self, profile: &ActionProfile) -> i64 {
+        let weights = self.members.iter().map(|member| member.weight);
+        size(profile, SizeSemantics::DefaultSizeDeterminedByActionSelector, weights)
+    }
+}
+
+impl OneShot {
+    /// What it takes of its selector's size.
+    pub(crate) fn size(&self, profile: &ActionProfile) -> i64 {
+        size(profile, self.size_semantics, self.actions.iter().map(|action| action.weight))
+    }
+}
+
+/// A group of an entry's own, in the place of what the entry runs now.
+pub(crate) fn one_shot(
+    store: &Store,
+    table: &Table,
+    set: &ActionProfileActionSet,
+    known: Option<&Run>,
+) -> Result<OneShot> {
     let id = table.implementation_id;
     let profile = store.catalog.profile(id)?;
     if !profile.with_selector {
@@ -252,16 +305,24 @@ pub(crate) fn one_shot(store: &Store, table: &Table, set: &ActionProfileActionSe
             "this selector has members or groups: all or none are sets (section 9.2.3)",
         );
     }
-    if set.action_selection_mode() != ActionSelectionMode::DefaultModeDeterminedByActionSelector {
-        return not_supported("selection other than the selector's").within("action_selection_mode");
+    let selection_mode = set.action_selection_mode();
+    if selection_mode == ActionSelectionMode::Random {
+        return not_supported("selection at random").within("action_selection_mode");
     }
     let mut made = vec![];
     for (index, one) in set.action_profile_actions.iter().enumerate() {
         made.push(one_action(store, table, profile, one).at("action_profile_actions", index)?);
     }
-    let weights = made.iter().map(|action| action.weight);
-    size(profile, set.size_semantics(), profile.max_group_size, weights)?;
-    Ok(OneShot { actions: made, size_semantics: set.size_semantics() })
+    let to = OneShot { actions: made, size_semantics: set.size_semantics(), selection_mode };
+    let size = to.size(profile);
+    within_bound(profile, to.size_semantics, size, profile.max_group_size)?;
+    let others = store.selected(id);
+    let others = match known {
+        Some(Run::OneShot(known)) => others - known.size(profile),
+        _ => others,
+    };
+    fits(profile, others, size, "the set of actions")?;
+    Ok(to)
 }
 
 fn one_action(
@@ -275,11 +336,12 @@ fn one_action(
     };
     let call = action::decode(&store.catalog, &[table], For::Entry, given).within("action")?;
     weight(profile, one.weight)?;
+    let port_bits = store.catalog.port_bits();
     #[allow(deprecated)]
     let watch = match &one.watch_kind {
         None => Watch::No,
         Some(ActionWatch::Watch(watch)) => Watch::Legacy(*watch),
-        Some(ActionWatch::WatchPort(bytes)) => watch_port(bytes)?,
+        Some(ActionWatch::WatchPort(bytes)) => watch_port(bytes, port_bits)?,
     };
     Ok(OneShotAction { call, weight: one.weight, watch })
 }

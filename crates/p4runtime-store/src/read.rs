@@ -5,9 +5,10 @@ use crate::catalog::Described;
 use crate::change::{Count, Entry, EntryKey, Rates, Run};
 use crate::fault::{Result, Within, fault, not_supported};
 use crate::store::Store;
-use crate::{matches, object, replication};
-use p4runtime_proto::p4::config::v1::Table;
+use crate::{matches, number, object, replication};
 use p4runtime_proto::p4::config::v1::table::IdleTimeoutBehavior;
+use p4runtime_proto::p4::config::v1::table_action_call::Argument;
+use p4runtime_proto::p4::config::v1::{Table, TableActionCall};
 use p4runtime_proto::p4::v1::{
     self, ActionProfileAction, ActionProfileActionSet, ActionProfileGroup, ActionProfileMember,
     CloneSessionEntry, CounterData, CounterEntry, DigestEntry, DirectCounterEntry, DirectMeterEntry, Index,
@@ -66,7 +67,7 @@ impl Store {
     /// comes first. Cells of counters and registers that are zero are left out.
     pub fn read_written(&self, live: &dyn Live, out: &mut dyn FnMut(v1::Entity)) -> Result<()> {
         let mut give = |entity: Entity| {
-            if !is_unwritten(&entity) {
+            if !is_kind_unwritten(&entity) {
                 out(v1::Entity { entity: Some(entity) });
             }
         };
@@ -116,7 +117,7 @@ impl Store {
     /// Gives `out` what the data plane has written and controllers can write too, but for what is zero.
     pub fn read_counted(&self, live: &dyn Live, out: &mut dyn FnMut(v1::Entity)) -> Result<()> {
         let mut give = |entity: Entity| {
-            if !is_unwritten(&entity) {
+            if !is_kind_unwritten(&entity) {
                 out(v1::Entity { entity: Some(entity) });
             }
         };
@@ -193,20 +194,26 @@ impl Store {
         Ok(message)
     }
 
+    /// True if an entry says of the default entry of its table what this store does, direct objects aside.
+    pub fn is_initial_default(&self, entry: &TableEntry) -> bool {
+        let own = self.catalog.table(entry.table_id).map(|table| self.default_message(table));
+        #[allow(deprecated)]
+        own.is_ok_and(|own| {
+            own.action == entry.action
+                && own.metadata == entry.metadata
+                && own.controller_metadata == entry.controller_metadata
+        })
+    }
+
     /// The same, without what is direct.
     fn default_message(&self, table: &Table) -> TableEntry {
         let id = table.id();
         let set = self.default_entry(id);
         let action = match (&set.call, &table.initial_default_action) {
             (Some(call), _) => Some(action::encode(&self.catalog, call)),
-            (None, Some(initial)) => Some(v1::Action {
-                action_id: initial.action_id,
-                params: initial
-                    .arguments
-                    .iter()
-                    .map(|arg| v1::action::Param { param_id: arg.param_id, value: arg.value.clone() })
-                    .collect(),
-            }),
+            (None, Some(initial)) => {
+                Some(v1::Action { action_id: initial.action_id, params: self.initial_params(initial) })
+            }
             (None, None) if table.const_default_action_id != 0 => {
                 Some(v1::Action { action_id: table.const_default_action_id, params: vec![] })
             }
@@ -222,6 +229,17 @@ impl Store {
             controller_metadata: set.controller_metadata,
             ..TableEntry::default()
         }
+    }
+
+    /// The data of the program's own default action in canonical form: P4Info has it at full width.
+    fn initial_params(&self, initial: &TableActionCall) -> Vec<v1::action::Param> {
+        let params = self.catalog.action(initial.action_id).map_or(&[][..], |action| &action.params);
+        let bits = |id| params.iter().find(|param| param.id == id).map_or(0, |param| param.bitwidth);
+        let param = |arg: &Argument| v1::action::Param {
+            param_id: arg.param_id,
+            value: number::canonical(&arg.value, bits(arg.param_id)),
+        };
+        initial.arguments.iter().map(param).collect()
     }
 
     /// An entry as a message, with what the data plane has written where `query` asks for it.
@@ -296,7 +314,7 @@ impl Store {
                     })
                     .collect(),
                 size_semantics: set.size_semantics as i32,
-                ..ActionProfileActionSet::default()
+                action_selection_mode: set.selection_mode as i32,
             }),
         }
     }
@@ -530,7 +548,7 @@ impl Store {
                     entry(pre::Type::CloneSessionEntry(CloneSessionEntry {
                         session_id: *session,
                         replicas: replication::encode(&to.replicas),
-                        class_of_service: 0,
+                        class_of_service: to.class_of_service.into(),
                         packet_length_bytes: i32::try_from(to.packet_length_bytes).unwrap_or(i32::MAX),
                     }));
                 }
@@ -545,8 +563,12 @@ fn defaults() -> TableEntry {
     TableEntry { is_default_action: true, ..TableEntry::default() }
 }
 
-/// True for what is as it is on a device that was just built.
-fn is_unwritten(entity: &Entity) -> bool {
+/// True for what is as it is on a device that was just built, default entries left aside.
+pub fn is_unwritten(entity: &v1::Entity) -> bool {
+    entity.entity.as_ref().is_none_or(is_kind_unwritten)
+}
+
+fn is_kind_unwritten(entity: &Entity) -> bool {
     match entity {
         Entity::TableEntry(e) => e.is_const,
         Entity::ValueSetEntry(e) => e.members.is_empty(),

@@ -1,9 +1,9 @@
 //! Multicast groups and clone sessions (P4Runtime 1.5, section 9.5).
 
 use crate::change::{Change, CloneSession, MulticastGroup, Replica, SESSION_GROUPS};
-use crate::fault::{Result, Within, fault, not_supported};
+use crate::fault::{Result, Within, fault};
 use crate::store::Store;
-use crate::update;
+use crate::{table, update};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
     self, CloneSessionEntry, MulticastGroupEntry, replica::PortKind, update::Type,
@@ -17,6 +17,11 @@ pub(crate) fn plan_multicast(store: &Store, how: Type, entry: &MulticastGroupEnt
             return fault("there is no multicast group 0", "0 says that a packet is not multicast")
                 .within("multicast_group_id");
         }
+        let last = store.catalog.last_group();
+        if group > last {
+            return fault("the group's number is too large", format!("it is at most {last}"))
+                .within("multicast_group_id");
+        }
         if (SESSION_GROUPS..2 * SESSION_GROUPS).contains(&group) {
             return fault("this group's number is taken", "clone sessions have groups from 32768 on")
                 .code(Code::ResourceExhausted)
@@ -26,7 +31,7 @@ pub(crate) fn plan_multicast(store: &Store, how: Type, entry: &MulticastGroupEnt
         if how == Type::Delete {
             return Ok(Change::Multicast { group, to: None });
         }
-        let (replicas, metadata) = (replicas(&entry.replicas)?, entry.metadata.clone());
+        let (replicas, metadata) = (replicas(store, &entry.replicas)?, table::metadata(&entry.metadata)?);
         Ok(Change::Multicast { group, to: Some(MulticastGroup { replicas, metadata }) })
     };
     change().about(|| format!("multicast group {group}"))
@@ -46,57 +51,88 @@ pub(crate) fn plan_session(store: &Store, how: Type, entry: &CloneSessionEntry) 
         if how == Type::Delete {
             return Ok(Change::CloneSession { session, to: None });
         }
-        if entry.class_of_service != 0 {
-            return not_supported("classes of service").within("class_of_service");
-        }
+        let last = store.catalog.last_class();
+        let class_of_service = match u8::try_from(entry.class_of_service) {
+            Ok(class) if class <= last => class,
+            _ => {
+                return fault("there is no such class of service", format!("the last is {last}"))
+                    .within("class_of_service");
+            }
+        };
         let Ok(packet_length_bytes) = u32::try_from(entry.packet_length_bytes) else {
             return fault("a negative length", "it counts from 0").within("packet_length_bytes");
         };
-        if packet_length_bytes != 0 && !store.catalog.cuts_clones() {
-            return not_supported("clones that are cut short, on v1model").within("packet_length_bytes");
-        }
-        let replicas = replicas(&entry.replicas)?;
-        Ok(Change::CloneSession { session, to: Some(CloneSession { replicas, packet_length_bytes }) })
+        let replicas = replicas(store, &entry.replicas)?;
+        let to = CloneSession { replicas, packet_length_bytes, class_of_service };
+        Ok(Change::CloneSession { session, to: Some(to) })
     };
     change().about(|| format!("clone session {session}"))
 }
 
-/// Port and instance of each; no two are the same.
-fn replicas(all: &[v1::Replica]) -> Result<Vec<Replica>> {
+/// The most replicas of a group or session, with their backups.
+pub(crate) const MOST_REPLICAS: usize = 1 << 16;
+
+/// Port and instance of each; no two are the same, and none is that of a backup.
+fn replicas(store: &Store, all: &[v1::Replica]) -> Result<Vec<Replica>> {
+    let count: usize = all.iter().map(|replica| 1 + replica.backup_replicas.len()).sum();
+    if count > MOST_REPLICAS {
+        let why = format!("there are {count} with their backups, and at most {MOST_REPLICAS}");
+        return fault("too many replicas", why).code(Code::ResourceExhausted).within("replicas");
+    }
     let mut seen = BTreeSet::new();
     let mut out = vec![];
     for (index, replica) in all.iter().enumerate() {
-        let one = replica_of(replica).at("replicas", index)?;
-        if !seen.insert((one.port, one.instance)) {
-            return fault("a replica stands twice", "port and instance are those of one before it")
-                .at("replicas", index);
-        }
-        out.push(one);
+        out.push(replica_of(replica, store.catalog.port_bits(), &mut seen).at("replicas", index)?);
     }
     Ok(out)
 }
 
+/// `seen` has port and instance of those before it.
 #[allow(deprecated)]
-fn replica_of(replica: &v1::Replica) -> Result<Replica> {
-    if !replica.backup_replicas.is_empty() {
-        return not_supported("backups of replicas").within("backup_replicas");
-    }
+fn replica_of(replica: &v1::Replica, port_bits: u32, seen: &mut BTreeSet<(u32, u16)>) -> Result<Replica> {
     let (port, legacy) = match &replica.port_kind {
-        Some(PortKind::EgressPort(port)) => (*port, true),
-        Some(PortKind::Port(bytes)) => match port(bytes) {
-            Some(port) => (port, false),
-            None => return fault("this is no port", "a port has 1 to 32 bits").within("port"),
-        },
+        Some(PortKind::EgressPort(number)) => (known_port(*number, port_bits).within("egress_port")?, true),
+        Some(PortKind::Port(bytes)) => (port(bytes, port_bits).within("port")?, false),
         None => return fault("a replica without a port", "nothing says where it goes"),
     };
-    match u16::try_from(replica.instance) {
-        Ok(instance) => Ok(Replica { port, instance, legacy }),
+    let instance = instance(replica.instance)?;
+    alone(seen, port, instance)?;
+    let mut backups = vec![];
+    for (index, backup) in replica.backup_replicas.iter().enumerate() {
+        let mut one = || {
+            let instead = self::port(&backup.port, port_bits).within("port")?;
+            if instead == port {
+                return fault("a backup by the same port", "it is down when the replica's is").within("port");
+            }
+            let instance = self::instance(backup.instance)?;
+            alone(seen, instead, instance)?;
+            Ok((instead, instance))
+        };
+        backups.push(one().at("backup_replicas", index)?);
+    }
+    Ok(Replica { port, instance, legacy, backups })
+}
+
+fn instance(given: u32) -> Result<u16> {
+    match u16::try_from(given) {
+        Ok(instance) => Ok(instance),
         Err(_) => fault("the instance is too large", "it has 16 bits").within("instance"),
+    }
+}
+
+fn alone(seen: &mut BTreeSet<(u32, u16)>, port: u32, instance: u16) -> Result<()> {
+    match seen.insert((port, instance)) {
+        true => Ok(()),
+        false => fault("a replica stands twice", "port and instance are those of one before it"),
     }
 }
 
 /// The replicas as messages.
 pub(crate) fn encode(replicas: &[Replica]) -> Vec<v1::Replica> {
+    let backup = |(port, instance): &(u32, u16)| v1::BackupReplica {
+        port: port_bytes(*port),
+        instance: u32::from(*instance),
+    };
     let one = |replica: &Replica| v1::Replica {
         #[allow(deprecated)]
         port_kind: Some(match replica.legacy {
@@ -104,17 +140,27 @@ pub(crate) fn encode(replicas: &[Replica]) -> Vec<v1::Replica> {
             false => PortKind::Port(port_bytes(replica.port)),
         }),
         instance: u32::from(replica.instance),
-        backup_replicas: vec![],
+        backup_replicas: replica.backups.iter().map(backup).collect(),
     };
     replicas.iter().map(one).collect()
 }
 
-/// The port that bytes are.
-pub(crate) fn port(bytes: &[u8]) -> Option<u32> {
+/// The port that bytes are, of so many bits at most.
+pub(crate) fn port(bytes: &[u8], bits: u32) -> Result<u32> {
     let zeros = bytes.iter().take_while(|b| **b == 0).count();
-    let digits = bytes.get(zeros..)?;
-    (!bytes.is_empty() && digits.len() <= 4)
-        .then(|| digits.iter().fold(0, |port, byte| port << 8 | u32::from(*byte)))
+    let digits = bytes.get(zeros..).unwrap_or_default();
+    if bytes.is_empty() || digits.len() > 4 {
+        return fault("this is no port", format!("a port has 1 to {bits} bits"));
+    }
+    known_port(digits.iter().fold(0, |port, byte| port << 8 | u32::from(*byte)), bits)
+}
+
+/// A port that the architecture has.
+fn known_port(port: u32, bits: u32) -> Result<u32> {
+    match u32::BITS - port.leading_zeros() <= bits {
+        true => Ok(port),
+        false => fault("there is no such port", format!("{port} has more than {bits} bits")),
+    }
 }
 
 /// The shortest bytes of a port.

@@ -28,6 +28,8 @@ pub struct Store {
     pub(crate) meters: BTreeMap<(u32, u64), Rates>,
     /// Of each selector, the entries with groups of their own.
     pub(crate) one_shots: BTreeMap<u32, usize>,
+    /// Of each selector, what its groups and one-shots take of its size.
+    selected: BTreeMap<u32, i64>,
 }
 
 /// What there is of a table.
@@ -59,6 +61,7 @@ impl Store {
             digests: BTreeMap::new(),
             meters: BTreeMap::new(),
             one_shots: BTreeMap::new(),
+            selected: BTreeMap::new(),
         }
     }
 
@@ -125,6 +128,11 @@ impl Store {
         self.groups.get(&(profile, group)).map(|shared| &shared.what)
     }
 
+    /// What the groups and one-shots of a selector take of its size.
+    pub(crate) fn selected(&self, profile: u32) -> i64 {
+        self.selected.get(&profile).copied().unwrap_or_default()
+    }
+
     /// How digests are sent, if they are.
     pub fn digest(&self, digest: u32) -> Option<&digest_entry::Config> {
         self.digests.get(&digest)
@@ -154,7 +162,10 @@ impl Store {
                 for member in to.iter().flat_map(|group| &group.members) {
                     self.use_member(profile, member.member, true);
                 }
+                let new = to.as_ref().map_or(0, |group| self.catalog.size_of(profile, |p| group.size(p)));
                 let to = replace_shared(&mut self.groups, (profile, group), to);
+                let old = to.as_ref().map_or(0, |group| self.catalog.size_of(profile, |p| group.size(p)));
+                *self.selected.entry(profile).or_default() += new - old;
                 for member in to.iter().flat_map(|group: &Group| &group.members) {
                     self.use_member(profile, member.member, false);
                 }
@@ -208,7 +219,11 @@ impl Store {
             Run::Action(_) => {}
             Run::Member(member) => self.use_member(profile, *member, more),
             Run::Group(group) => step(self.groups.get_mut(&(profile, *group)).map(|g| &mut g.uses), more),
-            Run::OneShot(_) => step(Some(self.one_shots.entry(profile).or_default()), more),
+            Run::OneShot(set) => {
+                step(Some(self.one_shots.entry(profile).or_default()), more);
+                let size = self.catalog.size_of(profile, |p| set.size(p));
+                *self.selected.entry(profile).or_default() += if more { size } else { -size };
+            }
         }
     }
 

@@ -70,7 +70,7 @@ fn plan_default(store: &Store, how: Type, table: &Table, entry: &TableEntry) -> 
             let call = action::decode(&store.catalog, &[table], For::Default, given);
             DefaultEntry {
                 call: Some(call.within("action").within("action")?),
-                metadata: entry.metadata.clone(),
+                metadata: metadata(&entry.metadata)?,
                 controller_metadata: controller_metadata(entry),
                 meter,
             }
@@ -78,6 +78,19 @@ fn plan_default(store: &Store, how: Type, table: &Table, entry: &TableEntry) -> 
         Some(_) => return not_supported("a member or group as default action").within("action"),
     };
     Ok(Change::Default { table: entry.table_id, to: Box::new(to), count })
+}
+
+/// The most bytes of a controller's own in an entry or a group. P4Runtime sets no bound; without one a single entry could be
+/// larger than any message in which it is read.
+const MOST_METADATA: usize = 64 << 10;
+
+/// What a controller keeps with an entity.
+pub(crate) fn metadata(given: &[u8]) -> Result<Vec<u8>> {
+    if given.len() > MOST_METADATA {
+        let why = format!("it has {} bytes, and at most {MOST_METADATA} are kept", given.len());
+        return fault("the metadata is too long", why).code(Code::ResourceExhausted).within("metadata");
+    }
+    Ok(given.to_vec())
 }
 
 #[allow(deprecated)]
@@ -120,8 +133,8 @@ fn plan_entry(store: &Store, how: Type, table: &Table, entry: &TableEntry) -> Re
         }
         (None, Some(known)) => Entry { meter, ..known.clone() },
         (Some(given), _) => Entry {
-            run: run(store, table, given).within("action")?,
-            metadata: entry.metadata.clone(),
+            run: run(store, table, given, known.map(|known| &known.run)).within("action")?,
+            metadata: metadata(&entry.metadata)?,
             controller_metadata: controller_metadata(entry),
             idle_timeout_ns: idle_timeout(table, entry)?,
             meter,
@@ -140,7 +153,7 @@ pub(crate) fn plan_initial(store: &Store, entry: &TableEntry) -> Result<Option<C
     }
     let given = entry.action.clone().unwrap_or_default();
     let to = Entry {
-        run: run(store, table, &given).within("action")?,
+        run: run(store, table, &given, None).within("action")?,
         metadata: vec![],
         controller_metadata: 0,
         idle_timeout_ns: 0,
@@ -211,8 +224,8 @@ fn idle_timeout(table: &Table, entry: &TableEntry) -> Result<i64> {
     }
 }
 
-/// What an entry runs.
-fn run(store: &Store, table: &Table, given: &TableAction) -> Result<Run> {
+/// What an entry runs; `known` is what it runs now.
+fn run(store: &Store, table: &Table, given: &TableAction, known: Option<&Run>) -> Result<Run> {
     let id = table.implementation_id;
     match given.r#type.as_ref() {
         None => fault("an entry without an action", "nothing says what it runs"),
@@ -232,7 +245,7 @@ fn run(store: &Store, table: &Table, given: &TableAction) -> Result<Run> {
             Ok(Run::Group(*group))
         }
         Some(table_action::Type::ActionProfileActionSet(set)) => {
-            profile::one_shot(store, table, set).map(Run::OneShot).within("action_profile_action_set")
+            profile::one_shot(store, table, set, known).map(Run::OneShot).within("action_profile_action_set")
         }
     }
 }

@@ -26,6 +26,9 @@ pub fn making(entity: &v1::Entity) -> Type {
     }
 }
 
+/// The most bytes of one entity. What is larger could not be read again: gRPC's clients take messages of 4 MiB.
+const MOST_BYTES: usize = 2 << 20;
+
 pub(crate) fn plan(store: &Store, update: &Update) -> Result<Vec<Change>> {
     let how = match Type::try_from(update.r#type) {
         Ok(how) if how != Type::Unspecified => how,
@@ -34,6 +37,12 @@ pub(crate) fn plan(store: &Store, update: &Update) -> Result<Vec<Change>> {
     let Some(entity) = update.entity.as_ref().and_then(|e| e.entity.as_ref()) else {
         return fault("an update of nothing", "it names no entity").within("entity");
     };
+    let bytes = p4runtime_proto::binary_size(update);
+    if bytes > MOST_BYTES {
+        return fault("the entity is too large", format!("it has {bytes} bytes, and at most {MOST_BYTES}"))
+            .code(Code::ResourceExhausted)
+            .within("entity");
+    }
     let one = |change: Result<Change>| change.map(|change| vec![change]);
     match entity {
         Entity::TableEntry(e) => one(table::plan(store, how, e)).within("table_entry"),

@@ -201,7 +201,8 @@ impl Facts {
         self.clones = starts(&names, "clone");
         self.resubmits = starts(&names, "resubmit");
         self.recirculates = starts(&names, "recirculate");
-        self.truncates = starts(&names, "truncate");
+        // Clones may be cut by their session.
+        self.truncates = self.clones || starts(&names, "truncate");
         self.verifies = starts(&names, "verify_checksum");
         self.copies = starts(&ingress, "clone") || starts(&ingress, "resubmit");
     }

@@ -24,6 +24,22 @@ fn fill(switch: &mut Switch) {
     switch.clone_session_set(6, Some(session(None, Some(3))));
 }
 
+/// Sessions cut their clones, in the headers, in the payload and not at all, and give them a class of service; members of groups
+/// have backups, and ports are down.
+fn fill_short(switch: &mut Switch) {
+    fill(switch);
+    let cut = |session: Session, most: u32, class_of_service: u8| {
+        Some(Session { max_length: Some(most), class_of_service, ..session })
+    };
+    switch.clone_session_set(2, cut(session(Some(8), Some(1)), 3, 7));
+    switch.clone_session_set(5, cut(session(Some(9), None), 20, 2));
+    switch.clone_session_set(6, cut(session(None, Some(3)), 1000, 0));
+    switch.multicast_backups_set(1, vec![vec![(10, 1), (11, 2)], vec![], vec![(12, 5)]]);
+    for port in [4, 10, 5, 6] {
+        switch.port_set(port, false);
+    }
+}
+
 /// One in ten is too long for a buffer.
 fn frames() -> Vec<Vec<u8>> {
     let mut rng = Rng::new(1);
@@ -65,6 +81,18 @@ fn in_batches() {
 
 #[test]
 fn in_queues() {
+    check_queues(fill);
+}
+
+#[test]
+fn in_queues_and_cut() {
+    let whole = check_queues(fill);
+    let cut = check_queues(fill_short);
+    assert!(cut < whole, "{cut} bytes of {whole}");
+}
+
+/// Both engines send the same; the bytes of what they send.
+fn check_queues(fill: fn(&mut Switch)) -> usize {
     let mut native = Engine::compile(&program(), Options::default()).expect("it compiles").into_switch();
     let mut switch = Switch::new(Arc::new(program()), Options::default()).expect("a device");
     let mut sent = vec![];
@@ -80,4 +108,5 @@ fn in_queues() {
     assert_eq!(sent[0], sent[1]);
     assert_eq!((native.counters(), native.state()), (switch.counters(), switch.state()));
     assert!(sent[0].len() > 2000);
+    sent[0].iter().map(|(_, out)| out.frame.len()).sum()
 }

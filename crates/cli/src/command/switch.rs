@@ -34,12 +34,18 @@ pub struct Args {
     /// Where the agent of a rack's device is, another `p4rack switch`: each device has one then, and ports are theirs
     #[arg(long, value_name = "NAME=HOST:PORT", value_parser = agent_at)]
     agent: Vec<(String, String)>,
+    /// Erase what the agents hold; else their entries stay, and another program there is an error
+    #[arg(long)]
+    fresh: bool,
     /// Frames for and from controllers go by this port
     #[arg(long, value_name = "PORT")]
     cpu_port: Option<u32>,
     /// The port that means "drop"
     #[arg(long, value_name = "PORT")]
     drop_port: Option<u32>,
+    /// Accept BMv2's JSON from controllers, and keep the program that runs
+    #[arg(long)]
+    keep_program: bool,
     /// Seeds what the program draws
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -80,6 +86,8 @@ pub fn run(args: Args) -> ExitCode {
         cpu_port: args.cpu_port,
         drop_port: args.drop_port,
         seed: args.seed,
+        keep_program: args.keep_program,
+        fresh: args.fresh,
     };
     let device_id = setup.device_id;
     match agent::run(setup, |address| tell!("p4rack: device {device_id} listens on {address}")) {

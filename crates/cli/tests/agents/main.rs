@@ -39,7 +39,7 @@ fn a_controller_that_is_started_later_takes_over() {
     rack.wait(&new, |shown| is_running(shown) && are_sound(shown));
     rack.wait(&rack.controller, |shown| shown.to_string().contains("another controller, started later"));
     rack.controller = new;
-    assert_eq!(rack.pass(2), (2, 1));
+    assert_eq!(rack.pass(2), (2, 2));
 }
 
 #[test]

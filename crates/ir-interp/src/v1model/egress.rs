@@ -98,6 +98,9 @@ impl V1Switch<'_> {
         self.layout.set(&mut copy.standard, "instance_type", u128::from(instance_type::EGRESS_CLONE));
         copy.orders = Orders::default();
         copy.truncate = None;
+        if let Some(most) = session.max_length {
+            copy.cut(most);
+        }
         let cause = Cause::EgressClone { session: order.session };
         self.begin(&mut copy, packet.trace, cause, session.port);
         self.send_clone(copy, session)

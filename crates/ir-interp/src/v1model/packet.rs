@@ -32,6 +32,25 @@ pub(super) struct Packet {
     pub(super) trace: PacketId,
 }
 
+impl Packet {
+    /// Cuts its payload so that it has `most` bytes with its headers, as far as `packet_length` tells them. Where they alone are
+    /// longer, what is sent is cut.
+    pub(super) fn cut(&mut self, most: u32) {
+        let payload = self.payload.len();
+        let headers = usize::try_from(self.length).unwrap_or(0).saturating_sub(payload);
+        let most_bytes = most as usize;
+        let kept = payload.min(most_bytes.saturating_sub(headers));
+        self.payload.truncate(kept);
+        // What the pass began with goes on to end in the payload, and is what is counted.
+        self.frame.truncate(self.frame.len().saturating_sub(payload - kept));
+        self.ingress_length = self.frame.len() as u64;
+        self.length = self.length.min(most.into());
+        if headers > most_bytes {
+            self.truncate = Some(most);
+        }
+    }
+}
+
 /// What the program asked of the traffic manager by calls. The last call of a kind in a pass counts.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Orders {

@@ -46,7 +46,8 @@ impl V1Switch<'_> {
         };
         self.core.effect("clone", order.session);
         let original = packet.clone();
-        let frame = packet.frame.clone();
+        let mut frame = packet.frame.clone();
+        frame.truncate(session.max_length.map_or(usize::MAX, |most| most as usize));
         let mut copy = self.restarted(original, frame, instance_type::INGRESS_CLONE, None);
         self.layout.set(&mut copy.standard, "ingress_port", u128::from(packet.ingress_port));
         let cause = Cause::IngressClone { session: order.session };
@@ -65,6 +66,7 @@ impl V1Switch<'_> {
 
     /// To the group and to the port of a session. The copy for the port has the last replica id of the group.
     pub(super) fn send_clone(&mut self, mut copy: Packet, session: Session) -> Vec<Queued> {
+        self.layout.set(&mut copy.standard, "priority", session.class_of_service.into());
         let mut queued = vec![];
         if let Some(group) = session.group {
             if let Some((_, rid)) = self.core.replication.members(group).last() {
@@ -106,7 +108,9 @@ impl V1Switch<'_> {
                 continue;
             }
             let mut copy = packet.clone();
-            copy.truncate = None;
+            if is_packet {
+                copy.truncate = None;
+            }
             self.begin(&mut copy, packet.trace, Cause::Replica { rid }, Some(port));
             self.layout.set(&mut copy.standard, "egress_rid", u128::from(rid));
             queued.push(self.enqueue(copy, port));

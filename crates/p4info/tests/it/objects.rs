@@ -294,7 +294,7 @@ fn profiles() {
     check(
         &in_ingress(
             "action_profile(8) p;
-             @max_group_size(4) @selector_size_semantics(\"sum_of_members\") @max_member_weight(9) @other(1)
+             @max_group_size(4) @selector_size_semantics(\"sum_of_members\") @max_member_weight(9) @weights_disallowed @other(1)
              action_selector(HashAlgorithm.crc16, 32w16, 32w8) s;
              table t1 { key = { h.e.kind: exact; } actions = { drop; } implementation = p; default_action = drop(); }
              table t0 { key = { h.e.kind: exact; } actions = { drop; } implementation = p; default_action = drop(); }
@@ -389,6 +389,7 @@ fn profiles() {
               sum_of_members {
                 max_member_weight: 9
               }
+              weights_disallowed: true
             }
         "#]],
     );

@@ -9,7 +9,7 @@ use p4runtime_proto::p4::v1::P4Data;
 use p4runtime_server::Target;
 use p4runtime_store::{
     ActionCall, Catalog, Change, CloneSession, Count, DefaultEntry, Described, Entry, EntryKey, Match,
-    OneShot, Rates, Result, Run, SESSION_GROUPS, Watch, Within, fault, members,
+    OneShot, Rates, Replica, Result, Run, SESSION_GROUPS, Watch, Within, backups, fault, members,
 };
 
 /// Members and groups of entries' own are numbered from here on.
@@ -41,9 +41,9 @@ impl Target for Controlled {
                 self.switch.group_set(user(catalog, *profile)?, *group, members).or_else(refused)
             }
             Change::Multicast { group, to } => {
-                let replicas = to.as_ref().map_or(vec![], |to| members(&to.replicas));
-                self.numbers_fit(Some(*group), &replicas)?;
-                self.switch.multicast_group_set(*group, replicas);
+                let replicas = to.as_ref().map_or(&[][..], |to| to.replicas.as_slice());
+                self.numbers_fit(Some(*group), replicas)?;
+                self.multicast(*group, replicas);
                 Ok(())
             }
             Change::CloneSession { session, to } => self.session(*session, to.as_ref()),
@@ -241,10 +241,10 @@ impl Controlled {
     }
 
     /// Refuses numbers that the architecture's types cannot hold.
-    fn numbers_fit(&self, group: Option<u32>, replicas: &[(u32, u16)]) -> Result<()> {
+    fn numbers_fit(&self, group: Option<u32>, replicas: &[Replica]) -> Result<()> {
         let group = group.map_or(Ok(()), |group| self.switch.check_group(group));
-        let all =
-            group.and_then(|()| replicas.iter().try_for_each(|(port, _)| self.switch.check_port(*port)));
+        let ports = members(replicas).into_iter().chain(backups(replicas).into_iter().flatten());
+        let all = group.and_then(|()| ports.map(|(port, _)| port).try_for_each(|port| self.switch.check_port(port)));
         all.or_else(|error| fault("a number does not fit", error.message).help(|| error.help))
     }
 
@@ -256,17 +256,26 @@ impl Controlled {
             self.switch.multicast_group_set(group, vec![]);
             return Ok(());
         };
-        let replicas = members(&to.replicas);
-        self.numbers_fit(None, &replicas)?;
+        let replicas = to.replicas.as_slice();
+        self.numbers_fit(None, replicas)?;
         let max_length = Some(to.packet_length_bytes).filter(|length| *length > 0);
-        let kind = Session { max_length, ..Session::default() };
-        let to = match replicas.as_slice() {
-            [(port, 0)] => Session { port: Some(*port), ..kind },
-            _ => Session { group: Some(group), ..kind },
-        };
-        self.switch.multicast_group_set(group, if to.port.is_some() { vec![] } else { replicas });
-        self.switch.clone_session_set(session, Some(to));
+        let kind = Session { max_length, class_of_service: to.class_of_service, ..Session::default() };
+        match replicas {
+            [Replica { port, instance: 0, backups, .. }] if backups.is_empty() => {
+                self.multicast(group, &[]);
+                self.switch.clone_session_set(session, Some(Session { port: Some(*port), ..kind }));
+            }
+            _ => {
+                self.multicast(group, replicas);
+                self.switch.clone_session_set(session, Some(Session { group: Some(group), ..kind }));
+            }
+        }
         Ok(())
+    }
+
+    fn multicast(&mut self, group: u32, replicas: &[Replica]) {
+        self.switch.multicast_group_set(group, members(replicas));
+        self.switch.multicast_backups_set(group, backups(replicas));
     }
 
     /// Which entry was idle; it may be idle again.

@@ -86,9 +86,7 @@ fn encode(info: &P4Info, spec: Option<&P4DataTypeSpec>, value: &Value) -> Option
         (TypeSpec::Error(_), Value::Error(error)) => {
             Data::Error(types?.error.as_ref()?.members.get(error.index())?.clone())
         }
-        (TypeSpec::SerializableEnum(_), Value::Bits(bits)) => {
-            Data::EnumValue(bits.to_biguint().to_bytes_be())
-        }
+        (TypeSpec::SerializableEnum(_), Value::Bits(bits)) => Data::EnumValue(bits.to_canonical_bytes()),
         _ => return None,
     })
 }
@@ -96,7 +94,7 @@ fn encode(info: &P4Info, spec: Option<&P4DataTypeSpec>, value: &Value) -> Option
 fn bytes(spec: &P4BitstringLikeTypeSpec, bits: &Bits) -> Vec<u8> {
     match &spec.type_spec {
         Some(Bitstring::Int(_)) => bits.to_bigint_signed().to_signed_bytes_be(),
-        _ => bits.to_biguint().to_bytes_be(),
+        _ => bits.to_canonical_bytes(),
     }
 }
 

@@ -89,11 +89,13 @@ impl Filler<'_> {
             Write::Group { table, group, members } => {
                 let member =
                     |member: &u32| Member { member_id: number(*member), weight: 1, ..Member::default() };
+                let profile = self.table(table)?.implementation_id;
+                let described = self.info.action_profiles.iter().find(|known| known.id() == profile);
                 let group = ActionProfileGroup {
-                    action_profile_id: self.table(table)?.implementation_id,
+                    action_profile_id: profile,
                     group_id: number(*group),
                     members: members.iter().map(member).collect(),
-                    max_size: 0,
+                    max_size: described.map_or(0, |profile| profile.max_group_size),
                 };
                 (Type::Insert, Kind::ActionProfileGroup(group))
             }
@@ -321,5 +323,5 @@ fn field_match(kind: &MatchKind, width: u32, key: &KeyMatch) -> Option<FieldMatc
 }
 
 fn bytes(value: &Bits) -> Vec<u8> {
-    value.to_biguint().to_bytes_be()
+    value.to_canonical_bytes()
 }

@@ -5,6 +5,7 @@
 
 mod change;
 mod data;
+mod device_config;
 mod fill;
 mod gate;
 mod live;
@@ -32,6 +33,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use target_native::{Compiled, Engine, Report};
 
+use device_config::{DeviceConfig, device_config, is_json};
 pub use fill::updates;
 pub(crate) use fill::updates_of;
 pub use metric::{Metric, PORT_RECEIVED, PORT_SENT, exposition, summary};
@@ -57,6 +59,8 @@ pub struct Maker {
     pub drop_port: Option<u32>,
     /// The program that a configuration without text means.
     pub own: Option<Arc<ir::Program>>,
+    /// A configuration for BMv2 means the program that runs.
+    pub keep_program: bool,
     /// The frame externs that there are.
     pub registry: Registry,
     /// Machine code that is there already.
@@ -153,27 +157,18 @@ impl Controlled {
 impl Maker {
     /// The program that a configuration means, and where its text stands: nowhere, if it is the one of our own.
     fn program(&self, config: &ForwardingPipelineConfig) -> Result<(Arc<ir::Program>, SourceMap), Status> {
-        if config.p4_device_config.is_empty() {
-            return self.own.clone().map(|own| (own, SourceMap::new())).ok_or_else(|| {
-                Status::new(
-                    Code::InvalidArgument,
-                    "`p4_device_config` is empty: it is the text of a P4-16 program",
-                )
-            });
-        }
-        let Ok(text) = std::str::from_utf8(&config.p4_device_config) else {
-            return Err(Status::new(
-                Code::InvalidArgument,
-                "`p4_device_config` is no text: it has to be a P4-16 program, with what it includes beside the \
-                 built-in architectures",
-            ));
+        let text = match device_config(&config.p4_device_config)? {
+            DeviceConfig::Text(text) => text,
+            DeviceConfig::Json => return Err(is_json()),
+            DeviceConfig::Empty => {
+                return self.own.clone().map(|own| (own, SourceMap::new())).ok_or_else(|| {
+                    Status::new(
+                        Code::InvalidArgument,
+                        "`p4_device_config` is empty: it is the text of a P4-16 program",
+                    )
+                });
+            }
         };
-        if text.trim_start().starts_with('{') {
-            return Err(Status::new(
-                Code::InvalidArgument,
-                "`p4_device_config` looks like the JSON of another compiler: send the P4-16 program itself",
-            ));
-        }
         let mut map = SourceMap::new();
         let program = reparse("p4_device_config.p4", text, &mut map).map_err(|problems| {
             let errors = problems.iter().filter(|d| d.severity == Severity::Error);
@@ -192,6 +187,10 @@ fn told(what: &str, problems: &[Diagnostic]) -> Status {
 
 impl Builder for Maker {
     type Target = Controlled;
+
+    fn keeps(&self, config: &ForwardingPipelineConfig) -> bool {
+        self.keep_program && device_config(&config.p4_device_config) == Ok(DeviceConfig::Json)
+    }
 
     fn build(&self, config: &ForwardingPipelineConfig) -> Result<Built<Controlled>, Status> {
         let known = self.known.get(&config.p4_device_config);
@@ -246,8 +245,7 @@ pub(crate) fn offered(program: &ir::Program) -> Result<Offered, Vec<Diagnostic>>
 
 /// A controller's P4Info, if it sends one, is the program's.
 fn agrees(config: &ForwardingPipelineConfig, info: &P4Info) -> Result<(), Status> {
-    let given = config.p4info.as_ref().filter(|given| **given != P4Info::default());
-    match given.and_then(|given| differs(given, info)) {
+    match config.p4info.as_ref().and_then(|given| differs(given, info)) {
         None => Ok(()),
         Some(what) => Err(Status::new(
             Code::InvalidArgument,

@@ -145,6 +145,10 @@ impl Served for OneSwitch {
                 let started = self.server.start(*config);
                 Reply::Done(started.and_then(|()| self.server.fill(&updates)))
             }
+            Call::Adopt(..) => {
+                let why = "this is one device: no others hold anything for it";
+                Reply::Done(Err(Status::new(Code::Unimplemented, why)))
+            }
             Call::Write(request) => Reply::Done(self.server.write(&request)),
             Call::SetConfig(request) => Reply::Done(self.server.set_config(*request)),
             Call::Steer(election, steer) => {

@@ -10,9 +10,10 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{
     Action, Entity, FieldMatch, ForwardingPipelineConfig, TableAction, TableEntry, Update, ValueSetEntry,
-    ValueSetMember, action::Param, entity::Entity as Kind, field_match, table_action, update::Type,
+    ValueSetMember, action::Param, entity::Entity as Kind, field_match, forwarding_pipeline_config::Cookie,
+    table_action, update::Type,
 };
-use p4runtime_server::Status;
+use p4runtime_server::{Builder, Status};
 use p4runtime_store::Described;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,17 +38,28 @@ impl Planner for Splitter {
         super::agrees(config, &info)?;
         let placement =
             Placement { epoch: (self.placement.epoch + epoch - 1) % EPOCHS, ..self.placement.clone() };
+        let cookie = cookie_of(&whole);
         let mut map = SourceMap::new();
         let (_, parts, texts) = make_parts(&whole, &placement, &mut map)
             .map_err(|problems| told("the program cannot be split so", &problems))?;
         let devices = parts.into_iter().zip(texts).zip(&placement.devices);
         let parts = devices.map(|((part, text), name)| match (part, text) {
-            (Some(part), Some(text)) => make_part(name, &part.program, &part.linkage, text, &info).map(Some),
+            (Some(part), Some(text)) => {
+                let mut part = make_part(name, &part.program, &part.linkage, text, &info)?;
+                part.config.cookie = Some(cookie);
+                Ok(Some(part))
+            }
             _ => Ok(None),
         });
-        let parts = parts.collect::<Result<_, _>>()?;
+        let parts: Vec<_> = parts.collect::<Result<_, _>>()?;
         let origin = placement.origin.0 as usize;
-        Ok(Rollout { info, plain, initial, origin, parts, wires: wires(&placement) })
+        let clones = whole.extern_functions.iter().any(|f| !f.user && f.name.starts_with("clone"));
+        let cuts_clones = !clones || parts.iter().flatten().count() == 1;
+        Ok(Rollout { info, plain, initial, origin, parts, wires: wires(&placement), cuts_clones })
+    }
+
+    fn keeps(&self, config: &ForwardingPipelineConfig) -> bool {
+        self.maker.keeps(config)
     }
 
     fn replace(&mut self, map: RegionMap) -> Result<RegionMap, Status> {
@@ -68,6 +80,13 @@ impl Planner for Splitter {
     }
 }
 
+/// A number that tells the whole program from others, whatever the placement: of its text, by FNV-1a.
+fn cookie_of(whole: &Program) -> Cookie {
+    let text = ir::text::write(whole);
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    Cookie { cookie: text.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, step) }
+}
+
 pub(crate) fn make_part(
     name: &str,
     program: &Program,
@@ -77,6 +96,7 @@ pub(crate) fn make_part(
 ) -> Result<Part, Status> {
     let info = p4info::p4info(program).map_err(|problems| told("no P4Info of a part", &problems))?;
     let config = ForwardingPipelineConfig {
+        p4info: Some(info.clone()),
         p4_device_config: text.into_bytes(),
         ..ForwardingPipelineConfig::default()
     };

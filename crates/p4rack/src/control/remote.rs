@@ -22,6 +22,12 @@ const TIMING: Timing = Timing {
     lease: Duration::from_s(5),
 };
 
+/// Between audits of what the devices hold.
+const AUDIT: Duration = Duration::from_ms(10_000);
+
+/// Whose reply nobody waits for.
+const NOBODY: Ticket = Ticket(u64::MAX);
+
 /// How long a start that has failed waits.
 const AGAIN: Duration = Duration::from_ms(1_000);
 
@@ -34,6 +40,12 @@ pub struct RemoteRack {
     /// What each device has counted, as it was told last.
     counted: Vec<Vec<Counted>>,
     start: Start,
+    /// What the devices hold is given up for the rack's own entries.
+    is_fresh: bool,
+    /// Another controller steers the devices, or has: what they hold is not what is known here.
+    superseded: bool,
+    /// Why it cannot go on.
+    failed: Option<Status>,
 }
 
 /// The program of the beginning waits until all devices are there.
@@ -54,13 +66,30 @@ impl RemoteRack {
             counted: vec![vec![]; addresses.len()],
             addresses,
             start: Start::Over,
+            is_fresh: false,
+            superseded: false,
+            failed: None,
         }
+    }
+
+    /// Begins as if the devices held nothing: what controllers have written to them is erased.
+    #[must_use]
+    pub fn fresh(self, is_fresh: bool) -> RemoteRack {
+        RemoteRack { is_fresh, ..self }
+    }
+
+    fn all_here(&self) -> bool {
+        self.here.len() == self.addresses.len()
     }
 
     /// Begins with the program when it can be.
     fn begin(&mut self, now: Time) -> Vec<Event> {
+        if self.superseded && matches!(self.start, Start::Over) {
+            // Nobody waits for it.
+            self.start = Start::Waits(NOBODY, Call::Adopt(None, vec![]), now);
+        }
         match std::mem::replace(&mut self.start, Start::Over) {
-            Start::Waits(ticket, call, since) if self.here.len() == self.addresses.len() && now >= since => {
+            Start::Waits(ticket, call, since) if self.all_here() && now >= since => {
                 self.start = Start::Begun(ticket, call.clone());
                 let outputs = self.controller.call(now, ticket, call);
                 self.perform(now, outputs)
@@ -82,21 +111,28 @@ impl RemoteRack {
             Output::Send(stream, message) => Some(Event::Send(stream, message)),
             Output::End(stream, why) => Some(Event::End(stream, why)),
             Output::Reply(ticket, reply) => {
-                let is_start = matches!(&self.start, Start::Begun(of, _) if *of == ticket);
-                if !is_start {
-                    return Some(Event::Reply(ticket, reply));
-                }
-                let start = std::mem::replace(&mut self.start, Start::Over);
-                match (&reply, start) {
+                let start = match &self.start {
+                    Start::Begun(of, call) if *of == ticket => call.clone(),
+                    _ => return Some(Event::Reply(ticket, reply)),
+                };
+                self.start = Start::Over;
+                let is_known = self.controller.rollout().is_some() && !self.superseded;
+                match &reply {
                     // A device was lost meanwhile.
-                    (Reply::Done(Err(status)), Start::Begun(ticket, call))
-                        if status.code == Code::Unavailable && self.controller.rollout().is_none() =>
-                    {
-                        self.start = Start::Waits(ticket, call, now + AGAIN);
-                        None
+                    Reply::Done(Err(status)) if status.code == Code::Unavailable && !is_known => {
+                        self.start = Start::Waits(ticket, start, now + AGAIN);
+                        return None;
                     }
-                    _ => Some(Event::Reply(ticket, reply)),
+                    Reply::Done(Err(status)) => self.failed = Some(status.clone()),
+                    _ if self.all_here() => {
+                        self.superseded = false;
+                        self.controller.pause(false);
+                        self.controller.audit_every(now, AUDIT);
+                    }
+                    // Another controller has come again.
+                    _ => {}
                 }
+                (ticket != NOBODY).then_some(Event::Reply(ticket, reply))
             }
         }
     }
@@ -105,9 +141,26 @@ impl RemoteRack {
 impl Served for RemoteRack {
     fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
         match call {
-            Call::Start(..) => {
+            Call::Start(config, updates) => {
+                let call = match self.is_fresh {
+                    true => Call::Start(config, updates),
+                    false => Call::Adopt(Some(config), updates),
+                };
                 self.start = Start::Waits(ticket, call, now);
                 self.begin(now)
+            }
+            call if self.superseded => {
+                let why =
+                    "another controller steers the rack's devices, or has: this one waits until it can go on";
+                let status = Status::new(Code::Unavailable, why);
+                vec![Event::Reply(
+                    ticket,
+                    match call {
+                        Call::Read(_) | Call::ReadRunning(_) => Reply::Found(vec![], Err(status)),
+                        Call::Trace(_) => Reply::Traced(Err(status)),
+                        _ => Reply::Done(Err(status)),
+                    },
+                )]
             }
             call => {
                 let outputs = self.controller.call(now, ticket, call);
@@ -144,9 +197,19 @@ impl Served for RemoteRack {
 
     fn heard(&mut self, now: Time, device: DeviceId, heard: Heard) -> Vec<Event> {
         let outputs = match heard {
+            Heard::Here if self.superseded => {
+                self.here.insert(device);
+                vec![]
+            }
             Heard::Here => {
                 self.here.insert(device);
                 self.controller.doubt(now, device, "its agent has come back")
+            }
+            Heard::Superseded => {
+                self.here.remove(&device);
+                self.superseded = true;
+                self.controller.pause(true);
+                self.controller.doubt(now, device, "another controller, started later, steers it")
             }
             Heard::Gone(why) => {
                 self.here.remove(&device);
@@ -164,6 +227,10 @@ impl Served for RemoteRack {
         let mut events = self.perform(now, outputs);
         events.extend(self.begin(now));
         events
+    }
+
+    fn failed(&self) -> Option<Status> {
+        self.failed.clone()
     }
 
     fn get_config(

@@ -62,6 +62,11 @@ pub trait Served {
         vec![]
     }
 
+    /// Why it cannot go on, if it cannot: the process ends then.
+    fn failed(&self) -> Option<Status> {
+        None
+    }
+
     /// What it has counted.
     fn metrics(&mut self) -> Vec<Metric>;
 }

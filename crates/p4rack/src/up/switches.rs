@@ -27,6 +27,7 @@ impl Planner for Plan {
         match self {
             Plan::Rack(splitter) => splitter.plan(config, epoch),
             Plan::Device { info, initial, part } => Ok(Rollout {
+                cuts_clones: true,
                 info: Arc::clone(info),
                 // Parts say numbers.
                 plain: Arc::clone(info),

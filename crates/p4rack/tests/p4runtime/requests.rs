@@ -254,7 +254,7 @@ fn what_is_never_taken_is_refused_before_what_comes_behind_it() {
     let never = [
         "multicast_group_entry { multicast_group_id: 65535 replicas { port: \"\\002\" instance: 1 } }",
         "clone_session_entry { session_id: 40000 replicas { port: \"\\002\" instance: 1 } }",
-        "clone_session_entry { session_id: 2 packet_length_bytes: 60 replicas { port: \"\\002\" } }",
+        "clone_session_entry { session_id: 2 packet_length_bytes: -60 replicas { port: \"\\002\" } }",
     ];
     let mut pair = Pair::new();
     for entry in never {

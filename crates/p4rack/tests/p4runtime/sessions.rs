@@ -1,9 +1,10 @@
 //! Arbitration and configuration.
 
-use crate::setup::{Bench, PROGRAM, arbitration, both_bare};
+use crate::setup::{Bench, PROGRAM, arbitration, both, both_bare, both_keeping, compiled_at, info};
 use expect_test::expect;
 use p4rack::control::Controlled;
 use p4runtime_proto::from_text;
+use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, SetForwardingPipelineConfigRequest, Uint128};
 
@@ -50,9 +51,24 @@ fn the_highest_election_id_is_primary() {
 
 fn set(bench: &mut Bench, action: Action, program: Option<&str>) -> String {
     let config = program.map(|text| ForwardingPipelineConfig {
+        p4info: Some(described(text)),
         p4_device_config: text.as_bytes().to_vec(),
         ..ForwardingPipelineConfig::default()
     });
+    set_config(bench, action, config)
+}
+
+/// The P4Info of a program; that of the tests' own where it is none.
+fn described(text: &str) -> P4Info {
+    if !text.contains("V1Switch") {
+        return info();
+    }
+    let file = format!("{}/described_{}.p4", env!("CARGO_TARGET_TMPDIR"), text.len());
+    std::fs::write(&file, text).unwrap();
+    p4info::p4info(&compiled_at(&file)).unwrap()
+}
+
+fn set_config(bench: &mut Bench, action: Action, config: Option<ForwardingPipelineConfig>) -> String {
     bench.set_config(SetForwardingPipelineConfigRequest {
         device_id: 1,
         election_id: Some(Uint128 { high: 0, low: 1 }),
@@ -135,5 +151,77 @@ fn a_role_comes_with_a_configuration_of_nothing() {
             end 1: INVALID_ARGUMENT: roles are configured by `@p4runtime_role` in the program: leave `role.config` unset or empty
         "#]]
         .assert_eq(&say(&mut bench, "config { type_url: \"x/y\" value: \"\\010\\001\" }"));
+    });
+}
+
+/// Section 7 of the specification: a config carries P4Info, and only the cookie is optional. Nothing looked for one that was missing,
+/// since the tests' own had none.
+#[test]
+fn a_config_has_the_p4info_of_its_program() {
+    both(|mut bench| {
+        let mut push = |p4info| {
+            let p4_device_config = PROGRAM.as_bytes().to_vec();
+            let config = ForwardingPipelineConfig { p4info, p4_device_config, cookie: None };
+            set_config(&mut bench, Action::Verify, Some(config))
+        };
+        assert_eq!(push(Some(info())), "OK\n");
+        expect![[r#"
+            INVALID_ARGUMENT: the config has no P4Info (section 7): send the program's, as `p4rack p4info` writes it
+        "#]]
+        .assert_eq(&push(None));
+        let empty = push(Some(P4Info::default()));
+        assert!(empty.starts_with("INVALID_ARGUMENT: the P4Info is not the program's: it lacks "), "{empty}");
+    });
+}
+
+/// As controllers for BMv2 send a device config: `P4DeviceConfig { reassign: true, device_data: ... }`.
+fn wrapped(data: &str) -> Vec<u8> {
+    let mut all = vec![0x08, 1, 0x1a];
+    let mut length = data.len();
+    while length >= 0x80 {
+        all.push(length as u8 & 0x7f | 0x80);
+        length >>= 7;
+    }
+    all.push(length as u8);
+    all.extend_from_slice(data.as_bytes());
+    all
+}
+
+const JSON: &str = "{ \"header_types\": [], \"pipelines\": [] }";
+
+#[test]
+fn controllers_for_bmv2_are_told_what_to_send() {
+    let push = |bench: &mut Bench, action, p4_device_config: Vec<u8>| {
+        let config = ForwardingPipelineConfig { p4info: Some(info()), p4_device_config, cookie: None };
+        set_config(bench, action, Some(config))
+    };
+    both(|mut bench| {
+        assert_eq!(bench.write(&[ENTRY]), "OK\n");
+        for json in [JSON.as_bytes().to_vec(), wrapped(JSON)] {
+            expect![[r#"
+                INVALID_ARGUMENT: `p4_device_config` is BMv2 JSON: give P4 source, as `p4rack compile` writes it; a switch that is started with `--keep-program` takes JSON and keeps the program that runs
+            "#]]
+            .assert_eq(&push(&mut bench, Action::VerifyAndCommit, json));
+        }
+        // What was refused has changed nothing; the wrapper around a program is taken off.
+        assert_eq!(bench.read("table_entry { table_id: $MyIngress.known }").lines().count(), 1);
+        assert_eq!(push(&mut bench, Action::VerifyAndCommit, wrapped(PROGRAM)), "OK\n");
+        assert_eq!(bench.get_config().p4_device_config, wrapped(PROGRAM));
+        assert_eq!(bench.read("table_entry { table_id: $MyIngress.known }"), "");
+    });
+    both_keeping(|mut bench| {
+        assert_eq!(bench.write(&[ENTRY]), "OK\n");
+        assert_eq!(push(&mut bench, Action::VerifyAndCommit, wrapped(JSON)), "OK\n");
+        // The program is the one that ran, and new; what was pushed is what is read.
+        assert_eq!(bench.read("table_entry { table_id: $MyIngress.known }"), "");
+        assert_eq!(bench.write(&[ENTRY]), "OK\n");
+        assert_eq!(bench.get_config().p4_device_config, wrapped(JSON));
+        assert_eq!(bench.steer(controller::Steer::Reset), "OK\n");
+        assert_eq!(bench.get_config().p4_device_config, wrapped(JSON));
+        assert_eq!(bench.read("table_entry { table_id: $MyIngress.known }").lines().count(), 1);
+        // A program is taken as ever, and then that is the one that is kept.
+        let other = PROGRAM.replace("reason = 5", "reason = 6");
+        assert_eq!(push(&mut bench, Action::VerifyAndCommit, other.into_bytes()), "OK\n");
+        assert_eq!(push(&mut bench, Action::ReconcileAndCommit, JSON.as_bytes().to_vec()), "OK\n");
     });
 }

@@ -56,6 +56,15 @@ pub fn both(test: impl Fn(Bench)) {
     both_bare(|bench| test(bench.started()));
 }
 
+/// The same, of switches that keep their program when a controller sends BMv2's JSON.
+pub fn both_keeping(test: impl Fn(Bench)) {
+    let maker = || Maker { keep_program: true, ..maker() };
+    let one = OneSwitch::new(maker(), 1, 1_000_000_000, Some(CPU));
+    test(Bench { world: World::One(Box::new(one)), now: Time::ZERO }.started());
+    let rack = rack_of(maker(), Direct);
+    test(Bench { world: World::Rack(Box::new(rack)), now: Time::ZERO }.started());
+}
+
 /// The same, without a program and controller.
 pub fn both_bare(test: impl Fn(Bench)) {
     test(Bench { world: World::One(Box::new(one_device())), now: Time::ZERO });
@@ -89,6 +98,7 @@ fn maker() -> Maker {
         seed: 1,
         drop_port: None,
         own: Some(program()),
+        keep_program: false,
         registry: functions::all(),
         known: Known::default(),
     }
@@ -96,6 +106,10 @@ fn maker() -> Maker {
 
 /// `Cells` and `Filter` run beside the switch, `Known` behind that.
 pub fn rack<C: Channel>(channel: C) -> RackSwitch<C> {
+    rack_of(maker(), channel)
+}
+
+fn rack_of<C: Channel>(maker: Maker, channel: C) -> RackSwitch<C> {
     let [tor, nic, fpga] = [DeviceIndex(0), DeviceIndex(1), DeviceIndex(2)];
     let mut placement = Placement::whole("tor");
     placement.devices = vec!["tor".into(), "nic".into(), "fpga".into()];
@@ -103,7 +117,7 @@ pub fn rack<C: Channel>(channel: C) -> RackSwitch<C> {
     for (a, b, port) in [(tor, nic, 500), (tor, fpga, 501), (nic, fpga, 502)] {
         placement.ports.extend([((a, b), port), ((b, a), port)]);
     }
-    RackSwitch::new(Splitter { maker: maker(), placement }, 1, 1_000_000_000, Some(CPU), channel)
+    RackSwitch::new(Splitter { maker, placement }, 1, 1_000_000_000, Some(CPU), channel)
 }
 
 /// Names and ids of all programs.
@@ -111,7 +125,8 @@ fn preambles() -> &'static [(String, u32)] {
     static KNOWN: OnceLock<Vec<(String, u32)>> = OnceLock::new();
     KNOWN.get_or_init(|| {
         let mut known = vec![];
-        let others = ["names.p4", "misses.p4"].map(|file| p4info::p4info(&compiled(file)).unwrap());
+        let others =
+            ["names.p4", "misses.p4", "limits.p4"].map(|file| p4info::p4info(&compiled(file)).unwrap());
         for info in others.into_iter().chain([info()]) {
             let tables = info.tables.into_iter().filter_map(|t| t.preamble);
             let actions = info.actions.into_iter().filter_map(|t| t.preamble);
@@ -154,9 +169,12 @@ pub fn program() -> std::sync::Arc<ir::Program> {
 }
 
 fn compiled(file: &str) -> std::sync::Arc<ir::Program> {
+    compiled_at(&format!("{}/tests/p4runtime/{file}", env!("CARGO_MANIFEST_DIR")))
+}
+
+pub fn compiled_at(path: &str) -> std::sync::Arc<ir::Program> {
     let mut map = SourceMap::new();
-    let path = format!("{}/tests/p4runtime/{file}", env!("CARGO_MANIFEST_DIR"));
-    let compiled = compile(&path, &p4rack::Disk, &p4_syntax::Options::default(), Until::Elaborated, &mut map);
+    let compiled = compile(path, &p4rack::Disk, &p4_syntax::Options::default(), Until::Elaborated, &mut map);
     assert!(compiled.program.is_some(), "{:#?}", compiled.diagnostics);
     compiled.program.unwrap()
 }

@@ -1,6 +1,6 @@
 //! What operators do to a switch.
 
-use crate::setup::{Bench, both, both_bare, device, racked};
+use crate::setup::{Bench, both, both_bare, device, info, racked};
 use base_time::Duration;
 use controller::{RegionMap, Steer};
 use p4rack::control::Event;
@@ -45,11 +45,12 @@ fn frames_wait_until_they_are_let_in() {
 
 /// A program that is saved and holds nothing.
 fn save(bench: &mut Bench, action: Action) -> String {
+    let config = ForwardingPipelineConfig { p4info: Some(info()), ..ForwardingPipelineConfig::default() };
     bench.set_config(SetForwardingPipelineConfigRequest {
         device_id: 1,
         election_id: Some(Uint128 { high: 0, low: 1 }),
         action: action as i32,
-        config: (action != Action::Commit).then(ForwardingPipelineConfig::default),
+        config: (action != Action::Commit).then_some(config),
         ..SetForwardingPipelineConfigRequest::default()
     })
 }

@@ -1,0 +1,144 @@
+//! A controller that begins beside devices that run its program already: what they hold becomes the desired state.
+//!
+//! ```text
+//! every device   what runs, and what it holds
+//! none runs anything                   the program and the rack's own entries, as at a first start
+//! all that run anything run ours       the desired state is what they hold, together; they go on as they are
+//! one runs something else              refused: its entries would be gone
+//! ```
+//!
+//! Whether a program is ours is told by its cookie, a number made of the whole program's text. Devices that run nothing, or the
+//! program by another plan, are given it again, with what all of them hold.
+
+use crate::ask::{Answer, Ask, Holdings};
+use crate::config::exchange;
+use crate::holdings::{difference, merge, written};
+use crate::part::{Planner, Rollout};
+use crate::repair::{reason, wanted_of};
+use crate::task::Shared;
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::{Entity, ForwardingPipelineConfig, Update};
+use p4runtime_server::Status;
+use p4runtime_store::Store;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Begins with a program, or goes on with the one that is known; `updates` are the rack's own entries, for devices that run
+/// nothing yet.
+pub(crate) async fn adopt<P: Planner>(
+    shared: &Shared<P>,
+    config: Option<ForwardingPipelineConfig>,
+    updates: &[Update],
+) -> Result<(), Status> {
+    let goes_on = config.is_none();
+    let mut prepared = match config {
+        Some(config) => shared.state().server.prepare(config)?,
+        None => shared.state().server.prepare_empty()?,
+    };
+    let rollout = Arc::clone(&prepared.target().rollout);
+    let held = holdings(shared, &rollout).await?;
+    let runs = |(_, held): &(&usize, &Holdings)| held.config.is_some();
+    if !held.iter().any(|one| runs(&one)) {
+        return match goes_on {
+            // They have all begun anew: they get what they held.
+            true => {
+                let prepared = shared.state().server.prepare_again(false)?;
+                exchange(shared, prepared).await
+            }
+            false => {
+                prepared.fill(updates)?;
+                exchange(shared, prepared).await
+            }
+        };
+    }
+    for (device, held) in held.iter().filter(|one| runs(one)) {
+        let ours = rollout.parts.get(*device).and_then(Option::as_ref).and_then(|part| part.config.cookie);
+        if held.config.as_ref().is_some_and(|config| config.cookie != ours) {
+            let why = format!(
+                "device `{}` runs another program, with {} entries that would be erased; `--fresh` erases them",
+                rollout.name(*device),
+                written(held)
+            );
+            return Err(Status::new(Code::FailedPrecondition, why));
+        }
+    }
+    let entities = merge(&Store::new(Arc::clone(&rollout.plain)), &held);
+    if entities.iter().any(|entity| prepared.says_strings(entity)) {
+        let why = format!(
+            "the devices hold {} entities, some with values that stand for strings (`@p4runtime_translation`): which strings, \
+             the controller that has ended knew alone; `--fresh` erases them",
+            entities.len()
+        );
+        return Err(Status::new(Code::FailedPrecondition, why));
+    }
+    prepared.adopt(entities)?;
+    // Tables of devices that run nothing hold nothing; the others have the rack's own entries, as far as nobody deleted them.
+    let is_new = |device: &usize| held.get(device).is_none_or(|held| held.config.is_none());
+    let is_missing = |update: &&Update| {
+        let holders = update.entity.as_ref().map(|entity| rollout.holders(entity)).unwrap_or_default();
+        !holders.is_empty() && holders.iter().all(is_new)
+    };
+    prepared.fill(&updates.iter().filter(is_missing).cloned().collect::<Vec<_>>())?;
+    let is_same = |(device, part): (usize, &crate::part::Part)| {
+        let config = held.get(&device).and_then(|held| held.config.as_ref());
+        config.is_some_and(|config| config.p4_device_config == part.config.p4_device_config)
+    };
+    if !rollout.parts().all(is_same) {
+        return exchange(shared, prepared).await;
+    }
+    {
+        let mut state = shared.state();
+        state.server.install(prepared);
+        state.stale.clear();
+        state.idle.clear();
+    }
+    for (device, held) in &held {
+        audit_one(shared, &rollout, *device, held)?;
+    }
+    Ok(())
+}
+
+/// Compares what a device holds with what it is to hold; where they differ it is stale, and repaired.
+pub(crate) async fn audit<P: Planner>(shared: &Shared<P>, device: usize) -> Result<(), Status> {
+    let Some(rollout) = shared.state().rollout() else { return Ok(()) };
+    if rollout.parts.get(device).is_none_or(Option::is_none) || shared.state().stale.contains_key(&device) {
+        return Ok(());
+    }
+    match shared.ask(device, Ask::Holdings).await {
+        Answer::Holds(held) => audit_one(shared, &rollout, device, &held),
+        // It is missed elsewhere.
+        _ => Ok(()),
+    }
+}
+
+fn audit_one<P: Planner>(
+    shared: &Shared<P>,
+    rollout: &Arc<Rollout>,
+    device: usize,
+    held: &Holdings,
+) -> Result<(), Status> {
+    let Some(part) = rollout.parts.get(device).and_then(Option::as_ref) else { return Ok(()) };
+    let wanted: Vec<Entity> = wanted_of(shared, rollout, device)?;
+    if let Some(why) = difference(part, wanted, held) {
+        shared.state().stale(device, &format!("it does not hold what it should: {why}"), vec![]);
+    }
+    Ok(())
+}
+
+async fn holdings<P: Planner>(
+    shared: &Shared<P>,
+    rollout: &Rollout,
+) -> Result<BTreeMap<usize, Holdings>, Status> {
+    let asks = rollout.parts().map(|(device, _)| (device, Ask::Holdings)).collect();
+    let mut all = BTreeMap::new();
+    for (device, answer) in shared.ask_all(asks).await {
+        match answer {
+            Answer::Holds(held) => drop(all.insert(device, *held)),
+            other => {
+                let why = format!("device `{}` cannot be read: {}", rollout.name(device), reason(&other));
+                return Err(Status::new(Code::Unavailable, why));
+            }
+        }
+    }
+    Ok(all)
+}

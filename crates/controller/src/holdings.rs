@@ -1,0 +1,164 @@
+//! What a device holds, as its agent says: for a controller that begins, and for audits.
+
+use crate::ask::Holdings;
+use crate::part::Part;
+use p4runtime_proto::p4::v1::{
+    ActionProfileGroup, ActionProfileMember, CloneSessionEntry, CounterData, CounterEntry, DigestEntry,
+    DirectCounterEntry, DirectMeterEntry, Entity, MeterConfig, MeterEntry, MulticastGroupEntry,
+    PacketReplicationEngineEntry, RegisterEntry, TableEntry, Update, ValueSetEntry, entity::Entity as Kind,
+    packet_replication_engine_entry as pre,
+};
+use p4runtime_proto::to_binary;
+use p4runtime_store::{Catalog, Store, is_unwritten};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The queries for all that a device holds, with what its data plane has written.
+pub fn everything_held() -> Vec<Entity> {
+    let asked = TableEntry {
+        meter_config: Some(MeterConfig::default()),
+        counter_data: Some(CounterData::default()),
+        ..TableEntry::default()
+    };
+    let defaults = || Some(TableEntry { is_default_action: true, ..TableEntry::default() });
+    let replication =
+        |kind| Kind::PacketReplicationEngineEntry(PacketReplicationEngineEntry { r#type: Some(kind) });
+    let kinds = [
+        Kind::ActionProfileMember(ActionProfileMember::default()),
+        Kind::ActionProfileGroup(ActionProfileGroup::default()),
+        Kind::TableEntry(asked),
+        Kind::TableEntry(defaults().unwrap_or_default()),
+        Kind::DirectMeterEntry(DirectMeterEntry { table_entry: defaults(), ..DirectMeterEntry::default() }),
+        Kind::DirectCounterEntry(DirectCounterEntry { table_entry: defaults(), data: None }),
+        replication(pre::Type::MulticastGroupEntry(MulticastGroupEntry::default())),
+        replication(pre::Type::CloneSessionEntry(CloneSessionEntry::default())),
+        Kind::ValueSetEntry(ValueSetEntry::default()),
+        Kind::DigestEntry(DigestEntry::default()),
+        Kind::MeterEntry(MeterEntry::default()),
+        Kind::CounterEntry(CounterEntry::default()),
+        Kind::RegisterEntry(RegisterEntry::default()),
+    ];
+    kinds.into_iter().map(|kind| Entity { entity: Some(kind) }).collect()
+}
+
+/// The place of an entity in the order in which entities can be written: what others name comes first.
+fn rank(entity: &Entity) -> usize {
+    let kind = entity.entity.as_ref().map(std::mem::discriminant);
+    let all = everything_held();
+    let same = |known: &Entity| known.entity.as_ref().map(std::mem::discriminant) == kind;
+    all.iter().position(same).unwrap_or(all.len())
+}
+
+/// True if a device has what an entity is about, in the whole program too: runtimes have tables of their own.
+fn is_known(catalog: &Catalog, entity: &Entity) -> bool {
+    let table = |entry: Option<&TableEntry>| entry.is_some_and(|entry| catalog.table(entry.table_id).is_ok());
+    match &entity.entity {
+        None | Some(Kind::ExternEntry(_)) => false,
+        Some(Kind::TableEntry(e)) => table(Some(e)),
+        Some(Kind::ActionProfileMember(e)) => catalog.profile(e.action_profile_id).is_ok(),
+        Some(Kind::ActionProfileGroup(e)) => catalog.profile(e.action_profile_id).is_ok(),
+        Some(Kind::CounterEntry(e)) => catalog.counter(e.counter_id).is_ok(),
+        Some(Kind::DirectCounterEntry(e)) => table(e.table_entry.as_ref()),
+        Some(Kind::MeterEntry(e)) => catalog.meter(e.meter_id).is_ok(),
+        Some(Kind::DirectMeterEntry(e)) => table(e.table_entry.as_ref()),
+        Some(Kind::RegisterEntry(e)) => catalog.register(e.register_id).is_ok(),
+        Some(Kind::ValueSetEntry(e)) => catalog.value_set(e.value_set_id).is_ok(),
+        Some(Kind::DigestEntry(e)) => catalog.digest(e.digest_id).is_ok(),
+        Some(Kind::PacketReplicationEngineEntry(_)) => true,
+    }
+}
+
+/// True if an entity is as it is on a device that was just built, so that nobody has written it.
+fn is_as_built(store: &Store, entity: &Entity) -> bool {
+    is_unwritten(entity)
+        || matches!(&entity.entity, Some(Kind::TableEntry(e)) if e.is_default_action && store.is_initial_default(e))
+}
+
+/// What all devices hold of the whole program, each entity once and what others name first: what writes it again. Counts are
+/// summed. Where devices differ, the first that has an entity counts; `store` is empty.
+pub(crate) fn merge(store: &Store, held: &BTreeMap<usize, Holdings>) -> Vec<Entity> {
+    let mut all: BTreeMap<(usize, Vec<u8>), Entity> = BTreeMap::new();
+    for entity in held.values().flat_map(|held| &held.entities) {
+        if !is_known(store.catalog(), entity) || is_as_built(store, entity) {
+            continue;
+        }
+        let update = Update { entity: Some(entity.clone()), ..Update::default() };
+        let Some(query) = store.query(&update) else { continue };
+        let key = (rank(entity), to_binary(&query));
+        match all.get_mut(&key) {
+            Some(known) => add_counts(known, entity),
+            None => drop(all.insert(key, entity.clone())),
+        }
+    }
+    all.into_values().collect()
+}
+
+fn add_counts(known: &mut Entity, other: &Entity) {
+    let add = |known: &mut Option<CounterData>, other: &Option<CounterData>| {
+        if let (Some(known), Some(other)) = (known, other) {
+            known.packet_count = known.packet_count.saturating_add(other.packet_count);
+            known.byte_count = known.byte_count.saturating_add(other.byte_count);
+        }
+    };
+    match (&mut known.entity, &other.entity) {
+        (Some(Kind::TableEntry(known)), Some(Kind::TableEntry(other))) => {
+            add(&mut known.counter_data, &other.counter_data);
+        }
+        (Some(Kind::CounterEntry(known)), Some(Kind::CounterEntry(other))) => {
+            add(&mut known.data, &other.data);
+        }
+        (Some(Kind::DirectCounterEntry(known)), Some(Kind::DirectCounterEntry(other))) => {
+            add(&mut known.data, &other.data);
+        }
+        _ => {}
+    }
+}
+
+/// How many entities of a device somebody has written: what is lost if it is given another program.
+pub(crate) fn written(held: &Holdings) -> usize {
+    let counts = |entity: &&Entity| !is_counted(entity) && !is_unwritten(entity);
+    let is_default =
+        |entity: &&Entity| matches!(&entity.entity, Some(Kind::TableEntry(e)) if e.is_default_action);
+    held.entities.iter().filter(counts).filter(|entity| !is_default(entity)).count()
+}
+
+/// True for what data planes write.
+fn is_counted(entity: &Entity) -> bool {
+    matches!(
+        entity.entity,
+        Some(Kind::CounterEntry(_) | Kind::DirectCounterEntry(_) | Kind::RegisterEntry(_))
+    )
+}
+
+/// In what a device differs from what it is to hold, beside what its data plane writes; `None` if in nothing.
+pub(crate) fn difference(part: &Part, wanted: Vec<Entity>, held: &Holdings) -> Option<String> {
+    if held.config.as_ref().is_none_or(|config| config.p4_device_config != part.config.p4_device_config) {
+        return Some("it runs another program".to_string());
+    }
+    let store = Store::new(Arc::new(part.config.p4info.clone().unwrap_or_default()));
+    let bare = |entities: &[Entity]| -> BTreeSet<Vec<u8>> {
+        let bare = |entity: &Entity| bare(&store, entity).map(|entity| to_binary(&entity));
+        entities.iter().filter_map(bare).collect()
+    };
+    let (wanted, held) = (bare(&wanted), bare(&held.entities));
+    let (missing, more) = (wanted.difference(&held).count(), held.difference(&wanted).count());
+    (missing + more > 0)
+        .then(|| format!("{missing} of its {} entities are missing, {more} are not wanted", wanted.len()))
+}
+
+/// An entity without what data planes write; `None` if nothing is left, or if nobody has written it.
+fn bare(store: &Store, entity: &Entity) -> Option<Entity> {
+    if is_counted(entity) || is_as_built(store, entity) {
+        return None;
+    }
+    let mut entity = entity.clone();
+    if let Some(Kind::TableEntry(e)) = &mut entity.entity {
+        e.counter_data = None;
+        e.time_since_last_hit = None;
+        if e.is_default_action {
+            // Its rates are an entity of their own.
+            e.meter_config = None;
+        }
+    }
+    Some(entity)
+}

@@ -1,0 +1,131 @@
+//! What controllers send as `p4_device_config`: the text of a program, maybe in a wrapper that controllers written for BMv2 use.
+//!
+//! ```text
+//! P4 text                                  the program
+//! P4DeviceConfig { device_data: P4 text }  the program: the wrapper is taken off
+//! JSON, wrapped or not                     BMv2's: no program for p4rack
+//! ```
+
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_server::Status;
+
+/// What a device config is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum DeviceConfig<'c> {
+    /// Nothing: the program is another's to choose.
+    Empty,
+    /// P4-16.
+    Text(&'c str),
+    /// What BMv2's compiler writes.
+    Json,
+}
+
+/// Takes a device config out of its wrapper and says what it is.
+pub(crate) fn device_config(given: &[u8]) -> Result<DeviceConfig<'_>, Status> {
+    let given = unwrapped(given).unwrap_or(given);
+    if given.is_empty() {
+        return Ok(DeviceConfig::Empty);
+    }
+    let Ok(text) = std::str::from_utf8(given) else {
+        return Err(Status::new(
+            Code::InvalidArgument,
+            "`p4_device_config` is no text: it has to be a P4-16 program, with what it includes beside the built-in \
+             architectures",
+        ));
+    };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    Ok(if text.trim_start().starts_with('{') { DeviceConfig::Json } else { DeviceConfig::Text(text) })
+}
+
+/// Why JSON is refused, and what to do.
+pub(crate) fn is_json() -> Status {
+    Status::new(
+        Code::InvalidArgument,
+        "`p4_device_config` is BMv2 JSON: give P4 source, as `p4rack compile` writes it; a switch that is started with \
+         `--keep-program` takes JSON and keeps the program that runs",
+    )
+}
+
+/// The field `device_data` of a `p4.tmp.P4DeviceConfig`, which has a flag, a map of extras and that: 1, 2 and 3. `None` for what is
+/// not such a message from its first byte to its last.
+fn unwrapped(given: &[u8]) -> Option<&[u8]> {
+    const VARINT: u64 = 0;
+    const BYTES: u64 = 2;
+    const DEVICE_DATA: u64 = 3;
+    let mut rest = given;
+    let mut data = None;
+    while !rest.is_empty() {
+        let tag = varint(&mut rest)?;
+        match (tag >> 3, tag & 7) {
+            (1 | 2, VARINT) => drop(varint(&mut rest)?),
+            (field @ 1..=DEVICE_DATA, BYTES) => {
+                let length = usize::try_from(varint(&mut rest)?).ok()?;
+                let (value, after) = rest.split_at_checked(length)?;
+                rest = after;
+                if field == DEVICE_DATA {
+                    data = Some(value);
+                }
+            }
+            _ => return None,
+        }
+    }
+    data
+}
+
+fn varint(rest: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let (byte, after) = rest.split_first()?;
+        *rest = after;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `P4DeviceConfig { reassign: true, extras { kv { "a": "b" } }, device_data: ... }`
+    fn wrapped(data: &[u8]) -> Vec<u8> {
+        let mut all = vec![0x08, 1, 0x12, 8, 0x0a, 6, 0x0a, 1, b'a', 0x12, 1, b'b', 0x1a];
+        let mut length = data.len();
+        while length >= 0x80 {
+            all.push(length as u8 & 0x7f | 0x80);
+            length >>= 7;
+        }
+        all.push(length as u8);
+        all.extend_from_slice(data);
+        all
+    }
+
+    #[test]
+    fn the_wrapper_is_taken_off() {
+        let text = "#include <core.p4>\n".repeat(20);
+        assert_eq!(device_config(&wrapped(text.as_bytes())).unwrap(), DeviceConfig::Text(&text));
+        assert_eq!(device_config(text.as_bytes()).unwrap(), DeviceConfig::Text(&text));
+        assert_eq!(device_config(&wrapped(b" {\"program\": 1}")).unwrap(), DeviceConfig::Json);
+        assert_eq!(device_config("\u{feff}{}".as_bytes()).unwrap(), DeviceConfig::Json);
+        assert_eq!(device_config(&wrapped(b"")).unwrap(), DeviceConfig::Empty);
+        assert_eq!(device_config(b"").unwrap(), DeviceConfig::Empty);
+    }
+
+    #[test]
+    fn what_only_looks_like_a_wrapper_stays() {
+        // A line feed is the tag of field 1, and what follows is no message.
+        for text in ["\n#include <core.p4>", "\n\n\n", "\x1a\x05ab", "\x08", "\n\x01a"] {
+            assert_eq!(device_config(text.as_bytes()).unwrap(), DeviceConfig::Text(text), "{text:?}");
+        }
+        assert!(device_config(&[0x1a, 2, 0xff, 0xfe]).is_err());
+        // No length is added up and no prefix is read twice, whatever the bytes are.
+        for first in 0..=255 {
+            for second in 0..=255 {
+                let _ =
+                    device_config(&[first, second, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]);
+            }
+        }
+    }
+}
