@@ -1,12 +1,13 @@
 //! An operator's connection to a switch.
 
-use p4runtime_grpc::{ClientTls, RackClient};
+use p4runtime_grpc::{Badge, ClientTls, RackClient, Secret};
 use p4runtime_proto::p4rack::v1::steer_request::What;
 use p4runtime_proto::p4rack::v1::{ShowRequest, ShowResponse, SteerRequest, TraceRequest, TraceResponse};
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 use tokio::runtime::Runtime;
+use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
 
 /// A switch that does not answer for so long is not asked any more.
@@ -15,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// One connection, over which one request is made after the other.
 pub struct Client {
     runtime: Runtime,
-    rack: RackClient<Channel>,
+    rack: RackClient<InterceptedService<Channel, Badge>>,
     address: String,
 }
 
@@ -40,7 +41,11 @@ impl Error for ClientError {}
 
 impl Client {
     /// Connects to where a switch listens, `host:port`.
-    pub fn connect(address: &str, tls: Option<&ClientTls>) -> Result<Client, ClientError> {
+    pub fn connect(
+        address: &str,
+        tls: Option<&ClientTls>,
+        secret: Option<Secret>,
+    ) -> Result<Client, ClientError> {
         let failed = |error: &dyn fmt::Display| ClientError(format!("no switch at {address}: {error}"));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| failed(&error))?;
@@ -49,7 +54,8 @@ impl Client {
         let channel = runtime.block_on(endpoint.connect()).map_err(|error| {
             failed(&format!("{}; `p4rack switch` starts one", p4runtime_grpc::chain(&error)))
         })?;
-        Ok(Client { runtime, rack: RackClient::new(channel), address: address.to_string() })
+        let rack = RackClient::with_interceptor(channel, Badge::new(secret));
+        Ok(Client { runtime, rack, address: address.to_string() })
     }
 
     /// What the switch is made of, and what it has counted.

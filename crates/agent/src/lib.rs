@@ -30,7 +30,7 @@ use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tracing::info;
 
-pub use p4runtime_grpc::{ClientTls, Tls};
+pub use p4runtime_grpc::{Badge, ClientTls, Secret, Tls};
 
 /// Commands that wait for the device.
 const WAITING: usize = 4096;
@@ -65,10 +65,16 @@ pub struct Setup {
     pub drop_port: Option<u32>,
     /// For what the program draws.
     pub seed: u64,
+    /// Only those with this secret are served. Without one, a switch without a program learns that of the first controller of a rack.
+    pub secret: Option<Secret>,
+    /// What is shared with agents.
+    pub agents_secret: Option<Secret>,
     /// A controller that sends BMv2's JSON keeps the program that runs.
     pub keep_program: bool,
     /// The controller of a rack of other processes erases what controllers have written to them.
     pub fresh: bool,
+    /// The same looks so often whether they hold what they should.
+    pub audit: std::time::Duration,
 }
 
 impl Setup {
@@ -86,8 +92,11 @@ impl Setup {
             cpu_port: None,
             drop_port: None,
             seed: 1,
+            secret: None,
+            agents_secret: None,
             keep_program: false,
             fresh: false,
+            audit: std::time::Duration::from_secs(10),
         }
     }
 }
@@ -150,7 +159,9 @@ fn serve_until(
     let (going, gone) = tokio::sync::oneshot::channel::<()>();
     let (address, tls, metrics) = (setup.address, setup.tls.clone(), setup.metrics);
     let way = front.clone();
-    let (links, ends) = links(&setup.switch, setup.agents_tls.as_ref())?;
+    let (links, ends) = links(&setup.switch, setup.agents_tls.as_ref(), setup.agents_secret.as_ref())?;
+    // A switch without a program is an agent, or may become one.
+    front.guard(setup.secret.clone(), matches!(setup.switch, Switch::One(None)));
     let device = thread::spawn(move || {
         // What a rack is made of stays in the thread that made it. Where the switch cannot go on, nobody is served any more.
         let _going = going;
@@ -207,7 +218,11 @@ fn unix_time() -> i64 {
 }
 
 /// The ways to agents in other processes, and their ends.
-fn links(switch: &Switch, tls: Option<&ClientTls>) -> Result<(Vec<Link>, Vec<LinkEnd>), SetupError> {
+fn links(
+    switch: &Switch,
+    tls: Option<&ClientTls>,
+    secret: Option<&Secret>,
+) -> Result<(Vec<Link>, Vec<LinkEnd>), SetupError> {
     let Switch::Remote(_, placement, _, addresses) = switch else { return Ok((vec![], vec![])) };
     if addresses.len() != placement.devices.len() {
         let (agents, devices) = (addresses.len(), placement.devices.len());
@@ -220,6 +235,7 @@ fn links(switch: &Switch, tls: Option<&ClientTls>) -> Result<(Vec<Link>, Vec<Lin
             address: address.clone(),
             inner_ports: inner.filter_map(|(_, port)| u32::try_from(*port).ok()).collect(),
             election: u128::try_from(unix_time()).unwrap_or(0),
+            secret: secret.cloned(),
         };
         p4runtime_grpc::link(place, tls)
     });
@@ -231,6 +247,7 @@ fn links(switch: &Switch, tls: Option<&ClientTls>) -> Result<(Vec<Link>, Vec<Lin
 fn owner(setup: Setup, ports: Ports, front: Front, links: Vec<Link>) -> Result<Owner, SetupError> {
     let epoch = unix_time();
     let Setup { device_id, cpu_port, seed, drop_port, keep_program, fresh, .. } = setup;
+    let audit = base_time::Duration::from_ns(u64::try_from(setup.audit.as_nanos()).unwrap_or(u64::MAX));
     let maker = |own| Maker {
         seed,
         drop_port,
@@ -268,7 +285,7 @@ fn owner(setup: Setup, ports: Ports, front: Front, links: Vec<Link>) -> Result<O
                 return Err(failed(format!("port {port}: the ports of devices with agents are their own")));
             }
             let splitter = Splitter { maker: maker(Some(program)), placement: *placement };
-            let rack = RemoteRack::new(splitter, addresses, device_id, epoch).fresh(fresh);
+            let rack = RemoteRack::new(splitter, addresses, device_id, epoch).fresh(fresh).audit(audit);
             (Box::new(rack), Some(updates))
         }
     };

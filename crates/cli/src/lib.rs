@@ -6,6 +6,7 @@
 mod output;
 mod command;
 mod log;
+mod secret;
 mod status;
 mod tls;
 

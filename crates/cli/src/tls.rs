@@ -1,6 +1,7 @@
 //! Certificates, from files.
 
-use agent::{ClientTls, Tls};
+use crate::secret;
+use agent::{ClientTls, Secret, Tls};
 use std::path::{Path, PathBuf};
 
 /// What a switch shows to controllers and asks of them.
@@ -40,9 +41,35 @@ pub struct ClientArgs {
     /// Its private key, as PEM
     #[arg(long, value_name = "FILE", global = true)]
     key: Option<PathBuf>,
+    /// The secret that a rack's controller, its agents and operators share; `switch` makes the file if it is not there
+    #[arg(long, value_name = "FILE", global = true)]
+    secret: Option<PathBuf>,
 }
 
 impl ClientArgs {
+    /// The secret of the file that is named.
+    pub fn named_secret(&self) -> Result<Option<Secret>, String> {
+        self.secret.as_deref().map(secret::made).transpose()
+    }
+
+    /// The secret for a rack's agents: of the file that is named, or of the user's own.
+    pub fn agents_secret(&self) -> Result<Option<Secret>, String> {
+        match (&self.secret, secret::usual()) {
+            (Some(path), _) => secret::made(path).map(Some),
+            (None, Some(path)) => secret::made(&path).map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// The secret for a switch that is asked: of the file that is named, or of the user's own, if there is one.
+    pub fn known_secret(&self) -> Result<Option<Secret>, String> {
+        match (&self.secret, secret::usual()) {
+            (Some(path), _) => secret::read(path).map(Some),
+            (None, Some(path)) if path.exists() => secret::read(&path).map(Some),
+            (None, _) => Ok(None),
+        }
+    }
+
     /// What the files say; nothing if connections are not encrypted.
     pub fn read(&self) -> Result<Option<ClientTls>, String> {
         let identity = match (&self.cert, &self.key) {

@@ -17,7 +17,7 @@ use p4runtime_proto::p4::v1::{
     StreamMessageResponse, Uint128, Update, WriteRequest, stream_message_request as asked,
     stream_message_response as told,
 };
-use p4runtime_proto::p4rack::v1::{TraceRequest, TraceResponse};
+use p4runtime_proto::p4rack::v1::{Client, TraceRequest, TraceResponse};
 use p4runtime_server::{self as server, Server, Status, StreamId};
 use p4runtime_store::Store;
 use std::cell::RefCell;
@@ -56,7 +56,7 @@ pub struct Ticket(pub u64);
 pub enum Call {
     /// A program before any controller of the north asks for one, and updates to it, all or none.
     Start(Box<ForwardingPipelineConfig>, Vec<Update>),
-    /// The same, where devices may run the program already: then what they hold stays ([`adopt`](mod@crate::adopt)). Without a program the
+    /// The same, where devices may run the program already: then what they hold stays. Without a program the
     /// one that ran goes on: another controller has steered the devices meanwhile.
     Adopt(Option<Box<ForwardingPipelineConfig>>, Vec<Update>),
     /// The RPC `Write`.
@@ -253,6 +253,11 @@ impl<P: Planner + 'static> Controller<P> {
     /// True while an operator keeps frames out.
     pub fn is_stopped(&self) -> bool {
         self.shared.state().stopped
+    }
+
+    /// The northbound controllers' streams.
+    pub fn clients(&self) -> Vec<Client> {
+        self.shared.state().server.clients()
     }
 
     /// What runs, if there is a program.

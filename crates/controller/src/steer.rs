@@ -5,7 +5,7 @@ use crate::part::{Planner, RegionMap};
 use crate::task::Shared;
 use base_time::Duration;
 use p4runtime_proto::google::rpc::Code;
-use p4runtime_server::Status;
+use p4runtime_server::{Status, StreamId};
 
 /// What an operator asks.
 #[derive(Clone, PartialEq, Debug)]
@@ -27,6 +27,8 @@ pub enum Steer {
     Reset,
     /// Regions run elsewhere.
     Replace(RegionMap),
+    /// The streams of these controllers end, or of all if there are none here, and their election ids are forgotten.
+    EndClients(Vec<u64>),
 }
 
 pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Result<(), Status> {
@@ -60,6 +62,13 @@ pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Resul
             exchange(shared, prepared).await
         }
         Steer::Replace(map) => replace(shared, map).await,
+        Steer::EndClients(streams) => {
+            let streams: Vec<StreamId> = streams.into_iter().map(StreamId).collect();
+            let mut state = shared.state();
+            let outputs = state.server.end_clients(&streams);
+            outputs.into_iter().for_each(|output| state.tell(output));
+            Ok(())
+        }
     }
 }
 

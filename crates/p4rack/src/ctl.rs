@@ -1,6 +1,7 @@
 //! What a running switch says of itself, for people.
 
 use crate::run::text::hex;
+use p4runtime_proto::p4::v1::Uint128;
 use p4runtime_proto::p4rack::v1::{Metric, ShowResponse, TraceResponse, show_response::State};
 use std::fmt::Write;
 
@@ -65,6 +66,19 @@ pub fn dot(shown: &ShowResponse) -> String {
         );
     }
     out + "}\n"
+}
+
+/// The controllers' streams, one a line.
+pub fn clients(shown: &ShowResponse) -> String {
+    let rows = shown.clients.iter().map(|client| {
+        let role = if client.role.is_empty() { "default role" } else { &client.role };
+        let id = |id: &Uint128| u128::from(id.high) << 64 | u128::from(id.low);
+        let election =
+            client.election_id.as_ref().map_or("no election id".to_string(), |e| id(e).to_string());
+        let is = if client.is_primary { "primary" } else { "backup" };
+        vec![client.stream.to_string(), role.to_string(), election, is.to_string()]
+    });
+    table(rows.collect())
 }
 
 /// The ways of hand-overs, one a line.

@@ -1,5 +1,6 @@
 //! What comes in, for the thread that owns the device.
 
+use crate::secret::{Gate, Secret};
 use controller::{DeviceId, Heard, Steer};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, select};
 use p4runtime_proto::p4::v1::{
@@ -69,6 +70,7 @@ pub struct Front {
     frames: Sender<(u32, Vec<u8>)>,
     streams: Arc<AtomicU64>,
     lost: Arc<AtomicU64>,
+    pub(crate) gate: Gate,
 }
 
 /// What comes in. Frames have a queue of their own: however many they are, controllers get through.
@@ -80,7 +82,8 @@ pub struct Incoming {
 /// A queue of so many commands and one of so many frames: their two ends.
 pub fn queue(commands: usize, frames: usize) -> (Front, Incoming) {
     let ((commands, asked), (frames, come)) = (bounded(commands), bounded(frames));
-    let front = Front { commands, frames, streams: Arc::default(), lost: Arc::default() };
+    let front =
+        Front { commands, frames, streams: Arc::default(), lost: Arc::default(), gate: Gate::default() };
     (front, Incoming { commands: asked, frames: come })
 }
 
@@ -107,6 +110,12 @@ pub(crate) enum Stuck {
 }
 
 impl Front {
+    /// From now on only those with this secret are served; without one, the first controller of a rack may bring one, if it
+    /// `learns`.
+    pub fn guard(&self, secret: Option<Secret>, learns: bool) {
+        self.gate.set(secret, learns);
+    }
+
     pub(crate) fn next_stream(&self) -> StreamId {
         StreamId(self.streams.fetch_add(1, Ordering::Relaxed))
     }

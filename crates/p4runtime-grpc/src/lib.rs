@@ -13,6 +13,7 @@
 mod command;
 mod link;
 mod rack;
+mod secret;
 mod serve;
 mod service;
 mod streams;
@@ -21,6 +22,7 @@ mod tls;
 pub use command::{Command, Found, Front, Incoming, queue};
 pub use link::{Link, LinkEnd, Place, link};
 pub use p4runtime_server::{Output, Status, StreamId};
+pub use secret::{Badge, Secret};
 pub use serve::{ServeError, chain, serve};
 pub use streams::Streams;
 pub use tls::{ClientTls, Tls, endpoint, failure};

@@ -9,6 +9,7 @@
 use crate::command::{Command, Front};
 use crate::generated::p4_runtime_client::P4RuntimeClient;
 use crate::generated_rack::rack_client::RackClient;
+use crate::secret::{Badge, Secret};
 use crate::serve::{MOST_BYTES, ServeError, chain};
 use crate::tls::{ClientTls, endpoint, failure};
 use controller::{Answer, Ask, AskId, DeviceId, Heard, Holdings, PortCount, everything_held};
@@ -30,6 +31,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
+use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint};
 
 /// Asks that wait for an agent.
@@ -91,6 +93,8 @@ pub struct Place {
     pub inner_ports: Vec<u32>,
     /// The first election id.
     pub election: u128,
+    /// What is shared with the agent.
+    pub secret: Option<Secret>,
 }
 
 /// Why a connection has ended, or was not opened.
@@ -184,8 +188,8 @@ async fn refuse(front: &Front, place: &Place, id: Option<AskId>, why: Option<&Sh
 }
 
 struct Connection {
-    p4runtime: P4RuntimeClient<Channel>,
-    rack: RackClient<Channel>,
+    p4runtime: P4RuntimeClient<InterceptedService<Channel, Badge>>,
+    rack: RackClient<InterceptedService<Channel, Badge>>,
     say: mpsc::Sender<StreamMessageRequest>,
     told: Streaming<StreamMessageResponse>,
     election: Uint128,
@@ -202,7 +206,8 @@ impl Connection {
     async fn try_open(place: &Place, endpoint: &Endpoint) -> Result<Connection, Shut> {
         let broken = |error: tonic::Status| Shut::Broken(failure(&error));
         let channel = endpoint.connect().await.map_err(|error| Shut::Broken(chain(&error)))?;
-        let mut p4runtime = P4RuntimeClient::new(channel.clone())
+        let badge = Badge::of_controller(place.secret.clone());
+        let mut p4runtime = P4RuntimeClient::with_interceptor(channel.clone(), badge.clone())
             .max_decoding_message_size(MOST_BYTES)
             .max_encoding_message_size(MOST_BYTES);
         let election = Uint128 { high: (place.election >> 64) as u64, low: place.election as u64 };
@@ -219,7 +224,7 @@ impl Connection {
         if let Some(shut) = superseded(&answer) {
             return Err(shut);
         }
-        let rack = RackClient::new(channel)
+        let rack = RackClient::with_interceptor(channel, badge)
             .max_decoding_message_size(MOST_BYTES)
             .max_encoding_message_size(MOST_BYTES);
         let mut connection = Connection { p4runtime, rack, say, told, election, saved: true };

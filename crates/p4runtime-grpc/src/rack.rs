@@ -41,6 +41,7 @@ impl Rack for Front {
             Some(What::Release(_)) => Steer::Release,
             Some(What::ForgetSaved(_)) => Steer::ForgetSaved,
             Some(What::Reset(_)) => Steer::Reset,
+            Some(What::EndClients(end)) => Steer::EndClients(end.streams),
             Some(What::Replace(replace)) => Steer::Replace(replace.regions),
             None => return Err(Status::invalid_argument("nothing is asked for")),
         };

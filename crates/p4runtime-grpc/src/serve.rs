@@ -8,6 +8,7 @@ use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
 use tokio::net::TcpListener;
+use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 
@@ -45,10 +46,12 @@ pub async fn serve(
     if let Ok(address) = listener.local_addr() {
         bound(address);
     }
-    let rack = RackServer::new(front.clone());
+    let gate = front.gate.clone();
+    let rack = InterceptedService::new(RackServer::new(front.clone()), gate.clone());
     let service = P4RuntimeServer::new(front)
         .max_decoding_message_size(MOST_BYTES)
         .max_encoding_message_size(MOST_BYTES);
+    let service = InterceptedService::new(service, gate);
     // Answers are short: they do not wait for more to send.
     let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
     let served = server.add_service(service).add_service(rack).serve_with_incoming_shutdown(incoming, stop);

@@ -6,7 +6,7 @@ use controller::{Answer, Ask, AskId, DeviceId, Heard};
 use p4runtime_grpc::{Command, Incoming, Link, Place, Streams, link, queue, serve};
 use p4runtime_proto::google::rpc::{Code, Status};
 use p4runtime_proto::p4::v1::{
-    MasterArbitrationUpdate, StreamMessageResponse, stream_message_response::Update as Told,
+    Error, MasterArbitrationUpdate, StreamMessageResponse, Update, stream_message_response::Update as Told,
 };
 use p4runtime_proto::p4rack::v1::ShowResponse;
 use std::io::{Read, Write};
@@ -40,9 +40,9 @@ fn agent(busy: Duration) -> SocketAddr {
                 }
                 Some(Command::Steer(_, _, reply)) => drop(reply.send(Ok(()))),
                 Some(Command::Show(reply)) => drop(reply.send(ShowResponse::default())),
-                Some(Command::Write(_, reply)) => {
+                Some(Command::Write(request, reply)) => {
                     thread::sleep(busy);
-                    drop(reply.send(Ok(())));
+                    drop(reply.send(refused(request.updates.len())));
                 }
                 Some(Command::Stop) => return,
                 _ => {}
@@ -52,10 +52,47 @@ fn agent(busy: Duration) -> SocketAddr {
     address.recv().unwrap()
 }
 
+/// What a batch with a wrong update at its end is answered; one of nothing is done.
+fn refused(updates: usize) -> Result<(), p4runtime_grpc::Status> {
+    let error = |code: Code, message: &str| Error {
+        canonical_code: code as i32,
+        message: message.to_string(),
+        ..Error::default()
+    };
+    let Some(others) = updates.checked_sub(1) else { return Ok(()) };
+    let mut details = vec![error(Code::Aborted, "rolled back: an update behind it failed"); others];
+    details.push(error(Code::ResourceExhausted, "the device refuses this"));
+    let message = format!("1 of {updates} updates failed");
+    Err(p4runtime_grpc::Status { code: Code::Unknown, message, details })
+}
+
+/// With 200 updates the connection was given up: what their trailers say, a detail for each, is more than HTTP/2 libraries take if
+/// nobody tells them how much may come.
+#[test]
+fn a_large_batch_that_is_refused_is_answered() {
+    let (link, heard) = connect(agent(Duration::ZERO));
+    for updates in [1, 150, 201, 4000] {
+        assert!(link.ask(Some(AskId(updates)), Ask::Load(vec![Update::default(); updates as usize])));
+        let Heard::Answer(_, Answer::Refused(status)) = next(&heard) else { panic!("{updates} updates") };
+        assert_eq!(status.message, format!("1 of {updates} updates failed"));
+        // Which it was is known.
+        let guilty = status.details.iter().position(|e| e.canonical_code == Code::ResourceExhausted as i32);
+        assert_eq!(guilty, Some(updates as usize - 1));
+    }
+    assert!(link.ask(Some(AskId(1)), Ask::Load(vec![])));
+    assert_eq!(next(&heard), Heard::Answer(AskId(1), Answer::Done));
+}
+
 /// A connection to an agent, and what is heard of it.
 fn connect(address: SocketAddr) -> (Link, Incoming) {
     let (front, heard) = queue(1024, 1);
-    let place = Place { device: DeviceId(0), address: address.to_string(), inner_ports: vec![], election: 1 };
+    let place = Place {
+        device: DeviceId(0),
+        address: address.to_string(),
+        inner_ports: vec![],
+        election: 1,
+        secret: None,
+    };
     let (link, end) = link(place, None).unwrap();
     thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

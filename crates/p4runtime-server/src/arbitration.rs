@@ -5,7 +5,7 @@ use p4runtime_proto::google::rpc::{self, Code};
 use p4runtime_proto::p4::v1::{
     MasterArbitrationUpdate, Role, StreamMessageResponse, Uint128, stream_message_response,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One controller's stream, as whoever serves it numbers it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -129,6 +129,33 @@ impl Arbitration {
     pub(crate) fn is_primary(&self, stream: StreamId) -> bool {
         let role = self.streams.get(&stream).and_then(|member| self.roles.get(&member.role));
         role.is_some_and(|state| state.primary == Some(stream))
+    }
+
+    /// Ends streams, as an operator wants, or all of them: which they were, and what the others are told. The election ids of those
+    /// that are gone are forgotten, so that the highest of those that are left is the primary's.
+    pub(crate) fn end(&mut self, streams: &[StreamId], device: u64) -> (Vec<StreamId>, Notices) {
+        let ended: Vec<StreamId> =
+            self.streams.keys().copied().filter(|id| streams.is_empty() || streams.contains(id)).collect();
+        let roles: BTreeSet<String> =
+            ended.iter().filter_map(|id| self.streams.remove(id)).map(|member| member.role).collect();
+        let mut notices = vec![];
+        for role in roles {
+            let left = self.streams.iter().filter(|(_, member)| member.role == role);
+            let best = left.filter_map(|(id, member)| Some((member.election?, *id))).max();
+            if let Some(state) = self.roles.get_mut(&role) {
+                state.highest = best.map(|(election, _)| election);
+                state.primary = best.map(|(_, id)| id);
+            }
+            notices.extend(self.notices(device, &role, None));
+        }
+        (ended, notices)
+    }
+
+    /// The streams that have said who they want to be: stream, role, election id, and whether it is the primary's.
+    pub(crate) fn clients(&self) -> impl Iterator<Item = (StreamId, &str, Option<u128>, bool)> {
+        self.streams
+            .iter()
+            .map(|(id, member)| (*id, member.role.as_str(), member.election, self.is_primary(*id)))
     }
 
     /// The role of a stream that has one.

@@ -10,8 +10,10 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, DigestList, DigestListAck, DigestListAckError, Entity, IdleTimeoutNotification,
     PacketIn, PacketOut, PacketOutError, StreamError, StreamMessageRequest, StreamMessageResponse,
-    StreamOtherError, entity, stream_error, stream_message_request as asked, stream_message_response as told,
+    StreamOtherError, Uint128, entity, stream_error, stream_message_request as asked,
+    stream_message_response as told,
 };
+use p4runtime_proto::p4rack::v1::Client;
 
 /// What the server wants done.
 #[derive(Clone, PartialEq, Debug)]
@@ -138,6 +140,26 @@ impl<B: Builder> Server<B> {
     pub fn close(&mut self, stream: StreamId) -> Vec<Output> {
         let notices = self.arbitration.close(stream, self.device);
         notices.into_iter().map(|(to, what)| Output::Send(to, what)).collect()
+    }
+
+    /// Ends controllers' streams, as an operator wants: those of these numbers, or all if there are none.
+    pub fn end_clients(&mut self, streams: &[StreamId]) -> Vec<Output> {
+        let (ended, notices) = self.arbitration.end(streams, self.device);
+        let why = || Status::new(Code::Aborted, "an operator has ended this stream");
+        let ends = ended.into_iter().map(|stream| Output::End(stream, why()));
+        ends.chain(notices.into_iter().map(|(to, what)| Output::Send(to, what))).collect()
+    }
+
+    /// The controllers' streams that have said who they want to be.
+    pub fn clients(&self) -> Vec<Client> {
+        let split = |id: u128| Uint128 { high: (id >> 64) as u64, low: id as u64 };
+        let client = |(stream, role, election, is_primary): (StreamId, &str, Option<u128>, bool)| Client {
+            stream: stream.0,
+            role: role.to_string(),
+            election_id: election.map(split),
+            is_primary,
+        };
+        self.arbitration.clients().map(client).collect()
     }
 
     fn primary(&self, stream: StreamId) -> Result<(), Status> {

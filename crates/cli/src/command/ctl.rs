@@ -8,7 +8,7 @@ use base_diag::SourceMap;
 use p4rack::run::spec::{HexPacket, hex_packet};
 use p4rack::{ctl, rack};
 use p4runtime_proto::p4rack::v1::SteerRequest;
-use p4runtime_proto::p4rack::v1::steer_request::{Hold, Release, Replace, Reset, What};
+use p4runtime_proto::p4rack::v1::steer_request::{EndClients, Hold, Release, Replace, Reset, What};
 use p4runtime_proto::{Message, to_json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -73,6 +73,15 @@ enum Command {
     Start,
     /// Registers and counters begin anew; what controllers have written stays
     Reset,
+    /// The controllers: their streams' numbers, roles and election ids, and who is primary
+    Clients,
+    /// End a controller's stream and forget its election id; the highest of those that are left is primary
+    EndClient {
+        /// The stream's number, as `clients` prints it
+        stream: u64,
+    },
+    /// End all controllers' streams and forget their election ids: whoever comes first is primary, with any id
+    Takeover,
     /// Run a frame through the switch, and tell what becomes of it on each device; nothing leaves
     Trace {
         /// PORT:HEX, where it comes in and its bytes
@@ -114,11 +123,14 @@ fn done(args: &Args, format: Format) -> Result<ExitCode, ClientError> {
         _ => None,
     };
     let tls = args.tls.read().map_err(ClientError::new)?;
-    let mut client = Client::connect(&args.addr, tls.as_ref())?;
+    let secret = args.tls.known_secret().map_err(ClientError::new)?;
+    let mut client = Client::connect(&args.addr, tls.as_ref(), secret)?;
     let what = match &args.command {
         Command::Stop => What::Hold(Hold::default()),
         Command::Start => What::Release(Release {}),
         Command::Reset => What::Reset(Reset {}),
+        Command::EndClient { stream } => What::EndClients(EndClients { streams: vec![*stream] }),
+        Command::Takeover => What::EndClients(EndClients { streams: vec![] }),
         Command::Replace { .. } => What::Replace(replace.unwrap_or_default()),
         Command::Trace { packet } => {
             let traced = client.trace(packet.port, packet.bytes.clone())?;
@@ -136,6 +148,7 @@ fn done(args: &Args, format: Format) -> Result<ExitCode, ClientError> {
                 Command::Links { dot: true } => ctl::dot(&shown),
                 Command::Links { dot: false } => ctl::links(&shown),
                 Command::Edges => ctl::edges(&shown),
+                Command::Clients => ctl::clients(&shown),
                 Command::Counters { filter, all } => {
                     ctl::counters(&shown, filter.as_deref().unwrap_or(""), *all)
                 }

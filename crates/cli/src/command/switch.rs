@@ -11,6 +11,7 @@ use p4rack::{Disk, Until, compile, control, rack};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Run a device, or a rack that looks like one, and serve it to controllers over P4Runtime
 #[derive(clap::Args)]
@@ -37,6 +38,9 @@ pub struct Args {
     /// Erase what the agents hold; else their entries stay, and another program there is an error
     #[arg(long)]
     fresh: bool,
+    /// Seconds between looks at whether agents hold what they should
+    #[arg(long, value_name = "S", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=86400))]
+    audit: u64,
     /// Frames for and from controllers go by this port
     #[arg(long, value_name = "PORT")]
     cpu_port: Option<u32>,
@@ -67,6 +71,15 @@ pub fn run(args: Args) -> ExitCode {
         (Ok(tls), Ok(agents)) => (tls, agents),
         (Err(why), _) | (_, Err(why)) => return failed(&why),
     };
+    // Those who call a controller need no secret: it is for the way to its agents.
+    let secrets = match args.agent.is_empty() {
+        true => args.agents.named_secret().map(|secret| (secret, None)),
+        false => args.agents.agents_secret().map(|secret| (None, secret)),
+    };
+    let (secret, agents_secret) = match secrets {
+        Ok(secrets) => secrets,
+        Err(why) => return failed(&why),
+    };
     if agents_tls.is_some() && args.agent.is_empty() {
         return failed("--cacert is for the way to agents, and there is no --agent");
     }
@@ -86,8 +99,11 @@ pub fn run(args: Args) -> ExitCode {
         cpu_port: args.cpu_port,
         drop_port: args.drop_port,
         seed: args.seed,
+        secret,
+        agents_secret,
         keep_program: args.keep_program,
         fresh: args.fresh,
+        audit: Duration::from_secs(args.audit),
     };
     let device_id = setup.device_id;
     match agent::run(setup, |address| tell!("p4rack: device {device_id} listens on {address}")) {

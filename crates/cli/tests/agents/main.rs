@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods)]
 
+mod controllers;
 mod operators;
 mod setup;
 mod tls;
@@ -39,6 +40,7 @@ fn a_controller_that_is_started_later_takes_over() {
     rack.wait(&new, |shown| is_running(shown) && are_sound(shown));
     rack.wait(&rack.controller, |shown| shown.to_string().contains("another controller, started later"));
     rack.controller = new;
+    // What the devices hold stays, the register too.
     assert_eq!(rack.pass(2), (2, 2));
 }
 

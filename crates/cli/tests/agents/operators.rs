@@ -1,6 +1,6 @@
 //! What operators see and mistype.
 
-use crate::setup::{Rack, Switch, ctl, directory, text};
+use crate::setup::{Rack, Switch, ctl, directory, secret, text};
 use serde_json::{Deserializer, Value};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 fn what_has_changed_is_watched() {
     let rack = Rack::new();
     let mut watch = Command::new(env!("CARGO_BIN_EXE_p4rack"));
-    watch.args(["ctl", "--addr", &rack.controller.address, "watch", "--interval", "1"]);
+    secret(watch.args(["ctl", "--addr", &rack.controller.address, "watch", "--interval", "1"]));
     let mut watch = watch.stdout(Stdio::piped()).spawn().expect("the binary runs");
     let mut lines = BufReader::new(watch.stdout.take().expect("it is piped")).lines().map(Result::unwrap);
     // All of it first, then what is not as it was.
@@ -94,7 +94,7 @@ fn wrong_agents_are_told() {
     ];
     for (args, code, why) in cases {
         let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
-        let output = command.arg("switch").args(args).output().expect("the binary runs");
+        let output = secret(command.arg("switch").args(args)).output().expect("the binary runs");
         let told = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{told}");
         assert!(told.contains(why), "{told}");

@@ -7,6 +7,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
+/// Where the secret of the tests is, so that the user's own is left alone.
+pub fn state() -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("agents_state")
+}
+
+/// A command that uses it.
+pub fn secret(command: &mut Command) -> &mut Command {
+    command.env("XDG_STATE_HOME", state())
+}
+
 /// A `p4rack switch` that ends with the test.
 pub struct Switch {
     pub process: Child,
@@ -17,7 +27,7 @@ impl Switch {
     pub fn start(args: &[&str]) -> Switch {
         let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
         command.arg("switch").args(args).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut process = command.spawn().expect("the binary runs");
+        let mut process = secret(&mut command).spawn().expect("the binary runs");
         let mut told = BufReader::new(process.stderr.take().expect("it is piped")).lines();
         let address = loop {
             let line = told.next().expect("it says where it listens").expect("it is text");
@@ -67,8 +77,17 @@ impl Rack {
         Rack::with(&[], &[])
     }
 
+    /// With arguments of the controller.
+    pub fn with_controller(args: &[&str]) -> Rack {
+        Rack::with_all(&[], &[], args)
+    }
+
     /// With arguments of all who listen, and of all who call.
     pub fn with(server: &[&str], client: &[&str]) -> Rack {
+        Rack::with_all(server, client, &[])
+    }
+
+    fn with_all(server: &[&str], client: &[&str], controller: &[&str]) -> Rack {
         let port = || {
             let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
             let device = free_udp();
@@ -89,7 +108,8 @@ impl Rack {
         let agents = [format!("tor={}", tor.address), format!("nic={}", nic.address)];
         let agents = ["--agent", &agents[0], "--agent", &agents[1]];
         let args =
-            [&[rack.as_str(), "--grpc-server-addr", "127.0.0.1:0"], &agents[..], server, client].concat();
+            [&[rack.as_str(), "--grpc-server-addr", "127.0.0.1:0"], &agents[..], server, client, controller]
+                .concat();
         let controller = Switch::start(&args);
         let client = client.iter().map(ToString::to_string).collect();
         let rack = Rack { tor, nic, controller, inside, ports: [one, two], client };
@@ -153,7 +173,7 @@ pub fn frame(sent: u32, number: u32) -> Vec<u8> {
 
 pub fn ctl(address: &str, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
-    command.args(["ctl", "--addr", address]).args(args).output().expect("the binary runs")
+    secret(command.args(["ctl", "--addr", address]).args(args)).output().expect("the binary runs")
 }
 
 pub fn text(output: &Output) -> String {

@@ -83,6 +83,11 @@ impl OneSwitch {
                 let new = self.server.prepare_again(true)?;
                 self.server.install(new);
             }
+            Steer::EndClients(streams) => {
+                let streams: Vec<StreamId> = streams.into_iter().map(StreamId).collect();
+                let outputs = self.server.end_clients(&streams);
+                events.extend(self.perform(now, outputs));
+            }
             Steer::Replace(_) => {
                 let why = "this is one device: there is no plan to replace";
                 return Err(Status::new(Code::Unimplemented, why));
@@ -241,7 +246,8 @@ impl Served for OneSwitch {
         };
         let name = format!("device {}", self.server.device());
         let device = Device { name, is_origin: true, ..Device::default() };
-        ShowResponse { state: state as i32, devices: vec![device], ..ShowResponse::default() }
+        let clients = self.server.clients();
+        ShowResponse { state: state as i32, devices: vec![device], clients, ..ShowResponse::default() }
     }
 
     fn metrics(&mut self) -> Vec<Metric> {

@@ -22,7 +22,7 @@ const TIMING: Timing = Timing {
     lease: Duration::from_s(5),
 };
 
-/// Between audits of what the devices hold.
+/// Between audits of what the devices hold, unless somebody says how long.
 const AUDIT: Duration = Duration::from_ms(10_000);
 
 /// Whose reply nobody waits for.
@@ -42,6 +42,8 @@ pub struct RemoteRack {
     start: Start,
     /// What the devices hold is given up for the rack's own entries.
     is_fresh: bool,
+    /// Between audits.
+    audit: Duration,
     /// Another controller steers the devices, or has: what they hold is not what is known here.
     superseded: bool,
     /// Why it cannot go on.
@@ -67,6 +69,7 @@ impl RemoteRack {
             addresses,
             start: Start::Over,
             is_fresh: false,
+            audit: AUDIT,
             superseded: false,
             failed: None,
         }
@@ -76,6 +79,12 @@ impl RemoteRack {
     #[must_use]
     pub fn fresh(self, is_fresh: bool) -> RemoteRack {
         RemoteRack { is_fresh, ..self }
+    }
+
+    /// Looks so often whether devices hold what they should.
+    #[must_use]
+    pub fn audit(self, audit: Duration) -> RemoteRack {
+        RemoteRack { audit, ..self }
     }
 
     fn all_here(&self) -> bool {
@@ -118,8 +127,8 @@ impl RemoteRack {
                 self.start = Start::Over;
                 let is_known = self.controller.rollout().is_some() && !self.superseded;
                 match &reply {
-                    // A device was lost meanwhile.
-                    Reply::Done(Err(status)) if status.code == Code::Unavailable && !is_known => {
+                    // A device was lost meanwhile, or another controller has taken it.
+                    Reply::Done(Err(status)) if !is_known && is_passing(status.code) => {
                         self.start = Start::Waits(ticket, start, now + AGAIN);
                         return None;
                     }
@@ -127,7 +136,7 @@ impl RemoteRack {
                     _ if self.all_here() => {
                         self.superseded = false;
                         self.controller.pause(false);
-                        self.controller.audit_every(now, AUDIT);
+                        self.controller.audit_every(now, self.audit);
                     }
                     // Another controller has come again.
                     _ => {}
@@ -136,6 +145,11 @@ impl RemoteRack {
             }
         }
     }
+}
+
+/// True if what was refused may be done later.
+fn is_passing(code: Code) -> bool {
+    matches!(code, Code::Unavailable | Code::PermissionDenied | Code::Aborted)
 }
 
 impl Served for RemoteRack {

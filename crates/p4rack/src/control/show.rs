@@ -62,5 +62,6 @@ pub(super) fn rack(controller: &Controller<Splitter>, addresses: &[String]) -> S
         links: links.collect(),
         edges,
         metrics: vec![],
+        clients: controller.clients(),
     }
 }
