@@ -4,16 +4,21 @@ use crate::ports::Ports;
 use base_time::{Duration, Time};
 use controller::{Answer, Call, DeviceId, Heard, Reply, Ticket};
 use p4rack::control::{self, Event, Metric, Served, exposition};
-use p4runtime_grpc::{Command, Found, Front, Incoming, Link, Status, Streams};
+use p4runtime_grpc::{Command, Found, Front, Hold, Incoming, Link, Pieces, Status, Streams};
 use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::SetForwardingPipelineConfigRequest;
 use p4runtime_proto::p4rack::v1::{ShowResponse, TraceResponse};
 use std::collections::{BTreeMap, VecDeque};
+use std::thread;
 use std::time::Instant;
 use tokio::sync::oneshot;
 use tracing::{debug, info, warn};
 
 /// How often idle entries and digests are looked for while nothing else happens.
 const SCAN: Duration = Duration::from_ms(10);
+
+/// Limit on programs being compiled at a time.
+const MOST_PREPARING: usize = 2;
 
 /// The switch with everything around it.
 pub(crate) struct Owner {
@@ -25,14 +30,23 @@ pub(crate) struct Owner {
     links: Vec<Link>,
     waiting: BTreeMap<Ticket, (&'static str, Caller)>,
     tickets: u64,
+    /// Programs being compiled on other threads.
+    preparing: usize,
     /// How often calls have ended, by RPC and how.
     ended: BTreeMap<(&'static str, &'static str), u64>,
 }
 
 /// Who waits for a reply.
 enum Caller {
-    Done(oneshot::Sender<Result<(), Status>>),
-    Found(Found),
+    /// With the memory that the call uses.
+    Done {
+        to: oneshot::Sender<Result<(), Status>>,
+        _hold: Option<Hold>,
+    },
+    Found {
+        to: Found,
+        _hold: Hold,
+    },
     Traced(oneshot::Sender<Result<TraceResponse, Status>>),
 }
 
@@ -41,13 +55,13 @@ impl Owner {
     pub(crate) fn new(switch: Box<dyn Served>, ports: Ports, front: Front, links: Vec<Link>) -> Owner {
         let started = Instant::now();
         let (waiting, ended) = (BTreeMap::new(), BTreeMap::new());
-        Owner { switch, ports, started, front, links, waiting, tickets: 0, ended }
+        Owner { switch, ports, started, front, links, waiting, tickets: 0, preparing: 0, ended }
     }
 
     /// Does a first call. Its answer, if there is one at once.
     pub(crate) fn start(&mut self, call: Call) -> Result<(), Status> {
         let (sender, mut receiver) = oneshot::channel();
-        self.call("Start", call, Caller::Done(sender), &mut Streams::default());
+        self.call("Start", call, Caller::Done { to: sender, _hold: None }, &mut Streams::default());
         receiver.try_recv().unwrap_or(Ok(()))
     }
 
@@ -91,6 +105,9 @@ impl Owner {
         all.extend([
             Metric::new("frames_lost_total", self.front.lost()).with("place", "the queue of frames"),
             Metric::new("frames_lost_total", self.ports.lost()).with("place", "ports"),
+            Metric::new("connections", self.front.admission().len() as u64),
+            Metric::new("connections_refused_total", self.front.admission().turned_away().0),
+            Metric::new("connections_ended_total", self.front.admission().turned_away().1),
             Metric::new("streams", streams.len() as u64),
             Metric::new("messages_lost_total", streams.lost()),
         ]);
@@ -106,23 +123,56 @@ impl Owner {
     fn command(&mut self, command: Command, streams: &mut Streams) {
         let now = self.now();
         let events = match command {
-            Command::Write(request, reply) => {
-                return self.call("Write", Call::Write(request), Caller::Done(reply), streams);
+            Command::MayWrite(head, reply) => return drop(reply.send(self.switch.may_write(&head))),
+            Command::MaySetConfig(head, reply) => return drop(reply.send(self.switch.may_set_config(&head))),
+            Command::Write(request, hold, reply) => {
+                return self.call(
+                    "Write",
+                    Call::Write(request),
+                    Caller::Done { to: reply, _hold: Some(hold) },
+                    streams,
+                );
             }
-            Command::Read(request, reply) => {
-                return self.call("Read", Call::Read(request), Caller::Found(reply), streams);
+            Command::Read(request, hold, reply) => {
+                if reply.is_closed() {
+                    return;
+                }
+                return self.call(
+                    "Read",
+                    Call::Read(request),
+                    Caller::Found { to: reply, _hold: hold },
+                    streams,
+                );
             }
-            Command::ReadRunning(request, reply) => {
-                return self.call("ReadRunning", Call::ReadRunning(request), Caller::Found(reply), streams);
+            Command::ReadRunning(request, hold, reply) => {
+                if reply.is_closed() {
+                    return;
+                }
+                return self.call(
+                    "ReadRunning",
+                    Call::ReadRunning(request),
+                    Caller::Found { to: reply, _hold: hold },
+                    streams,
+                );
             }
-            Command::SetConfig(request, reply) => {
-                let call = Call::SetConfig(request);
-                return self.call("SetForwardingPipelineConfig", call, Caller::Done(reply), streams);
+            Command::SetConfig(request, hold, reply) => {
+                return self.set_config(request, hold, reply, streams);
+            }
+            Command::Prepared(request, hold, reply) => {
+                self.preparing = self.preparing.saturating_sub(1);
+                let (call, caller) =
+                    (Call::SetConfig(request), Caller::Done { to: reply, _hold: Some(hold) });
+                return self.call("SetForwardingPipelineConfig", call, caller, streams);
             }
             Command::GetConfig(request, reply) => return drop(reply.send(self.switch.get_config(&request))),
             Command::Capabilities(reply) => return drop(reply.send(Ok(self.switch.capabilities()))),
             Command::Steer(election, steer, reply) => {
-                return self.call("Steer", Call::Steer(election, steer), Caller::Done(reply), streams);
+                return self.call(
+                    "Steer",
+                    Call::Steer(election, steer),
+                    Caller::Done { to: reply, _hold: None },
+                    streams,
+                );
             }
             Command::Trace(request, reply) => {
                 return self.call("Trace", Call::Trace(request), Caller::Traced(reply), streams);
@@ -142,7 +192,7 @@ impl Owner {
                 debug!(stream = stream.0, "a controller has come");
                 return streams.open(stream, listener);
             }
-            Command::Message(stream, message) => self.switch.message(now, stream, &message),
+            Command::Message(stream, message, _permit) => self.switch.message(now, stream, &message),
             Command::Close(stream) => {
                 debug!(stream = stream.0, "a controller has gone");
                 streams.close(stream);
@@ -152,6 +202,38 @@ impl Owner {
             Command::Stop => return,
         };
         self.perform(events, streams);
+    }
+
+    /// Compiles a new program on another thread, so that frames pass meanwhile.
+    fn set_config(
+        &mut self,
+        request: Box<SetForwardingPipelineConfigRequest>,
+        hold: Hold,
+        reply: oneshot::Sender<Result<(), Status>>,
+        streams: &mut Streams,
+    ) {
+        const RPC: &str = "SetForwardingPipelineConfig";
+        let Some(ahead) = self.switch.ahead(&request) else {
+            return self.call(
+                RPC,
+                Call::SetConfig(request),
+                Caller::Done { to: reply, _hold: Some(hold) },
+                streams,
+            );
+        };
+        if self.preparing >= MOST_PREPARING {
+            let why = "other programs are being compiled: try again later";
+            return drop(reply.send(Err(Status::new(Code::ResourceExhausted, why))));
+        }
+        let front = self.front.clone();
+        let prepared = move || {
+            ahead();
+            front.prepared(request, hold, reply);
+        };
+        // If there is no thread, the reply is dropped, and the call fails.
+        if thread::Builder::new().name("prepare".to_string()).spawn(prepared).is_ok() {
+            self.preparing += 1;
+        }
     }
 
     fn call(&mut self, rpc: &'static str, call: Call, caller: Caller, streams: &mut Streams) {
@@ -212,10 +294,10 @@ impl Owner {
             Some(status) => info!(rpc, code, message = status.message, "refused"),
         }
         match (caller, reply) {
-            (Caller::Done(caller), Reply::Done(ended)) => drop(caller.send(ended)),
-            (Caller::Found(caller), Reply::Found(found, ended)) => drop(caller.send((found, ended))),
+            (Caller::Done { to, .. }, Reply::Done(ended)) => drop(to.send(ended)),
+            (Caller::Found { to, .. }, Reply::Found(found, ended)) => drop(to.send((found, ended))),
             // A read that was refused before it was tried.
-            (Caller::Found(caller), Reply::Done(ended)) => drop(caller.send((vec![], ended))),
+            (Caller::Found { to, .. }, Reply::Done(ended)) => drop(to.send((Pieces::new(), ended))),
             (Caller::Traced(caller), Reply::Traced(traced)) => drop(caller.send(traced)),
             (Caller::Traced(caller), Reply::Done(Err(status))) => drop(caller.send(Err(status))),
             _ => {}

@@ -18,7 +18,7 @@ use ir_split::Placement;
 use p4rack::control::{
     self, Direct, Known, Maker, Metric, OneSwitch, RackSwitch, RemoteRack, Served, Splitter,
 };
-use p4runtime_grpc::{Front, Link, LinkEnd, Place};
+use p4runtime_grpc::{Front, Link, LinkEnd, Place, most_files};
 use p4runtime_proto::p4::v1::Update;
 use ports::Ports;
 pub use ports::{Cable, PortError, PortKind, PortSpec, cable};
@@ -30,7 +30,7 @@ use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tracing::info;
 
-pub use p4runtime_grpc::{Badge, ClientTls, Secret, Tls};
+pub use p4runtime_grpc::{Badge, ClientTls, Limits, Secret, Tls};
 
 /// Commands that wait for the device.
 const WAITING: usize = 4096;
@@ -75,6 +75,8 @@ pub struct Setup {
     pub fresh: bool,
     /// The same looks so often whether they hold what they should.
     pub audit: std::time::Duration,
+    /// What clients may use.
+    pub limits: Limits,
 }
 
 impl Setup {
@@ -97,6 +99,7 @@ impl Setup {
             keep_program: false,
             fresh: false,
             audit: std::time::Duration::from_secs(10),
+            limits: Limits::default(),
         }
     }
 }
@@ -153,7 +156,7 @@ fn serve_until(
     bound: Box<dyn FnOnce(SocketAddr) + '_>,
 ) -> Result<Vec<Metric>, SetupError> {
     let mut ports = Ports::open(&setup.ports, std::mem::take(&mut setup.cables)).map_err(failed)?;
-    let (front, commands) = p4runtime_grpc::queue(WAITING, FRAMES);
+    let (front, commands) = p4runtime_grpc::queue(WAITING, FRAMES, setup.limits.within(most_files()));
     ports.listen(&front);
     let (told, started) = std::sync::mpsc::sync_channel(1);
     let (going, gone) = tokio::sync::oneshot::channel::<()>();
@@ -177,7 +180,12 @@ fn serve_until(
         }
     });
     started.recv().map_err(failed)??;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        // Large requests are decoded on these, and names are resolved.
+        .max_blocking_threads(4)
+        .build()
+        .map_err(failed)?;
     let served = runtime.block_on(async {
         let asked = match metrics {
             Some(address) => Some(metrics::listen(address).await.map_err(failed)?),

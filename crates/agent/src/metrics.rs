@@ -6,7 +6,8 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use p4runtime_grpc::Front;
+use axum::serve::Listener;
+use p4runtime_grpc::{Admission, Answering, Front, Rules};
 use std::net::SocketAddr;
 use tokio::net::TcpListener;
 
@@ -19,8 +20,30 @@ pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, String> {
         .map_err(|error| format!("cannot listen on {address} for metrics (`--metrics-addr`): {error}"))
 }
 
+/// A listener with limits on connections.
+struct Few(TcpListener, Admission);
+
+impl Listener for Few {
+    type Io = Answering;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Answering, SocketAddr) {
+        loop {
+            let guarded = self.1.accept(&self.0).await;
+            if let Ok(peer) = guarded.peer() {
+                return (guarded.answering(), peer);
+            }
+        }
+    }
+
+    fn local_addr(&self) -> std::io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
+}
+
 /// Answers until the process ends.
 pub(crate) async fn serve(listener: TcpListener, front: Front) {
+    let listener = Few(listener, Admission::new(Rules::metrics()));
     let app = Router::new().route("/metrics", get(metrics)).with_state(front);
     // Without metrics the switch goes on.
     if let Err(error) = axum::serve(listener, app).await {

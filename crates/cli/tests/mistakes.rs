@@ -328,6 +328,12 @@ fn an_option_that_says_nothing() {
         (&["switch", "slice.p4", "-i", "foo"], 2, &["NUMBER@pcap:IN,OUT"]),
         (&["switch", "slice.p4", "--grpc-server-addr", "9559"], 2, &["as in 127.0.0.1:9559"]),
         (
+            &["switch", "slice.p4", "--grpc-server-addr", "0.0.0.0:0"],
+            1,
+            &["0.0.0.0:0 can be reached from other machines", "--grpc-server-cacert, or --insecure"],
+        ),
+        (&["switch", "slice.p4", "--max-updates", "0"], 2, &["a number from 1 on"]),
+        (
             &["ctl", "show", "--addr", "127.0.0.1:1"],
             1,
             &["no switch at 127.0.0.1:1", "`p4rack switch` starts one"],

@@ -12,7 +12,7 @@ use p4runtime_proto::p4::v1::{
     ReadRequest, SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, Uint128,
     Update, WriteRequest, stream_message_request::Update as Asked, stream_message_response::Update as Told,
 };
-use p4runtime_server::{Builder, Output, Server, Status, StreamId};
+use p4runtime_server::{Builder, Output, Pieces, Server, Status, StreamId};
 
 /// The only stream, and the only election id.
 const STREAM: StreamId = StreamId(0);
@@ -113,9 +113,9 @@ impl<B: Builder> Agent<B> {
     /// What there is in the program that runs.
     pub fn read(&self, entities: Vec<Entity>) -> Answer {
         let request = ReadRequest { device_id: 1, entities, ..ReadRequest::default() };
-        let mut found = vec![];
-        match self.server.read_running(&request, &mut |response| found.extend(response.entities)) {
-            Ok(()) => Answer::Found(found),
+        let mut found = Pieces::new();
+        match self.server.read_running(&request, &mut found) {
+            Ok(()) => Answer::Found(found.entities().collect()),
             Err(status) => Answer::Refused(status),
         }
     }

@@ -13,12 +13,11 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, DigestList, DigestListAck, ForwardingPipelineConfig,
     GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse, IdleTimeoutNotification,
-    ReadRequest, ReadResponse, SetForwardingPipelineConfigRequest, StreamMessageRequest,
-    StreamMessageResponse, Uint128, Update, WriteRequest, stream_message_request as asked,
-    stream_message_response as told,
+    ReadRequest, SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, Uint128,
+    Update, WriteRequest, stream_message_request as asked, stream_message_response as told,
 };
 use p4runtime_proto::p4rack::v1::{Client, TraceRequest, TraceResponse};
-use p4runtime_server::{self as server, Server, Status, StreamId};
+use p4runtime_server::{self as server, Pieces, Server, Status, StreamId};
 use p4runtime_store::Store;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -79,7 +78,7 @@ pub enum Reply {
     /// To all but reads.
     Done(Result<(), Status>),
     /// To a read: what was found, and how it ended.
-    Found(Vec<ReadResponse>, Result<(), Status>),
+    Found(Pieces, Result<(), Status>),
     /// To a trace.
     Traced(Result<TraceResponse, Status>),
 }
@@ -156,6 +155,16 @@ impl<P: Planner + 'static> Controller<P> {
         }
         self.waiting.push_back((Some(ticket), Work::Call(call)));
         self.go_on(now)
+    }
+
+    /// Checks whether the sender of a `Write` may make it.
+    pub fn may_write(&self, head: &WriteRequest) -> Result<(), Status> {
+        self.shared.state().server.may_write(head)
+    }
+
+    /// Checks whether the sender of a `SetForwardingPipelineConfig` may make it.
+    pub fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
+        self.shared.state().server.may_set_config(head)
     }
 
     /// The RPC `GetForwardingPipelineConfig`.
@@ -392,7 +401,7 @@ fn begin<P: Planner + 'static>(shared: Shared<P>, ticket: Option<Ticket>, work: 
             }
             Work::Call(Call::ReadRunning(_)) => {
                 let why = "this is a rack: its devices are asked for what they run";
-                Reply::Found(vec![], Err(Status::new(Code::Unimplemented, why)))
+                Reply::Found(Pieces::new(), Err(Status::new(Code::Unimplemented, why)))
             }
             Work::Audit(device) => {
                 // What cannot be compared now is compared the next time.
@@ -415,10 +424,7 @@ fn begin<P: Planner + 'static>(shared: Shared<P>, ticket: Option<Ticket>, work: 
 }
 
 /// The RPC `Read`.
-async fn read<P: Planner>(
-    shared: &Shared<P>,
-    request: &ReadRequest,
-) -> (Vec<ReadResponse>, Result<(), Status>) {
+async fn read<P: Planner>(shared: &Shared<P>, request: &ReadRequest) -> (Pieces, Result<(), Status>) {
     let (rollout, queries) = {
         let mut state = shared.state();
         let rollout = if state.server.is_saved() { None } else { state.rollout() };
@@ -428,9 +434,9 @@ async fn read<P: Planner>(
         && !queries.is_empty()
         && let Err(status) = repair::gather(shared, &rollout, queries).await
     {
-        return (vec![], Err(status));
+        return (Pieces::new(), Err(status));
     }
-    let mut found = vec![];
-    let ended = shared.state().server.read(request, &mut |response| found.push(response));
+    let mut found = Pieces::new();
+    let ended = shared.state().server.read(request, &mut found);
     (found, ended)
 }

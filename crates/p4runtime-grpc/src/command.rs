@@ -1,47 +1,53 @@
 //! What comes in, for the thread that owns the device.
 
+use crate::admission::Admission;
+use crate::budget::{Budget, Hold};
+use crate::limits::{Limits, Rules};
 use crate::secret::{Gate, Secret};
+use crate::streams::Telling;
 use controller::{DeviceId, Heard, Steer};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, select};
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
-    ReadRequest, ReadResponse, SetForwardingPipelineConfigRequest, StreamMessageRequest,
-    StreamMessageResponse, Uint128, WriteRequest,
+    ReadRequest, SetForwardingPipelineConfigRequest, StreamMessageRequest, Uint128, WriteRequest,
 };
 use p4runtime_proto::p4rack::v1::{ShowResponse, TraceRequest, TraceResponse};
-use p4runtime_server::{Status, StreamId};
+use p4runtime_server::{Pieces, Status, StreamId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 /// Where an answer goes. Nobody may be waiting any more.
 pub type Reply<T> = oneshot::Sender<Result<T, Status>>;
 
 /// Where what a read finds goes, with how it ended.
-pub type Found = oneshot::Sender<(Vec<ReadResponse>, Result<(), Status>)>;
-
-/// What a stream is told.
-pub(crate) type Told = mpsc::Sender<Result<StreamMessageResponse, tonic::Status>>;
+pub type Found = oneshot::Sender<(Pieces, Result<(), Status>)>;
 
 /// Something to do.
 pub enum Command {
-    /// The RPC `Write`.
-    Write(Box<WriteRequest>, Reply<()>),
+    /// Asks whether a `Write` with this head would be allowed. The updates are not decoded yet.
+    MayWrite(Box<WriteRequest>, Reply<()>),
+    /// Asks whether a `SetForwardingPipelineConfig` with this head would be allowed.
+    MaySetConfig(Box<SetForwardingPipelineConfigRequest>, Reply<()>),
+    /// The RPC `Write`, and the memory it uses.
+    Write(Box<WriteRequest>, Hold, Reply<()>),
     /// The RPC `Read`.
-    Read(ReadRequest, Found),
+    Read(ReadRequest, Hold, Found),
     /// The same, of the program that runs, whatever is saved.
-    ReadRunning(ReadRequest, Found),
-    /// The RPC `SetForwardingPipelineConfig`.
-    SetConfig(Box<SetForwardingPipelineConfigRequest>, Reply<()>),
+    ReadRunning(ReadRequest, Hold, Found),
+    /// The RPC `SetForwardingPipelineConfig`, and the memory it uses.
+    SetConfig(Box<SetForwardingPipelineConfigRequest>, Hold, Reply<()>),
+    /// The same, after its program has been compiled on another thread.
+    Prepared(Box<SetForwardingPipelineConfigRequest>, Hold, Reply<()>),
     /// The RPC `GetForwardingPipelineConfig`.
     GetConfig(GetForwardingPipelineConfigRequest, Reply<GetForwardingPipelineConfigResponse>),
     /// The RPC `Capabilities`.
     Capabilities(Reply<CapabilitiesResponse>),
     /// A controller has opened a stream; it is told by the sender, which [`Streams`](crate::Streams) keeps.
     Open(StreamId, Listener),
-    /// A controller says something.
-    Message(StreamId, Box<StreamMessageRequest>),
+    /// A message of a controller, and its place among the messages of the stream that may wait.
+    Message(StreamId, Box<StreamMessageRequest>, Waiting),
     /// A stream has ended.
     Close(StreamId),
     /// A frame has come in by a port.
@@ -60,8 +66,14 @@ pub enum Command {
     Stop,
 }
 
+/// The place of a message among those of its stream that may wait, and the memory it uses; given back on drop.
+pub struct Waiting {
+    pub(crate) _permit: OwnedSemaphorePermit,
+    pub(crate) _hold: Hold,
+}
+
 /// The way to a controller's stream.
-pub struct Listener(pub(crate) Told);
+pub struct Listener(pub(crate) Telling);
 
 /// The way to the thread that owns the device.
 #[derive(Clone)]
@@ -71,6 +83,9 @@ pub struct Front {
     streams: Arc<AtomicU64>,
     lost: Arc<AtomicU64>,
     pub(crate) gate: Gate,
+    pub(crate) limits: Limits,
+    pub(crate) budget: Budget,
+    admission: Admission,
 }
 
 /// What comes in. Frames have a queue of their own: however many they are, controllers get through.
@@ -79,11 +94,19 @@ pub struct Incoming {
     frames: Receiver<(u32, Vec<u8>)>,
 }
 
-/// A queue of so many commands and one of so many frames: their two ends.
-pub fn queue(commands: usize, frames: usize) -> (Front, Incoming) {
+/// A queue of so many commands and one of so many frames: their two ends. Clients are kept within limits.
+pub fn queue(commands: usize, frames: usize, limits: Limits) -> (Front, Incoming) {
     let ((commands, asked), (frames, come)) = (bounded(commands), bounded(frames));
-    let front =
-        Front { commands, frames, streams: Arc::default(), lost: Arc::default(), gate: Gate::default() };
+    let front = Front {
+        commands,
+        frames,
+        streams: Arc::default(),
+        lost: Arc::default(),
+        gate: Gate::default(),
+        limits,
+        budget: Budget::default(),
+        admission: Admission::new(Rules::calls(limits)),
+    };
     (front, Incoming { commands: asked, frames: come })
 }
 
@@ -144,6 +167,21 @@ impl Front {
         let (reply, answer) = oneshot::channel();
         self.try_send(Command::Metrics(reply)).ok()?;
         answer.await.ok()
+    }
+
+    /// The connections to the P4Runtime address.
+    pub fn admission(&self) -> &Admission {
+        &self.admission
+    }
+
+    /// Sends [`Command::Prepared`]; waits for room. Returns false if the device has ended.
+    pub fn prepared(
+        &self,
+        request: Box<SetForwardingPipelineConfigRequest>,
+        hold: Hold,
+        reply: Reply<()>,
+    ) -> bool {
+        self.commands.send(Command::Prepared(request, hold, reply)).is_ok()
     }
 
     /// A frame that came in by a port; waits for room. False if nobody is there any more.

@@ -9,8 +9,24 @@
 //! [`serve`] accepts connections and turns each call into a [`Command`]; nothing here knows P4Runtime's rules. All queues
 //! are bounded: a call that finds the device's queue full is answered `UNAVAILABLE`, a message on a stream waits and
 //! lets its sender wait, and a controller that does not read loses what it does not read.
+//!
+//! Between a connection and a command:
+//!
+//! ```text
+//! accept ── admission: how many, from where, for how long ── TLS, HTTP/2 ── guard: calls, bytes ── head: may it? ── weigh, decode
+//! ```
 
+// Connections are served in real time.
+#![allow(clippy::disallowed_methods)]
+
+mod admission;
+mod answers;
+mod budget;
+mod codec;
 mod command;
+mod guard;
+mod head;
+mod limits;
 mod link;
 mod rack;
 mod secret;
@@ -18,10 +34,16 @@ mod serve;
 mod service;
 mod streams;
 mod tls;
+mod trailers;
+mod weigh;
 
-pub use command::{Command, Found, Front, Incoming, queue};
+pub use admission::{Admission, Answering, Client, Guarded};
+pub use budget::Hold;
+pub use limits::{Limits, Rules, most_files};
+
+pub use command::{Command, Found, Front, Incoming, Waiting, queue};
 pub use link::{Link, LinkEnd, Place, link};
-pub use p4runtime_server::{Output, Status, StreamId};
+pub use p4runtime_server::{Output, Pieces, Status, StreamId};
 pub use secret::{Badge, Secret};
 pub use serve::{ServeError, chain, serve};
 pub use streams::Streams;
@@ -34,10 +56,20 @@ pub use generated_rack::rack_client::RackClient;
 
 #[allow(missing_docs, clippy::all)]
 mod generated {
-    tonic::include_proto!("p4.v1");
+    include!(concat!(env!("OUT_DIR"), "/client/p4.v1.rs"));
 }
 
 #[allow(missing_docs, clippy::all)]
 mod generated_rack {
-    tonic::include_proto!("p4rack.v1");
+    include!(concat!(env!("OUT_DIR"), "/client/p4rack.v1.rs"));
+}
+
+#[allow(missing_docs, unreachable_pub, clippy::all)]
+mod generated_server {
+    include!(concat!(env!("OUT_DIR"), "/server/p4.v1.rs"));
+}
+
+#[allow(missing_docs, unreachable_pub, clippy::all)]
+mod generated_rack_server {
+    include!(concat!(env!("OUT_DIR"), "/server/p4rack.v1.rs"));
 }

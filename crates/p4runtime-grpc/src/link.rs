@@ -12,6 +12,7 @@ use crate::generated_rack::rack_client::RackClient;
 use crate::secret::{Badge, Secret};
 use crate::serve::{MOST_BYTES, ServeError, chain};
 use crate::tls::{ClientTls, endpoint, failure};
+use crate::trailers::details;
 use controller::{Answer, Ask, AskId, DeviceId, Heard, Holdings, PortCount, everything_held};
 use p4runtime_proto::google::rpc::{self, Code};
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
@@ -24,7 +25,6 @@ use p4runtime_proto::p4::v1::{
 use p4runtime_proto::p4rack::v1::steer_request::{ForgetSaved, Hold, Release, Stay, What};
 use p4runtime_proto::p4rack::v1::{ShowRequest, ShowResponse, SteerRequest};
 use p4runtime_server::Status;
-use prost::Message;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::time::Duration;
@@ -432,9 +432,7 @@ fn refusal(error: &tonic::Status) -> Answer {
         return Answer::Lost;
     }
     let code = Code::try_from(error.code() as i32).unwrap_or(Code::Unknown);
-    let details = rpc::Status::decode(error.details()).map(|status| status.details).unwrap_or_default();
-    let details = details.iter().filter_map(|any| p4runtime_proto::p4::v1::Error::decode(&*any.value).ok());
-    Answer::Refused(Status { code, message: error.message().to_string(), details: details.collect() })
+    Answer::Refused(Status { code, message: error.message().to_string(), details: details(error) })
 }
 
 impl Front {

@@ -1,11 +1,11 @@
 //! The service of our own, as commands: what a switch is made of, and how it is steered.
 
 use crate::command::{Command, Front};
-use crate::generated_rack::rack_server::Rack;
-use crate::service::{Answers, gone};
+use crate::generated_rack_server::rack_server::Rack;
+use crate::guard::client;
+use crate::service::{Answers, EncodedReadResponse, RawReadRequest, gone};
 use base_time::Duration;
 use controller::Steer;
-use p4runtime_proto::p4::v1::{ReadRequest, ReadResponse};
 use p4runtime_proto::p4rack::v1::steer_request::What;
 use p4runtime_proto::p4rack::v1::{
     ShowRequest, ShowResponse, SteerRequest, SteerResponse, TraceRequest, TraceResponse,
@@ -15,18 +15,20 @@ use tonic::{Request, Response, Status};
 
 #[tonic::async_trait]
 impl Rack for Front {
-    type ReadRunningStream = Answers<ReadResponse>;
+    type ReadRunningStream = Answers<EncodedReadResponse>;
 
     async fn read_running(
         &self,
-        request: Request<ReadRequest>,
+        request: Request<RawReadRequest>,
     ) -> Result<Response<Self::ReadRunningStream>, Status> {
-        self.found(|reply| Command::ReadRunning(request.into_inner(), reply)).await
+        let client = client(request.extensions());
+        let (request, hold) = self.decoded(request.into_inner(), client.clone(), 2, "queries").await?;
+        self.found(client, |reply| Command::ReadRunning(request, hold, reply)).await
     }
 
     async fn show(&self, _: Request<ShowRequest>) -> Result<Response<ShowResponse>, Status> {
         let (reply, answer) = oneshot::channel();
-        self.send(Command::Show(reply))?;
+        self.send(Command::Show(reply)).await?;
         answer.await.map(Response::new).map_err(|_| gone())
     }
 

@@ -1,19 +1,30 @@
 //! Connections.
 
 use crate::command::Front;
-use crate::generated::p4_runtime_server::P4RuntimeServer;
-use crate::generated_rack::rack_server::RackServer;
+use crate::generated_rack_server::rack_server::RackServer;
+use crate::generated_server::p4_runtime_server::P4RuntimeServer;
+use crate::guard::{CALLS, Guarding};
 use crate::tls::Tls;
 use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
+use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
 
 /// The largest request, in bytes: 100,000 entries and programs of many thousand lines fit.
 pub(crate) const MOST_BYTES: usize = 64 << 20;
+
+/// Flow-control windows of a connection and of one call, in bytes: what a client may have sent that is not processed yet.
+const WINDOW: u32 = 512 << 10;
+const CALL_WINDOW: u32 = 128 << 10;
+
+/// Interval between pings to clients, and how long an answer may take.
+const PING: Duration = Duration::from_secs(20);
+const PONG: Duration = Duration::from_secs(20);
 
 /// Why nothing is served, or called.
 #[derive(Debug)]
@@ -38,7 +49,13 @@ pub async fn serve(
     let listener = TcpListener::bind(address).await;
     let taken = |error| format!("cannot listen on {address} for P4Runtime (`--grpc-server-addr`): {error}");
     let listener = listener.map_err(|error| ServeError(taken(error)))?;
-    let mut server = Server::builder();
+    let mut server = Server::builder()
+        .initial_connection_window_size(WINDOW)
+        .initial_stream_window_size(CALL_WINDOW)
+        .max_concurrent_streams(CALLS as u32)
+        .http2_keepalive_interval(Some(PING))
+        .http2_keepalive_timeout(Some(PONG))
+        .layer(Guarding { budget: front.budget.clone(), most_bytes: MOST_BYTES });
     if let Some(tls) = tls {
         server =
             server.tls_config(tls.config()).map_err(|error| ServeError(format!("TLS: {}", chain(&error))))?;
@@ -47,15 +64,36 @@ pub async fn serve(
         bound(address);
     }
     let gate = front.gate.clone();
-    let rack = InterceptedService::new(RackServer::new(front.clone()), gate.clone());
+    let rack = RackServer::new(front.clone()).max_encoding_message_size(MOST_BYTES);
+    let rack = InterceptedService::new(rack, gate.clone());
+    let incoming = incoming(listener, &front);
     let service = P4RuntimeServer::new(front)
         .max_decoding_message_size(MOST_BYTES)
         .max_encoding_message_size(MOST_BYTES);
     let service = InterceptedService::new(service, gate);
-    // Answers are short: they do not wait for more to send.
-    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
     let served = server.add_service(service).add_service(rack).serve_with_incoming_shutdown(incoming, stop);
     served.await.map_err(|error| ServeError(chain(&error)))
+}
+
+/// The connections within the limits, until the stream is dropped.
+fn incoming(
+    listener: TcpListener,
+    front: &Front,
+) -> ReceiverStream<std::io::Result<crate::admission::Guarded>> {
+    let (come, incoming) = mpsc::channel(1);
+    let admission = front.admission().clone();
+    tokio::spawn(async move {
+        loop {
+            let accepted = tokio::select! {
+                accepted = admission.accept(&listener) => accepted,
+                () = come.closed() => return,
+            };
+            if come.send(Ok(accepted)).await.is_err() {
+                return;
+            }
+        }
+    });
+    ReceiverStream::new(incoming)
 }
 
 /// An error with its causes; one that says the same as the one above it is left out.

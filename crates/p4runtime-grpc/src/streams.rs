@@ -1,15 +1,77 @@
 //! The controllers' streams, as the thread that owns the device sees them.
 
-use crate::command::{Listener, Told};
-use crate::service::status;
+use crate::command::Listener;
+use crate::trailers::status;
 use p4runtime_proto::p4::v1::{StreamMessageResponse, stream_message_response::Update};
 use p4runtime_server::{Status, StreamId};
+use prost::Message;
 use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use tokio::sync::mpsc;
+use tokio_stream::Stream;
+
+/// Messages that may wait for a controller to read them.
+const WAITING: usize = 1024;
+
+/// Their size in bytes.
+const WAITING_BYTES: usize = 4 << 20;
+
+type Told = Result<StreamMessageResponse, tonic::Status>;
+
+/// The sending end of a controller's stream.
+pub(crate) struct Telling {
+    to: mpsc::Sender<(Told, usize)>,
+    waiting: Arc<AtomicUsize>,
+}
+
+/// The receiving end, from which the controller reads.
+pub(crate) struct Hearing {
+    from: mpsc::Receiver<(Told, usize)>,
+    waiting: Arc<AtomicUsize>,
+}
+
+/// The two ends of a controller's stream.
+pub(crate) fn telling() -> (Telling, Hearing) {
+    let (to, from) = mpsc::channel(WAITING);
+    let waiting = Arc::default();
+    (Telling { to, waiting: Arc::clone(&waiting) }, Hearing { from, waiting })
+}
+
+impl Telling {
+    /// Returns false if there is no room, or the stream has ended.
+    fn tell(&self, told: Told) -> bool {
+        let bytes = told.as_ref().map_or(0, StreamMessageResponse::encoded_len);
+        let fits = |waiting: usize| waiting.checked_add(bytes).filter(|sum| *sum <= WAITING_BYTES);
+        if self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_err() {
+            return false;
+        }
+        let is_sent = self.to.try_send((told, bytes)).is_ok();
+        if !is_sent {
+            self.waiting.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        is_sent
+    }
+}
+
+impl Stream for Hearing {
+    type Item = Told;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Told>> {
+        self.from.poll_recv(context).map(|told| {
+            let (told, bytes) = told?;
+            self.waiting.fetch_sub(bytes, Ordering::Relaxed);
+            Some(told)
+        })
+    }
+}
 
 /// Who is told.
 #[derive(Default)]
 pub struct Streams {
-    open: BTreeMap<StreamId, Told>,
+    open: BTreeMap<StreamId, Telling>,
     lost: u64,
 }
 
@@ -27,9 +89,9 @@ impl Streams {
     /// Tells a controller something. Where it does not read, the message is lost and counted; if it was about
     /// arbitration, which it has to know, its stream ends, and true comes back.
     pub fn tell(&mut self, stream: StreamId, message: StreamMessageResponse) -> bool {
-        let Some(told) = self.open.get(&stream) else { return false };
+        let Some(telling) = self.open.get(&stream) else { return false };
         let vital = matches!(message.update, Some(Update::Arbitration(_)));
-        if told.try_send(Ok(message)).is_ok() {
+        if telling.tell(Ok(message)) {
             return false;
         }
         self.lost += 1;
@@ -41,9 +103,9 @@ impl Streams {
 
     /// Ends a stream with an error.
     pub fn end(&mut self, stream: StreamId, why: &Status) {
-        if let Some(told) = self.open.remove(&stream) {
+        if let Some(telling) = self.open.remove(&stream) {
             // Who does not read sees the stream end without a reason.
-            let _ = told.try_send(Err(status(why)));
+            telling.tell(Err(status(why)));
         }
     }
 
@@ -60,5 +122,27 @@ impl Streams {
     /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.open.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use p4runtime_proto::p4::v1::PacketIn;
+    use tokio_stream::StreamExt;
+
+    /// A thousand packets of 64 KiB would be 64 MiB.
+    #[tokio::test]
+    async fn what_nobody_reads_is_bounded_in_bytes() {
+        let (telling, mut hearing) = telling();
+        let packet = || {
+            let packet = PacketIn { payload: vec![0; 1 << 16], ..Default::default() };
+            StreamMessageResponse { update: Some(Update::Packet(packet)) }
+        };
+        let taken = (0..1000).filter(|_| telling.tell(Ok(packet()))).count();
+        assert_eq!(taken, (4 << 20) / packet().encoded_len());
+        assert!(hearing.next().await.is_some());
+        assert!(telling.tell(Ok(packet())));
+        assert!(!telling.tell(Ok(packet())));
     }
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
 use controller::{Answer, Ask, AskId, DeviceId, Heard};
-use p4runtime_grpc::{Command, Incoming, Link, Place, Streams, link, queue, serve};
+use p4runtime_grpc::{Command, Incoming, Limits, Link, Place, Streams, link, queue, serve};
 use p4runtime_proto::google::rpc::{Code, Status};
 use p4runtime_proto::p4::v1::{
     Error, MasterArbitrationUpdate, StreamMessageResponse, Update, stream_message_response::Update as Told,
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// An agent that takes so long for a write.
 fn agent(busy: Duration) -> SocketAddr {
-    let (front, incoming) = queue(64, 64);
+    let (front, incoming) = queue(64, 64, Limits::default());
     let (bound, address) = channel();
     thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -32,7 +32,7 @@ fn agent(busy: Duration) -> SocketAddr {
         loop {
             match incoming.next(Duration::from_secs(60)) {
                 Some(Command::Open(stream, listener)) => streams.open(stream, listener),
-                Some(Command::Message(stream, _)) => {
+                Some(Command::Message(stream, ..)) => {
                     let status = Some(Status::default());
                     let update = MasterArbitrationUpdate { status, ..Default::default() };
                     let message = StreamMessageResponse { update: Some(Told::Arbitration(update)) };
@@ -40,7 +40,7 @@ fn agent(busy: Duration) -> SocketAddr {
                 }
                 Some(Command::Steer(_, _, reply)) => drop(reply.send(Ok(()))),
                 Some(Command::Show(reply)) => drop(reply.send(ShowResponse::default())),
-                Some(Command::Write(request, reply)) => {
+                Some(Command::Write(request, _, reply)) => {
                     thread::sleep(busy);
                     drop(reply.send(refused(request.updates.len())));
                 }
@@ -85,7 +85,7 @@ fn a_large_batch_that_is_refused_is_answered() {
 
 /// A connection to an agent, and what is heard of it.
 fn connect(address: SocketAddr) -> (Link, Incoming) {
-    let (front, heard) = queue(1024, 1);
+    let (front, heard) = queue(1024, 1, Limits::default());
     let place = Place {
         device: DeviceId(0),
         address: address.to_string(),

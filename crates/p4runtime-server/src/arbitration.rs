@@ -15,13 +15,17 @@ pub struct StreamId(pub u64);
 const MOST_STREAMS: usize = 256;
 /// The most roles there are at once.
 const MOST_ROLES: usize = 256;
+/// The longest name of a role, in bytes.
+const MOST_NAME: usize = 256;
 
 /// The controllers of a device.
 #[derive(Default, Debug)]
 pub(crate) struct Arbitration {
-    /// Known since somebody asked for them.
+    /// Created on first use. If there are too many, the one that has been unused longest is forgotten.
     roles: BTreeMap<String, RoleState>,
     streams: BTreeMap<StreamId, Member>,
+    /// Counts updates and ended streams.
+    steps: u64,
 }
 
 #[derive(Default, Debug)]
@@ -30,6 +34,16 @@ struct RoleState {
     highest: Option<u128>,
     /// Who has it, and is connected.
     primary: Option<StreamId>,
+    /// The last step at which a stream had this role.
+    used: u64,
+}
+
+/// The result of an arbitration update.
+#[derive(Debug)]
+pub(crate) struct Arbitrated {
+    pub(crate) notices: Notices,
+    /// Streams that were ended to make room.
+    pub(crate) ended: Vec<StreamId>,
 }
 
 #[derive(Clone, Debug)]
@@ -46,13 +60,15 @@ fn number(id: &Uint128) -> u128 {
 }
 
 impl Arbitration {
-    /// A controller says who it wants to be. Its stream ends with an error.
+    /// A controller says who it wants to be. Its stream ends with an error. `named` tells the roles that the program names; other roles
+    /// make room for them.
     pub(crate) fn update(
         &mut self,
         stream: StreamId,
         device: u64,
         update: &MasterArbitrationUpdate,
-    ) -> Result<Notices, Status> {
+        named: impl Fn(&str) -> bool,
+    ) -> Result<Arbitrated, Status> {
         let refuse = |code, why: String| Err(Status::new(code, why));
         let role = update.role.as_ref().map_or("", |role| role.name.as_str());
         let election = update.election_id.as_ref().map(number);
@@ -64,19 +80,16 @@ impl Arbitration {
                 "roles are configured by `@p4runtime_role` in the program: leave `role.config` unset or empty".into(),
             );
         }
+        if role.len() > MOST_NAME {
+            let why = format!("the role's name has {} bytes: at most {MOST_NAME} are taken", role.len());
+            return refuse(Code::InvalidArgument, why);
+        }
         match self.streams.get(&stream) {
             Some(known) if known.role != role => {
                 let why = format!("this stream has the role `{}`: open another for `{role}`", known.role);
                 return refuse(Code::FailedPrecondition, why);
             }
-            Some(_) => {}
-            None => {
-                let open = self.streams.values().filter(|member| member.role == role).count();
-                if open >= MOST_STREAMS || (!self.roles.contains_key(role) && self.roles.len() >= MOST_ROLES)
-                {
-                    return refuse(Code::ResourceExhausted, format!("too many streams of the role `{role}`"));
-                }
-            }
+            _ => {}
         }
         let taken = election.is_some()
             && self.streams.iter().any(|(id, m)| *id != stream && m.role == role && m.election == election);
@@ -84,8 +97,14 @@ impl Arbitration {
             let why = "another controller of this role has this election id".to_string();
             return refuse(Code::InvalidArgument, why);
         }
+        let ended = match self.streams.contains_key(&stream) {
+            true => vec![],
+            false => self.make_room(role, election, named)?,
+        };
         self.streams.insert(stream, Member { role: role.to_string(), election });
+        self.steps += 1;
         let state = self.roles.entry(role.to_string()).or_default();
+        state.used = self.steps;
         let was_primary = state.primary == Some(stream);
         let all = if election.is_some_and(|id| state.highest.is_none_or(|highest| id >= highest)) {
             state.highest = election;
@@ -97,12 +116,63 @@ impl Arbitration {
             }
             was_primary
         };
-        Ok(self.notices(device, role, (!all).then_some(stream)))
+        Ok(Arbitrated { notices: self.notices(device, role, (!all).then_some(stream)), ended })
+    }
+
+    /// Makes room for another stream of a role. Returns the streams that were ended for it.
+    fn make_room(
+        &mut self,
+        role: &str,
+        election: Option<u128>,
+        named: impl Fn(&str) -> bool,
+    ) -> Result<Vec<StreamId>, Status> {
+        let refuse = |why: String| Err(Status::new(Code::ResourceExhausted, why));
+        if !self.roles.contains_key(role) && self.roles.len() >= MOST_ROLES {
+            let is_in_use = |role: &str| self.streams.values().any(|member| member.role == role);
+            let is_ours = |role: &str| role.is_empty() || named(role);
+            let others = self.roles.iter().filter(|(other, _)| !other.is_empty());
+            let unused = others.clone().filter(|(other, _)| !is_in_use(other));
+            let longest = |all: &mut dyn Iterator<Item = (&String, &RoleState)>| {
+                all.min_by_key(|(other, state)| (is_ours(other), state.used)).map(|(other, _)| other.clone())
+            };
+            let gone = longest(&mut unused.into_iter()).or_else(|| {
+                let mut unnamed = others.filter(|(other, _)| !is_ours(other));
+                if is_ours(role) { longest(&mut unnamed) } else { None }
+            });
+            let Some(gone) = gone else {
+                return refuse(format!(
+                    "{MOST_ROLES} roles are in use, and the program does not name `{role}`"
+                ));
+            };
+            let of_it = self.streams.iter().filter(|(_, member)| member.role == gone);
+            let ended: Vec<StreamId> = of_it.map(|(id, _)| *id).collect();
+            self.roles.remove(&gone);
+            self.streams.retain(|id, _| !ended.contains(id));
+            return Ok(ended);
+        }
+        let alike = self.streams.iter().filter(|(_, member)| member.role == role);
+        if alike.clone().count() < MOST_STREAMS {
+            return Ok(vec![]);
+        }
+        let primary = self.roles.get(role).and_then(|state| state.primary);
+        let backups = alike.filter(|(id, _)| Some(**id) != primary);
+        let lowest = backups.min_by_key(|(id, member)| (member.election, std::cmp::Reverse(**id)));
+        match lowest.map(|(id, member)| (*id, member.election)) {
+            Some((id, known)) if known < election => {
+                self.streams.remove(&id);
+                Ok(vec![id])
+            }
+            _ => refuse(format!("too many streams of the role `{role}`, all with election ids as high")),
+        }
     }
 
     /// A stream has ended.
     pub(crate) fn close(&mut self, stream: StreamId, device: u64) -> Notices {
         let Some(member) = self.streams.remove(&stream) else { return vec![] };
+        self.steps += 1;
+        if let Some(state) = self.roles.get_mut(&member.role) {
+            state.used = self.steps;
+        }
         match self.roles.get_mut(&member.role) {
             Some(state) if state.primary == Some(stream) => {
                 state.primary = None;
@@ -202,4 +272,53 @@ fn notice(device: u64, role: &str, state: &RoleState, to: StreamId) -> StreamMes
         status: Some(rpc::Status { code: code as i32, message: message.to_string(), details: vec![] }),
     };
     StreamMessageResponse { update: Some(stream_message_response::Update::Arbitration(update)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn says(all: &mut Arbitration, stream: u64, role: &str, election: u128) -> Result<Arbitrated, Status> {
+        let id = Uint128 { high: (election >> 64) as u64, low: election as u64 };
+        let role = (!role.is_empty()).then(|| Role { name: role.to_string(), ..Role::default() });
+        let update = MasterArbitrationUpdate { role, election_id: Some(id), ..Default::default() };
+        all.update(StreamId(stream), 1, &update, |role| role == "ours")
+    }
+
+    #[test]
+    fn backups_make_room_for_higher_election_ids() {
+        let mut all = Arbitration::default();
+        for stream in 0..MOST_STREAMS as u64 {
+            says(&mut all, stream, "", 100 + u128::from(stream)).unwrap();
+        }
+        // The one with the highest id is the primary, and stays.
+        assert_eq!(says(&mut all, 1000, "", 5).unwrap_err().code, Code::ResourceExhausted);
+        assert_eq!(says(&mut all, 1001, "", 1000).unwrap().ended, [StreamId(0)]);
+        assert!(all.is_primary(StreamId(1001)));
+        assert_eq!(says(&mut all, 1002, "", 500).unwrap().ended, [StreamId(1)]);
+        assert!(all.is_primary(StreamId(1001)));
+    }
+
+    #[test]
+    fn roles_that_nobody_has_are_forgotten() {
+        let mut all = Arbitration::default();
+        for stream in 0..10 * MOST_ROLES as u64 {
+            says(&mut all, stream, &format!("role {stream}"), 1).unwrap();
+            all.close(StreamId(stream), 1);
+        }
+        assert!(all.roles.len() <= MOST_ROLES);
+    }
+
+    #[test]
+    fn roles_in_use_make_room_for_those_of_the_program() {
+        let mut all = Arbitration::default();
+        for stream in 0..MOST_ROLES as u64 {
+            says(&mut all, stream, &format!("role {stream}"), 1).unwrap();
+        }
+        assert_eq!(says(&mut all, 1000, "another", 1).unwrap_err().code, Code::ResourceExhausted);
+        assert_eq!(says(&mut all, 1001, "ours", 1).unwrap().ended, [StreamId(0)]);
+        assert_eq!(says(&mut all, 1002, "", 1).unwrap().ended, [StreamId(1)]);
+        assert!(all.is_primary(StreamId(1001)) && all.is_primary(StreamId(1002)));
+        assert_eq!(says(&mut all, 1003, &"x".repeat(257), 1).unwrap_err().code, Code::InvalidArgument);
+    }
 }

@@ -2,19 +2,23 @@
 
 use crate::config::Configured;
 use crate::outcomes::Outcomes;
+use crate::pieces::Pieces;
 use crate::server::{Server, no_program};
 use crate::status::Status;
 use crate::target::{Builder, Target};
 use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
-use p4runtime_proto::p4::v1::{
-    Entity, PacketOut, ReadRequest, ReadResponse, Update, WriteRequest, entity::Entity as Kind,
+use p4runtime_proto::p4::v1::{Entity, PacketOut, ReadRequest, Update, WriteRequest, entity::Entity as Kind};
+use p4runtime_proto::to_binary;
+use p4runtime_store::{
+    Before, Change, Described, EntryKey, Result, Store, Within, canonical, fault, looks_through,
 };
-use p4runtime_store::{Before, Change, Described, EntryKey, Result, Store, Within, fault};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-/// The most entities of one answer to a read.
-const MOST_ENTITIES: usize = 1024;
+/// Limit on the different queries of one read that search all entities of a kind.
+const MOST_LOOKS: usize = 256;
 
 impl<B: Builder> Server<B> {
     /// The RPC `Write`. No packet sees the device between two updates of a request.
@@ -83,9 +87,15 @@ impl<B: Builder> Server<B> {
     pub fn live_queries(&self, request: &ReadRequest) -> Vec<Entity> {
         let Some(configured) = self.saved.as_ref().or(self.running.as_ref()) else { return vec![] };
         let Configured { store, target, names, .. } = configured;
-        let live = |query: &Entity| store.reads_live(query) && store.read(query, target, &mut |_| {}).is_ok();
+        let mut known = Known::default();
+        let mut live = |query: &Entity| {
+            let is_new = matches!(known.ended(query), Ok(None));
+            let is_live = is_new && store.reads_live(query) && store.read(query, target, &mut |_| {}).is_ok();
+            known.note(query, &Ok(()));
+            is_live
+        };
         let queries = request.entities.iter().filter_map(|query| names.lower_query(query).ok().flatten());
-        queries.filter(live).collect()
+        queries.filter(|query| live(query)).collect()
     }
 
     /// True if reads and writes mean a program that is saved and not committed.
@@ -107,35 +117,29 @@ impl<B: Builder> Server<B> {
         }
     }
 
-    /// The RPC `Read`. `out` gets the answers one after the other, of bounded size.
-    pub fn read(
-        &self,
-        request: &ReadRequest,
-        out: &mut dyn FnMut(ReadResponse),
-    ) -> std::result::Result<(), Status> {
+    /// The RPC `Read`. Appends what it finds to `out`.
+    pub fn read(&self, request: &ReadRequest, out: &mut Pieces) -> std::result::Result<(), Status> {
         let configured = self.saved.as_ref().or(self.running.as_ref());
         self.read_of(configured, request, out)
     }
 
     /// The same, of the program that runs, whatever is saved.
-    pub fn read_running(
-        &self,
-        request: &ReadRequest,
-        out: &mut dyn FnMut(ReadResponse),
-    ) -> std::result::Result<(), Status> {
+    pub fn read_running(&self, request: &ReadRequest, out: &mut Pieces) -> std::result::Result<(), Status> {
         self.read_of(self.running.as_ref(), request, out)
     }
 
+    /// Answers duplicate queries once. Fails without an answer if there are too many queries or too much is found.
     fn read_of(
         &self,
         configured: Option<&Configured<B::Target>>,
         request: &ReadRequest,
-        out: &mut dyn FnMut(ReadResponse),
+        out: &mut Pieces,
     ) -> std::result::Result<(), Status> {
         self.check_device(request.device_id)?;
         let configured = configured.ok_or_else(no_program)?;
-        let mut entities: Vec<Entity> = vec![];
         let mut outcomes = Outcomes::of("queries");
+        let mut known = Known::default();
+        let mut fits = true;
         for query in &request.entities {
             let query = match configured.names.lower_query(query) {
                 Ok(Some(query)) => query,
@@ -144,21 +148,56 @@ impl<B: Builder> Server<B> {
                     continue;
                 }
             };
+            if let Some(ended) = known.ended(&query)? {
+                outcomes.note(ended);
+                continue;
+            }
             let mut give = |mut entity: Entity| {
                 if configured.permit(&request.role, entity.entity.as_ref()).is_ok() {
                     configured.names.raise(&mut entity);
-                    entities.push(entity);
-                }
-                if entities.len() >= MOST_ENTITIES {
-                    out(ReadResponse { entities: std::mem::take(&mut entities) });
+                    fits = fits && out.push(&entity);
                 }
             };
-            outcomes.note(configured.store.read(&query, &configured.target, &mut give));
-        }
-        if !entities.is_empty() {
-            out(ReadResponse { entities });
+            let ended = configured.store.read(&query, &configured.target, &mut give);
+            known.note(&query, &ended);
+            outcomes.note(ended);
+            if !fits {
+                *out = Pieces::new();
+                let why = "the answer is too large: read one table or object at a time";
+                return Err(Status::new(Code::ResourceExhausted, why));
+            }
         }
         outcomes.status()
+    }
+}
+
+/// The queries of a read that have been answered, with their outcomes.
+#[derive(Default)]
+struct Known {
+    ended: BTreeMap<Vec<u8>, Result<()>>,
+    /// How many of them searched all entities of a kind.
+    looks: usize,
+}
+
+impl Known {
+    /// The outcome of an equal query, if there was one. Fails if there are too many expensive queries.
+    fn ended(&mut self, query: &Entity) -> std::result::Result<Option<Result<()>>, Status> {
+        if let Some(ended) = self.ended.get(&to_binary(&canonical(query))) {
+            return Ok(Some(ended.clone()));
+        }
+        self.looks += usize::from(looks_through(query));
+        if self.looks > MOST_LOOKS {
+            let why = format!(
+                "more than {MOST_LOOKS} different queries search all entities of a kind: look entities up by their keys, or \
+                 use several requests"
+            );
+            return Err(Status::new(Code::ResourceExhausted, why));
+        }
+        Ok(None)
+    }
+
+    fn note(&mut self, query: &Entity, ended: &Result<()>) {
+        self.ended.insert(to_binary(&canonical(query)), ended.clone());
     }
 }
 
@@ -299,6 +338,20 @@ impl<T: Target> Configured<T> {
 
 fn stuck<T>(status: &Status) -> Result<T> {
     fault("half of an update is left", status.message.clone()).code(Code::Internal)
+}
+
+/// True if the program assigns anything to a role.
+pub(crate) fn names_role(info: &P4Info, role: &str) -> bool {
+    fn any<D: Described>(all: &[D], role: &str) -> bool {
+        all.iter().any(|thing| owner(Some(thing)) == Some(role))
+    }
+    any(&info.tables, role)
+        || any(&info.action_profiles, role)
+        || any(&info.counters, role)
+        || any(&info.meters, role)
+        || any(&info.registers, role)
+        || any(&info.value_sets, role)
+        || any(&info.digests, role)
 }
 
 /// The role that an annotation names.

@@ -3,6 +3,7 @@
 use crate::arbitration::{Arbitration, StreamId};
 use crate::config::Configured;
 use crate::digests::Digests;
+use crate::requests::names_role;
 use crate::status::Status;
 use crate::target::{Builder, Target};
 use base_time::Time;
@@ -97,11 +98,18 @@ impl<B: Builder> Server<B> {
     pub fn message(&mut self, stream: StreamId, request: &StreamMessageRequest) -> Vec<Output> {
         match &request.update {
             Some(asked::Update::Arbitration(update)) => {
-                let done = self
-                    .check_device(update.device_id)
-                    .and_then(|()| self.arbitration.update(stream, self.device, update));
+                let (device, store) = (self.device, self.running.as_ref().map(|running| &running.store));
+                let named = |role: &str| store.is_some_and(|store| names_role(store.catalog().info(), role));
+                let known = self.check_device(update.device_id);
+                let done = known.and_then(|()| self.arbitration.update(stream, device, update, named));
                 match done {
-                    Ok(notices) => notices.into_iter().map(|(to, what)| Output::Send(to, what)).collect(),
+                    Ok(done) => {
+                        let why = Status::new(Code::ResourceExhausted, "other controllers need the room");
+                        let ended = done.ended.into_iter().map(|stream| Output::End(stream, why.clone()));
+                        ended
+                            .chain(done.notices.into_iter().map(|(to, what)| Output::Send(to, what)))
+                            .collect()
+                    }
                     Err(status) => {
                         let mut out = self.close(stream);
                         out.push(Output::End(stream, status));

@@ -23,6 +23,7 @@ mod number;
 mod object;
 mod places;
 mod profile;
+mod query;
 mod read;
 mod replication;
 mod restriction;
@@ -40,6 +41,7 @@ pub use change::{
 pub use fault::{Fault, Result, Within, fault, not_supported};
 pub use matches::Match;
 pub use names::Names;
+pub use query::{canonical, looks_through};
 pub use read::{Live, is_unwritten};
 pub use store::{Before, Store};
 pub use update::making;

@@ -6,6 +6,7 @@ use crate::change::{Count, Entry, EntryKey, Rates, Run};
 use crate::fault::{Result, Within, fault, not_supported};
 use crate::store::Store;
 use crate::{matches, number, object, replication};
+use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::table::IdleTimeoutBehavior;
 use p4runtime_proto::p4::config::v1::table_action_call::Argument;
 use p4runtime_proto::p4::config::v1::{Table, TableActionCall};
@@ -16,6 +17,10 @@ use p4runtime_proto::p4::v1::{
     TableEntry, ValueSetEntry, ValueSetMember, action_profile_group, entity::Entity, p4_data::Data,
     packet_replication_engine_entry as pre, table_action, table_entry::IdleTimeout,
 };
+use std::ops::RangeInclusive;
+
+/// Limit on the cells of an object that one query reads.
+const MOST_CELLS: i64 = 1 << 21;
 
 /// What the data plane has written; asked only about what is there.
 pub trait Live {
@@ -33,6 +38,7 @@ impl Store {
     /// Gives `out` all entities that fit `query`.
     pub fn read(&self, query: &v1::Entity, live: &dyn Live, out: &mut dyn FnMut(v1::Entity)) -> Result<()> {
         let mut give = |entity: Entity| out(v1::Entity { entity: Some(entity) });
+        self.refuse_endless(query)?;
         match &query.entity {
             None => fault("a query for nothing", "it names no kind of entity"),
             Some(Entity::TableEntry(q)) => self.read_entries(q, live, &mut give).within("table_entry"),
@@ -60,6 +66,42 @@ impl Store {
             }
             Some(Entity::ExternEntry(q)) if q.extern_type_id == 0 => Ok(()),
             Some(Entity::ExternEntry(_)) => not_supported("entries of other externs").within("extern_entry"),
+        }
+    }
+
+    /// Refuses to read all cells of an object that has too many.
+    fn refuse_endless(&self, query: &v1::Entity) -> Result<()> {
+        let info = self.catalog.info();
+        let few = |kind: &'static str,
+                   wanted: u32,
+                   index: Option<&Index>,
+                   all: &mut dyn Iterator<Item = (u32, i64)>| {
+            let asked = all.filter(|(id, _)| is(wanted, *id) && (wanted == 0 || index.is_none()));
+            match asked.map(|(_, cells)| cells).find(|cells| *cells > MOST_CELLS) {
+                None => Ok(()),
+                Some(cells) => fault(
+                    "too many cells for one read",
+                    format!("{cells}: at most {MOST_CELLS} are read at once"),
+                )
+                .code(Code::ResourceExhausted)
+                .help(|| Some("read single cells, each by its `index`".to_string()))
+                .within(kind),
+            }
+        };
+        match &query.entity {
+            Some(Entity::CounterEntry(q)) => {
+                let mut all = info.counters.iter().map(|counter| (counter.id(), counter.size));
+                few("counter_entry", q.counter_id, q.index.as_ref(), &mut all)
+            }
+            Some(Entity::MeterEntry(q)) => {
+                let mut all = info.meters.iter().map(|meter| (meter.id(), meter.size));
+                few("meter_entry", q.meter_id, q.index.as_ref(), &mut all)
+            }
+            Some(Entity::RegisterEntry(q)) => {
+                let mut all = info.registers.iter().map(|register| (register.id(), i64::from(register.size)));
+                few("register_entry", q.register_id, q.index.as_ref(), &mut all)
+            }
+            _ => Ok(()),
         }
     }
 
@@ -323,8 +365,9 @@ impl Store {
         if query.action_profile_id != 0 {
             self.catalog.profile(query.action_profile_id)?;
         }
-        for ((profile, member), shared) in &self.members {
-            if is(query.action_profile_id, *profile) && is(query.member_id, *member) {
+        for ((profile, member), shared) in self.members.range(pairs(query.action_profile_id, query.member_id))
+        {
+            if is(query.member_id, *member) {
                 give(Entity::ActionProfileMember(ActionProfileMember {
                     action_profile_id: *profile,
                     member_id: *member,
@@ -339,8 +382,8 @@ impl Store {
         if query.action_profile_id != 0 {
             self.catalog.profile(query.action_profile_id)?;
         }
-        for ((profile, group), shared) in &self.groups {
-            if is(query.action_profile_id, *profile) && is(query.group_id, *group) {
+        for ((profile, group), shared) in self.groups.range(pairs(query.action_profile_id, query.group_id)) {
+            if is(query.group_id, *group) {
                 let members = shared.what.members.iter().map(|member| action_profile_group::Member {
                     member_id: member.member,
                     weight: member.weight,
@@ -534,8 +577,7 @@ impl Store {
                 );
             }
             Some(pre::Type::MulticastGroupEntry(query)) => {
-                for (group, to) in self.multicast.iter().filter(|(id, _)| is(query.multicast_group_id, **id))
-                {
+                for (group, to) in self.multicast.range(one_or_all(query.multicast_group_id)) {
                     entry(pre::Type::MulticastGroupEntry(MulticastGroupEntry {
                         multicast_group_id: *group,
                         replicas: replication::encode(&to.replicas),
@@ -544,7 +586,7 @@ impl Store {
                 }
             }
             Some(pre::Type::CloneSessionEntry(query)) => {
-                for (session, to) in self.sessions.iter().filter(|(id, _)| is(query.session_id, **id)) {
+                for (session, to) in self.sessions.range(one_or_all(query.session_id)) {
                     entry(pre::Type::CloneSessionEntry(CloneSessionEntry {
                         session_id: *session,
                         replicas: replication::encode(&to.replicas),
@@ -596,6 +638,22 @@ fn is_zero(data: &P4Data) -> bool {
 /// A zero asks for all.
 fn is(wanted: u32, id: u32) -> bool {
     wanted == 0 || wanted == id
+}
+
+/// The keys that a zero, which asks for all, or another number means.
+fn one_or_all(wanted: u32) -> RangeInclusive<u32> {
+    if wanted == 0 { 0..=u32::MAX } else { wanted..=wanted }
+}
+
+/// The same of keys of two numbers, as far as they are next to one another.
+fn pairs(first: u32, second: u32) -> RangeInclusive<(u32, u32)> {
+    match (first, second) {
+        (0, _) => (0, 0)..=(u32::MAX, u32::MAX),
+        (first, second) => {
+            let seconds = one_or_all(second);
+            (first, *seconds.start())..=(first, *seconds.end())
+        }
+    }
 }
 
 fn fits(query: &TableEntry, key: &EntryKey, entry: &Entry) -> bool {

@@ -1,5 +1,6 @@
 //! Direct counters and meters of entries and of default entries.
 
+use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, P4Data, Update};
 use p4runtime_proto::{from_text, to_text};
@@ -228,4 +229,18 @@ fn v1model_counts_hits_alone() {
     let known = read(&store, "table_entry { is_default_action: true counter_data {} meter_config {} }");
     assert_eq!(known.len(), 2);
     assert!(known.iter().all(|entry| !entry.contains("counter_data")));
+}
+
+/// A register may have two thousand million cells. Reading them all would keep everybody waiting.
+#[test]
+fn cells_without_end_are_read_one_by_one() {
+    let info: P4Info = from_text("registers { preamble { id: 1 name: \"r\" } size: 2147483647 }").unwrap();
+    let store = Store::new(Arc::new(info));
+    let read = |query: &str| store.read(&from_text(query).unwrap(), &LIVE, &mut |_| {});
+    for query in ["register_entry {}", "register_entry { register_id: 1 }"] {
+        assert_eq!(read(query).unwrap_err().code, Code::ResourceExhausted, "{query}");
+    }
+    // A single cell is asked for, which this device does not have.
+    let one = read("register_entry { register_id: 1 index { index: 7 } }").unwrap_err();
+    assert_eq!(one.code, Code::InvalidArgument);
 }

@@ -5,7 +5,7 @@ use crate::ExitCode;
 use crate::log::LogArgs;
 use crate::output;
 use crate::tls::{ClientArgs, ServerArgs};
-use agent::{PortSpec, Setup, Switch};
+use agent::{Limits, PortSpec, Setup, Switch};
 use base_diag::{Diagnostic, SourceMap, codes};
 use p4rack::{Disk, Until, compile, control, rack};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -26,6 +26,15 @@ pub struct Args {
     /// Where to listen for controllers
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9559", value_parser = address)]
     grpc_server_addr: SocketAddr,
+    /// Allow an address beyond the loopback without certificates: anyone who reaches it can steer the switch
+    #[arg(long)]
+    insecure: bool,
+    /// Limit on connections of controllers and operators; lower if the process may not open enough files
+    #[arg(long, value_name = "N", default_value_t = Limits::default().connections, value_parser = at_least_one)]
+    max_connections: usize,
+    /// Limit on the updates of one write and the queries of one read
+    #[arg(long, value_name = "N", default_value_t = Limits::default().updates, value_parser = at_least_one)]
+    max_updates: usize,
     /// What controllers call the device
     #[arg(long, value_name = "N", default_value_t = 1)]
     device_id: u64,
@@ -83,6 +92,13 @@ pub fn run(args: Args) -> ExitCode {
     if agents_tls.is_some() && args.agent.is_empty() {
         return failed("--cacert is for the way to agents, and there is no --agent");
     }
+    if !args.grpc_server_addr.ip().is_loopback() && tls.is_none() && !args.insecure {
+        return failed(&format!(
+            "{} can be reached from other machines, and without certificates anyone who reaches it can steer the switch: \
+             add --grpc-server-cert, --grpc-server-key and --grpc-server-cacert, or --insecure",
+            args.grpc_server_addr
+        ));
+    }
     let switch = match switch(&args) {
         Ok(switch) => switch,
         Err(code) => return code,
@@ -104,6 +120,7 @@ pub fn run(args: Args) -> ExitCode {
         keep_program: args.keep_program,
         fresh: args.fresh,
         audit: Duration::from_secs(args.audit),
+        limits: Limits { updates: args.max_updates, connections: args.max_connections },
     };
     let device_id = setup.device_id;
     match agent::run(setup, |address| tell!("p4rack: device {device_id} listens on {address}")) {
@@ -191,6 +208,10 @@ fn addresses(agents: &[(String, String)], devices: &[String]) -> Result<Vec<Stri
 fn failed(why: &str) -> ExitCode {
     tell!("p4rack: {why}");
     ExitCode::FAILURE
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|number| *number > 0).ok_or_else(|| "a number from 1 on".to_string())
 }
 
 /// Where to listen: numbers, or a name that the machine knows.

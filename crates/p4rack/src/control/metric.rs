@@ -48,6 +48,9 @@ const KINDS: &[(&str, &str)] = &[
     ("table_entries", "Entries of a table, the program's own included."),
     ("table_size", "Entries that a table takes."),
     ("calls_total", "Calls of controllers, by RPC and how they ended."),
+    ("connections", "Connections to the address of P4Runtime."),
+    ("connections_refused_total", "Connections that were turned away: there were too many."),
+    ("connections_ended_total", "Connections that were ended: they did nothing, or others needed the room."),
     ("streams", "Controllers that are connected."),
     ("messages_lost_total", "Messages that were lost because a controller did not read."),
 ];

@@ -8,6 +8,7 @@ mod data;
 mod device_config;
 mod fill;
 mod gate;
+mod known;
 mod live;
 mod metric;
 mod one;
@@ -18,7 +19,6 @@ mod served;
 mod show;
 mod trace;
 
-use crate::functions;
 use crate::reparse::reparse;
 use base_diag::{Diagnostic, Severity, SourceMap, Style, render};
 use base_time::Time;
@@ -30,12 +30,14 @@ use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, Update};
 use p4runtime_server::{Builder, Built, Status};
 use p4runtime_store::{Catalog, EntryKey};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use target_native::{Compiled, Engine, Report};
+use std::sync::Arc;
+use target_native::Engine;
 
 use device_config::{DeviceConfig, device_config, is_json};
 pub use fill::updates;
 pub(crate) use fill::updates_of;
+pub use known::Known;
+use known::KnownProgram;
 pub use metric::{Metric, PORT_RECEIVED, PORT_SENT, exposition, summary};
 pub use one::OneSwitch;
 pub use plan::Splitter;
@@ -65,40 +67,6 @@ pub struct Maker {
     pub registry: Registry,
     /// Machine code that is there already.
     pub known: Known,
-}
-
-/// Programs by their text, with their machine code: devices with one program share it. A clone is the same.
-#[derive(Clone, Default)]
-pub struct Known(Arc<Mutex<BTreeMap<Vec<u8>, KnownProgram>>>);
-
-#[derive(Clone)]
-struct KnownProgram {
-    program: Arc<ir::Program>,
-    code: Compiled,
-    report: Report,
-}
-
-impl Known {
-    fn get(&self, text: &[u8]) -> Option<KnownProgram> {
-        lock(&self.0).get(text).cloned()
-    }
-
-    /// How a text's program is compiled; from now on it is known.
-    pub(crate) fn engine(&self, text: &str, program: &Arc<ir::Program>) -> Result<Report, Vec<Diagnostic>> {
-        if let Some(program) = lock(&self.0).get(text.as_bytes()) {
-            return Ok(program.report.clone());
-        }
-        let options = Options { registry: functions::all(), ..Options::default() };
-        let engine = Engine::compile(program, options)?;
-        let (program, code, report) = (Arc::clone(program), engine.compiled(), engine.report());
-        let known = KnownProgram { program, code, report: report.clone() };
-        lock(&self.0).insert(text.as_bytes().to_vec(), known);
-        Ok(report)
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A switch whose entities a P4Runtime server keeps.
@@ -193,9 +161,9 @@ impl Builder for Maker {
     }
 
     fn build(&self, config: &ForwardingPipelineConfig) -> Result<Built<Controlled>, Status> {
-        let known = self.known.get(&config.p4_device_config);
+        let known = self.known.get(&config.p4_device_config).transpose()?;
         let (program, map) = match &known {
-            Some(known) => (Arc::clone(&known.program), SourceMap::new()),
+            Some(KnownProgram { program, map, .. }) => (Arc::clone(program), map.clone()),
             None => self.program(config)?,
         };
         let offered = offered(&program).map_err(|problems| told("no P4Info of the program", &problems));

@@ -8,10 +8,10 @@ use dataplane_api::Device as _;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
-    StreamMessageRequest,
+    SetForwardingPipelineConfigRequest, StreamMessageRequest, WriteRequest,
 };
 use p4runtime_proto::p4rack::v1::{Device, ShowResponse, TraceResponse, show_response::State};
-use p4runtime_server::{Output, Server, Status, StreamId};
+use p4runtime_server::{Output, Pieces, Server, Status, StreamId};
 use std::collections::BTreeMap;
 
 /// The most ports whose frames are counted each for itself.
@@ -20,6 +20,8 @@ const MOST_PORTS: usize = 1024;
 /// A device with its server.
 pub struct OneSwitch {
     server: Server<Maker>,
+    /// The same as the server's.
+    maker: Maker,
     cpu_port: Option<u32>,
     gate: Gate,
     /// How long that is closed.
@@ -34,7 +36,8 @@ impl OneSwitch {
     /// nanoseconds; frames for and from controllers go by `cpu_port`.
     pub fn new(maker: Maker, device: u64, epoch_ns: i64, cpu_port: Option<u32>) -> OneSwitch {
         OneSwitch {
-            server: Server::new(maker, device, epoch_ns),
+            server: Server::new(maker.clone(), device, epoch_ns),
+            maker,
             cpu_port,
             gate: Gate::default(),
             held: Held::No,
@@ -170,13 +173,13 @@ impl Served for OneSwitch {
                 None => Err(Status::new(Code::FailedPrecondition, "there is no program yet")),
             }),
             Call::Read(request) => {
-                let mut found = vec![];
-                let ended = self.server.read(&request, &mut |response| found.push(response));
+                let mut found = Pieces::new();
+                let ended = self.server.read(&request, &mut found);
                 Reply::Found(found, ended)
             }
             Call::ReadRunning(request) => {
-                let mut found = vec![];
-                let ended = self.server.read_running(&request, &mut |response| found.push(response));
+                let mut found = Pieces::new();
+                let ended = self.server.read_running(&request, &mut found);
                 Reply::Found(found, ended)
             }
         };
@@ -225,6 +228,20 @@ impl Served for OneSwitch {
     fn deadline(&mut self) -> Option<Time> {
         let timers = self.server.target().and_then(|target| target.switch().deadline());
         [timers, self.server.deadline(), self.held.deadline()].into_iter().flatten().min()
+    }
+
+    fn may_write(&self, head: &WriteRequest) -> Result<(), Status> {
+        self.server.may_write(head)
+    }
+
+    fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
+        self.server.may_set_config(head)
+    }
+
+    fn ahead(&self, request: &SetForwardingPipelineConfigRequest) -> Option<Box<dyn FnOnce() + Send>> {
+        self.server.may_set_config(request).ok()?;
+        let text = &request.config.as_ref()?.p4_device_config;
+        self.maker.ahead(text)
     }
 
     fn get_config(

@@ -9,7 +9,7 @@ use controller::{Agent, Answer, Ask, Call, Controller, DeviceId, Effect, Output,
 use dataplane_api::Device;
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, Entity, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
-    StreamMessageRequest,
+    SetForwardingPipelineConfigRequest, StreamMessageRequest, WriteRequest,
 };
 use p4runtime_proto::p4rack::v1::ShowResponse;
 use p4runtime_server::{Status, StreamId};
@@ -349,6 +349,14 @@ impl<C: Channel> Served for RackSwitch<C> {
         let timers: Option<Time> = timers.min();
         let held = self.agents.iter().filter_map(Agent::deadline);
         held.chain(timers).chain(self.controller.deadline()).min()
+    }
+
+    fn may_write(&self, head: &WriteRequest) -> Result<(), Status> {
+        self.controller.may_write(head)
+    }
+
+    fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
+        self.controller.may_set_config(head)
     }
 
     fn get_config(

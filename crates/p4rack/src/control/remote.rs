@@ -7,7 +7,7 @@ use controller::{Call, Controller, DeviceId, Heard, Output, Reply, Ticket, Timin
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
-    StreamMessageRequest,
+    SetForwardingPipelineConfigRequest, StreamMessageRequest, WriteRequest,
 };
 use p4runtime_proto::p4rack::v1::{Metric as Counted, ShowResponse, show_response::State};
 use p4runtime_server::{Status, StreamId};
@@ -245,6 +245,14 @@ impl Served for RemoteRack {
 
     fn failed(&self) -> Option<Status> {
         self.failed.clone()
+    }
+
+    fn may_write(&self, head: &WriteRequest) -> Result<(), Status> {
+        self.controller.may_write(head)
+    }
+
+    fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
+        self.controller.may_set_config(head)
     }
 
     fn get_config(

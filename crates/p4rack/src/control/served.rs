@@ -5,7 +5,7 @@ use base_time::Time;
 use controller::{Ask, AskId, Call, DeviceId, Heard, Reply, Ticket};
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
-    StreamMessageRequest, StreamMessageResponse,
+    SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, WriteRequest,
 };
 use p4runtime_proto::p4rack::v1::ShowResponse;
 use p4runtime_server::{Status, StreamId};
@@ -44,6 +44,18 @@ pub trait Served {
 
     /// When [`tick`](Served::tick) has something to do next, beside digests and idle entries, which come at any time.
     fn deadline(&mut self) -> Option<Time>;
+
+    /// Checks whether the sender of a `Write` may make it. The updates are not needed.
+    fn may_write(&self, head: &WriteRequest) -> Result<(), Status>;
+
+    /// Checks whether the sender of a `SetForwardingPipelineConfig` may make it. The config is not needed.
+    fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status>;
+
+    /// The expensive part of a `SetForwardingPipelineConfig` that does not need the switch, if there is one. It can run on another thread
+    /// before the call.
+    fn ahead(&self, _request: &SetForwardingPipelineConfigRequest) -> Option<Box<dyn FnOnce() + Send>> {
+        None
+    }
 
     /// The RPC `GetForwardingPipelineConfig`.
     fn get_config(

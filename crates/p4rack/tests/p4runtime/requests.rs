@@ -45,8 +45,8 @@ fn codes(events: &[Event]) -> Vec<String> {
     let one = |event: &Event| match event {
         Event::Reply(_, Reply::Done(ended)) => of(ended),
         Event::Reply(_, Reply::Found(found, ended)) => {
-            let entities = found.iter().flat_map(|response| &response.entities);
-            entities.map(|entity| to_text(entity).unwrap()).chain([of(ended)]).collect::<Vec<_>>().join("\n")
+            let entities = found.entities();
+            entities.map(|entity| to_text(&entity).unwrap()).chain([of(ended)]).collect::<Vec<_>>().join("\n")
         }
         Event::Reply(_, Reply::Traced(traced)) => of(&traced.clone().map(drop)),
         Event::Ask(..) => panic!("no device is elsewhere: {event:?}"),
@@ -64,7 +64,7 @@ fn everything(switch: &mut dyn Served) -> Vec<Entity> {
         let [Event::Reply(_, Reply::Found(found, Ok(())))] = &events[..] else {
             panic!("{kind}: {events:?}")
         };
-        all.extend(found.iter().flat_map(|response| response.entities.clone()));
+        all.extend(found.entities());
     }
     all
 }

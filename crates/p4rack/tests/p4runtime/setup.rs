@@ -10,12 +10,12 @@ use p4rack::control::{
 use p4rack::{Until, compile, functions};
 use p4runtime_proto::p4::v1::{
     ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, MasterArbitrationUpdate, ReadRequest,
-    ReadResponse, SetForwardingPipelineConfigRequest, StreamMessageRequest, Uint128, WriteRequest,
+    SetForwardingPipelineConfigRequest, StreamMessageRequest, Uint128, WriteRequest,
     stream_message_request::Update as Asked,
 };
 use p4runtime_proto::p4rack::v1::ShowResponse;
 use p4runtime_proto::{from_text, to_text};
-use p4runtime_server::{Status, StreamId};
+use p4runtime_server::{Pieces, Status, StreamId};
 use std::sync::OnceLock;
 
 pub const PROGRAM: &str = include_str!("all.p4");
@@ -301,9 +301,9 @@ pub fn read_request(query: &str) -> ReadRequest {
     from_text(&format!("device_id: 1 entities {{ {} }}", with_ids(query))).unwrap()
 }
 
-fn listed(found: Vec<ReadResponse>, ended: Result<(), Status>) -> String {
-    let entities = found.iter().flat_map(|response| &response.entities);
-    let mut lines: String = entities.map(|entity| with_names(&to_text(entity).unwrap()) + "\n").collect();
+fn listed(found: &Pieces, ended: Result<(), Status>) -> String {
+    let mut lines: String =
+        found.entities().map(|entity| with_names(&to_text(&entity).unwrap()) + "\n").collect();
     if ended.is_err() {
         lines += &answer(ended);
     }
@@ -316,7 +316,7 @@ pub fn replied(events: Vec<Event>) -> String {
     match reply.clone() {
         // One device has no name to tell.
         Reply::Done(ended) => answer(ended).replace("device `tor` could not: ", ""),
-        Reply::Found(found, ended) => listed(found, ended),
+        Reply::Found(found, ended) => listed(&found, ended),
         Reply::Traced(traced) => answer(traced.map(drop)),
     }
 }

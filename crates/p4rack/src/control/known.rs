@@ -1,0 +1,100 @@
+//! Compiled programs, kept for reuse.
+
+use super::{Maker, told};
+use crate::functions;
+use base_diag::{Diagnostic, SourceMap};
+use ir_interp::Options;
+use p4runtime_proto::p4::v1::ForwardingPipelineConfig;
+use p4runtime_server::Status;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use target_native::{Compiled, Engine, Report};
+
+/// Number of pushed programs that are kept.
+const MOST_SENT: usize = 4;
+
+/// Programs by their text, with their machine code: devices with one program share it. A clone is the same.
+#[derive(Clone, Default)]
+pub struct Known(Arc<Mutex<Programs>>);
+
+#[derive(Default)]
+struct Programs {
+    /// Parts of a rack's programs.
+    own: BTreeMap<Vec<u8>, KnownProgram>,
+    /// The programs that controllers pushed last, or why they were refused.
+    sent: VecDeque<(Vec<u8>, Result<KnownProgram, Status>)>,
+}
+
+#[derive(Clone)]
+pub(super) struct KnownProgram {
+    pub(super) program: Arc<ir::Program>,
+    pub(super) code: Compiled,
+    /// The source text; empty for parts of a rack's programs.
+    pub(super) map: SourceMap,
+    report: Report,
+}
+
+impl Known {
+    /// The program with this text, or why it was refused.
+    pub(super) fn get(&self, text: &[u8]) -> Option<Result<KnownProgram, Status>> {
+        let programs = lock(&self.0);
+        let sent =
+            || programs.sent.iter().find(|(known, _)| known == text).map(|(_, program)| program.clone());
+        programs.own.get(text).cloned().map(Ok).or_else(sent)
+    }
+
+    /// How a text's program is compiled; from now on it is known.
+    pub(crate) fn engine(&self, text: &str, program: &Arc<ir::Program>) -> Result<Report, Vec<Diagnostic>> {
+        if let Some(program) = lock(&self.0).own.get(text.as_bytes()) {
+            return Ok(program.report.clone());
+        }
+        let known = KnownProgram::compile(Arc::clone(program), SourceMap::new())?;
+        let report = known.report.clone();
+        lock(&self.0).own.insert(text.as_bytes().to_vec(), known);
+        Ok(report)
+    }
+
+    /// Keeps a pushed program, or why it was refused.
+    fn note(&self, text: Vec<u8>, program: Result<KnownProgram, Status>) {
+        let mut programs = lock(&self.0);
+        programs.sent.retain(|(known, _)| *known != text);
+        programs.sent.push_back((text, program));
+        if programs.sent.len() > MOST_SENT {
+            programs.sent.pop_front();
+        }
+    }
+}
+
+impl KnownProgram {
+    fn compile(program: Arc<ir::Program>, map: SourceMap) -> Result<KnownProgram, Vec<Diagnostic>> {
+        let options = Options { registry: functions::all(), ..Options::default() };
+        let engine = Engine::compile(&program, options)?;
+        let (code, report) = (engine.compiled(), engine.report());
+        Ok(KnownProgram { program, code, map, report })
+    }
+}
+
+impl Maker {
+    /// Work that compiles a pushed program and keeps the result; nothing if the program is known.
+    pub(super) fn ahead(&self, text: &[u8]) -> Option<Box<dyn FnOnce() + Send>> {
+        if text.is_empty() || self.known.get(text).is_some() {
+            return None;
+        }
+        // The program of our own is not needed for it.
+        let maker = Maker { own: None, ..self.clone() };
+        let text = text.to_vec();
+        Some(Box::new(move || {
+            let config =
+                ForwardingPipelineConfig { p4_device_config: text, ..ForwardingPipelineConfig::default() };
+            let compiled = maker.program(&config).and_then(|(program, map)| {
+                KnownProgram::compile(program, map)
+                    .map_err(|problems| told("the program cannot run", &problems))
+            });
+            maker.known.note(config.p4_device_config, compiled);
+        }))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

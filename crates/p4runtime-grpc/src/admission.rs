@@ -1,0 +1,504 @@
+//! Limits on connections: in total, per address, and in time.
+//!
+//! A connection is closed if it makes no call for too long. If there are too many connections, the one that has been idle longest
+//! is closed, those that never made a call first; connections with open calls stay. The last connections are a reserve for
+//! operators: they may make calls but open no streams, and are closed soon.
+
+use crate::limits::Rules;
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::Instant;
+use tonic::transport::server::Connected;
+
+/// Interval between checks for connections that have been open too long.
+const SWEEP: Duration = Duration::from_millis(500);
+
+/// Pause after the process has run out of file descriptors.
+const NO_FILES: Duration = Duration::from_millis(50);
+
+/// The connections to one listening address. Clones share them.
+#[derive(Clone)]
+pub struct Admission(Arc<Inner>);
+
+struct Inner {
+    rules: Rules,
+    clients: Mutex<BTreeMap<u64, Arc<Client>>>,
+    next: AtomicU64,
+    swept: Mutex<Option<Instant>>,
+    refused: AtomicU64,
+    ended: AtomicU64,
+}
+
+/// The other end of a connection.
+pub struct Client {
+    id: u64,
+    address: IpAddr,
+    since: Instant,
+    activity: Mutex<Activity>,
+    ended: AtomicBool,
+    /// The task that waits to read or write.
+    waker: Mutex<Option<Waker>>,
+    /// Memory used by its requests and answers, in bytes.
+    pub(crate) used: AtomicUsize,
+    of: Admission,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Activity {
+    /// It is one of the reserve.
+    is_guest: bool,
+    /// It has made a call.
+    has_called: bool,
+    /// Open calls, including streams.
+    calls: usize,
+    streams: usize,
+    /// When the last call began or ended.
+    last: Instant,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Admission {
+    /// Without connections.
+    pub fn new(rules: Rules) -> Admission {
+        Admission(Arc::new(Inner {
+            rules,
+            clients: Mutex::default(),
+            next: AtomicU64::default(),
+            swept: Mutex::default(),
+            refused: AtomicU64::default(),
+            ended: AtomicU64::default(),
+        }))
+    }
+
+    /// The number of open connections.
+    pub fn len(&self) -> usize {
+        lock(&self.0.clients).len()
+    }
+
+    /// True if there are no connections.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of connections refused, and the number closed because they were idle or to make room.
+    pub fn turned_away(&self) -> (u64, u64) {
+        (self.0.refused.load(Ordering::Relaxed), self.0.ended.load(Ordering::Relaxed))
+    }
+
+    /// Waits for the next connection that is within the limits.
+    pub async fn accept(&self, listener: &TcpListener) -> Guarded {
+        loop {
+            self.sweep(Instant::now());
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                () = tokio::time::sleep(SWEEP) => continue,
+            };
+            match accepted {
+                Ok((stream, peer)) => {
+                    if let Some(client) = self.admit(peer.ip(), Instant::now()) {
+                        // Answers are short: they do not wait for more to send.
+                        let _ = stream.set_nodelay(true);
+                        return Guarded { stream, client };
+                    }
+                }
+                Err(error) if is_about_one(&error) => {}
+                Err(_) => {
+                    // The process has run out of file descriptors. Retrying at once would use a whole core.
+                    self.make_room();
+                    tokio::time::sleep(NO_FILES).await;
+                }
+            }
+        }
+    }
+
+    /// Registers a connection, closing another one to make room if necessary. `None` if there is no room.
+    fn admit(&self, address: IpAddr, now: Instant) -> Option<Arc<Client>> {
+        let rules = &self.0.rules;
+        let mut clients = lock(&self.0.clients);
+        let alike = clients.values().filter(|client| client.address == address).count();
+        let victim = match (alike >= rules.per_address, clients.len() >= rules.connections) {
+            (true, _) => Some(victim(&clients, Some(address))),
+            (false, true) => Some(victim(&clients, None)),
+            (false, false) => None,
+        };
+        match victim {
+            None => {}
+            Some(Some(victim)) => {
+                clients.remove(&victim.id);
+                self.end(&victim);
+            }
+            Some(None) => {
+                self.0.refused.fetch_add(1, Ordering::Relaxed);
+                return None;
+            }
+        }
+        let is_guest = clients.len() + rules.reserve >= rules.connections;
+        let id = self.0.next.fetch_add(1, Ordering::Relaxed);
+        let activity = Activity { is_guest, has_called: false, calls: 0, streams: 0, last: now };
+        let client = Arc::new(Client {
+            id,
+            address,
+            since: now,
+            activity: Mutex::new(activity),
+            ended: AtomicBool::default(),
+            waker: Mutex::default(),
+            used: AtomicUsize::default(),
+            of: self.clone(),
+        });
+        clients.insert(id, Arc::clone(&client));
+        Some(client)
+    }
+
+    /// Closes an idle connection, if there is one.
+    fn make_room(&self) {
+        let mut clients = lock(&self.0.clients);
+        if let Some(victim) = victim(&clients, None) {
+            clients.remove(&victim.id);
+            self.end(&victim);
+        }
+    }
+
+    fn end(&self, client: &Client) {
+        self.0.ended.fetch_add(1, Ordering::Relaxed);
+        client.end();
+    }
+
+    /// Closes connections that have been open too long; does nothing if called again within [`SWEEP`].
+    fn sweep(&self, now: Instant) {
+        {
+            let mut swept = lock(&self.0.swept);
+            if swept.is_some_and(|at| now.duration_since(at) < SWEEP) {
+                return;
+            }
+            *swept = Some(now);
+        }
+        let mut clients = lock(&self.0.clients);
+        clients.retain(|_, client| {
+            let stays = !client.is_overdue(&self.0.rules, now);
+            if !stays {
+                self.end(client);
+            }
+            stays
+        });
+    }
+
+    fn has_room_for_streams(&self) -> bool {
+        self.len() + self.0.rules.reserve <= self.0.rules.connections
+    }
+}
+
+/// True for errors that concern one connection only.
+fn is_about_one(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
+}
+
+/// The connection to close to make room: one without open calls, of the address with the most connections; one that never made a call
+/// if possible; the one that has been idle longest. With `address`, only connections from there.
+fn victim(clients: &BTreeMap<u64, Arc<Client>>, address: Option<IpAddr>) -> Option<Arc<Client>> {
+    let mut alike: BTreeMap<IpAddr, usize> = BTreeMap::new();
+    for client in clients.values() {
+        *alike.entry(client.address).or_default() += 1;
+    }
+    let idle = clients.values().filter(|client| address.is_none_or(|address| client.address == address));
+    let idle =
+        idle.map(|client| (*lock(&client.activity), client)).filter(|(activity, _)| activity.calls == 0);
+    let crowd = |client: &Client| alike.get(&client.address).copied().unwrap_or_default();
+    let first = idle.min_by_key(|(activity, client)| {
+        (std::cmp::Reverse(crowd(client)), activity.has_called, activity.last, client.id)
+    });
+    first.map(|(_, client)| Arc::clone(client))
+}
+
+impl Client {
+    /// Its address.
+    pub fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    fn is_overdue(&self, rules: &Rules, now: Instant) -> bool {
+        let activity = *lock(&self.activity);
+        let open_for = now.duration_since(self.since);
+        if activity.is_guest && open_for >= rules.reserved_for {
+            return true;
+        }
+        if activity.calls > 0 {
+            return false;
+        }
+        match activity.has_called {
+            false => open_for >= rules.first_call,
+            true => now.duration_since(activity.last) >= rules.idle,
+        }
+    }
+
+    fn end(&self) {
+        self.ended.store(true, Ordering::Release);
+        if let Some(waker) = lock(&self.waker).take() {
+            waker.wake();
+        }
+    }
+
+    /// Notes that an answer has been written, for connections whose calls are not counted.
+    fn answered(&self) {
+        let mut activity = lock(&self.activity);
+        activity.has_called = true;
+        activity.last = Instant::now();
+    }
+
+    /// Begins a call, which ends when the result is dropped; an error if there are too many.
+    pub(crate) fn call(
+        self: &Arc<Client>,
+        is_stream: bool,
+        most: usize,
+        streams: usize,
+    ) -> Result<Call, &'static str> {
+        let mut activity = lock(&self.activity);
+        if activity.calls >= most {
+            return Err("too many calls are open on this connection");
+        }
+        if is_stream && activity.streams >= streams {
+            return Err("too many streams are open on this connection");
+        }
+        if is_stream && activity.is_guest {
+            // Lock order: the list of clients before the activity of one.
+            drop(activity);
+            if !self.of.has_room_for_streams() {
+                return Err("too many controllers are connected: what is left is for operators");
+            }
+            activity = lock(&self.activity);
+            activity.is_guest = false;
+        }
+        activity.has_called = true;
+        activity.calls += 1;
+        activity.streams += usize::from(is_stream);
+        activity.last = Instant::now();
+        Ok(Call { client: Arc::clone(self), is_stream })
+    }
+}
+
+/// An open call.
+pub(crate) struct Call {
+    client: Arc<Client>,
+    is_stream: bool,
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        let mut activity = lock(&self.client.activity);
+        activity.calls = activity.calls.saturating_sub(1);
+        activity.streams = activity.streams.saturating_sub(usize::from(self.is_stream));
+        activity.last = Instant::now();
+    }
+}
+
+/// A connection within the limits, which [`Admission`] can close.
+pub struct Guarded {
+    stream: TcpStream,
+    client: Arc<Client>,
+}
+
+impl Guarded {
+    /// The address of the other end.
+    pub fn peer(&self) -> io::Result<SocketAddr> {
+        self.stream.peer_addr()
+    }
+
+    /// Counts everything that is written as an answer to a call.
+    pub fn answering(self) -> Answering {
+        Answering(self)
+    }
+
+    fn is_open(&self, context: &Context<'_>) -> io::Result<()> {
+        let mut waker = lock(&self.client.waker);
+        match &mut *waker {
+            Some(known) => known.clone_from(context.waker()),
+            none => *none = Some(context.waker().clone()),
+        }
+        match self.client.ended.load(Ordering::Acquire) {
+            false => Ok(()),
+            true => Err(io::ErrorKind::ConnectionAborted.into()),
+        }
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        lock(&self.client.of.0.clients).remove(&self.client.id);
+    }
+}
+
+impl AsyncRead for Guarded {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.is_open(context)?;
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Guarded {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.is_open(context)?;
+        Pin::new(&mut self.stream).poll_write(context, buffer)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffers: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.is_open(context)?;
+        Pin::new(&mut self.stream).poll_write_vectored(context, buffers)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}
+
+impl Connected for Guarded {
+    type ConnectInfo = Arc<Client>;
+
+    fn connect_info(&self) -> Arc<Client> {
+        Arc::clone(&self.client)
+    }
+}
+
+/// A connection on which every write counts as an answer.
+pub struct Answering(Guarded);
+
+impl AsyncRead for Answering {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Answering {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.0).poll_write(context, buffer);
+        if let Poll::Ready(Ok(_)) = written {
+            self.0.client.answered();
+        }
+        written
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: Duration = Duration::from_secs(1);
+
+    fn admission() -> Admission {
+        Admission::new(Rules {
+            connections: 6,
+            per_address: 4,
+            reserve: 2,
+            first_call: 10 * S,
+            idle: 100 * S,
+            reserved_for: 30 * S,
+        })
+    }
+
+    fn at(last: u8) -> IpAddr {
+        [10, 0, 0, last].into()
+    }
+
+    fn ended(clients: &[Arc<Client>]) -> Vec<usize> {
+        (0..clients.len()).filter(|index| clients[*index].ended.load(Ordering::Acquire)).collect()
+    }
+
+    #[test]
+    fn the_longest_silent_makes_room_and_open_calls_stay() {
+        let (all, now) = (admission(), Instant::now());
+        let clients: Vec<_> = (0..4).filter_map(|n| all.admit(at(1), now + n * S)).collect();
+        let _open = clients[0].call(true, 8, 8).unwrap();
+        drop(clients[1].call(false, 8, 8).unwrap());
+        // The third never called, and is older than the fourth.
+        let another = all.admit(at(1), now + 4 * S).unwrap();
+        assert_eq!(ended(&clients), [2]);
+        let _calls = [&clients[1], &clients[3], &another].map(|client| client.call(false, 8, 8).unwrap());
+        assert!(all.admit(at(1), now + 5 * S).is_none());
+        assert_eq!(all.turned_away(), (1, 1));
+        assert!(all.admit(at(2), now + 5 * S).is_some());
+    }
+
+    #[test]
+    fn the_last_ones_open_no_streams() {
+        let (all, now) = (admission(), Instant::now());
+        let clients: Vec<_> = (0..6).filter_map(|n| all.admit(at(n), now)).collect();
+        let streams: Vec<_> = clients.iter().map(|client| client.call(true, 8, 8)).collect();
+        assert_eq!(
+            streams.iter().map(Result::is_ok).collect::<Vec<_>>(),
+            [true, true, true, true, false, false]
+        );
+        assert!(clients[5].call(false, 8, 8).is_ok());
+        all.sweep(now + 31 * S);
+        assert_eq!(ended(&clients), [4, 5]);
+    }
+
+    #[test]
+    fn who_does_nothing_is_ended_in_time() {
+        let (all, now) = (admission(), Instant::now());
+        let clients: Vec<_> = (0..3).filter_map(|n| all.admit(at(n), now)).collect();
+        let _open = clients[0].call(true, 8, 8).unwrap();
+        drop(clients[1].call(false, 8, 8).unwrap());
+        all.sweep(now + 11 * S);
+        assert_eq!(ended(&clients), [2]);
+        all.sweep(Instant::now() + 101 * S);
+        assert_eq!(ended(&clients), [1, 2]);
+        assert_eq!(all.len(), 1);
+    }
+
+    #[test]
+    fn one_connection_has_few_calls() {
+        let all = admission();
+        let client = all.admit(at(1), Instant::now()).unwrap();
+        let calls: Vec<_> = (0..3).map(|_| client.call(false, 2, 1)).collect();
+        assert_eq!(calls.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, true, false]);
+        drop(calls);
+        let streams: Vec<_> = (0..2).map(|_| client.call(true, 2, 1)).collect();
+        assert_eq!(streams.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false]);
+    }
+}

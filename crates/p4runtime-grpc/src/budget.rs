@@ -1,0 +1,105 @@
+//! Memory used by requests and answers, per connection and in total.
+//!
+//! Nothing waits for memory: what does not fit is refused with `RESOURCE_EXHAUSTED`. Small messages do not count towards the total, so
+//! that clients with large messages cannot lock others out.
+
+use crate::admission::Client;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Limit for all connections together, in bytes.
+const ALL: usize = 384 << 20;
+
+/// Limit for one connection, in bytes.
+const ONE: usize = 224 << 20;
+
+/// Holds up to this size do not count towards the total.
+pub(crate) const SMALL: usize = 16 << 10;
+
+/// Memory in use by all. Clones share it.
+#[derive(Clone, Default)]
+pub(crate) struct Budget(Arc<AtomicUsize>);
+
+/// Memory in use; given back on drop.
+pub struct Hold {
+    budget: Budget,
+    client: Option<Arc<Client>>,
+    bytes: usize,
+    /// The part that counts towards the total.
+    shared: usize,
+}
+
+impl Budget {
+    /// An empty hold, which also counts for `client`.
+    pub(crate) fn hold(&self, client: Option<Arc<Client>>) -> Hold {
+        Hold { budget: self.clone(), client, bytes: 0, shared: 0 }
+    }
+}
+
+impl Hold {
+    /// Takes `more` bytes. Returns false, and changes nothing, if there are not enough.
+    #[must_use]
+    pub(crate) fn grow(&mut self, more: usize) -> bool {
+        let bytes = self.bytes.saturating_add(more);
+        if let Some(client) = &self.client
+            && !take(&client.used, more, ONE)
+        {
+            return false;
+        }
+        let shared = if bytes <= SMALL { 0 } else { bytes };
+        if !take(&self.budget.0, shared - self.shared, ALL) {
+            if let Some(client) = &self.client {
+                client.used.fetch_sub(more, Ordering::Relaxed);
+            }
+            return false;
+        }
+        (self.bytes, self.shared) = (bytes, shared);
+        true
+    }
+
+    /// Gives `less` bytes back.
+    pub(crate) fn shrink(&mut self, less: usize) {
+        let less = less.min(self.bytes);
+        self.bytes -= less;
+        if let Some(client) = &self.client {
+            client.used.fetch_sub(less, Ordering::Relaxed);
+        }
+        let shared = self.shared.min(self.bytes);
+        self.budget.0.fetch_sub(self.shared - shared, Ordering::Relaxed);
+        self.shared = shared;
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.shrink(self.bytes);
+    }
+}
+
+fn take(used: &AtomicUsize, more: usize, most: usize) -> bool {
+    let fits = |used: usize| used.checked_add(more).filter(|sum| *sum <= most);
+    more == 0 || used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_dropped_is_given_back() {
+        let budget = Budget::default();
+        let mut small = budget.hold(None);
+        assert!(small.grow(SMALL));
+        assert_eq!(budget.0.load(Ordering::Relaxed), 0);
+        let mut large = budget.hold(None);
+        assert!(large.grow(ALL));
+        assert!(!small.grow(1), "together they are more than there is");
+        assert!(budget.hold(None).grow(SMALL), "small messages always fit");
+        large.shrink(ALL / 2);
+        assert!(small.grow(1));
+        drop(large);
+        assert_eq!(budget.0.load(Ordering::Relaxed), SMALL + 1);
+        drop(small);
+        assert_eq!(budget.0.load(Ordering::Relaxed), 0);
+    }
+}

@@ -1,0 +1,215 @@
+//! Error statuses in trailers that every client can read. By default, gRPC clients accept 8 KiB of trailers and report a broken stream if
+//! there are more (P4Runtime 1.5, "gRPC Metadata Maximum Size").
+//!
+//! P4Runtime sends one error detail per update. If the details do not fit, the messages of updates that were only not tried or
+//! rolled back are dropped; then all messages but that of the first failure are truncated; then the last details are dropped, and the
+//! status message says how many. A client that gets fewer details than it sent updates knows the outcome of the first ones.
+
+use p4runtime_proto::google::rpc::{self, Code};
+use p4runtime_proto::p4::v1::Error;
+use p4runtime_server::Status;
+use prost::{Message, Name};
+use tonic::metadata::{AsciiMetadataValue, BinaryMetadataValue, MetadataMap};
+
+/// Limit for the details, in bytes before base64, which adds a third.
+const DETAILS: usize = 4600;
+
+/// Limit for the status message, in bytes after escaping.
+const MESSAGE: usize = 1000;
+
+/// Limit for the message of one update if not all of them fit, in bytes.
+const SHORT: usize = 80;
+
+/// Trailers with the index and the error of the first update that failed for a reason of its own. The controller of a rack needs them
+/// even if details are dropped.
+const FAILED_AT: &str = "p4rack-failed-at";
+const FAILED: &str = "p4rack-failed-bin";
+
+/// A status as gRPC says it, with its details packed into a `google.rpc.Status`.
+pub(crate) fn status(status: &Status) -> tonic::Status {
+    let code = tonic::Code::from_i32(status.code as i32);
+    if status.details.is_empty() {
+        return tonic::Status::new(code, fitting(&status.message, MESSAGE));
+    }
+    let details = fewer(&status.details);
+    let left_out = status.details.len() - details.len();
+    let mut message = fitting(&status.message, MESSAGE);
+    if left_out > 0 {
+        let failed = status.details.iter().skip(details.len());
+        let failed = failed.filter(|error| is_cause(error.canonical_code)).count();
+        let note = format!(
+            " (details of the last {left_out} are left out; {failed} of them have errors of their own)"
+        );
+        message = fitting(&status.message, MESSAGE - note.len() * 2) + &note;
+    }
+    let any = |error: &Error| prost_types::Any {
+        type_url: format!("type.googleapis.com/{}", Error::full_name()),
+        value: error.encode_to_vec(),
+    };
+    let details = rpc::Status {
+        code: status.code as i32,
+        message: String::new(),
+        details: details.iter().map(any).collect(),
+    };
+    let details = rpc::Status { message: fitting(&message, MESSAGE / 4), ..details };
+    let mut metadata = MetadataMap::new();
+    if let Some((at, error)) =
+        status.details.iter().enumerate().find(|(_, error)| is_cause(error.canonical_code))
+    {
+        metadata.insert(FAILED_AT, AsciiMetadataValue::from(at as u64));
+        let error = Error { message: fitting(&error.message, MESSAGE / 4), ..error.clone() };
+        metadata.insert_bin(FAILED, BinaryMetadataValue::from_bytes(&error.encode_to_vec()));
+    }
+    tonic::Status::with_details_and_metadata(code, message, details.encode_to_vec().into(), metadata)
+}
+
+/// The error details in a status. If they were cut off before the first update that failed for a reason of its own, they are filled up to
+/// it.
+pub(crate) fn details(status: &tonic::Status) -> Vec<Error> {
+    let details = rpc::Status::decode(status.details()).map(|status| status.details).unwrap_or_default();
+    let mut details: Vec<Error> = details.iter().filter_map(|any| Error::decode(&*any.value).ok()).collect();
+    let metadata = status.metadata();
+    let at = metadata.get(FAILED_AT).and_then(|at| at.to_str().ok()?.parse::<usize>().ok());
+    let failed = metadata.get_bin(FAILED).and_then(|bytes| Error::decode(bytes.to_bytes().ok()?).ok());
+    if let (Some(at), Some(failed)) = (at, failed)
+        && (details.len()..MOST_FILLED).contains(&at)
+    {
+        let left_out = Error { canonical_code: Code::Aborted as i32, ..Error::default() };
+        details.resize(at, left_out);
+        details.push(failed);
+    }
+    details
+}
+
+/// More updates than any request has.
+const MOST_FILLED: usize = 1 << 24;
+
+fn is_cause(code: i32) -> bool {
+    code != Code::Ok as i32 && code != Code::Aborted as i32
+}
+
+/// The details, shortened until they fit.
+fn fewer(all: &[Error]) -> Vec<Error> {
+    if size(all) <= DETAILS {
+        return all.to_vec();
+    }
+    let mut short = all.to_vec();
+    for error in short.iter_mut().filter(|error| error.canonical_code == Code::Aborted as i32) {
+        error.message.clear();
+    }
+    if size(&short) <= DETAILS {
+        return short;
+    }
+    let first = short.iter().position(|error| is_cause(error.canonical_code));
+    for (at, error) in short.iter_mut().enumerate() {
+        let most = if Some(at) == first { MESSAGE / 4 } else { SHORT };
+        error.message = cut(&error.message, most);
+    }
+    let mut sum = 0;
+    let fitting = short.iter().take_while(|error| {
+        sum += one(error);
+        sum <= DETAILS
+    });
+    let count = fitting.count();
+    short.truncate(count);
+    short
+}
+
+/// Size of the details in a `google.rpc.Status`, in bytes.
+fn size(all: &[Error]) -> usize {
+    all.iter().map(one).sum()
+}
+
+fn one(error: &Error) -> usize {
+    // The type URL, and tags and lengths of both fields.
+    "type.googleapis.com/".len() + Error::full_name().len() + error.encoded_len() + 12
+}
+
+/// The beginning of a text that has at most `most` bytes when it is percent-encoded.
+fn fitting(text: &str, most: usize) -> String {
+    let mut left = most;
+    let end = text.char_indices().find(|(_, character)| {
+        let plain = character.is_ascii_alphanumeric() || "-_.:,/()[]'=+*".contains(*character);
+        let bytes = if plain { 1 } else { 3 * character.len_utf8() };
+        match left.checked_sub(bytes) {
+            Some(rest) => {
+                left = rest;
+                false
+            }
+            None => true,
+        }
+    });
+    match end {
+        None => text.to_string(),
+        Some((end, _)) => format!("{} ... ({} bytes more)", &text[..end], text.len() - end),
+    }
+}
+
+/// The beginning of a text, at most `most` bytes long.
+fn cut(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_string();
+    }
+    let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    format!("{}...", &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Size as HTTP/2 counts header lists: names, values, and 32 bytes for each.
+    fn trailers(status: &tonic::Status) -> usize {
+        let headers = status.clone().into_http::<()>().headers().clone();
+        headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 32).sum()
+    }
+
+    fn batch(updates: usize, failed: &[usize], message: &str) -> Status {
+        let error = |at| match failed.contains(&at) {
+            true => Error { canonical_code: 3, message: message.to_string(), ..Error::default() },
+            false => Error { canonical_code: 10, message: "rolled back".to_string(), ..Error::default() },
+        };
+        let details = (0..updates).map(error).collect();
+        Status {
+            code: Code::Unknown,
+            message: format!("{} of {updates} failed: {message}", failed.len()),
+            details,
+        }
+    }
+
+    #[test]
+    fn trailers_stay_within_8_kib() {
+        let long = "a message of \u{1f600} \"some\" length, ".repeat(200);
+        for updates in [1, 10, 75, 100, 150, 151, 220, 1000, 100_000] {
+            for message in ["", "short", &long] {
+                for failed in [vec![0], vec![updates - 1], (0..updates.min(3000)).collect()] {
+                    let status = status(&batch(updates, &failed, message));
+                    assert!(trailers(&status) <= 8192, "{updates}: {}", trailers(&status));
+                    let told = details(&status);
+                    // The first that failed is where it is, and with its code.
+                    assert_eq!(told.get(failed[0]).map(|error| error.canonical_code), Some(3), "{updates}");
+                    assert!(told[..failed[0]].iter().all(|error| error.canonical_code == 10));
+                }
+            }
+        }
+        assert!(trailers(&status(&Status::new(Code::InvalidArgument, long))) <= 8192);
+    }
+
+    #[test]
+    fn all_of_a_small_batch_is_told() {
+        let small = batch(20, &[3, 7], "there is no such table");
+        let told = status(&small);
+        assert_eq!(details(&told), small.details);
+        assert_eq!(told.message(), small.message);
+    }
+
+    #[test]
+    fn what_is_left_out_is_counted() {
+        let told = status(&batch(1000, &[5, 900], "x"));
+        let expected =
+            "2 of 1000 failed: x (details of the last 894 are left out; 1 of them have errors of their own)";
+        let known = rpc::Status::decode(told.details()).unwrap().details.len();
+        assert_eq!(told.message(), expected.replace("894", &(1000 - known).to_string()));
+        assert!(known > 70, "{known}");
+    }
+}
