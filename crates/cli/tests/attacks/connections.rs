@@ -1,0 +1,121 @@
+//! Connections that say nothing, streams that shut others out, and roles that nobody needs.
+
+use crate::setup::{Client, GIGABYTE, Honest, Victim, alone, at_length, runtime, stream};
+use p4runtime_proto::from_text;
+use p4runtime_proto::p4::v1::stream_message_response::Update as Told;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// 300 connections under a limit of 256 descriptors took most of a core, and nobody else was answered.
+#[test]
+fn silent_connections_keep_nobody_out() {
+    let _alone = alone();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let mut victim = Victim::start("ulimit -d 1048576 && ulimit -n 256", &["--metrics-addr", &free]);
+    let honest = Honest::start(&victim, 5);
+    let before = victim.memory();
+    let mut silent: Vec<TcpStream> = (0..300).map(|_| TcpStream::connect(&victim.address).unwrap()).collect();
+    for stream in &mut silent[..100] {
+        // Some have begun to speak HTTP/2.
+        let _ = stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0");
+    }
+    let asking: Vec<TcpStream> = (0..300)
+        .map(|_| {
+            let mut stream = TcpStream::connect(&free).unwrap();
+            let _ = stream.write_all(b"GET /metrics HTTP/1.1\r\n");
+            stream
+        })
+        .collect();
+    let ticks = victim.ticks();
+    std::thread::sleep(Duration::from_secs(1));
+    eprintln!("silent connections: {} % of a core", victim.ticks() - ticks);
+    for _ in 0..5 {
+        let output = victim.ctl(&["show"]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    runtime().block_on(async {
+        let mut another = victim.connect().await;
+        stream(&mut another, 2).await;
+    });
+    let mut stream = TcpStream::connect(&free).unwrap();
+    write!(stream, "GET /metrics HTTP/1.1\r\nHost: p4rack\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+    assert!(answer.contains("\np4rack_connections_ended_total "), "{answer}");
+    drop((silent, asking));
+    honest.end("silent connections");
+    victim.is_as_before(before, "silent connections");
+}
+
+/// TLS hand-shakes that begin and do not go on, and some that are none.
+#[test]
+fn hand_shakes_without_end_keep_nobody_out() {
+    let _alone = alone();
+    let pems = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/agents/certificates");
+    let pem = |name: &str| pems.join(name).display().to_string();
+    let (cert, key, authority) = (pem("switch.pem"), pem("switch.key"), pem("authority.pem"));
+    let (mine, my_key) = (pem("controller.pem"), pem("controller.key"));
+    let server = ["--grpc-server-cert", &cert, "--grpc-server-key", &key, "--grpc-server-cacert", &authority];
+    let mut victim = Victim::start("ulimit -d 1048576 && ulimit -n 256", &server);
+    let before = victim.memory();
+    // The beginning of a ClientHello, which has 512 bytes.
+    let hello = [22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3];
+    let begun: Vec<TcpStream> = (0..400)
+        .map(|n| {
+            let mut stream = TcpStream::connect(&victim.address).unwrap();
+            let _ = stream.write_all(&hello[..n % 12]);
+            stream
+        })
+        .collect();
+    for _ in 0..5 {
+        let output = victim.ctl(&["show", "--cacert", &authority, "--cert", &mine, "--key", &my_key]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    drop(begun);
+    victim.is_as_before(before, "hand-shakes");
+}
+
+/// Who has the role, or had it, with an election id.
+async fn role(client: &mut Client, role: &str, election: u64) -> Option<(bool, impl Sized + use<>)> {
+    let (say, said) = mpsc::channel(4);
+    let role = if role.is_empty() { String::new() } else { format!("role {{ name: \"{role}\" }}") };
+    let hello = format!("arbitration {{ device_id: 1 {role} election_id {{ low: {election} }} }}");
+    say.send(from_text(&hello).unwrap()).await.unwrap();
+    let said = tokio_stream::wrappers::ReceiverStream::new(said);
+    let mut heard = client.stream_channel(said).await.ok()?.into_inner();
+    let Ok(Some(message)) = heard.message().await else { return None };
+    let Some(Told::Arbitration(told)) = message.update else { return None };
+    Some((told.status?.code == 0, (say, heard)))
+}
+
+/// 256 streams shut everybody else out of their role, whatever their election ids, and 256 names of roles out of all others.
+#[test]
+fn streams_and_roles_shut_nobody_out() {
+    let _alone = alone();
+    let connections = if at_length() { 20 } else { 10 };
+    let victim = Victim::start(GIGABYTE, &[]);
+    runtime().block_on(async {
+        let mut held = vec![];
+        for connection in 0..connections {
+            let mut client = victim.connect().await;
+            let mut taken = 0;
+            for stream in 0..40 {
+                let held_now = role(&mut client, "", 1 + connection * 40 + stream).await;
+                taken += usize::from(held_now.is_some());
+                held.extend(held_now.map(|(_, stream)| stream));
+            }
+            assert_eq!(taken, 32, "of one connection");
+        }
+        let mut honest = victim.connect().await;
+        let (is_primary, _stream) = role(&mut honest, "", 1_000_000).await.expect("it is let in");
+        assert!(is_primary);
+        for name in 0..connections * 40 {
+            let mut client = victim.connect().await;
+            assert!(role(&mut client, &format!("r{name}"), 1).await.is_some(), "{name}");
+        }
+    });
+}

@@ -1,0 +1,281 @@
+//! A switch that is attacked, and an honest controller that is served meanwhile.
+
+use p4runtime_grpc::P4RuntimeClient;
+use p4runtime_proto::from_text;
+use p4runtime_proto::p4::v1::{
+    GetForwardingPipelineConfigRequest, ReadRequest, StreamMessageRequest, StreamMessageResponse,
+    WriteRequest,
+};
+use prost::bytes::{Buf, BufMut};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
+use tonic::Streaming;
+use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
+use tonic::transport::Channel;
+
+pub type Client = P4RuntimeClient<Channel>;
+
+/// Memory that the switch may have: 1 GB of data, and never more descriptors than a common limit.
+pub const GIGABYTE: &str = "ulimit -d 1048576";
+
+/// True for `./test --all`: attacks are as large as they were when they were found.
+pub fn at_length() -> bool {
+    std::env::var_os("P4RACK_ALL").is_some()
+}
+
+/// One attack at a time: what is measured is the machine's.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// The built command.
+pub struct Victim {
+    process: Child,
+    pub address: String,
+}
+
+impl Victim {
+    /// A switch with two tables of 131,072 entries, under a limit of the shell.
+    pub fn start(limit: &str, args: &[&str]) -> Victim {
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../agent/benches/served/l2.p4");
+        let program = program.display().to_string();
+        Victim::of(limit, &[&[program.as_str()], args].concat())
+    }
+
+    pub fn of(limit: &str, args: &[&str]) -> Victim {
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(format!("{limit} && exec \"$0\" \"$@\"")).arg(env!("CARGO_BIN_EXE_p4rack"));
+        command.args(["switch", "--grpc-server-addr", "127.0.0.1:0"]).args(args);
+        let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut told = BufReader::new(process.stderr.take().unwrap()).lines();
+        let address = loop {
+            let line = told.next().expect("it says where it listens").unwrap();
+            if let Some((_, address)) = line.split_once(" listens on ") {
+                break address.to_string();
+            }
+        };
+        std::thread::spawn(move || {
+            told.map_while(Result::ok).for_each(|line| eprintln!("the switch: {line}"))
+        });
+        Victim { process, address }
+    }
+
+    pub async fn connect(&self) -> Client {
+        connect(&self.address).await
+    }
+
+    /// Bytes of memory that belong to it alone.
+    pub fn memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    }
+
+    /// Clock ticks of processor time that it has used, a hundred to a second.
+    pub fn ticks(&self) -> u64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id())).unwrap();
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+        fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+    }
+
+    /// What an operator asks.
+    pub fn ctl(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
+        command.args(["ctl", "--addr", &self.address]).args(args).output().unwrap()
+    }
+
+    /// It still runs, and its memory is what it was but for a tenth, or 16 MiB, which an allocator may keep in pieces.
+    pub fn is_as_before(&mut self, before: u64, attack: &str) {
+        assert!(self.process.try_wait().unwrap().is_none(), "{attack}: it has ended");
+        let started = Instant::now();
+        // Connections that were cut are noticed a little later.
+        while self.memory() > most(before) && started.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let after = self.memory();
+        eprintln!("{attack}: {} MiB before, {} MiB after", before >> 20, after >> 20);
+        assert!(after <= most(before), "{attack}: {before} bytes before, {after} after");
+    }
+}
+
+fn most(before: u64) -> u64 {
+    before + (before / 10).max(16 << 20)
+}
+
+impl Drop for Victim {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+pub async fn connect(address: &str) -> Client {
+    const MOST: usize = 256 << 20;
+    let client = Client::connect(format!("http://{address}")).await.unwrap();
+    client.max_decoding_message_size(MOST).max_encoding_message_size(MOST)
+}
+
+/// A stream, and its first answer's status.
+pub async fn stream(
+    client: &mut Client,
+    election: u64,
+) -> (mpsc::Sender<StreamMessageRequest>, Streaming<StreamMessageResponse>) {
+    let (say, said) = mpsc::channel(64);
+    let hello = format!("arbitration {{ device_id: 1 election_id {{ low: {election} }} }}");
+    say.send(from_text(&hello).unwrap()).await.unwrap();
+    let said = tokio_stream::wrappers::ReceiverStream::new(said);
+    let mut heard = client.stream_channel(said).await.unwrap().into_inner();
+    heard.message().await.unwrap().unwrap();
+    (say, heard)
+}
+
+/// Ids of the table of destinations and its action.
+pub async fn ids(client: &mut Client) -> (u32, u32) {
+    let request = GetForwardingPipelineConfigRequest { device_id: 1, ..Default::default() };
+    let config = client.get_forwarding_pipeline_config(request).await.unwrap().into_inner().config.unwrap();
+    let info = config.p4info.unwrap();
+    let tables = info.tables.iter().filter_map(|table| table.preamble.as_ref());
+    let actions = info.actions.iter().filter_map(|action| action.preamble.as_ref());
+    let table = tables.clone().find(|preamble| preamble.name.ends_with("destinations")).unwrap().id;
+    (table, actions.clone().find(|preamble| preamble.name.ends_with("forward")).unwrap().id)
+}
+
+/// A write of entries for these destinations.
+pub fn entries(
+    (table, forward): (u32, u32),
+    election: u64,
+    how: &str,
+    destinations: impl Iterator<Item = u32>,
+) -> WriteRequest {
+    let sample = format!(
+        "type: {how} entity {{ table_entry {{ table_id: {table} match {{ field_id: 1 exact {{ value: \"x\" }} }} \
+         action {{ action {{ action_id: {forward} params {{ param_id: 1 value: \"\\001\" }} }} }} }} }}"
+    );
+    let sample: p4runtime_proto::p4::v1::Update = from_text(&sample).unwrap();
+    let update = |destination: u32| {
+        use p4runtime_proto::p4::v1::{entity::Entity, field_match::FieldMatchType};
+        let mut update = sample.clone();
+        if let Some(Entity::TableEntry(entry)) = update.entity.as_mut().and_then(|e| e.entity.as_mut())
+            && let Some(FieldMatchType::Exact(exact)) = &mut entry.r#match[0].field_match_type
+        {
+            // Values have no zeros in front, and none is 0.
+            let bytes = (destination + 1).to_be_bytes();
+            exact.value = bytes.into_iter().skip_while(|byte| *byte == 0).collect();
+        }
+        update
+    };
+    let head: WriteRequest = from_text(&format!("device_id: 1 election_id {{ low: {election} }}")).unwrap();
+    WriteRequest { updates: destinations.map(update).collect(), ..head }
+}
+
+/// How many entities a read finds.
+pub async fn count(client: &mut Client, request: ReadRequest) -> Result<usize, tonic::Status> {
+    let mut found = client.read(request).await?.into_inner();
+    let mut count = 0;
+    while let Some(response) = found.message().await? {
+        count += response.entities.len();
+    }
+    Ok(count)
+}
+
+/// A controller that goes on with its work, and how long its calls take.
+pub struct Honest {
+    stop: Arc<AtomicBool>,
+    work: JoinHandle<(usize, Duration)>,
+}
+
+impl Honest {
+    /// It is the primary, and reads and writes one entry again and again.
+    pub fn start(victim: &Victim, election: u64) -> Honest {
+        let (stop, address) = (Arc::new(AtomicBool::new(false)), victim.address.clone());
+        let stopped = Arc::clone(&stop);
+        let (begun, begins) = std::sync::mpsc::channel();
+        let work = std::thread::spawn(move || {
+            runtime().block_on(async {
+                let mut client = connect(&address).await;
+                let _stream = stream(&mut client, election).await;
+                let ids = ids(&mut client).await;
+                let (mut calls, mut worst) = (0, Duration::ZERO);
+                let mut how = "INSERT";
+                begun.send(()).unwrap();
+                while !stopped.load(Ordering::Relaxed) {
+                    let asked = Instant::now();
+                    client.write(entries(ids, election, how, std::iter::once(0xff_ffff))).await.unwrap();
+                    worst = worst.max(asked.elapsed());
+                    (how, calls) = ("MODIFY", calls + 1);
+                    tokio::time::sleep(Duration::from_millis(2)).await;
+                }
+                (calls, worst)
+            })
+        });
+        begins.recv().unwrap();
+        Honest { stop, work }
+    }
+
+    /// All of its calls were done. How long the longest took is told.
+    pub fn end(self, attack: &str) {
+        self.stop.store(true, Ordering::Relaxed);
+        let (calls, worst) = self.work.join().expect("an honest controller is served");
+        assert!(calls > 0);
+        eprintln!("{attack}: {calls} calls of an honest controller, the longest took {worst:?}");
+    }
+}
+
+/// A unary call with the bytes that are given, whatever they are.
+pub async fn raw_call(address: &str, rpc: &'static str, bytes: Vec<u8>) -> Result<(), tonic::Status> {
+    let channel = Channel::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap();
+    let mut client = tonic::client::Grpc::new(channel);
+    client.ready().await.map_err(|error| tonic::Status::unknown(error.to_string()))?;
+    let path = format!("/p4.v1.P4Runtime/{rpc}").parse().unwrap();
+    client.unary(tonic::Request::new(bytes), path, Bytes).await.map(drop)
+}
+
+/// Bytes as they are.
+#[derive(Clone, Copy)]
+pub struct Bytes;
+
+impl Codec for Bytes {
+    type Encode = Vec<u8>;
+    type Decode = Vec<u8>;
+    type Encoder = Bytes;
+    type Decoder = Bytes;
+
+    fn encoder(&mut self) -> Bytes {
+        Bytes
+    }
+
+    fn decoder(&mut self) -> Bytes {
+        Bytes
+    }
+}
+
+impl Encoder for Bytes {
+    type Item = Vec<u8>;
+    type Error = tonic::Status;
+
+    fn encode(&mut self, bytes: Vec<u8>, buffer: &mut EncodeBuf<'_>) -> Result<(), tonic::Status> {
+        buffer.put_slice(&bytes);
+        Ok(())
+    }
+}
+
+impl Decoder for Bytes {
+    type Item = Vec<u8>;
+    type Error = tonic::Status;
+
+    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Vec<u8>>, tonic::Status> {
+        Ok(Some(buffer.copy_to_bytes(buffer.remaining()).to_vec()))
+    }
+}
