@@ -60,6 +60,25 @@ fn what_does_not_fit_says_what_would_help() {
     assert!(told.contains("P4R0808") && told.contains("InputRate"), "{told}");
 }
 
+/// What already rules a device out is named: nothing is lifted silently to make room for the region.
+#[test]
+fn why_not_names_what_rules_a_device_out() {
+    for (args, words) in [
+        (&["--why-not", "0.Start=card"][..], &["`0.Start` is pinned to `tor`", "--focus card"][..]),
+        (&["--why-not", "2.Route=server"], &["`2.Route` is pinned to `tor`"]),
+        (&["--why-not", "1.Cache=card", "--without", "card"], &["`card` is excluded", "--without card"]),
+        // One region a device holds on the card, too.
+        (&["--why-not", "1.Cache=card", "--rate", "500Mbit/s"], &[]),
+    ] {
+        let output = plan(args);
+        let told = stderr(&output);
+        assert_eq!(output.status.success(), words.is_empty(), "{args:?}: {told}");
+        assert!(words.iter().all(|word| told.contains(word)), "{args:?}: {told}");
+    }
+    // The pin itself may be asked for.
+    assert_eq!(caches(&["--why-not", "0.Start=tor"]), ["card"]);
+}
+
 #[test]
 fn a_wrong_name_is_told_with_the_right_one() {
     let output = plan(&["--without", "crad"]);

@@ -270,6 +270,25 @@ slow,fpga,1e9,5e-6,20,fec-decode\nfast,cpu,1e9,1e-6,90,fec-decode\n";
     );
 }
 
+/// A share that is stated of a region reaches the plan; a wrong one has a place.
+#[test]
+fn shares_are_read() {
+    let rules = |name: &str, shares: &str| {
+        let rack = rack(name, shares, "[plan]\nrate = \"100Mbit/s\"\n");
+        p4rack(&["plan", &rack, "--explain"])
+    };
+    for (name, shares, words) in [
+        ("share", "shares = { Mark = \"25%\" }", "no other plan is better"),
+        ("share-name", "shares = { Marc = \"25%\" }", "did you mean `Mark`?"),
+        ("share-number", "shares = { Mark = \"125%\" }", "P4R06"),
+    ] {
+        let output = rules(name, shares);
+        let told = [output.stdout, output.stderr].concat();
+        let told = String::from_utf8_lossy(&told);
+        assert!(told.contains(words), "no {words} in\n{told}");
+    }
+}
+
 #[test]
 fn mistakes_have_a_place() {
     for (more, code, words) in [

@@ -32,6 +32,7 @@ pub mod reparse;
 pub mod reproduce;
 pub mod run;
 pub mod sources;
+pub mod traffic;
 pub mod up;
 
 pub use bench_load;

@@ -43,6 +43,8 @@ pub struct Region {
     pub paths: Vec<Vec<Prop>>,
     /// It runs on one of these; on any if there are none.
     pub on: Vec<usize>,
+    /// At most this much of the stream that starts the program comes here, if that is known.
+    pub share: Option<Factor>,
     /// Where it is.
     pub span: Span,
 }
@@ -56,7 +58,7 @@ pub struct Edge {
     pub to: usize,
     /// What a hand-over adds to a packet.
     pub bits: i64,
-    /// How much of what leaves `from` goes this way. One if nobody knows: both arms of a branch have to bear it all.
+    /// At most this much of what leaves `from` goes this way. One if nobody knows: both arms of a branch have to bear it all.
     pub share: Factor,
     /// Passes that a hand-over costs on a device that recirculates.
     pub passes: i64,
@@ -81,6 +83,8 @@ pub struct Device {
     pub bounds: Vec<Bound>,
     /// How long whatever comes in is under way inside.
     pub transit: i64,
+    /// How many frames it takes in, in thousandths of a frame per second; none if that is not known.
+    pub frames: Option<i64>,
     /// Once effects of using it, whatever it runs.
     pub charges: Vec<Effect>,
     /// Ports.
@@ -109,6 +113,10 @@ pub struct Link {
     pub rate: Option<i64>,
     /// Bytes of the longest packet, in steps.
     pub longest: Option<i64>,
+    /// Bytes that each frame takes on the wire besides its own, in steps.
+    pub overhead: i64,
+    /// Shorter frames are padded to so many bytes, in steps.
+    pub shortest: i64,
     /// Where it is described.
     pub span: Span,
 }

@@ -10,6 +10,7 @@
 //! Where the tightest tier counts, a lower value is not better by itself: it may select another rule. If all that both can
 //! become lies between the same two bounds, it cannot.
 
+use crate::derive::Derivation;
 use crate::problem::{Offer, Problem};
 use plan_model::{Change, Factor};
 
@@ -85,7 +86,7 @@ impl Cells {
 impl Range {
     fn bound_by(&mut self, offer: &Offer, var: usize, share: Factor) {
         for (_, derivations) in offer.needs.iter().filter(|(_, all)| all.len() > 1) {
-            for (at, low, high) in derivations.iter().flat_map(|d| &d.admits.0) {
+            for (at, low, high) in derivations.iter().flat_map(Derivation::bounds) {
                 if *at != var || share.0 <= 0 {
                     continue;
                 }

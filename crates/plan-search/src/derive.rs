@@ -8,6 +8,9 @@
 //!
 //! A derivation is flat: the box of states in which it can be used, and its effects in the order of a post-order walk
 //! (Flightplan §6.2). All bounds are on the state before the region.
+//!
+//! Tiers are compared rule by rule. For each rule of a proof, the boxes of those derivations are kept that prove the same
+//! proposition by a tighter rule: where one of them covers a state, the derivation is not among the tightest.
 
 use crate::Scopes;
 use plan_model::{Change, Effect, Prop, Rule, Scope};
@@ -20,8 +23,8 @@ pub struct Derivation {
     pub proof: Proof,
     /// The states in which all its rules can be used.
     pub admits: Admits,
-    /// Of each rule that has bounds: what it admits. Tells which of two derivations is tighter.
-    steps: Vec<(Prop, Admits)>,
+    /// States in which a tighter rule proves what one of its rules proves: there it is not among the tightest.
+    pub beaten: Vec<Admits>,
     /// Changes of path variables, by their place among these, in order.
     pub path: Vec<(usize, Change)>,
     /// Charges, by the variable's place among those of its scope.
@@ -69,35 +72,52 @@ impl Admits {
         self.0.iter().any(|(_, low, high)| low > high)
     }
 
-    /// Whether all that this admits, `other` does.
+    /// Whether all that this admits, `other` does. What has no bounds admits everything.
     fn is_within(&self, other: &Admits) -> bool {
         other.0.iter().all(|(var, low, high)| {
             let (lowest, highest) = self.range(*var);
             lowest >= *low && highest <= *high
         })
     }
+
+    /// Whether this admits only a part of what `other` does.
+    fn is_tighter_than(&self, other: &Admits) -> bool {
+        self.is_within(other) && !other.is_within(self)
+    }
+
+    /// Whether both admit some state.
+    fn meets(&self, other: &Admits) -> bool {
+        self.0.iter().all(|(var, low, high)| {
+            let (lowest, highest) = other.range(*var);
+            *low <= highest && lowest <= *high
+        })
+    }
 }
 
 impl Derivation {
-    /// Whether it covers less than `other`, which proves the same by the same steps.
-    pub fn is_tighter_than(&self, other: &Derivation) -> bool {
-        let pairs = || self.steps.iter().zip(&other.steps);
-        self.steps.len() == other.steps.len()
-            && pairs().all(|((a, mine), (b, theirs))| a == b && mine.is_within(theirs))
-            && pairs().any(|((_, mine), (_, theirs))| mine != theirs)
+    /// All ranges of path variables on which it depends whether this may be used.
+    pub fn bounds(&self) -> impl Iterator<Item = &(usize, i64, i64)> {
+        self.admits.0.iter().chain(self.beaten.iter().flat_map(|states| &states.0))
     }
 
     /// Same price in the same states.
     fn is_same(&self, other: &Derivation) -> bool {
-        (&self.steps, &self.path, &self.once, &self.adds)
-            == (&other.steps, &other.path, &other.once, &other.adds)
+        (&self.admits, &self.beaten, &self.path, &self.once, &self.adds)
+            == (&other.admits, &other.beaten, &other.path, &other.once, &other.adds)
+    }
+
+    /// In `states` a tighter rule proves what one of its rules proves.
+    fn beat(&mut self, states: &Admits) {
+        if states.meets(&self.admits) && !self.beaten.contains(states) {
+            self.beaten.push(states.clone());
+        }
     }
 
     fn axiom(prop: &Prop) -> Derivation {
         Derivation {
             proof: Proof { prop: prop.clone(), by: None, of: vec![] },
             admits: Admits::default(),
-            steps: vec![],
+            beaten: vec![],
             path: vec![],
             once: vec![],
             adds: vec![],
@@ -184,10 +204,31 @@ impl<'m> Prover<'m> {
             return vec![];
         }
         self.open.push(prop.clone());
-        let mut all: Vec<Derivation> = vec![];
+        // By rule: the states of the rule itself, and its derivations.
+        let mut by_rule: Vec<(Admits, Vec<Derivation>)> = vec![];
         for at in self.by_head.get(prop).into_iter().flatten() {
-            let found = self.by_rule(prop, *at);
+            let mut own = Admits::default();
+            let bounds = &self.rules[*at].bounds;
+            bounds.iter().for_each(|b| own.narrow(self.scopes.place(b.var).1, b.range()));
+            let found = self.by_rule(prop, *at, &own);
+            by_rule.push((own, found));
+        }
+        let covered = |found: &[Derivation]| {
+            let mut states: Vec<Admits> = vec![];
             for derivation in found {
+                if !states.contains(&derivation.admits) {
+                    states.push(derivation.admits.clone());
+                }
+            }
+            states
+        };
+        let covered: Vec<(Admits, Vec<Admits>)> =
+            by_rule.iter().map(|(own, found)| (own.clone(), covered(found))).collect();
+        let mut all: Vec<Derivation> = vec![];
+        for (own, found) in by_rule {
+            let tighter = || covered.iter().filter(|(other, _)| other.is_tighter_than(&own));
+            for mut derivation in found {
+                tighter().flat_map(|(_, states)| states).for_each(|states| derivation.beat(states));
                 if !all.iter().any(|known| known.is_same(&derivation)) {
                     all.push(derivation);
                 }
@@ -197,14 +238,12 @@ impl<'m> Prover<'m> {
         all
     }
 
-    /// The ways to use one rule: one for each way to prove each of its needs.
-    fn by_rule(&mut self, prop: &Prop, at: usize) -> Vec<Derivation> {
+    /// The ways to use one rule, whose bounds admit `states`: one for each way to prove each of its needs.
+    fn by_rule(&mut self, prop: &Prop, at: usize, states: &Admits) -> Vec<Derivation> {
         let rule = &self.rules[at];
         let mut own = Derivation::axiom(prop);
         own.proof.by = Some(at);
-        for bound in &rule.bounds {
-            own.admits.narrow(self.scopes.place(bound.var).1, bound.range());
-        }
+        own.admits = states.clone();
         if own.admits.is_empty() {
             return vec![];
         }
@@ -219,7 +258,7 @@ impl<'m> Prover<'m> {
                 let mut joined = left.clone();
                 joined.proof.of.push(right.proof.clone());
                 right.admits.0.iter().for_each(|(var, low, high)| joined.admits.narrow(*var, (*low, *high)));
-                joined.steps.extend(right.steps.iter().cloned());
+                right.beaten.iter().for_each(|states| joined.beat(states));
                 joined.path.extend(right.path.iter().copied());
                 right.once.iter().for_each(|(place, value)| charge(&mut joined.once, *place, *value));
                 right.adds.iter().for_each(|(place, value)| add(&mut joined.adds, *place, *value));
@@ -228,12 +267,7 @@ impl<'m> Prover<'m> {
             found = found.iter().flat_map(|left| proofs.iter().map(move |right| join(left, right))).collect();
             found.retain(|derivation| !derivation.admits.is_empty());
         }
-        let mut box_of_rule = Admits::default();
-        rule.bounds.iter().for_each(|b| box_of_rule.narrow(self.scopes.place(b.var).1, b.range()));
         for derivation in &mut found {
-            if !box_of_rule.0.is_empty() {
-                derivation.steps.push((prop.clone(), box_of_rule.clone()));
-            }
             derivation.apply(&rule.effects, self.scopes);
         }
         found

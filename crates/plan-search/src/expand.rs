@@ -8,6 +8,7 @@ use crate::problem::Problem;
 use crate::route::{self, Route};
 use crate::state::{self, State};
 use crate::twins::{Slot, Twins};
+use plan_model::Factor;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use std::rc::Rc;
@@ -161,22 +162,33 @@ impl<'p> Expander<'p> {
 
     /// All ways over all edges that lead to the region.
     fn arrivals(&self, label: &Label, node: usize, device: usize) -> Vec<Arrival> {
-        let mut arrivals: Vec<Arrival> = vec![(vec![], vec![], None)];
+        let network = &self.problem.network;
+        let mut from_outside = vec![];
+        if self.problem.nodes[node].into.is_empty() {
+            let start = &self.problem.nodes[node].start;
+            let frames = route::frames_of(&self.problem.roles, Factor::ONE, start);
+            network.add_frames(device, frames, 1, &mut from_outside);
+        }
+        let mut arrivals: Vec<Arrival> = vec![(from_outside, vec![], None)];
         for &arc in &self.problem.nodes[node].into {
             let edge = &self.problem.arcs[arc];
             let Some(from) = label.live.iter().find(|live| live.node == edge.from) else { return vec![] };
             let mut longer: Vec<Arrival> = vec![];
             for way in self.problem.network.routes(from.device, device).iter() {
                 let mut values = from.after.to_vec();
+                let mut loads = vec![];
                 if from.device != device {
                     let leaves = &self.problem.model.devices[from.device];
                     route::leave(&self.problem.roles, edge, leaves, &mut values);
+                    if leaves.recirculates {
+                        let frames = route::frames_of(&self.problem.roles, edge.share, &values);
+                        network.add_frames(from.device, frames, edge.passes, &mut loads);
+                    }
                 }
-                let mut loads = vec![];
                 let passes = way.iter().all(|hop| {
-                    let link = &self.problem.network.hops[*hop];
+                    let link = &network.hops[*hop];
                     let load = route::cross(link, &self.problem.roles, edge, &mut values);
-                    load.map(|load| loads.extend(link.loads.iter().map(|c| (*c, load)))).is_some()
+                    load.map(|load| network.add_hop(link, &load, &mut loads)).is_some()
                 });
                 if !passes {
                     continue;

@@ -3,6 +3,7 @@
 use crate::derive::Proof;
 use crate::judge::{Judged, Plan, capacity_name};
 use crate::problem::Problem;
+use crate::route::{Capacity, Kind};
 use plan_model::print_rule;
 use std::fmt::Write;
 
@@ -58,8 +59,11 @@ pub fn explain(problem: &Problem, plan: &Plan, judged: &Judged) -> String {
     }
     if let Some(rate) = problem.roles.rate {
         for (at, load) in judged.loads.iter().enumerate().filter(|(_, load)| **load > 0) {
-            let show = |value| problem.model.signature.show(problem.scopes.path[rate], value);
-            let limit = problem.network.capacities[at].limit;
+            let Capacity { limit, kind, .. } = problem.network.capacities[at];
+            let show = |value| match kind {
+                Kind::Frames => format!("{}/s", value / 1000),
+                Kind::Bits | Kind::Wire => problem.model.signature.show(problem.scopes.path[rate], value),
+            };
             let _ = writeln!(out, "{}: {} of {}", capacity_name(problem, at), show(*load), show(limit));
         }
     }

@@ -8,7 +8,7 @@ use crate::outcome;
 use crate::problem::Problem;
 use crate::route::{self, CapacityOf, Route};
 use crate::state::{self, State};
-use plan_model::Prop;
+use plan_model::{Factor, Prop};
 use std::rc::Rc;
 
 /// Where everything runs.
@@ -144,19 +144,28 @@ pub fn judge(problem: &Problem, plan: &Plan) -> Option<Judged> {
 /// Packets in front of a region: through all edges that lead to it.
 fn arrive(problem: &Problem, plan: &Plan, node: usize, judged: &mut Judged) -> Option<State> {
     let mut joined: Option<State> = None;
+    let mut loads = vec![];
+    let network = &problem.network;
+    if problem.nodes[node].into.is_empty() {
+        let frames = route::frames_of(&problem.roles, Factor::ONE, &problem.nodes[node].start);
+        network.add_frames(plan.device[node], frames, 1, &mut loads);
+    }
     for &arc in &problem.nodes[node].into {
         let edge = &problem.arcs[arc];
         let (mut at, target) = (plan.device[edge.from], plan.device[node]);
         let mut values = judged.states[edge.from].1.to_vec();
         if at != target {
-            route::leave(&problem.roles, edge, &problem.model.devices[at], &mut values);
+            let leaves = &problem.model.devices[at];
+            route::leave(&problem.roles, edge, leaves, &mut values);
+            if leaves.recirculates {
+                let frames = route::frames_of(&problem.roles, edge.share, &values);
+                network.add_frames(at, frames, edge.passes, &mut loads);
+            }
         }
         for &hop in plan.routes[arc].iter() {
-            let link = problem.network.hops.get(hop).filter(|link| link.from == at)?;
+            let link = network.hops.get(hop).filter(|link| link.from == at)?;
             match route::cross(link, &problem.roles, edge, &mut values) {
-                Some(load) => link.loads.iter().for_each(|c| {
-                    judged.loads[*c] = judged.loads[*c].saturating_add(load);
-                }),
+                Some(load) => network.add_hop(link, &load, &mut loads),
                 None => judged.violations.push(Violation::CannotPass { arc, hop }),
             }
             at = link.to;
@@ -166,6 +175,9 @@ fn arrive(problem: &Problem, plan: &Plan, node: usize, judged: &mut Judged) -> O
         }
         let values: State = values.into();
         joined = Some(joined.map_or(values.clone(), |other| state::join(&other, &values)));
+    }
+    for (capacity, load) in loads {
+        judged.loads[capacity] = judged.loads[capacity].saturating_add(load);
     }
     Some(joined.unwrap_or_else(|| problem.nodes[node].start.clone()))
 }
@@ -233,11 +245,14 @@ fn measure(problem: &Problem, measure: &Measure, judged: &Judged, runs: &[usize]
 
 /// What a capacity is of, for people.
 pub fn capacity_name(problem: &Problem, capacity: usize) -> String {
-    match problem.network.capacities[capacity].of {
+    let capacity = &problem.network.capacities[capacity];
+    match capacity.of {
         CapacityOf::Device(device) => format!("device `{}`", problem.device_name(device)),
-        CapacityOf::Hop(hop) => {
+        CapacityOf::Frames(device) => format!("frames into `{}`", problem.device_name(device)),
+        CapacityOf::Hop(hop) | CapacityOf::Ports(hop) => {
+            let of = if capacity.of == CapacityOf::Hop(hop) { "link" } else { "ports" };
             let hop = &problem.network.hops[hop];
-            format!("the link from `{}` to `{}`", problem.device_name(hop.from), problem.device_name(hop.to))
+            format!("the {of} from `{}` to `{}`", problem.device_name(hop.from), problem.device_name(hop.to))
         }
     }
 }

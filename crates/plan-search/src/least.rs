@@ -78,6 +78,7 @@ pub fn ports(problem: &Problem, twins: &Twins, class: usize) -> Option<[i64; 3]>
         for (slot, capacity) in twins.slot.iter().zip(&problem.network.capacities) {
             if let Slot::Private(of, place) = slot
                 && *of == device
+                && *place < own.len()
             {
                 own[*place] = capacity.limit;
             }

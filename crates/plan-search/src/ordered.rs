@@ -53,7 +53,7 @@ impl Ordered {
     /// [`Goal::Front`] the order is that of the objectives, as of [`Goal::First`].
     pub fn new(problem: Problem, goal: Goal, most: usize) -> Ordered {
         let open = problem.nodes.iter().map(|node| node.on.clone()).collect();
-        let group = Twins::new(&problem, i64::MAX).group;
+        let group = Twins::new(&problem, &[i64::MAX; 3]).group;
         Ordered {
             problem,
             goal: if goal == Goal::Front { Goal::First } else { goal },

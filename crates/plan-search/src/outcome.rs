@@ -27,15 +27,10 @@ pub fn usable<'o>(
     problem: &Problem,
 ) -> Vec<(u16, &'o Derivation)> {
     let rate = problem.roles.rate;
-    let covers = |d: &&Derivation| state::is_admitted(state, &d.admits, rate, share);
-    let covering: Vec<(u16, &Derivation)> = (0..).zip(derivations).filter(|(_, d)| covers(d)).collect();
-    match problem.settings.tiers {
-        Tiers::Any => covering,
-        Tiers::Tightest => {
-            let is_tightest = |d: &&Derivation| !covering.iter().any(|(_, other)| other.is_tighter_than(d));
-            covering.iter().copied().filter(|(_, d)| is_tightest(d)).collect()
-        }
-    }
+    let covers = |states: &derive::Admits| state::is_admitted(state, states, rate, share);
+    let is_any = problem.settings.tiers == Tiers::Any;
+    let is_usable = |d: &&Derivation| covers(&d.admits) && (is_any || !d.beaten.iter().any(covers));
+    (0..).zip(derivations).filter(|(_, d)| is_usable(d)).collect()
 }
 
 /// Packets behind a region, each of whose needs has a pick.
@@ -147,7 +142,8 @@ pub fn shifts(problem: &Problem) -> Vec<bool> {
     let mut shifts = vec![true; problem.scopes.path.len()];
     for (_, derivations) in problem.offers.iter().flatten().flatten().flat_map(|offer| &offer.needs) {
         for derivation in derivations {
-            derivation.admits.0.iter().for_each(|(var, ..)| shifts[*var] = false);
+            let bounds = derivation.bounds();
+            bounds.for_each(|(var, ..)| shifts[*var] = false);
             let others = derivation.path.iter().filter(|(_, change)| !matches!(change, Change::Add(_)));
             others.for_each(|(var, _)| shifts[*var] = false);
         }
@@ -199,21 +195,21 @@ fn is_no_worse(a: &Partial, b: &Partial, matters: &[Matters]) -> bool {
 /// What can matter of each path variable in a problem.
 pub fn matters(problem: &Problem) -> Vec<Matters> {
     let mut matters = vec![Matters::default(); problem.scopes.path.len()];
-    let mut bounded = |admits: &derive::Admits, of_rule: bool| {
-        for (var, low, high) in &admits.0 {
-            let m = &mut matters[*var];
-            m.low |= *low > i64::MIN;
-            m.high |= *high < i64::MAX;
-            m.exact |= of_rule && problem.settings.tiers == Tiers::Tightest;
-        }
+    let mut bounded = |(var, low, high): &(usize, i64, i64), of_tiers: bool| {
+        let m = &mut matters[*var];
+        m.low |= *low > i64::MIN;
+        m.high |= *high < i64::MAX;
+        m.exact |= of_tiers && problem.settings.tiers == Tiers::Tightest;
     };
     for offer in problem.offers.iter().flatten().flatten() {
         for (_, derivations) in &offer.needs {
             // Of a single derivation it is always the same that is tightest.
-            derivations.iter().for_each(|d| bounded(&d.admits, derivations.len() > 1));
+            let of_tiers = derivations.len() > 1;
+            derivations.iter().flat_map(Derivation::bounds).for_each(|bound| bounded(bound, of_tiers));
         }
     }
-    problem.network.hops.iter().for_each(|hop| bounded(&hop.admits, false));
+    let hops = problem.network.hops.iter();
+    hops.flat_map(|hop| &hop.admits.0).for_each(|bound| bounded(bound, false));
     for objective in &problem.settings.objectives {
         match &objective.measure {
             crate::Measure::Worst(var) => matters[*var].high = true,

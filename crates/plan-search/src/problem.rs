@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 /// Which of several rules that cover a state may be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Tiers {
-    /// Those whose bounds no other covering rule's are within: what was measured nearest to the state.
+    /// The tightest: no other covering rule of the same head is for a part of its states only. A rule without bounds is for
+    /// all states, so any covering rule that has bounds is tighter.
     #[default]
     Tightest,
     /// Any that covers it.
@@ -33,6 +34,9 @@ pub struct Settings {
     pub without: Vec<usize>,
     /// Placements that are not wanted, whatever speaks for them: the device of each region.
     pub refused: Vec<Vec<usize>>,
+    /// Regions, numbered through all programs, with the device on which each is wanted. Unlike a region that names its device,
+    /// this does not lift "one region a device" there.
+    pub wanted: Vec<(usize, usize)>,
 }
 
 /// A region on the devices of a class.
@@ -241,26 +245,26 @@ fn check_sizes(model: &Model) -> Result<(), Vec<Diagnostic>> {
 /// All programs as one graph.
 fn graph(model: &Model, scopes: &Scopes, settings: &Settings) -> (Vec<Node>, Vec<Arc>) {
     let (mut nodes, mut arcs): (Vec<Node>, Vec<Arc>) = (vec![], vec![]);
-    let all: Vec<usize> = (0..model.devices.len())
-        .filter(|d| model.devices[*d].is_host && !settings.without.contains(d))
-        .collect();
+    let all: Vec<usize> = (0..model.devices.len()).filter(|d| model.devices[*d].is_host).collect();
     for (at, app) in model.apps.iter().enumerate() {
         let first = nodes.len();
         let start = start(model, app, scopes);
         for (place, region) in app.regions.iter().enumerate() {
-            let allowed = |d: &usize| !settings.without.contains(d);
+            let node = nodes.len();
+            let is_wanted = |d: &usize| settings.wanted.iter().all(|(of, device)| *of != node || device == d);
+            let allowed = |d: &usize| !settings.without.contains(d) && is_wanted(d);
             nodes.push(Node {
                 app: at,
                 region: place,
                 into: vec![],
                 out: vec![],
-                share: Factor(0),
+                share: region.share.unwrap_or(Factor::ONE),
                 together: vec![],
-                on: if region.on.is_empty() {
-                    all.clone()
-                } else {
-                    region.on.iter().copied().filter(allowed).collect()
-                },
+                on: if region.on.is_empty() { &all } else { &region.on }
+                    .iter()
+                    .copied()
+                    .filter(allowed)
+                    .collect(),
                 is_bound: region.on.len() == 1,
                 start: start.clone(),
             });
@@ -437,7 +441,9 @@ fn shares(nodes: &mut [Node], arcs: &mut [Arc], order: &[usize]) {
     for &node in order {
         let into: i64 = nodes[node].into.iter().map(|arc| arcs[*arc].share.0).fold(0, i64::saturating_add);
         let is_start = nodes[node].into.is_empty();
-        nodes[node].share = if is_start { Factor::ONE } else { Factor(into.min(Factor::ONE.0)) };
+        // What is known of the region itself, and of the edges to it.
+        let most = nodes[node].share.0.min(Factor::ONE.0);
+        nodes[node].share = if is_start { Factor::ONE } else { Factor(into.min(most)) };
         for &arc in &nodes[node].out {
             arcs[arc].share = Factor(arcs[arc].share.of(nodes[node].share.0));
         }

@@ -4,6 +4,7 @@
 //! *floor* count as equal.
 
 use crate::problem::{Offer, Problem};
+use crate::route::{self, Load};
 use crate::twins::{Slot, Twins};
 use plan_model::Change;
 
@@ -24,15 +25,15 @@ impl Remaining {
         &self.floors[level][self.group[device]]
     }
 
-    /// Goes over the order from its end. `flows` are the loads that each edge makes at most.
-    pub fn new(problem: &Problem, twins: &Twins, flows: &[i64]) -> Remaining {
+    /// Goes over the order from its end. `flows` are the loads that there are at most.
+    pub fn new(problem: &Problem, twins: &Twins, flows: &Flows) -> Remaining {
         let levels = problem.order.len() + 1;
         let leaders: Vec<usize> =
             (0..twins.groups).map(|g| twins.group.iter().position(|of| *of == g).unwrap_or(0)).collect();
         let device_vars = problem.scopes.device.len();
         let mut groups = vec![vec![false; twins.groups]; levels];
         let mut adds = vec![vec![vec![0i64; device_vars]; problem.classes]; levels];
-        let mut load = vec![0i64; levels];
+        let mut load: Vec<Load> = vec![[0; 3]; levels];
         for level in (0..problem.order.len()).rev() {
             let node = problem.order[level];
             let region = &problem.nodes[node];
@@ -45,8 +46,10 @@ impl Remaining {
                     *sum = sum.saturating_add(more);
                 }
             }
-            let into = region.into.iter().map(|arc| flows[*arc]);
-            load[level] = into.fold(load[level + 1], i64::saturating_add);
+            load[level] = plus(&load[level + 1], &flows.starts[node]);
+            for arc in &region.into {
+                load[level] = plus(&load[level], &flows.edges[*arc]);
+            }
         }
         // A packet that is handed over may pass every switch.
         for group in groups.iter_mut().filter(|group| group.contains(&true)) {
@@ -61,7 +64,7 @@ impl Remaining {
             let mut floor = vec![0; twins.global];
             for (capacity, slot) in slots() {
                 if let Slot::Global(at) = slot {
-                    floor[*at] = below(capacity.limit, load[level]);
+                    floor[*at] = below(capacity.limit, load[level][capacity.kind as usize]);
                 }
             }
             floor
@@ -74,7 +77,7 @@ impl Remaining {
                 if let Slot::Private(device, place) = slot
                     && *device == leader
                 {
-                    floors[device_vars + place] = below(capacity.limit, load[level]);
+                    floors[device_vars + place] = below(capacity.limit, load[level][capacity.kind as usize]);
                 }
             }
             floors
@@ -102,12 +105,33 @@ pub fn most_used(offer: &Offer, vars: usize) -> Vec<i64> {
     most
 }
 
-/// By edge: the load that it makes at most; `i64::MAX` where nothing is known.
-pub fn flows(problem: &Problem) -> Vec<i64> {
-    let Some(rate) = problem.roles.rate else { return vec![0; problem.arcs.len()] };
+/// Loads at most; `i64::MAX` where nothing is known.
+pub struct Flows {
+    /// By edge: what a hand-over makes on one link or device.
+    edges: Vec<Load>,
+    /// By region: what comes from outside.
+    starts: Vec<Load>,
+}
+
+impl Flows {
+    /// All traffic together.
+    pub fn sum(&self) -> Load {
+        self.edges.iter().chain(&self.starts).fold([0; 3], |sum, load| plus(&sum, load))
+    }
+}
+
+fn plus(a: &Load, b: &Load) -> Load {
+    std::array::from_fn(|kind| a[kind].saturating_add(b[kind]))
+}
+
+/// The loads that there are at most in a problem.
+pub fn flows(problem: &Problem) -> Flows {
+    let none =
+        || Flows { edges: vec![[0; 3]; problem.arcs.len()], starts: vec![[0; 3]; problem.nodes.len()] };
+    let Some(rate) = problem.roles.rate else { return none() };
     let mut least_size = i64::MAX;
     let mut after = vec![0i64; problem.nodes.len()];
-    let mut flows = vec![0i64; problem.arcs.len()];
+    let mut flows = none();
     for &node in &problem.order {
         let region = &problem.nodes[node];
         let before = region.into.iter().map(|arc| after[problem.arcs[*arc].from]).max();
@@ -126,17 +150,27 @@ pub fn flows(problem: &Problem) -> Vec<i64> {
             least_size = 0;
         }
     }
+    // Factors are rounded one after the other, in an order that is not known here.
+    let with_slack = |flow: i64| flow.saturating_add((flow >> 20) + 16);
+    let hops = || problem.network.hops.iter();
+    let shortest = hops().map(|hop| hop.shortest).max().unwrap_or(0);
+    let overhead = hops().map(|hop| hop.overhead).max().unwrap_or(0);
+    let size = problem.roles.size.map(|_| least_size);
     for (at, arc) in problem.arcs.iter().enumerate() {
-        let rate = i128::from(arc.share.of(after[arc.from]));
-        let carried = i128::from(arc.bits) * 125;
-        let grown = match (problem.roles.size, carried > 0) {
-            (Some(_), true) if least_size <= 0 => i128::MAX,
-            (Some(_), true) => rate + rate * carried / i128::from(least_size),
-            _ => rate,
+        let rate = arc.share.of(after[arc.from]);
+        let carried = arc.bits.saturating_mul(125);
+        let is_grown = carried > 0 || shortest > 0 || overhead > 0 || problem.network.counts_frames();
+        let load = match size {
+            Some(..=0) if is_grown => [i64::MAX; 3],
+            _ => route::load(rate, size, carried, shortest, overhead),
         };
-        // Factors are rounded one after the other, in an order that is not known here.
-        let flow = i64::try_from(grown).unwrap_or(i64::MAX);
-        flows[at] = flow.saturating_add((flow >> 20) + 16);
+        flows.edges[at] = load.map(with_slack);
+        // A device that sends may have them pass more often.
+        flows.edges[at][2] = flows.edges[at][2].saturating_mul(arc.passes.max(1));
+    }
+    for (node, region) in problem.nodes.iter().enumerate().filter(|(_, region)| region.into.is_empty()) {
+        let frames = route::frames_of(&problem.roles, plan_model::Factor::ONE, &region.start);
+        flows.starts[node] = [0, 0, with_slack(frames)];
     }
     flows
 }

@@ -21,12 +21,16 @@ pub struct Hop {
     pub from: usize,
     /// The device that receives.
     pub to: usize,
-    /// Of the link, and inside the device that receives.
+    /// Of the link with what a frame takes on the wire besides its own bytes, and inside the device that receives.
     pub delay: i64,
     /// Of the link, if it is known.
     pub rate: Option<i64>,
     /// Of the link: the longest packet.
     pub longest: Option<i64>,
+    /// Of the link: bytes that a frame takes besides its own.
+    pub overhead: i64,
+    /// Of the link: the length to which frames are padded.
+    pub shortest: i64,
     /// What has to hold of packets on it, the rate apart.
     pub admits: Admits,
     /// What it loads: itself, and the device that receives.
@@ -40,15 +44,35 @@ pub struct Capacity {
     pub limit: i64,
     /// A link in a direction, or a device.
     pub of: CapacityOf,
+    /// In what it is counted.
+    pub kind: Kind,
 }
+
+/// In what a load is counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Bits of frames, with what hand-overs add to them.
+    Bits,
+    /// Bits on the wire: the same with padding and what each frame takes besides.
+    Wire,
+    /// Frames per second, in thousandths.
+    Frames,
+}
+
+/// The load that a stream makes, by [`Kind`].
+pub type Load = [i64; 3];
 
 /// What a capacity is of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CapacityOf {
-    /// A link in a direction.
+    /// A link in a direction; its ports, if nothing is known of the link.
     Hop(usize),
+    /// The ports of a link in a direction.
+    Ports(usize),
     /// All that comes into a device.
     Device(usize),
+    /// The frames that come into a device.
+    Frames(usize),
 }
 
 type Known = RefCell<BTreeMap<(usize, usize), Rc<[Route]>>>;
@@ -59,6 +83,8 @@ pub struct Network {
     pub hops: Vec<Hop>,
     /// What can be too full.
     pub capacities: Vec<Capacity>,
+    /// By device: the capacity that counts its frames.
+    frames: Vec<Option<usize>>,
     /// Hops that leave each device.
     out: Vec<Vec<usize>>,
     forwards: Vec<bool>,
@@ -72,6 +98,7 @@ impl Network {
         let mut network = Network {
             hops: vec![],
             capacities: vec![],
+            frames: vec![None; model.devices.len()],
             out: vec![vec![]; model.devices.len()],
             forwards: model
                 .devices
@@ -90,7 +117,11 @@ impl Network {
             let limit = limit_of(&admits(&device.bounds, scopes));
             if limit < i64::MAX {
                 of_device[at] = Some(network.capacities.len());
-                network.capacities.push(Capacity { limit, of: CapacityOf::Device(at) });
+                network.capacities.push(Capacity { limit, of: CapacityOf::Device(at), kind: Kind::Bits });
+            }
+            if let Some(limit) = device.frames {
+                network.frames[at] = Some(network.capacities.len());
+                network.capacities.push(Capacity { limit, of: CapacityOf::Frames(at), kind: Kind::Frames });
             }
         }
         for link in &model.links {
@@ -106,11 +137,15 @@ impl Network {
                     bounds.narrow(var, (low, high));
                 }
                 let at = network.hops.len();
-                let limit = limit_of(&bounds).min(link.rate.unwrap_or(i64::MAX));
-                let mut loads: Vec<usize> = of_device[to].into_iter().collect();
-                if limit < i64::MAX {
+                let mut loads: Vec<usize> = of_device[to].into_iter().chain(network.frames[to]).collect();
+                let of_ports = if link.rate.is_some() { CapacityOf::Ports(at) } else { CapacityOf::Hop(at) };
+                let limits = [
+                    (link.rate.unwrap_or(i64::MAX), CapacityOf::Hop(at), Kind::Wire),
+                    (limit_of(&bounds), of_ports, Kind::Bits),
+                ];
+                for (limit, of, kind) in limits.into_iter().filter(|(limit, ..)| *limit < i64::MAX) {
                     loads.push(network.capacities.len());
-                    network.capacities.push(Capacity { limit, of: CapacityOf::Hop(at) });
+                    network.capacities.push(Capacity { limit, of, kind });
                 }
                 // The rate's upper bound is on the sum of what passes; all others are on each packet.
                 for bound in bounds.0.iter_mut().filter(|(var, ..)| Some(*var) == roles.rate) {
@@ -119,9 +154,14 @@ impl Network {
                 network.hops.push(Hop {
                     from,
                     to,
-                    delay: link.delay.saturating_add(model.devices[to].transit),
+                    delay: link
+                        .delay
+                        .saturating_add(model.devices[to].transit)
+                        .saturating_add(link.rate.map_or(0, |rate| sending(link.overhead, rate))),
                     rate: link.rate,
                     longest: link.longest,
+                    overhead: link.overhead,
+                    shortest: link.shortest,
                     admits: bounds,
                     loads,
                 });
@@ -129,6 +169,23 @@ impl Network {
             }
         }
         network
+    }
+
+    /// Whether there is a device that takes in only so many frames.
+    pub fn counts_frames(&self) -> bool {
+        self.frames.iter().any(Option::is_some)
+    }
+
+    /// Adds what a stream loads on a hop to a list of loads by capacity.
+    pub fn add_hop(&self, hop: &Hop, load: &Load, loads: &mut Vec<(usize, i64)>) {
+        loads.extend(hop.loads.iter().map(|c| (*c, load[self.capacities[*c].kind as usize])));
+    }
+
+    /// Adds the frames that a device takes in from outside or once more, so many `times`.
+    pub fn add_frames(&self, device: usize, frames: i64, times: i64, loads: &mut Vec<(usize, i64)>) {
+        if let Some(capacity) = self.frames[device].filter(|_| times > 0) {
+            loads.push((capacity, frames.saturating_mul(times)));
+        }
     }
 
     /// The routes from one device to another that are tried; the empty one if they are the same.
@@ -200,7 +257,7 @@ impl Network {
 }
 
 /// What a hand-over does to packets on one link; the load that it adds. None if they may not pass.
-pub fn cross(hop: &Hop, roles: &Roles, arc: &crate::problem::Arc, box_: &mut [(i64, i64)]) -> Option<i64> {
+pub fn cross(hop: &Hop, roles: &Roles, arc: &crate::problem::Arc, box_: &mut [(i64, i64)]) -> Option<Load> {
     if !state::is_admitted(box_, &hop.admits, roles.rate, arc.share) {
         return None;
     }
@@ -212,21 +269,16 @@ pub fn cross(hop: &Hop, roles: &Roles, arc: &crate::problem::Arc, box_: &mut [(i
     {
         return None;
     }
-    let load = roles.rate.map_or(0, |at| {
-        let rate = i128::from(arc.share.of(box_[at].1));
-        let grown = match size {
-            Some((least, _)) if carried > 0 && least > 0 => {
-                rate + rate * i128::from(carried) / i128::from(least)
-            }
-            _ => rate,
-        };
-        i64::try_from(grown).unwrap_or(i64::MAX)
+    let load = roles.rate.map_or([0; 3], |at| {
+        let rate = arc.share.of(box_[at].1);
+        load(rate, size.map(|(least, _)| least), carried, hop.shortest, hop.overhead)
     });
     if let Some(at) = roles.latency {
         let (mut least, mut most) = (hop.delay, hop.delay);
         if let (Some(rate), Some((small, large))) = (hop.rate, size) {
-            least = least.saturating_add(sending(small.saturating_add(carried), rate));
-            most = most.saturating_add(sending(large.saturating_add(carried), rate));
+            let padded = |size: i64| size.saturating_add(carried).max(hop.shortest);
+            least = least.saturating_add(sending(padded(small), rate));
+            most = most.saturating_add(sending(padded(large), rate));
         }
         box_[at] = (box_[at].0.saturating_add(least), box_[at].1.saturating_add(most));
     }
@@ -234,6 +286,30 @@ pub fn cross(hop: &Hop, roles: &Roles, arc: &crate::problem::Arc, box_: &mut [(i
         state::change(box_, at, Change::Add(1_000_000));
     }
     Some(load)
+}
+
+/// What a stream loads where packets of at least `size` bytes carry so many more, on a link that pads them and adds an overhead.
+pub fn load(rate: i64, size: Option<i64>, carried: i64, shortest: i64, overhead: i64) -> Load {
+    let Some(size) = size.filter(|size| *size > 0) else { return [rate, rate, 0] };
+    let times = |bytes: i64| {
+        i64::try_from(i128::from(rate) * i128::from(bytes) / i128::from(size)).unwrap_or(i64::MAX)
+    };
+    let frame = size.saturating_add(carried);
+    [times(frame), times(frame.max(shortest).saturating_add(overhead)), frames(rate, size)]
+}
+
+/// Thousandths of frames per second of a stream of packets of at least `size` bytes, in steps; none if nothing is known of it.
+pub fn frames(rate: i64, size: i64) -> i64 {
+    match size {
+        ..=0 => 0,
+        _ => i64::try_from(i128::from(rate) * 1000 / (8 * i128::from(size))).unwrap_or(i64::MAX),
+    }
+}
+
+/// The same, of what is in a box.
+pub fn frames_of(roles: &Roles, share: plan_model::Factor, box_: &[(i64, i64)]) -> i64 {
+    let rate_and_size = roles.rate.zip(roles.size);
+    rate_and_size.map_or(0, |(rate, size)| frames(share.of(box_[rate].1), box_[size].0))
 }
 
 /// Picoseconds to send thousandths of bytes at thousandths of bits per second.

@@ -19,6 +19,7 @@ use crate::cells::Cells;
 use crate::charges::Charges;
 use crate::compare::{Canonical, Compare};
 use crate::expand::Expander;
+use crate::gap;
 use crate::goal::{Goal, Progress, Stop};
 use crate::head::{Glance, Head, Scale};
 use crate::judge::Plan;
@@ -50,6 +51,8 @@ pub struct Switches {
     pub alone: u64,
     /// So many partial placements are looked at of a set; by the problem, if it is not said.
     pub placements: Option<u64>,
+    /// Plans that are no more than so many thousandths above all others are looked for first, where few labels do not suffice; zero if none are.
+    pub near: i64,
     /// The watch is asked after so many labels.
     pub look: u64,
     /// A mistake, to see whether tests notice.
@@ -82,6 +85,7 @@ impl Default for Switches {
             few: 250,
             alone: 64,
             placements: None,
+            near: 0,
             look: 512,
             fault: None,
         }
@@ -97,6 +101,9 @@ pub struct Found {
     pub is_complete: bool,
     /// By objective: no plan costs less than this. Of a complete search, the least found.
     pub least: Vec<i64>,
+    /// Thousandths: every other plan is beaten by one that was found if it may cost that much more in each objective. Zero if the search is complete,
+    /// [`i64::MAX`] if nothing is known.
+    pub gap: i64,
     /// Partial plans looked at.
     pub labels: u64,
 }
@@ -107,6 +114,11 @@ pub fn search(problem: &Problem, goal: &Goal, watch: &mut dyn FnMut(&Progress) -
     search_with(problem, goal, Switches::default(), watch)
 }
 
+/// The same for a search that is to be stopped: where few labels do not suffice, plans within 5 % of all others are looked for first.
+pub fn search_near(problem: &Problem, goal: &Goal, watch: &mut dyn FnMut(&Progress) -> Stop) -> Found {
+    search_with(problem, goal, Switches { near: NEAR, ..Switches::default() }, watch)
+}
+
 /// The same with parts switched off.
 pub fn search_with(
     problem: &Problem,
@@ -115,8 +127,7 @@ pub fn search_with(
     watch: &mut dyn FnMut(&Progress) -> Stop,
 ) -> Found {
     let flows = flows(problem);
-    let most = flows.iter().fold(0i64, |sum, flow| sum.saturating_add(*flow));
-    let twins = Twins::new(problem, most);
+    let twins = Twins::new(problem, &flows.sum());
     let remaining = Remaining::new(problem, &twins, &flows);
     let matters = outcome::matters(problem);
     let cells = Cells::new(problem);
@@ -134,6 +145,7 @@ pub fn search_with(
         most: u64::MAX,
         cap: None,
         is_cut: Default::default(),
+        slack: 0,
         problem,
         goal,
         switches,
@@ -147,6 +159,8 @@ pub fn search_with(
     search.run()
 }
 
+/// Plans within so many thousandths of all others are looked for first where a search is to be stopped.
+const NEAR: i64 = 50;
 /// So many labels of a level go on in a narrow search.
 const NARROW: usize = 8;
 /// How far the prices of a set of plans are looked for.
@@ -187,6 +201,8 @@ pub struct Search<'s> {
     cap: Option<(usize, i64)>,
     /// There was something of that kind.
     is_cut: Cell<bool>,
+    /// Thousandths by which plans may be worse than what is left out.
+    slack: i64,
     watch: &'s mut dyn FnMut(&Progress) -> Stop,
 }
 
@@ -197,6 +213,7 @@ struct Covers<'c> {
     front: &'c Front<Option<Rc<Trail>>>,
     cap: Option<(usize, i64)>,
     is_cut: &'c Cell<bool>,
+    slack: i64,
 }
 
 impl Covers<'_> {
@@ -208,6 +225,14 @@ impl Covers<'_> {
             self.is_cut.set(true);
             return true;
         }
+        let raised: Cost;
+        let end = match self.slack {
+            0 => end,
+            slack => {
+                raised = end.iter().map(|end| gap::raised(*end, slack)).collect();
+                &raised
+            }
+        };
         match (self.best, self.goal.key(end)) {
             (Some(best), Some(key)) => key >= *best,
             (None, Some(_)) => false,
@@ -276,6 +301,7 @@ impl Search<'_> {
             front: &self.front,
             cap: self.cap,
             is_cut: &self.is_cut,
+            slack: self.slack,
         };
         covers.covers(end)
     }
@@ -401,6 +427,7 @@ impl Search<'_> {
                 front: &self.front,
                 cap: self.cap,
                 is_cut: &self.is_cut,
+                slack: self.slack,
             };
             let is_good = |label: &Label| {
                 !bounds || bound.end(label, level + 1).is_some_and(|end| !covers.covers(&end))

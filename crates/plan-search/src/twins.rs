@@ -4,7 +4,7 @@
 //! their names. The search tries one of those that are in the same condition, and compares plans up to their exchange.
 
 use crate::problem::Problem;
-use crate::route::CapacityOf;
+use crate::route::{CapacityOf, Load};
 
 /// Groups of equal devices, and where the capacities' loads are kept.
 pub struct Twins {
@@ -33,7 +33,7 @@ pub enum Slot {
 
 impl Twins {
     /// Those of a problem. `most` is the load that all traffic together makes at most.
-    pub fn new(problem: &Problem, most: i64) -> Twins {
+    pub fn new(problem: &Problem, most: &Load) -> Twins {
         let model = &problem.model;
         let devices = model.devices.len();
         let links = |device: usize| {
@@ -47,12 +47,7 @@ impl Twins {
             .map(|d| {
                 let on: Vec<usize> =
                     (0..problem.nodes.len()).filter(|n| problem.nodes[*n].on.contains(&d)).collect();
-                let own = problem
-                    .network
-                    .capacities
-                    .iter()
-                    .find(|c| c.of == CapacityOf::Device(d))
-                    .map(|c| c.limit);
+                let own = [CapacityOf::Device(d), CapacityOf::Frames(d)].map(|of| limit(problem, of));
                 let ends: Vec<_> = links(d).into_iter().map(|(what, _)| what).collect();
                 let refused = problem.settings.refused.iter().enumerate().flat_map(|(set, placement)| {
                     let runs_here = (0..placement.len()).filter(move |node| placement[*node] == d);
@@ -86,7 +81,7 @@ impl Twins {
         let mut twins = Twins { group, groups: leaders.len(), slot: vec![], private: 0, global: 0 };
         for (at, capacity) in problem.network.capacities.iter().enumerate() {
             let slot = match owner(problem, at, &links) {
-                _ if capacity.limit >= most => Slot::Free,
+                _ if capacity.limit >= most[capacity.kind as usize] => Slot::Free,
                 Some((device, place)) => {
                     twins.private = twins.private.max(place + 1);
                     Slot::Private(device, place)
@@ -103,7 +98,15 @@ impl Twins {
 }
 
 /// What tells a link of a device from its others: the neighbour, its figures in both directions.
-type LinkKey = (usize, [(i64, Option<i64>, Option<i64>, Vec<(usize, i64, i64)>, Option<i64>); 2]);
+type LinkKey = (usize, [HopKey; 2]);
+
+/// Delay, rate and longest packet; overhead and padding; bounds; the most that link and ports bear.
+type HopKey = ((i64, Option<i64>, Option<i64>), (i64, i64), Vec<(usize, i64, i64)>, [Option<i64>; 2]);
+
+/// How much a capacity bears, if there is one.
+fn limit(problem: &Problem, of: CapacityOf) -> Option<i64> {
+    problem.network.capacities.iter().find(|capacity| capacity.of == of).map(|capacity| capacity.limit)
+}
 
 fn link_of(problem: &Problem, device: usize, link: usize) -> Option<(LinkKey, usize)> {
     let hops = &problem.network.hops;
@@ -114,23 +117,27 @@ fn link_of(problem: &Problem, device: usize, link: usize) -> Option<(LinkKey, us
         _ => return None,
     };
     let figures = |hop: usize| {
-        let own = problem.network.capacities.iter().find(|c| c.of == CapacityOf::Hop(hop)).map(|c| c.limit);
+        let own = [CapacityOf::Hop(hop), CapacityOf::Ports(hop)].map(|of| limit(problem, of));
         let hop = &hops[hop];
-        (hop.delay, hop.rate, hop.longest, hop.admits.0.clone(), own)
+        let sent = (hop.delay, hop.rate, hop.longest);
+        (sent, (hop.overhead, hop.shortest), hop.admits.0.clone(), own)
     };
     Some(((hops[out].to, [figures(out), figures(into)]), out))
 }
 
-/// The leaf that a capacity belongs to, with its place there.
+/// The leaf that a capacity belongs to, with its place there: all that comes in, then each link in both directions, the frames that come in,
+/// then the ports of each link.
 fn owner(
     problem: &Problem,
     capacity: usize,
     links: &dyn Fn(usize) -> Vec<(LinkKey, usize)>,
 ) -> Option<(usize, usize)> {
     let is_leaf = |d: usize| !problem.model.devices[d].forwards;
-    match problem.network.capacities[capacity].of {
+    let of = problem.network.capacities[capacity].of;
+    match of {
         CapacityOf::Device(device) => is_leaf(device).then_some((device, 0)),
-        CapacityOf::Hop(hop) => {
+        CapacityOf::Frames(device) => is_leaf(device).then(|| (device, 1 + 2 * links(device).len())),
+        CapacityOf::Hop(hop) | CapacityOf::Ports(hop) => {
             let ends = &problem.network.hops[hop];
             let leaf = match (is_leaf(ends.from), is_leaf(ends.to)) {
                 (true, false) => ends.from,
@@ -138,7 +145,8 @@ fn owner(
                 _ => return None,
             };
             let at = links(leaf).iter().position(|(_, out)| out / 2 == hop / 2)?;
-            Some((leaf, 1 + 2 * at + usize::from(ends.from == leaf)))
+            let first = if of == CapacityOf::Hop(hop) { 1 } else { 2 + 2 * links(leaf).len() };
+            Some((leaf, first + 2 * at + usize::from(ends.from == leaf)))
         }
     }
 }

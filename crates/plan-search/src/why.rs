@@ -106,6 +106,7 @@ pub fn relaxations(model: &Model, settings: &Settings, go_on: &mut dyn FnMut() -
                 link.rate = link.rate.map(|rate| scaled(rate, scale));
             }
             for device in &mut wider.devices {
+                device.frames = device.frames.map(|frames| scaled(frames, scale));
                 let ports = device.ports.iter_mut().flat_map(|p| &mut p.bounds);
                 for bound in ports.chain(&mut device.bounds).filter(|b| b.var == rate) {
                     bound.value = scaled(bound.value, scale);

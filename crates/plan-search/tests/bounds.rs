@@ -30,6 +30,20 @@ fn prices_leave_nothing_out() {
     assert!(plans > 100, "{plans}");
 }
 
+/// Looking for plans that are near others first leaves nothing out in the end.
+#[test]
+fn near_plans_first_leave_nothing_out() {
+    let mut plans = 0;
+    for seed in (1..=8).chain(152..=159) {
+        let problem = drawn::problem(seed, 10 + seed as usize % 4, 1, [10, 7][seed as usize % 2]);
+        let of = |near: i64| front(&problem, Switches { few: 3, near, ..Switches::default() });
+        let all = of(0);
+        plans += all.len();
+        assert_eq!([of(50), of(500)], [all.clone(), all], "seed {seed}");
+    }
+    assert!(plans > 50, "{plans}");
+}
+
 #[test]
 fn placements_leave_nothing_out() {
     let of_fabrics = (1..=14).chain(17..=24).map(|seed| fabric::problem(seed, 2, 5 + seed as i64 % 3, 10));

@@ -46,6 +46,7 @@ fn a_helper_elsewhere_is_paid_for_again() {
         name: name.into(),
         paths: vec![needs.iter().map(|need| (*need).into()).collect()],
         on: on.to_vec(),
+        share: None,
         span: Default::default(),
     };
     let regions = vec![
@@ -66,6 +67,7 @@ fn a_helper_elsewhere_is_paid_for_again() {
         objectives: objectives.to_vec(),
         without: vec![],
         refused: vec![],
+        wanted: vec![],
     };
     let model = Model { signature, rules, apps: vec![app], devices, links };
     let problem = Problem::new(model, settings).unwrap();

@@ -4,7 +4,7 @@ mod definition;
 mod random;
 
 use plan_search::{Goal, Ordered, Problem, Progress, Stop};
-use random::{cases, every_plan, problem};
+use random::{cases, problem};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rearrangements of the devices after which the model is the same.
@@ -22,7 +22,7 @@ fn symmetries(problem: &Problem) -> Vec<Vec<usize>> {
             .map(|link| {
                 let mut ends = link.ends.map(end);
                 ends.sort();
-                (ends, link.delay, link.rate, link.longest)
+                (ends, link.delay, link.rate, link.longest, link.overhead, link.shortest)
             })
             .collect();
         links.sort();
@@ -39,6 +39,7 @@ fn symmetries(problem: &Problem) -> Vec<Vec<usize>> {
                 &device.limits,
                 &device.bounds,
                 &device.charges,
+                device.frames,
             )
         };
         own.iter().all(|d| figures(*d) == figures(as_[*d]) && (!model.devices[*d].forwards || as_[*d] == *d))
@@ -90,9 +91,8 @@ type Table = BTreeMap<Vec<usize>, Vec<i64>>;
 
 fn table(problem: &Problem, goal: &Goal) -> Option<Table> {
     let mut best = Table::new();
-    let is_all = every_plan(problem, &mut |plan| {
-        let Some(cost) = definition::cost(problem, plan) else { return };
-        let known = best.entry(plan.device.clone()).or_insert_with(|| cost.clone());
+    let is_all = definition::every(problem, &mut |choice, cost| {
+        let known = best.entry(choice.device.clone()).or_insert_with(|| cost.clone());
         if key(goal, &cost) < key(goal, known) {
             *known = cost;
         }

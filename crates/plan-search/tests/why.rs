@@ -44,6 +44,7 @@ fn problem(functions: &[&str]) -> Problem {
         objectives: objectives.to_vec(),
         without: vec![],
         refused: vec![],
+        wanted: vec![],
     };
     Problem::new(model, settings).unwrap()
 }

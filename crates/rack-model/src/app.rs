@@ -15,6 +15,7 @@
 //! regions = "marked"            # what can be placed: what the program marks, or each use of a table or extern ("tables"), each
 //!                               # named block and control ("blocks"), the bodies in links ("chain"), what the origin's class
 //!                               # cannot do ("beyond"), or all that can be cut ("auto")
+//! shares = { Acl = "20%" }      # how much of what comes in passes a region, at most; plans count on it; default: all of it
 //! epoch = 1                     # the number that hand-overs of this plan carry
 //! order = "keep"                # of packets of one flow: "any" if it does not matter
 //! long_frames = "refuse"        # frames that are too long for a link once they are handed over: "drop" accepts their loss
@@ -25,7 +26,7 @@
 use crate::names::Names;
 use crate::section::{Item, Reader, Section};
 use crate::value;
-use crate::{DeviceId, Spanned};
+use crate::{DeviceId, Probability, Spanned};
 use base_diag::Span;
 use toml::de::DeValue;
 
@@ -52,6 +53,8 @@ pub struct App {
     pub map: Regions,
     /// What its regions are.
     pub cuts: Cuts,
+    /// How much of what comes in passes regions, at most; of a region that is not named nothing is known.
+    pub shares: Vec<(Spanned<String>, Spanned<Probability>)>,
     /// The number of the plan, carried by hand-overs.
     pub epoch: u32,
     /// Frames that may be too long for a link once they are handed over are dropped there; else such a rack is refused.
@@ -168,6 +171,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
         r.bad_value(*span, "what is planned is not called", "plans know the policy `direct` only");
     }
     let cuts = s.optional(r, "regions", |r, i| value::choice(r, i, &CUTS));
+    let shares = s.optional(r, "shares", shares);
     let epoch = s.optional(r, "epoch", |r, i| value::small(r, i, 0..=255));
     s.optional(r, "runtime", |r, i| value::choice(r, i, &RUNTIMES));
     let long_frames = s.optional(r, "long_frames", |r, i| value::choice(r, i, &LONG_FRAMES));
@@ -189,6 +193,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
         helpers: helpers.map_or(vec![], |h| h.value),
         map: map.map_or(Regions::ByHand(vec![]), |m| m.value),
         cuts: cuts.map_or(Cuts::Marked, |c| c.value),
+        shares: shares.map_or(vec![], |shares| shares.value),
         epoch: epoch.map_or(1, |e| e.value),
         drops_long_frames: long_frames.is_some_and(|l| l.value),
         any_order: any_order.is_some_and(|o| o.value),
@@ -233,6 +238,20 @@ fn defines(r: &mut Reader, item: Item<'_>) -> Option<Vec<(Spanned<String>, Spann
         }
     }
     Some(defines)
+}
+
+fn shares(r: &mut Reader, item: Item<'_>) -> Option<Vec<(Spanned<String>, Spanned<Probability>)>> {
+    let DeValue::Table(table) = item.value else {
+        r.wrong_type(item, "a table", "{ Acl = \"20%\" }");
+        return None;
+    };
+    let entries = r.entries(table).into_iter();
+    let share = |entry: crate::section::Entry<'_>| {
+        let share = value::probability(r, entry.item)?;
+        let region = Spanned::new(entry.key.to_string(), entry.key_span);
+        Some((region, Spanned::new(share, entry.item.span)))
+    };
+    Some(entries.filter_map(share).collect())
 }
 
 pub(crate) fn regions<'t>(

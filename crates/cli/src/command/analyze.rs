@@ -1,19 +1,27 @@
 //! `p4rack analyze`
 
+use super::run::inputs;
 use super::{Cut, Preprocessor};
 use crate::ExitCode;
 use crate::output;
-use base_diag::SourceMap;
+use base_diag::{Diagnostic, SourceMap};
+use ir::Program;
 use p4rack::analysis::{self, Edge, Live, Region};
 use p4rack::region_graph;
+use p4rack::run::feed::Feed;
+use p4rack::run::spec::{PortFiles, port_files};
+use p4rack::traffic::{self, Traffic};
 use serde_json::json;
 use std::fmt::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Show a program's regions: tables, state, and what a cut around each would carry
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack analyze examples/slice/slice.p4
   p4rack analyze router.p4 --cut tables --nearest
+  p4rack analyze router.p4 --traffic 1@in.pcap --entries e.toml    how much of it passes each region
   p4rack analyze examples/slice/slice.p4 --format svg > regions.svg")]
 pub struct Args {
     /// A P4-16 program with `main`
@@ -26,9 +34,27 @@ pub struct Args {
     /// For each region that cannot run on another device, show the nearest region that can
     #[arg(long)]
     nearest: bool,
+    /// Run the packets of a capture, which come in by PORT (0 if it is left out), and say how much of them passes each region
+    #[arg(long, value_name = "[PORT@]FILE.pcap", value_parser = capture)]
+    traffic: Vec<PortFiles>,
+    /// What fills the device for `--traffic`: TOML, STF or commands of simple_switch_CLI, by the file's extension
+    #[arg(long, value_name = "FILE", requires = "traffic")]
+    entries: Vec<PathBuf>,
     /// How to print the result
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
+}
+
+/// `PORT@FILE`, or a file of packets that come in by port 0.
+fn capture(text: &str) -> Result<PortFiles, String> {
+    if !text.contains('@') {
+        return Ok(PortFiles { port: 0, input: Some(text.into()), output: None });
+    }
+    let found = port_files(text)?;
+    match found.output {
+        Some(_) => Err(format!("`{text}` names a file for output: write PORT@FILE.pcap")),
+        None => Ok(found),
+    }
 }
 
 /// How to print the result.
@@ -51,9 +77,11 @@ pub fn run(args: &Args) -> ExitCode {
     let policy = args.cut.policy();
     let analyzed = program.and_then(|program| {
         let regions = analysis::regions(&program, policy, args.nearest, &map)?;
-        Ok((regions, analysis::edges(&program, policy)))
+        let edges = analysis::edges(&program, policy);
+        let traffic = measured(args, program, &mut map)?;
+        Ok((regions, edges, traffic))
     });
-    let (regions, edges) = match analyzed {
+    let (regions, edges, traffic) = match analyzed {
         Ok(analyzed) => analyzed,
         Err(found) => {
             let json = args.format == Format::Json;
@@ -62,17 +90,49 @@ pub fn run(args: &Args) -> ExitCode {
         }
     };
     match args.format {
-        Format::Json => output::json(&json!({ "ok": true, "regions": regions, "edges": edges })),
+        Format::Json => {
+            let mut shown = json!({ "ok": true, "regions": regions, "edges": edges });
+            if let Some(traffic) = &traffic {
+                shown["traffic"] = json!(traffic);
+            }
+            output::json(&shown);
+        }
         Format::Svg => output::print(&region_graph::svg(&regions, &edges)),
         Format::Text => {
             output::diagnostics_text(&warnings, &map);
             let mut out = String::new();
             regions.iter().for_each(|region| write_region(&mut out, region));
             write_edges(&mut out, &edges);
+            if let Some(traffic) = &traffic {
+                let _ = writeln!(
+                    out,
+                    "{} packets, of which so many pass each region, for RACK.toml:",
+                    traffic.packets
+                );
+                let _ = writeln!(out, "  {}", traffic.line());
+            }
             output::print(&out);
         }
     }
     ExitCode::SUCCESS
+}
+
+/// What `--traffic` asks for.
+fn measured(
+    args: &Args,
+    program: Arc<Program>,
+    map: &mut SourceMap,
+) -> Result<Option<Traffic>, Vec<Diagnostic>> {
+    if args.traffic.is_empty() {
+        return Ok(None);
+    }
+    let mut fillings = vec![];
+    for path in &args.entries {
+        let (text, start) = inputs::read(path, map)?;
+        fillings.push(p4rack::run::entries::read(&program, path, &text, start)?);
+    }
+    let mut feed = inputs::captures(&args.traffic, Feed::new(None))?;
+    traffic::measure(&traffic::job(program, fillings), args.cut.policy(), &mut feed).map(Some)
 }
 
 fn write_region(out: &mut String, region: &Region) {

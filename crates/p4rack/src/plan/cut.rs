@@ -2,6 +2,7 @@
 
 use super::Result;
 use super::offers::{call_time, calls};
+use super::shares;
 use crate::analysis::reason;
 use crate::footprint::{self, Mode};
 use crate::functions;
@@ -59,35 +60,43 @@ impl Cut {
         self.groups.iter().flatten().any(|name| *name == section.region)
     }
 
-    /// The region graph, behind what the origin parses.
-    pub fn app(&self, rack: &Rack, program: &Program, origin: usize) -> App {
+    /// The region graph, behind what the origin parses. `shares` is what the rack states of regions.
+    pub fn app(&self, rack: &Rack, at: usize, program: &Program) -> Result<App> {
+        let Some(app) = rack.apps.get(at) else { return Err(vec![]) };
+        let origin = app.origin.value.0 as usize;
+        let stated = shares::stated(&self.split, &app.shares)?;
+        let ends: Vec<(usize, usize)> =
+            self.split.edges.iter().map(|(from, to)| (from.0 as usize, to.0 as usize)).collect();
+        let of_edges = shares::of_edges(self.split.sections.len(), &ends, &stated)
+            .map_err(|found| vec![shares::too_much(&stated, &app.shares, found)])?;
         let start = Region { name: "parser".into(), on: vec![origin], ..Region::default() };
-        let sections = self.split.sections.iter().map(|section| Region {
+        let sections = self.split.sections.iter().enumerate().map(|(at, section)| Region {
             name: section.name.as_str().into(),
             paths: vec![needs(rack, program, section)],
             on: if self.is_away(section) { vec![] } else { vec![origin] },
+            share: stated.get(&at).map(|(share, _)| *share),
             span: Span::NONE,
         });
-        let edge = |from: usize, to: usize| {
+        let edge = |from: usize, to: usize, share: Factor| {
             // Behind the traffic manager the port is chosen: a packet that is to leave by another goes round once.
             let half = from.checked_sub(1).map(|at| self.split.sections[at].half);
             let passes = i64::from(half == Some(Half::Egress));
             let live = self.split.sections[to].live.iter().flatten().map(|value| value.bits).sum::<u32>();
             let bits = i64::from(self.split.common_bits + live);
-            Edge { from, to: to + 1, bits, share: Factor::ONE, passes }
+            Edge { from, to: to + 1, bits, share, passes }
         };
-        let inner = self.split.edges.iter().map(|(from, to)| edge(from.0 as usize + 1, to.0 as usize));
+        let inner = ends.iter().zip(of_edges).map(|((from, to), share)| edge(from + 1, *to, share));
         let places = |group: &Vec<Name>| -> Vec<usize> {
             let sections = (1..).zip(&self.split.sections);
             sections.filter(|(_, s)| group.contains(&s.region)).map(|(at, _)| at).collect()
         };
-        App {
+        Ok(App {
             name: program.main.name.as_str().into(),
             regions: std::iter::once(start).chain(sections).collect(),
-            edges: std::iter::once(edge(0, 0)).chain(inner).collect(),
+            edges: std::iter::once(edge(0, 0, Factor::ONE)).chain(inner).collect(),
             together: self.groups.iter().map(places).filter(|places| places.len() > 1).collect(),
             initial: vec![],
-        }
+        })
     }
 }
 

@@ -87,6 +87,7 @@ pub fn load(request: &Request, map: &mut SourceMap) -> Result<Problem> {
         routes: 2,
         objectives: wanted.iter().map(objective).collect::<Result<_>>()?,
         refused: vec![],
+        wanted: vec![],
         without: request.wishes.without.iter().map(|name| device(name)).collect::<Result<_>>()?,
     };
     Problem::new(Model { signature, rules, apps, devices, links }, settings)

@@ -1,11 +1,14 @@
 //! What is planned: a rack with its app, or abstract programs in the files of Flightplan's planner.
 
+mod bind;
 mod cut;
 pub mod flightplan;
 mod offers;
 mod page;
 mod rack;
+mod shares;
 
+pub use bind::bind;
 pub use page::page;
 pub use rack::{Cost, RackProblem, Refused, RuleText};
 
@@ -44,27 +47,6 @@ impl Wishes {
 }
 
 type Result<T> = std::result::Result<T, Vec<Diagnostic>>;
-
-/// The problem with a region bound to a device: `REGION=DEVICE`.
-pub fn bind(problem: &Problem, wanted: &str) -> Result<Problem> {
-    let one = |found: Diagnostic| vec![found];
-    let Some((region, device)) = wanted.split_once('=') else {
-        let title = format!("`{}` names no device", wanted.escape_debug());
-        return Err(one(
-            Diagnostic::error(codes::UNKNOWN, title).help("write REGION=DEVICE, as in `Acl=nic`")
-        ));
-    };
-    let names: Vec<String> = (0..problem.nodes.len()).map(|n| problem.region_name(n)).collect();
-    let node = find_name("region", region, names.iter().map(String::as_str)).map_err(one)?;
-    let devices = problem.model.devices.iter().map(|d| d.name.as_str());
-    let device = find_name("device", device, devices).map_err(one)?;
-    let mut model = problem.model.clone();
-    let node = &problem.nodes[node];
-    model.apps[node.app].regions[node.region].on = vec![device];
-    let mut settings = problem.settings.clone();
-    settings.without.retain(|d| *d != device);
-    Problem::new(model, settings)
-}
 
 /// A goal from amounts of objectives that count as much as one another: `NAME=AMOUNT` each.
 pub fn weigh(problem: &Problem, amounts: &[String]) -> Result<Goal> {

@@ -7,13 +7,14 @@
 //!                       rule "beacon in 2us" time.beacon if takes.beacon.2us then Latency += 2us;
 //!                       rule "smartnic" p4 if smartnic;
 //!                       rule "Acl" Acl then <Tables> += 1, <EntryBits> += 58880bit;     unless the user's own prove the same
-//! link into a device    its delay, what a frame takes on the wire besides its own bytes, and the device's service time
+//! link into a device    its delay, what a frame takes on the wire besides its own bytes, the device's service time and frames per second
 //! ```
 //!
 //! Regions that use the same state stay together; one that the splitter does not let go runs at the origin. A plan is
 //! split before it is shown: the search knows most of what the splitter refuses, not all, and goes on without what is refused.
 
 use super::Result;
+use super::bind::bind;
 use super::cut::{Cut, P4};
 use super::offers::{call_time, calls, offer, offered, takes};
 use crate::footprint;
@@ -28,8 +29,9 @@ use plan_model::{
     VarId, Variable, find_name, read_rules,
 };
 use plan_search::{
-    Found, Goal, Objective, Plan, Problem, Progress, Scopes, Settings, Stop, Tiers, search, why,
+    Found, Goal, Objective, Plan, Problem, Progress, Scopes, Settings, Stop, Tiers, search, search_near, why,
 };
+use rack_model::link::SHORTEST_FRAME;
 use rack_model::{Cable, DeviceClass, DeviceId, End, NodeId, Rack};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -82,7 +84,7 @@ impl RackProblem {
         model.signature = signature;
         model.devices = devices(rack, at, &model.signature)?;
         model.links = links(rack, at, &mut model.devices);
-        model.apps.push(cut.app(rack, &program, origin));
+        model.apps.push(cut.app(rack, at, &program)?);
         let generated = generated(&cut.split, rack, &program, &model);
         model.rules.extend(generated);
         let scopes = Scopes::new(&model.signature);
@@ -96,6 +98,7 @@ impl RackProblem {
             routes: 1,
             objectives: objectives(rack, &model, &scopes)?,
             refused: vec![],
+            wanted: vec![],
             without: without.iter().map(device).collect::<Result<_>>()?,
         };
         let regions = std::iter::once(None).chain(cut.split.sections.iter().map(|s| Some(s.region.clone())));
@@ -109,6 +112,24 @@ impl RackProblem {
             regions,
             splits: BTreeMap::new(),
         })
+    }
+
+    /// From now on a region runs on a device: `REGION=DEVICE`.
+    pub fn bind(&mut self, wanted: &str) -> Result<()> {
+        let fixed = &self.fixed;
+        let sections = self.problem.model.apps[0].regions.iter().zip(&self.regions);
+        let of: BTreeMap<&str, &Name> = sections
+            .filter_map(|(section, region)| Some((section.name.as_str(), region.as_ref()?)))
+            .collect();
+        let pinned = |section: &str| {
+            let why = fixed.iter().find(|(name, _)| of.get(section) == Some(&name)).map(|(_, why)| why);
+            let why = why.map_or("packets enter and leave the program there".to_string(), |why| {
+                format!("the splitter does not let it go: {why}")
+            });
+            (why, None)
+        };
+        self.problem = bind(&self.problem, wanted, &pinned)?;
+        Ok(())
     }
 
     /// The name of the app.
@@ -155,15 +176,20 @@ impl RackProblem {
     }
 
     /// The plans that `goal` asks for, all of which the splitter makes: what it refuses is not looked at again. `refused` has
-    /// what it said, each with the map it was about. Not complete if too much is refused.
+    /// what it said, each with the map it was about. Not complete if too much is refused. `is_near` if the search is to be stopped: plans that are near
+    /// all others come first then.
     pub fn search(
         &mut self,
         goal: &Goal,
+        is_near: bool,
         watch: &mut dyn FnMut(&Progress) -> Stop,
     ) -> Result<(Found, Vec<Refused>)> {
         let mut refused: Vec<Refused> = vec![];
         loop {
-            let mut found = search(&self.problem, goal, watch);
+            let mut found = match is_near {
+                true => search_near(&self.problem, goal, watch),
+                false => search(&self.problem, goal, watch),
+            };
             let mut settings = self.problem.settings.clone();
             let known = settings.refused.len();
             for (_, plan) in &found.plans {
@@ -177,6 +203,9 @@ impl RackProblem {
             }
             let is_enough = known >= MAX_REFUSED || !found.is_complete;
             if is_enough {
+                if settings.refused.len() > known {
+                    found.gap = i64::MAX;
+                }
                 found.plans.retain(|(_, plan)| !settings.refused.contains(&plan.device));
                 found.is_complete = false;
                 return Ok((found, refused));
@@ -188,7 +217,7 @@ impl RackProblem {
     /// The first plan in the order of the objectives, what the splitter makes of it, and what it costs.
     pub fn best(&mut self) -> Result<(Placement, Split, Vec<Cost>)> {
         let mut watch = |p: &Progress| if p.labels > MAX_LABELS { Stop::Yes } else { Stop::No };
-        let (found, refused) = self.search(&Goal::First, &mut watch)?;
+        let (found, refused) = self.search(&Goal::First, false, &mut watch)?;
         match found.plans.first() {
             Some((costs, plan)) => {
                 let placement = placement(&self.rack, self.app, self.map(plan))?;
@@ -365,7 +394,7 @@ fn devices(rack: &Rack, app: usize, signature: &Signature) -> Result<Vec<Device>
             provides: std::iter::once(class(rack, id).word().into()).chain(offers).collect(),
             is_host: rack.app_of(id) == Some(app) && !is_twin(id),
             limits,
-            bounds: capacity(rack, signature, device, origin == at).into_iter().collect(),
+            frames: frames(device),
             // Links to hosts and to devices of other apps lead to no other.
             forwards: origin == at || joined.get(&id).is_some_and(|count| *count > 1),
             recirculates: origin == at,
@@ -394,20 +423,11 @@ fn limit(signature: &Signature, name: &str, text: &str) -> std::result::Result<(
     Ok((var, signature.get(var).unit.parse(text).map_err(wrong)?))
 }
 
-/// How much may come into a device: `parallel` packets in each service time. What comes from outside counts at the origin.
-fn capacity(
-    rack: &Rack,
-    signature: &Signature,
-    device: &rack_model::Device,
-    is_origin: bool,
-) -> Option<Bound> {
-    let from_outside = rack.plan.rate?.bits_per_s();
-    let service = device.service.as_ps();
-    let bits = u128::from(device.parallel) * u128::from(rack.plan.size) * 8;
-    let bits_per_s =
-        u64::try_from((bits * 1_000_000_000_000).checked_div(u128::from(service))?).unwrap_or(u64::MAX);
-    let left = if is_origin { bits_per_s.saturating_sub(from_outside) } else { bits_per_s };
-    Some(Bound { var: signature.role(Role::Rate)?, compare: Compare::AtMost, value: steps(left, 1000) })
+/// How many frames a device takes in, in thousandths per second: `parallel` in each service time.
+fn frames(device: &rack_model::Device) -> Option<i64> {
+    let frames = u128::from(device.parallel) * 1_000_000_000_000_000;
+    let frames = frames.checked_div(u128::from(device.service.as_ps()))?;
+    Some(i64::try_from(frames).unwrap_or(i64::MAX))
 }
 
 /// What joins devices of the app, and these.
@@ -437,10 +457,11 @@ fn links(rack: &Rack, app: usize, devices: &mut Vec<Device>) -> Vec<Link> {
                 devices.len() - 1
             });
             let into = plug(devices, to, far.port);
-            let on_the_wire = link.rate.time_for(u64::from(link.overhead));
             links.push(Link {
                 ends: [from, into],
-                delay: steps(link.delay.as_ps(), 1).saturating_add(steps(on_the_wire.as_ps(), 1)),
+                delay: steps(link.delay.as_ps(), 1),
+                overhead: i64::from(link.overhead) * 1000,
+                shortest: if link.pad { i64::from(SHORTEST_FRAME) * 1000 } else { 0 },
                 rate: Some(steps(link.rate.bits_per_s(), 1000)),
                 longest: Some(i64::from(link.longest_frame()) * 1000),
                 span: link.span,
@@ -464,8 +485,14 @@ fn plug(devices: &mut [Device], device: usize, port: u32) -> (usize, usize) {
 /// What passes frames on inside a legacy switch.
 fn passage(rack: &Rack, legacy: DeviceId, name: String) -> Option<Device> {
     let (_, switch) = rack.legacy(NodeId::Device(legacy))?;
-    let transit = steps(switch.service.as_ps(), 1);
-    Some(Device { name: name.into(), forwards: true, transit, span: switch.name.span, ..Device::default() })
+    Some(Device {
+        name: name.into(),
+        forwards: true,
+        transit: steps(switch.service.as_ps(), 1),
+        frames: frames(switch),
+        span: switch.name.span,
+        ..Device::default()
+    })
 }
 
 /// Those of the file; else latency, what rules charge, and devices.

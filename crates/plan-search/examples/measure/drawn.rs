@@ -1,6 +1,6 @@
-//! Problems by seed: regions with branches, 64 devices in 8 classes, 3 objectives.
+//! Problems by seed: regions with branches, 64 devices or more in 4 or 8 classes, 3 objectives.
 //!
-//! A switch with 63 helpers of seven classes, or four switches in a ring with 15 each. A region needs one or two of twelve functions; a class offers some of them, slower and
+//! A switch with helpers of seven or three classes, or four switches in a ring with as many each. A region needs one or two of twelve functions; a class offers some of them, slower and
 //! cheaper or faster and dearer, in two tiers of rate; a third of what is offered uses area, of which a device has 100 %.
 
 use base_time::Rng;
@@ -11,10 +11,32 @@ use plan_model::{
 use plan_search::{Objective, Problem, Scopes, Settings, Tiers};
 
 const FUNCTIONS: usize = 12;
-const CLASSES: usize = 8;
+
+/// A family of problems.
+#[derive(Clone, Copy)]
+pub struct Family {
+    /// Regions of the program.
+    pub regions: usize,
+    /// Switches: one, or a ring of them.
+    pub switches: usize,
+    /// Helpers have links of so many Gbit/s; what comes in is 2.
+    pub gigabits: u64,
+    /// Devices, switches included.
+    pub devices: usize,
+    /// Classes, that of the switches included.
+    pub classes: usize,
+    /// Every class of helpers offers everything, and all that it offers uses area.
+    pub is_dense: bool,
+}
 
 /// With so many regions and switches; helpers have links of so many Gbit/s, of which what comes in is 2.
 pub fn problem(seed: u64, regions: usize, switches: usize, gigabits: u64) -> Problem {
+    of_family(seed, &Family { regions, switches, gigabits, devices: 64, classes: 8, is_dense: false })
+}
+
+/// A problem of a family.
+pub fn of_family(seed: u64, family: &Family) -> Problem {
+    let helpers = family.classes - 1;
     let mut rng = Rng::new(seed);
     let r = &mut rng;
     let mut signature = Signature::default();
@@ -30,18 +52,21 @@ pub fn problem(seed: u64, regions: usize, switches: usize, gigabits: u64) -> Pro
     let area = variable("Area", Unit::Percent, Scope::Device { limit: full }, None, "0");
     let steps = |unit: Unit, value: u64| unit.parse(&value.to_string()).unwrap_or(0);
     let mut rules = vec![];
-    for class in 0..CLASSES {
+    for class in 0..family.classes {
         // Class 0 are the switches: fast, and they can do little.
         let speed = if class == 0 { 1 } else { r.between(1, 6) };
         let watts = if class == 0 { 110 } else { 180 / speed + r.between(0, 40) };
         let price = if class == 0 { 10 } else { 14 / speed + r.between(1, 5) };
         for function in 0..FUNCTIONS {
-            let offered =
-                if class == 0 { r.chance(1, 3) } else { r.chance(2, 3) || function % 7 == class - 1 };
+            let offered = match class {
+                0 => r.chance(1, 3),
+                _ => r.chance(2, 3) || function % helpers == class - 1 || family.is_dense,
+            };
             if !offered {
                 continue;
             }
-            let used = if class != 0 && r.chance(1, 3) { r.between(10, 45) } else { 0 };
+            let uses = class != 0 && (r.chance(1, 3) || family.is_dense);
+            let used = if uses { r.between(10, 45) } else { 0 };
             let base = r.between(500, 4000) * speed;
             for (gigabits, slower) in [(3, 100), (10, 100 + r.between(5, 60))] {
                 let nanoseconds = format!("{}ns", base * slower / 100);
@@ -68,8 +93,8 @@ pub fn problem(seed: u64, regions: usize, switches: usize, gigabits: u64) -> Pro
             }
         }
     }
-    let (devices, links) = network(switches, gigabits, rate);
-    let app = program(r, regions);
+    let (devices, links) = network(family, rate);
+    let app = program(r, family.regions);
     let scopes = Scopes::new(&signature);
     let objectives = ["Latency", "Power", "Cost"].map(|n| Objective::parse(n, &signature, &scopes));
     let settings = Settings {
@@ -79,13 +104,15 @@ pub fn problem(seed: u64, regions: usize, switches: usize, gigabits: u64) -> Pro
         objectives: objectives.into_iter().flatten().collect(),
         without: vec![],
         refused: vec![],
+        wanted: vec![],
     };
     Problem::new(Model { signature, rules, apps: vec![app], devices, links }, settings)
         .unwrap_or_else(|found| panic!("{found:?}"))
 }
 
-/// Switches and helpers: 64 devices.
-fn network(switches: usize, gigabits: u64, rate: plan_model::VarId) -> (Vec<Device>, Vec<Link>) {
+/// Switches and helpers.
+fn network(family: &Family, rate: plan_model::VarId) -> (Vec<Device>, Vec<Link>) {
+    let Family { switches, gigabits, devices: all, classes, .. } = *family;
     let (mut devices, mut links) = (vec![], vec![]);
     let port = |gigabits: u64| Port {
         name: format!("{gigabits}G").into(),
@@ -95,7 +122,7 @@ fn network(switches: usize, gigabits: u64, rate: plan_model::VarId) -> (Vec<Devi
             value: Unit::BitsPerSecond.parse(&format!("{gigabits}Gbit/s")).unwrap_or(0),
         }],
     };
-    let each = (64 - switches) / switches;
+    let each = (all - switches) / switches;
     for at in 0..switches {
         devices.push(Device {
             name: format!("switch{at}").into(),
@@ -112,7 +139,7 @@ fn network(switches: usize, gigabits: u64, rate: plan_model::VarId) -> (Vec<Devi
         links.push(Link { ends: [(at, 0), (next, 1)], delay: delay("500ns"), ..Link::default() });
     }
     for helper in 0..switches * each {
-        let (switch, class) = (helper / each, 1 + helper % 7);
+        let (switch, class) = (helper / each, 1 + helper % (classes - 1));
         links.push(Link {
             ends: [(switch, 2 + helper % each), (devices.len(), 0)],
             delay: delay("300ns"),
@@ -147,6 +174,7 @@ fn program(r: &mut Rng, count: usize) -> App {
             name: format!("r{at}").into(),
             paths: vec![path],
             on: if is_end { vec![0] } else { vec![] },
+            share: None,
             span: Default::default(),
         });
     }

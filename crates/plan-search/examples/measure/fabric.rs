@@ -52,6 +52,7 @@ pub fn problem(seed: u64, programs: usize, stages: i64, gigabits: i64) -> Proble
         objectives: objectives.into_iter().flatten().collect(),
         without: vec![],
         refused: vec![],
+        wanted: vec![],
     };
     Problem::new(Model { signature, rules, apps, devices, links }, settings)
         .unwrap_or_else(|found| panic!("{found:?}"))

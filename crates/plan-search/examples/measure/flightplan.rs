@@ -201,6 +201,7 @@ impl Data {
             routes: 1,
             objectives: objectives.into_iter().flatten().collect(),
             refused: vec![],
+            wanted: vec![],
             without: (0..devices.len()).filter(without).collect(),
         };
         let links = links.map_err(one)?;

@@ -6,6 +6,9 @@
 //! random [SEED]    20 seeded problems of 40 regions and 64 devices at one switch, links of 100 Gbit/s, or one of them
 //! narrow [SEED]    the same with links of 10 Gbit/s to helpers
 //! ring [SEED]      the same with four switches in a ring
+//! star             18 problems of 20 and 40 regions on 64 to 256 devices in three classes of helpers: plans after 2 s and 8 s
+//! star-narrow      the same with links of 10 Gbit/s to helpers
+//! star-ring        the same with four switches in a ring
 //! fat-tree [SEED]  ten problems of ten programs on a fat tree's 20 switches, or one of them
 //! growth [FILE]    how the time grows with regions and programs, as a picture too
 //! ```
@@ -16,6 +19,7 @@ mod fat_tree;
 mod flightplan;
 mod growth;
 mod random;
+mod star;
 
 use plan_search::{Found, Goal, Problem, Progress, Stop, search};
 use std::process::ExitCode;
@@ -32,13 +36,16 @@ fn main() -> ExitCode {
         ["narrow", seed] => random::run(1, 10, seed.parse().ok()),
         ["ring"] => random::run(4, 100, None),
         ["ring", seed] => random::run(4, 100, seed.parse().ok()),
+        ["star"] => star::run(1, 100),
+        ["star-narrow"] => star::run(1, 10),
+        ["star-ring"] => star::run(4, 100),
         ["fat-tree"] => fat_tree::run(None),
         ["fat-tree", seed] => fat_tree::run(seed.parse().ok()),
         ["growth"] => growth::run(None),
         ["growth", file] => growth::run(Some(file)),
         _ => {
             eprintln!(
-                "usage: measure flightplan DIR | random [SEED] | narrow [SEED] | ring [SEED] | fat-tree [SEED] | growth [FILE]"
+                "usage: measure flightplan DIR | random [SEED] | narrow [SEED] | ring [SEED] | star | star-narrow | star-ring | fat-tree [SEED] | growth [FILE]"
             );
             ExitCode::from(2)
         }

@@ -83,6 +83,7 @@ fn problem(rng: &mut Rng) -> Problem {
         objectives: objectives.into_iter().flatten().collect(),
         without: vec![],
         refused: vec![],
+        wanted: vec![],
     };
     Problem::new(Model { signature, rules, apps, devices, links }, settings).unwrap()
 }
@@ -93,6 +94,7 @@ fn app(rng: &mut Rng, size: usize) -> App {
         name: at.to_string().into(),
         paths: vec![vec![format!("f{}", rng.below(5)).into()]],
         on: if rng.chance(1, 8) { vec![0, 1, 2] } else { vec![] },
+        share: None,
         span: Default::default(),
     };
     let regions: Vec<Region> = (0..size).map(region).collect();
@@ -183,7 +185,7 @@ fn all_placements_are_found_but_for_equal_devices_and_no_others() {
     for seed in 0..800 {
         let mut rng = Rng::new(seed);
         let problem = problem(&mut rng);
-        let twins = Twins::new(&problem, 1000);
+        let twins = Twins::new(&problem, &[1000; 3]);
         let charges = Charges::new(&problem, &twins);
         let counts = Counts {
             least: (0..problem.classes).map(|_| rng.below(3) as u16).collect(),

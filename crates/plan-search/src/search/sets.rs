@@ -3,6 +3,7 @@
 use super::{ALL, FEW, Found, NARROW, Search};
 use crate::bound::Effort;
 use crate::charges::Counts;
+use crate::gap;
 use crate::label::{Cost, Label};
 use crate::{Measure, Objective};
 use std::collections::BTreeMap;
@@ -13,6 +14,24 @@ const WIDER_SETS: usize = 4;
 /// To see whether some that are known hold for other plans, too.
 const TRY: Effort = Effort { steps: 20, rounds: 1 };
 
+/// Labels that were not looked at.
+struct Left {
+    /// Of this set.
+    counts: Counts,
+    /// So many of their regions are placed.
+    level: usize,
+    labels: Vec<Label>,
+    /// They end with no less.
+    end: Option<Cost>,
+}
+
+impl Left {
+    /// A whole set.
+    fn set(counts: Counts, root: &Label, end: Cost) -> Left {
+        Left { counts, level: 0, labels: vec![root.clone()], end: Some(end) }
+    }
+}
+
 /// Sets of plans that are not searched yet, by their turn, with what their plans cost at least.
 type Waiting = BTreeMap<(Vec<i128>, Counts), Cost>;
 
@@ -21,50 +40,122 @@ impl Search<'_> {
     pub(super) fn run(mut self) -> Found {
         let root = self.expander.root();
         let mut waiting = Waiting::new();
-        let mut left: Vec<(Counts, usize, Vec<Label>)> = vec![];
+        let mut left: Vec<Left> = vec![];
         let sets = if self.switches.bounds { self.charges.sets() } else { vec![self.charges.all()] };
         for counts in sets {
             self.wait(&counts, &root, &mut waiting);
         }
         self.dive_into(&waiting);
-        let (mut sets, mut do_few_suffice) = (0, true);
+        while let Some(((turn, counts), end)) = waiting.pop_first() {
+            if !self.covers(&end) && !self.run_few(&counts, &root) {
+                waiting.insert((turn, counts), end);
+                break;
+            }
+        }
+        let mut proven = i64::MAX;
+        if self.switches.near > 0 && self.switches.bounds && !waiting.is_empty() && !self.stopped {
+            self.slack = self.switches.near;
+            left = self.run_near(waiting.clone(), &root);
+            if left.is_empty() {
+                (self.slack, proven) = (0, self.switches.near);
+            }
+        }
+        if self.slack == 0 {
+            left = self.run_waiting(waiting, &root);
+        }
+        self.found(left, proven)
+    }
+
+    /// The same for plans that are within the slack of all others: narrow searches in all sets come first, since most of the sets that have none are
+    /// covered by plans of others then. What was not looked at when the search was stopped.
+    fn run_near(&mut self, mut waiting: Waiting, root: &Label) -> Vec<Left> {
+        let (mut left, mut hard) = (vec![], vec![]);
         while let Some(((_, counts), end)) = waiting.pop_first() {
             if self.stopped {
-                left.push((counts, 0, vec![root.clone()]));
+                left.push(Left::set(counts, root, end));
+                continue;
+            }
+            if self.covers(&end) {
+                continue;
+            }
+            let (classes, is_open) = self.telling(&counts, &self.goals(&end), root);
+            let all = self.bound.wanting(&counts);
+            if is_open {
+                let searched = counts.exact(&all);
+                self.bound.open(&searched);
+                if self.bound.price(root, &self.goals(&end), ALL) {
+                    let near = self.bound.end(root, 0);
+                    self.expander.open(self.bound.counts(), self.bound.allowed());
+                    let is_known = [NARROW, WIDER].into_iter().any(|width| {
+                        let is_all = self.dive(width);
+                        is_all || near.as_ref().is_none_or(|near| self.covers(near))
+                    });
+                    if let Some(near) = near.filter(|_| !is_known) {
+                        hard.push((near, searched));
+                    }
+                }
+            }
+            let divided = if is_open { &all } else { &classes };
+            counts.others(divided).iter().for_each(|other| self.wait(other, root, &mut waiting));
+        }
+        for (end, counts) in hard {
+            if self.covers(&end) {
+                continue;
+            }
+            if self.stopped {
+                left.push(Left::set(counts, root, end));
+                continue;
+            }
+            let rest = self.search_set(&counts, &self.goals(&end), root, u64::MAX);
+            let left_of =
+                |(level, labels)| Left { counts: counts.clone(), level, labels, end: Some(end.clone()) };
+            left.extend(rest.into_iter().map(left_of));
+        }
+        left
+    }
+
+    /// Sets of plans, each as it is or divided. What was not looked at when the search was stopped.
+    fn run_waiting(&mut self, mut waiting: Waiting, root: &Label) -> Vec<Left> {
+        let mut left: Vec<Left> = vec![];
+        let (mut sets, mut do_few_suffice) = (0, false);
+        while let Some(((_, counts), end)) = waiting.pop_first() {
+            if self.stopped {
+                left.push(Left::set(counts, root, end));
                 continue;
             }
             if self.covers(&end) {
                 continue;
             }
             if do_few_suffice {
-                do_few_suffice = self.run_few(&counts, &root);
+                do_few_suffice = self.run_few(&counts, root);
                 if do_few_suffice {
                     continue;
                 }
             }
             let goals = self.goals(&end);
-            let (classes, is_open) = self.telling(&counts, &goals, &root);
+            let (classes, is_open) = self.telling(&counts, &goals, root);
             let all = if self.switches.bounds { self.bound.wanting(&counts) } else { vec![] };
             let searched = counts.exact(&all);
             let (mut rest, mut divided) = (vec![], &classes);
             if is_open {
                 let before = self.progress.labels;
-                rest = self.search_set(&searched, &goals, &root, u64::MAX);
+                rest = self.search_set(&searched, &goals, root, u64::MAX);
                 let took = self.progress.labels - before;
                 do_few_suffice = took < self.switches.few;
                 let most = (2 * took).max(FEW);
                 sets += 1;
                 let is_tried = classes.len() < all.len() && sets > self.switches.alone && !self.stopped;
                 if !is_tried
-                    || !self.search_set(&counts.exact(&classes), &self.goals(&end), &root, most).is_empty()
+                    || !self.search_set(&counts.exact(&classes), &self.goals(&end), root, most).is_empty()
                 {
                     divided = &all;
                 }
             }
-            counts.others(divided).iter().for_each(|other| self.wait(other, &root, &mut waiting));
-            left.extend(rest.into_iter().map(|(level, labels)| (searched.clone(), level, labels)));
+            counts.others(divided).iter().for_each(|other| self.wait(other, root, &mut waiting));
+            let left_of = |(level, labels)| Left { counts: searched.clone(), level, labels, end: None };
+            left.extend(rest.into_iter().map(left_of));
         }
-        self.found(left)
+        left
     }
 
     /// All plans of a set below the goals, with about so many labels at most. What was not looked at.
@@ -181,14 +272,17 @@ impl Search<'_> {
     /// By objective: where all plans of a set would be no better than those that are known, if it were so much and the others as they are.
     pub(super) fn goals(&self, end: &[i64]) -> Vec<Option<i64>> {
         let goal = |at: usize| {
-            let others = |cost: &[i64]| (0..end.len()).all(|other| other == at || cost[other] <= end[other]);
+            let raised = |other: usize| gap::raised(end[other], self.slack);
+            let others =
+                |cost: &[i64]| (0..end.len()).all(|other| other == at || cost[other] <= raised(other));
             let points = self.front.points().iter().filter(|(cost, _)| others(cost));
-            points.map(|(cost, _)| cost[at]).min()
+            points.map(|(cost, _)| gap::lowered(cost[at], self.slack)).min()
         };
         (0..end.len()).map(goal).collect()
     }
 
-    fn found(mut self, left: Vec<(Counts, usize, Vec<Label>)>) -> Found {
+    /// What was found; `proven` is a gap that is known whatever is left.
+    fn found(mut self, left: Vec<Left>, proven: i64) -> Found {
         let mut least: Option<Vec<i64>> = None;
         let mut lower = |cost: &[i64]| {
             least = Some(match &least {
@@ -196,19 +290,40 @@ impl Search<'_> {
                 None => cost.to_vec(),
             });
         };
-        let mut is_complete = true;
-        for (counts, level, labels) in &left {
+        let (mut is_complete, mut gap) = (self.slack == 0, self.slack);
+        // Where one plan is wanted, the gap is that of what decides first.
+        let telling = |cost: &[i64]| match self.goal.key(cost) {
+            None => cost.to_vec(),
+            Some(key) => {
+                key.first().map(|first| i64::try_from(*first).unwrap_or(i64::MAX)).into_iter().collect()
+            }
+        };
+        let known: Vec<Vec<i64>> = self.front.points().iter().map(|(cost, _)| telling(cost)).collect();
+        for Left { counts, level, labels, end: at_least } in &left {
             self.bound.open(counts);
             for label in labels {
                 is_complete = false;
-                if let Some(end) = self.bound.end(label, *level) {
+                if let Some(mut end) = self.bound.end(label, *level) {
+                    for (end, known) in end.iter_mut().zip(at_least.iter().flatten()) {
+                        *end = (*end).max(*known);
+                    }
+                    gap = gap.max(gap::between(known.iter().map(Vec::as_slice), &telling(&end)));
                     lower(&end);
                 }
             }
         }
         let points = std::mem::take(&mut self.front).into_sorted();
-        points.iter().for_each(|(cost, _)| lower(cost));
+        for (cost, _) in &points {
+            let least: Vec<i64> = cost.iter().map(|cost| gap::lowered(*cost, self.slack)).collect();
+            lower(&least);
+        }
         let plans = points.into_iter().map(|(cost, trail)| (cost, self.plan(trail.as_deref()))).collect();
-        Found { plans, is_complete, least: least.unwrap_or_default(), labels: self.progress.labels }
+        Found {
+            plans,
+            is_complete,
+            least: least.unwrap_or_default(),
+            gap: gap.min(proven),
+            labels: self.progress.labels,
+        }
     }
 }

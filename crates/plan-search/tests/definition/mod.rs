@@ -1,397 +1,429 @@
-//! What a plan costs, by what `docs/planning.md` and the docstrings of `plan-model` say: from the model's own rules, links and
-//! bounds. Nothing of the search is used; a plan's proofs and its links are only read.
+//! All plans of a problem and what they cost, written from "The definition" in `docs/planning.md` by an author who had not
+//! read the search. Proofs, tiers, routes and sums are worked out from the model alone, so that a mistake in how the search
+//! reads the definition cannot be repeated here.
 
-use plan_model::{Bound, Change, Compare, Effect, Model, Region, Role, Rule, Scope, VarId};
-use plan_search::{Measure, Plan, Problem, Proof, Tiers};
+mod proofs;
+mod sums;
+
+pub use proofs::Proof;
+
+use plan_model::{Bound, Factor, Model, Prop, Region, Role, Scope, VarId};
+use plan_search::{Measure, Plan, Problem};
 use std::collections::BTreeMap;
+use sums::{Stream, Sums};
 
-/// By variable: the least and the most that packets may have.
-type Packets = BTreeMap<VarId, (i64, i64)>;
-
-/// The ranges that one rule's bounds leave.
-type Ranges = BTreeMap<VarId, (i64, i64)>;
+/// By variable: the lowest and the highest value that packets may have.
+type Packets = Vec<(i64, i64)>;
 
 /// Thousandths of a byte in a bit.
 const BIT: i64 = 125;
 
-/// What the plan costs by each objective; none if it does not keep all bounds.
-pub fn cost(problem: &Problem, plan: &Plan) -> Option<Vec<i64>> {
-    let mut judge = Judge::new(problem, plan);
-    let mut ends = vec![];
-    let mut behind: Vec<Packets> = vec![];
-    // Regions of the random problems come behind those that lead to them.
-    for (node, (app, region)) in judge.regions.clone().into_iter().enumerate() {
-        judge.allows(node, region)?;
-        let before = judge.arrive(node, app, &behind)?;
-        behind.push(judge.run(node, region, &before)?);
-        if !judge.edges.iter().any(|edge| edge.from == node) {
-            ends.push(node);
-        }
-    }
-    judge.keeps_sums()?;
-    let ends: Vec<&Packets> = ends.into_iter().map(|node| &behind[node]).collect();
-    Some(problem.settings.objectives.iter().map(|o| judge.measure(&o.measure, &ends)).collect())
+/// What a plan decides.
+#[derive(Clone, Debug)]
+pub struct Choice<'m> {
+    /// By region of all programs: its device.
+    pub device: Vec<usize>,
+    /// By region: a proof of each proposition that one of its paths needs.
+    pub proofs: Vec<BTreeMap<&'m str, Proof<'m>>>,
+    /// By edge: the links from device to device.
+    pub routes: Vec<Vec<usize>>,
 }
 
-/// An edge between regions, all programs numbered through.
+/// Calls `f` with every plan that keeps all bounds, and with its costs. False if there are too many partial plans.
+pub fn every(problem: &Problem, f: &mut dyn FnMut(&Choice, Vec<i64>)) -> bool {
+    let walk = Walk::new(problem, None);
+    let mut budget = 60_000;
+    walk.on(Partial::default(), &mut budget, f);
+    budget > 0
+}
+
+/// The costs of a plan of the search's; none if it does not keep all bounds.
+pub fn cost(problem: &Problem, plan: &Plan) -> Option<Vec<i64>> {
+    let walk = Walk::new(problem, Some(choice(problem, plan)));
+    let mut costs = None;
+    let mut budget = u32::MAX;
+    walk.on(Partial::default(), &mut budget, &mut |_, cost| costs = Some(cost));
+    costs
+}
+
+/// A plan of the search's, in the terms of the model.
+fn choice<'p>(problem: &'p Problem, plan: &Plan) -> Choice<'p> {
+    let proofs = |node: usize| {
+        let offer = problem.offer(node, plan.device[node]).expect("the device offers what the region needs");
+        let picked = offer.needs.iter().zip(plan.picks[node].iter());
+        picked
+            .map(|((prop, ways), at)| {
+                (prop.as_str(), proofs::read(&ways[usize::from(*at)].proof, &problem.model))
+            })
+            .collect()
+    };
+    Choice {
+        device: plan.device.clone(),
+        proofs: (0..plan.device.len()).map(proofs).collect(),
+        routes: plan.routes.iter().map(|route| route.iter().map(|hop| hop / 2).collect()).collect(),
+    }
+}
+
+/// An edge between regions, with the regions of all programs numbered through.
 struct Edge {
     from: usize,
     to: usize,
     bits: i64,
     passes: i64,
-    /// Of the stream that starts the program, in steps of a factor.
-    share: plan_model::Factor,
+    /// Of the stream that starts the program.
+    share: Factor,
 }
 
-struct Judge<'p> {
+/// The first regions are placed.
+#[derive(Clone, Default)]
+struct Partial<'m> {
+    choice: Choice<'m>,
+    /// By region: packets after it.
+    after: Vec<Packets>,
+    sums: Sums,
+}
+
+impl Default for Choice<'_> {
+    fn default() -> Self {
+        Choice { device: vec![], proofs: vec![], routes: vec![] }
+    }
+}
+
+struct Walk<'p> {
     problem: &'p Problem,
-    plan: &'p Plan,
     model: &'p Model,
     /// With the program that each belongs to.
     regions: Vec<(usize, &'p Region)>,
     edges: Vec<Edge>,
-    /// How much of the stream comes to each region.
-    shares: Vec<plan_model::Factor>,
-    /// By what bears it: the traffic, and the most there may be.
-    loads: BTreeMap<(&'static str, usize, usize), (i128, i64)>,
-    used: BTreeMap<(usize, VarId), i64>,
-    charged: BTreeMap<(usize, VarId), i64>,
+    /// By region: how much of the stream comes there.
+    shares: Vec<Factor>,
+    /// The only plan that is asked for.
+    only: Option<Choice<'p>>,
 }
 
-impl<'p> Judge<'p> {
-    fn new(problem: &'p Problem, plan: &'p Plan) -> Judge<'p> {
+impl<'p> Walk<'p> {
+    fn new(problem: &'p Problem, only: Option<Choice<'p>>) -> Walk<'p> {
         let model = &problem.model;
         let mut regions = vec![];
         let mut edges: Vec<Edge> = vec![];
         for (app, program) in model.apps.iter().enumerate() {
             let first = regions.len();
             regions.extend(program.regions.iter().map(|region| (app, region)));
-            edges.extend(program.edges.iter().map(|e| Edge {
-                from: first + e.from,
-                to: first + e.to,
-                bits: e.bits,
-                passes: e.passes,
-                share: e.share,
+            edges.extend(program.edges.iter().map(|e| {
+                assert!(e.from < e.to, "regions of these problems come after those that lead to them");
+                Edge {
+                    from: first + e.from,
+                    to: first + e.to,
+                    bits: e.bits,
+                    passes: e.passes,
+                    share: e.share,
+                }
             }));
         }
-        let whole = plan_model::Factor::ONE;
         let mut shares = vec![];
         for node in 0..regions.len() {
             let into: Vec<i64> = edges.iter().filter(|e| e.to == node).map(|e| e.share.0).collect();
-            let share = if into.is_empty() { whole.0 } else { into.iter().sum::<i64>().min(whole.0) };
-            shares.push(plan_model::Factor(share));
-            let leaving = edges.iter_mut().filter(|e| e.from == node);
-            leaving.for_each(|edge| edge.share = plan_model::Factor(edge.share.of(share)));
+            let most = regions[node].1.share.unwrap_or(Factor::ONE).0;
+            let share = if into.is_empty() {
+                Factor::ONE.0
+            } else {
+                into.iter().sum::<i64>().min(most).min(Factor::ONE.0)
+            };
+            shares.push(Factor(share));
+            for edge in edges.iter_mut().filter(|e| e.from == node) {
+                edge.share = Factor(edge.share.of(share));
+            }
         }
-        let (loads, used, charged) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Judge { problem, plan, model, regions, edges, shares, loads, used, charged }
+        Walk { problem, model, regions, edges, shares, only }
     }
 
-    fn role(&self, role: Role) -> Option<VarId> {
-        self.model.signature.role(role)
+    fn role(&self, role: Role) -> Option<usize> {
+        self.model.signature.role(role).map(VarId::index)
     }
 
-    /// What may run where.
-    fn allows(&self, node: usize, region: &Region) -> Option<()> {
-        let (settings, device) = (&self.problem.settings, self.plan.device[node]);
-        let may = match region.on.as_slice() {
-            [] => self.model.devices[device].is_host,
-            on => on.contains(&device),
+    /// Places the next region in every way, and those after it.
+    fn on(&self, partial: Partial<'p>, budget: &mut u32, f: &mut dyn FnMut(&Choice, Vec<i64>)) {
+        if *budget == 0 {
+            return;
+        }
+        *budget -= 1;
+        let node = partial.after.len();
+        let Some((_, region)) = self.regions.get(node) else {
+            if self.allows(&partial.choice.device) && partial.sums.fit(self.model) {
+                f(&partial.choice, self.costs(&partial));
+            }
+            return;
         };
-        let app = self.regions[node].0;
-        let first = self.regions.iter().position(|(of, _)| *of == app)?;
-        let is_apart = |group: &&Vec<usize>| {
-            group.contains(&(node - first))
-                && group.iter().any(|other| self.plan.device[first + other] != device)
-        };
-        let others = self.plan.device.iter().filter(|d| **d == device).count() - 1;
-        let is_bound = |(_, region): &(usize, &Region)| region.on == [device];
-        let is_crowded = settings.one_region_per_device && others > 0 && !self.regions.iter().any(is_bound);
-        let keeps = may
-            && !settings.without.contains(&device)
-            && !self.model.apps[app].together.iter().any(|group| is_apart(&group))
-            && !is_crowded
-            && !settings.refused.contains(&self.plan.device);
-        keeps.then_some(())
+        for device in 0..self.model.devices.len() {
+            let may = match region.on.as_slice() {
+                [] => self.model.devices[device].is_host,
+                on => on.contains(&device),
+            };
+            let is_asked = self.only.as_ref().is_none_or(|only| only.device[node] == device);
+            let settings = &self.problem.settings;
+            let is_wanted = settings.wanted.iter().all(|(of, wanted)| *of != node || *wanted == device);
+            if may && is_asked && is_wanted && !settings.without.contains(&device) {
+                let mut next = partial.clone();
+                next.choice.device.push(device);
+                next.sums.start(device, self.model);
+                self.arrive(node, 0, None, next, budget, f);
+            }
+        }
     }
 
-    /// Packets in front of a region: the smallest box around what comes by all edges.
-    fn arrive(&mut self, node: usize, app: usize, behind: &[Packets]) -> Option<Packets> {
-        let mut joined: Option<Packets> = None;
-        for at in 0..self.edges.len() {
-            if self.edges[at].to != node {
+    /// Takes the routes of all edges into a region, from the edge `at` on; `joined` is the box around what came by those before.
+    fn arrive(
+        &self,
+        node: usize,
+        at: usize,
+        joined: Option<Packets>,
+        partial: Partial<'p>,
+        budget: &mut u32,
+        f: &mut dyn FnMut(&Choice, Vec<i64>),
+    ) {
+        let Some(edge) = (at..self.edges.len()).find(|at| self.edges[*at].to == node) else {
+            let mut partial = partial;
+            let before = joined.unwrap_or_else(|| {
+                let start = self.start(self.regions[node].0);
+                let device = partial.choice.device[node];
+                partial.sums.frames(device, self.frames(&start, Factor::ONE), self.model);
+                start
+            });
+            return self.run(node, &before, partial, budget, f);
+        };
+        let (from, to) = (partial.choice.device[self.edges[edge].from], partial.choice.device[node]);
+        for route in self.routes(from, to) {
+            if self.only.as_ref().is_some_and(|only| only.routes[edge] != route) {
                 continue;
             }
-            let packets = self.hand_over(at, behind[self.edges[at].from].clone())?;
-            joined = Some(match joined {
-                None => packets,
-                Some(other) => around(&other, &packets),
-            });
+            let mut next = partial.clone();
+            let Some(packets) = self.hand_over(edge, from, &route, &mut next) else { continue };
+            next.choice.routes.resize(next.choice.routes.len().max(edge + 1), vec![]);
+            next.choice.routes[edge] = route;
+            let joined = joined.as_ref().map_or(packets.clone(), |other| around(other, &packets));
+            self.arrive(node, edge + 1, Some(joined), next, budget, f);
         }
-        let start = || {
-            let mut start = Packets::new();
-            for (at, variable) in self.model.signature.variables.iter().enumerate() {
-                let var = VarId(at as u16);
-                let own = self.model.apps[app].initial.iter().find(|(known, _)| *known == var);
-                let value = own.map_or(variable.initial, |(_, value)| *value);
-                start.insert(var, (value, value));
-            }
-            start
-        };
-        Some(joined.unwrap_or_else(start))
     }
 
-    /// Over all links of an edge's route.
-    fn hand_over(&mut self, edge: usize, mut packets: Packets) -> Option<Packets> {
-        let Edge { from, to, bits, passes, .. } = self.edges[edge];
-        let (mut at, target) = (self.plan.device[from], self.plan.device[to]);
-        if at != target {
-            let sender = &self.model.devices[at];
+    /// What a program starts with.
+    fn start(&self, app: usize) -> Packets {
+        let mut packets: Packets =
+            self.model.signature.variables.iter().map(|v| (v.initial, v.initial)).collect();
+        for (var, value) in &self.model.apps[app].initial {
+            packets[var.index()] = (*value, *value);
+        }
+        packets
+    }
+
+    /// The routes with the fewest links, the least delayed first, as many as are tried. A device between the first and the last has to
+    /// forward.
+    fn routes(&self, from: usize, to: usize) -> Vec<Vec<usize>> {
+        let mut found = vec![];
+        let mut open = std::collections::VecDeque::from([(vec![from], vec![])]);
+        while let Some((devices, links)) = open.pop_front() {
+            let last = devices[devices.len() - 1];
+            if last == to {
+                found.push((links.len(), self.delay(from, &links), devices, links));
+                continue;
+            }
+            let is_excluded = self.problem.settings.without.contains(&last);
+            if last != from && (is_excluded || !self.model.devices[last].forwards) {
+                continue;
+            }
+            for (at, link) in self.model.links.iter().enumerate() {
+                for side in 0..2 {
+                    let next = link.ends[1 - side].0;
+                    if link.ends[side].0 == last && !devices.contains(&next) {
+                        let devices = devices.iter().copied().chain([next]).collect();
+                        open.push_back((devices, links.iter().copied().chain([at]).collect()));
+                    }
+                }
+            }
+        }
+        found.sort();
+        let fewest = found.first().map_or(0, |(links, ..)| *links);
+        found.retain(|(links, ..)| *links == fewest);
+        found.truncate(self.problem.settings.routes);
+        found.into_iter().map(|(.., links)| links).collect()
+    }
+
+    /// Of links one after the other, the receiving devices included.
+    fn delay(&self, from: usize, links: &[usize]) -> i64 {
+        let mut at = from;
+        let step = |number: &usize| {
+            let link = &self.model.links[*number];
+            at = if link.ends[0].0 == at { link.ends[1].0 } else { link.ends[0].0 };
+            link.delay + self.model.devices[at].transit
+        };
+        links.iter().map(step).sum()
+    }
+
+    /// Packets after a hand-over; none if a bound on the way is broken.
+    fn hand_over(&self, edge: usize, from: usize, route: &[usize], partial: &mut Partial) -> Option<Packets> {
+        let Edge { bits, passes, share, .. } = self.edges[edge];
+        let mut packets = partial.after[self.edges[edge].from].clone();
+        if !route.is_empty() {
+            let sender = &self.model.devices[from];
             let rounds = if sender.recirculates { passes } else { 0 };
-            let changes = [
-                (Role::HandoverBits, bits),
-                (Role::Recirculations, rounds * 1_000_000),
-                (Role::Latency, rounds * sender.transit),
-            ];
-            changes.into_iter().for_each(|(role, more)| later(&mut packets, self.role(role), more, more));
+            self.add(&mut packets, Role::HandoverBits, bits, bits);
+            self.add(&mut packets, Role::Recirculations, rounds * 1_000_000, rounds * 1_000_000);
+            self.add(&mut packets, Role::Latency, rounds * sender.transit, rounds * sender.transit);
+            partial.sums.frames(from, self.frames(&packets, share) * rounds, self.model);
         }
-        for &hop in self.plan.routes[edge].iter() {
-            at = self.cross(edge, at, hop, &mut packets)?;
-        }
-        (at == target).then_some(packets)
-    }
-
-    /// Over one link; the device behind it.
-    fn cross(&mut self, edge: usize, at: usize, hop: usize, packets: &mut Packets) -> Option<usize> {
-        let Edge { bits, share, .. } = self.edges[edge];
-        let link = &self.model.links[hop / 2];
-        let side = link.ends.iter().position(|(device, _)| *device == at)?;
-        let ((from, out), (to, into)) = (link.ends[side], link.ends[1 - side]);
         let (rate, size) = (self.role(Role::Rate), self.role(Role::Size));
-        let device = &self.model.devices[to];
-        let ports = [&self.model.devices[from].ports[out].bounds, &device.ports[into].bounds];
-        // Bytes are on the wire beside the packet's own.
-        let carried = bits * BIT;
-        let sizes = size.map(|var| packets[&var]);
-        if let (Some(longest), Some((_, large))) = (link.longest, sizes)
-            && large + carried > longest
-        {
-            return None;
-        }
-        for bound in ports.into_iter().flatten().chain(&device.bounds) {
-            let (low, high) = values(packets, bound.var, rate, share);
-            let is_most = matches!(bound.compare, Compare::Less | Compare::AtMost);
-            // The most of a rate is on the sum.
-            let is_on_sum = is_most && Some(bound.var) == rate;
-            let holds = keeps(bound, low) && keeps(bound, high);
-            if !is_on_sum && !holds {
+        let mut at = from;
+        for number in route {
+            let link = &self.model.links[*number];
+            let side = usize::from(link.ends[0].0 != at);
+            let ((_, out), (to, into)) = (link.ends[side], link.ends[1 - side]);
+            let (sender, receiver) = (&self.model.devices[at], &self.model.devices[to]);
+            let bounds = [&sender.ports[out].bounds, &receiver.ports[into].bounds, &receiver.bounds];
+            let carried = bits * BIT;
+            let (small, large) = size.map_or((0, 0), |var| packets[var]);
+            if size.is_some() && link.longest.is_some_and(|longest| large + carried > longest) {
                 return None;
             }
-        }
-        if let Some(rate) = rate {
-            let most = share.of(packets[&rate].1);
-            let grown = match sizes {
-                Some((small, _)) if carried > 0 && small > 0 => {
-                    i128::from(most) + i128::from(most) * i128::from(carried) / i128::from(small)
+            for bound in bounds.into_iter().flatten() {
+                let is_of_sum = Some(bound.var.index()) == rate && bound.range().0 == i64::MIN;
+                if !is_of_sum && !self.holds(bound, &packets, share) {
+                    return None;
                 }
-                _ => i128::from(most),
+            }
+            if let Some(rate) = rate {
+                let stream = Stream { rate: share.of(packets[rate].1), size: small, carried };
+                partial.sums.load((*number, side), (at, out), (to, into), &stream, self.model);
+                partial.sums.frames(to, self.frames(&packets, share), self.model);
+            }
+            let sending = |bytes: i64| {
+                link.rate.map_or(0, |rate| (i128::from(bytes) * 8_000_000_000_000 / i128::from(rate)) as i64)
             };
-            let most_of = |bounds: &[Bound]| {
-                let of_rate = bounds.iter().filter(|b| b.var == rate);
-                of_rate
-                    .filter_map(|b| match b.compare {
-                        Compare::Less => Some(b.value - 1),
-                        Compare::AtMost | Compare::Equal => Some(b.value),
-                        _ => None,
-                    })
-                    .min()
+            let delay = link.delay + receiver.transit + sending(link.overhead);
+            let frame = |size: i64| (size + carried).max(link.shortest);
+            self.add(
+                &mut packets,
+                Role::Latency,
+                delay + sending(frame(small)),
+                delay + sending(frame(large)),
+            );
+            self.add(&mut packets, Role::Hops, 1_000_000, 1_000_000);
+            at = to;
+        }
+        Some(packets)
+    }
+
+    /// Thousandths of frames per second of a share of the stream.
+    fn frames(&self, packets: &Packets, share: Factor) -> i64 {
+        let (Some(rate), Some(size)) = (self.role(Role::Rate), self.role(Role::Size)) else { return 0 };
+        let (rate, size) = (share.of(packets[rate].1), packets[size].0);
+        (i128::from(rate) * 1000 / (8 * i128::from(size))) as i64
+    }
+
+    /// Adds to the lowest and the highest value of a variable.
+    fn add(&self, packets: &mut Packets, role: Role, low: i64, high: i64) {
+        if let Some(var) = self.role(role) {
+            packets[var] = (packets[var].0 + low, packets[var].1 + high);
+        }
+    }
+
+    /// Whether a bound holds of all packets of a share of the stream.
+    fn holds(&self, bound: &Bound, packets: &Packets, share: Factor) -> bool {
+        let (low, high) = packets[bound.var.index()];
+        let is_rate = Some(bound.var.index()) == self.role(Role::Rate);
+        let (low, high) = if is_rate { (share.of(low), share.of(high)) } else { (low, high) };
+        let (least, most) = bound.range();
+        least <= low && high <= most
+    }
+
+    /// Runs a region by all proofs that may be used of packets like `before`.
+    fn run(
+        &self,
+        node: usize,
+        before: &Packets,
+        partial: Partial<'p>,
+        budget: &mut u32,
+        f: &mut dyn FnMut(&Choice, Vec<i64>),
+    ) {
+        let (region, device) = (self.regions[node].1, partial.choice.device[node]);
+        let mut needs: Vec<&'p Prop> = region.paths.iter().flatten().collect();
+        needs.sort();
+        needs.dedup();
+        let holds = |bound: &Bound| self.holds(bound, before, self.shares[node]);
+        let mut ways: Vec<BTreeMap<&'p str, Proof<'p>>> = vec![BTreeMap::new()];
+        for need in needs {
+            let mut usable =
+                proofs::usable(self.model, device, need, &holds, self.problem.settings.tiers, &mut vec![]);
+            if let Some(only) = &self.only {
+                usable.retain(|proof| *proof == only.proofs[node][need.as_str()]);
+            }
+            let with = |way: &BTreeMap<&'p str, Proof<'p>>, proof: &Proof<'p>| {
+                let mut way = way.clone();
+                way.insert(need.as_str(), proof.clone());
+                way
             };
-            let bears = [
-                (("device", to, 0), most_of(&device.bounds)),
-                (("wire", hop / 2, side), link.rate),
-                (("port out", from, out), most_of(ports[0])),
-                (("port in", to, into), most_of(ports[1])),
-            ];
-            for (what, most) in bears {
-                let Some(most) = most else { continue };
-                self.loads.entry(what).or_insert((0, most)).0 += grown;
-            }
+            ways = ways.iter().flat_map(|way| usable.iter().map(move |proof| with(way, proof))).collect();
         }
-        let sending = |size: i64| match link.rate {
-            Some(rate) => {
-                let picoseconds = i128::from(size + carried) * 8 * 1_000_000_000_000 / i128::from(rate);
-                i64::try_from(picoseconds).expect("small")
+        for way in ways {
+            let mut next = partial.clone();
+            for proof in way.values() {
+                next.sums.pay(device, proof, self.model);
             }
-            None => 0,
-        };
-        let (small, large) = sizes.map_or((0, 0), |(small, large)| (sending(small), sending(large)));
-        let delay = link.delay + device.transit;
-        later(packets, self.role(Role::Latency), delay + small, delay + large);
-        later(packets, self.role(Role::Hops), 1_000_000, 1_000_000);
-        Some(to)
-    }
-
-    /// Through a region: what it needs on any path is proved and paid for, on each path its effects follow one another.
-    fn run(&mut self, node: usize, region: &Region, before: &Packets) -> Option<Packets> {
-        let device = self.plan.device[node];
-        let of_device = self.model.devices[device].charges.iter().collect::<Vec<_>>();
-        self.charge(device, &of_device);
-        let offer = self.problem.offer(node, device)?;
-        let mut effects: BTreeMap<&str, Vec<&Effect>> = BTreeMap::new();
-        for ((prop, derivations), pick) in offer.needs.iter().zip(self.plan.picks[node].iter()) {
-            let proofs: Vec<Vec<&Rule>> =
-                derivations.iter().map(|d| rules_of(&d.proof, &self.model.rules)).collect();
-            if !self.is_usable(node, &proofs, usize::from(*pick), before) {
-                return None;
-            }
-            let of_proof: Vec<&Effect> =
-                proofs[usize::from(*pick)].iter().flat_map(|rule| &rule.effects).collect();
-            self.charge(device, &of_proof);
-            effects.insert(prop, of_proof);
-        }
-        let mut all: Option<Packets> = None;
-        for path in &region.paths {
-            let mut packets = before.clone();
-            for effect in path.iter().flat_map(|prop| effects.get(prop.as_str())).flatten() {
-                if let (Scope::Path, Some(value)) =
-                    (self.model.signature.get(effect.var).scope, packets.get_mut(&effect.var))
-                {
-                    *value = (effect.change.of(value.0), effect.change.of(value.1));
+            let through = |path: &Vec<Prop>| {
+                let mut packets = before.clone();
+                for rule in path.iter().flat_map(|need| way[need.as_str()].rules()) {
+                    for effect in &rule.effects {
+                        if self.model.signature.get(effect.var).scope == Scope::Path {
+                            let value = &mut packets[effect.var.index()];
+                            *value = (effect.change.of(value.0), effect.change.of(value.1));
+                        }
+                    }
                 }
-            }
-            all = Some(all.map_or(packets.clone(), |others| around(&others, &packets)));
-        }
-        Some(all.unwrap_or_else(|| before.clone()))
-    }
-
-    /// Of a proof's or a device's own effects.
-    fn charge(&mut self, device: usize, effects: &[&Effect]) {
-        for effect in effects {
-            let Change::Add(value) = effect.change else { continue };
-            match self.model.signature.get(effect.var).scope {
-                Scope::Once => {
-                    let most = self.charged.entry((device, effect.var)).or_insert(0);
-                    *most = (*most).max(value);
-                }
-                Scope::Device { .. } => *self.used.entry((device, effect.var)).or_insert(0) += value,
-                Scope::Path => {}
-            }
+                packets
+            };
+            let joined = region.paths.iter().map(through).reduce(|a, b| around(&a, &b));
+            next.after.push(joined.unwrap_or_else(|| before.clone()));
+            next.choice.proofs.push(way);
+            self.on(next, budget, f);
         }
     }
 
-    /// All bounds of all rules of the proof hold of all packets; and there is no other proof by the same steps of which that is
-    /// true and which is only for a part of the same states.
-    fn is_usable(&self, node: usize, proofs: &[Vec<&Rule>], pick: usize, packets: &Packets) -> bool {
-        let rate = self.role(Role::Rate);
-        let holds = |proof: &[&Rule]| {
-            proof.iter().flat_map(|rule| &rule.bounds).all(|bound| {
-                let (low, high) = values(packets, bound.var, rate, self.shares[node]);
-                keeps(bound, low) && keeps(bound, high)
-            })
+    /// What a placement as a whole has to keep.
+    fn allows(&self, devices: &[usize]) -> bool {
+        let settings = &self.problem.settings;
+        let mut first = 0;
+        for app in &self.model.apps {
+            let device = |region: &usize| devices[first + region];
+            if app.together.iter().any(|group| group.iter().any(|region| device(region) != device(&group[0])))
+            {
+                return false;
+            }
+            first += app.regions.len();
+        }
+        let is_crowded = |device: usize| {
+            let is_bound = self.regions.iter().any(|(_, region)| region.on == [device]);
+            !is_bound && devices.iter().filter(|d| **d == device).count() > 1
         };
-        let steps = |proof: &[&Rule]| -> Vec<(String, Ranges)> {
-            let bounded = proof.iter().filter(|rule| !rule.bounds.is_empty());
-            bounded.map(|rule| (rule.head.to_string(), ranges(rule))).collect()
-        };
-        let mine = steps(&proofs[pick]);
-        let is_tighter = |other: &Vec<&Rule>| {
-            let theirs = steps(other);
-            theirs != mine
-                && theirs.len() == mine.len()
-                && theirs.iter().zip(&mine).all(|((a, inner), (b, outer))| a == b && is_within(inner, outer))
-        };
-        let is_tightest = || !proofs.iter().any(|other| holds(other) && is_tighter(other));
-        holds(&proofs[pick]) && (self.problem.settings.tiers == Tiers::Any || is_tightest())
+        let crowded = settings.one_region_per_device && devices.iter().any(|d| is_crowded(*d));
+        !crowded && !settings.refused.iter().any(|refused| refused == devices)
     }
 
-    /// What adds up stays below what there is.
-    fn keeps_sums(&self) -> Option<()> {
-        let most = |device: usize, var: VarId| {
-            let own = self.model.devices[device].limits.iter().find(|(known, _)| *known == var);
-            own.map(|(_, most)| *most).or(match self.model.signature.get(var).scope {
-                Scope::Device { limit } => limit,
-                _ => None,
-            })
-        };
-        let fits =
-            self.used.iter().all(|(&(device, var), used)| most(device, var).is_none_or(|most| *used <= most));
-        let bears = self.loads.values().all(|(load, most)| *load <= i128::from(*most));
-        (fits && bears).then_some(())
-    }
-
-    fn measure(&self, measure: &Measure, ends: &[&Packets]) -> i64 {
+    fn costs(&self, partial: &Partial) -> Vec<i64> {
+        let is_end = |node: &usize| !self.edges.iter().any(|edge| edge.from == *node);
+        let ends: Vec<&Packets> = (0..self.regions.len()).filter(is_end).map(|n| &partial.after[n]).collect();
         let scopes = &self.problem.scopes;
-        let sum = |of: &BTreeMap<(usize, VarId), i64>, var: VarId| -> i64 {
-            of.iter().filter(|((_, known), _)| *known == var).map(|(_, value)| *value).sum()
-        };
-        match measure {
-            Measure::Worst(place) => {
-                ends.iter().map(|packets| packets[&scopes.path[*place]].1).max().unwrap_or(0)
-            }
-            Measure::Least(place) => {
-                -ends.iter().map(|packets| packets[&scopes.path[*place]].0).min().unwrap_or(0)
-            }
-            Measure::Charges(place) => sum(&self.charged, scopes.once[*place]),
-            Measure::Used(places) => places.iter().map(|place| sum(&self.used, scopes.device[*place])).sum(),
+        let cost = |measure: &Measure| match measure {
+            Measure::Worst(at) => ends.iter().map(|end| end[scopes.path[*at].index()].1).max().unwrap_or(0),
+            Measure::Least(at) => -ends.iter().map(|end| end[scopes.path[*at].index()].0).min().unwrap_or(0),
+            Measure::Charges(at) => partial.sums.charged(scopes.once[*at]),
+            Measure::Used(all) => all.iter().map(|at| partial.sums.used(scopes.device[*at])).sum(),
             Measure::Devices => {
-                let mut devices = self.plan.device.clone();
-                devices.sort_unstable();
-                devices.dedup();
-                devices.len() as i64
+                partial.choice.device.iter().collect::<std::collections::BTreeSet<_>>().len() as i64
             }
-        }
-    }
-}
-
-/// A proof's rules, each behind those that prove what it needs.
-fn rules_of<'r>(proof: &Proof, rules: &'r [Rule]) -> Vec<&'r Rule> {
-    let below = proof.of.iter().flat_map(|part| rules_of(part, rules));
-    below.chain(proof.by.map(|at| &rules[at])).collect()
-}
-
-fn keeps(bound: &Bound, value: i64) -> bool {
-    match bound.compare {
-        Compare::Equal => value == bound.value,
-        Compare::Less => value < bound.value,
-        Compare::AtMost => value <= bound.value,
-        Compare::Greater => value > bound.value,
-        Compare::AtLeast => value >= bound.value,
-    }
-}
-
-/// What a bound looks at: of the rate, only what comes this way.
-fn values(packets: &Packets, var: VarId, rate: Option<VarId>, share: plan_model::Factor) -> (i64, i64) {
-    let (low, high) = packets[&var];
-    if Some(var) == rate { (share.of(low), share.of(high)) } else { (low, high) }
-}
-
-fn ranges(rule: &Rule) -> Ranges {
-    let mut ranges = Ranges::new();
-    for bound in &rule.bounds {
-        let (low, high) = match bound.compare {
-            Compare::Equal => (bound.value, bound.value),
-            Compare::Less => (i64::MIN, bound.value - 1),
-            Compare::AtMost => (i64::MIN, bound.value),
-            Compare::Greater => (bound.value + 1, i64::MAX),
-            Compare::AtLeast => (bound.value, i64::MAX),
         };
-        let range = ranges.entry(bound.var).or_insert((i64::MIN, i64::MAX));
-        *range = (range.0.max(low), range.1.min(high));
+        self.problem.settings.objectives.iter().map(|objective| cost(&objective.measure)).collect()
     }
-    ranges
 }
 
-fn is_within(inner: &Ranges, outer: &Ranges) -> bool {
-    outer.iter().all(|(var, (low, high))| inner.get(var).is_some_and(|own| own.0 >= *low && own.1 <= *high))
-}
-
+/// The smallest box around two.
 fn around(a: &Packets, b: &Packets) -> Packets {
-    a.iter().map(|(var, (low, high))| (*var, ((*low).min(b[var].0), (*high).max(b[var].1)))).collect()
-}
-
-/// Adds to what a variable is at least and at most.
-fn later(packets: &mut Packets, var: Option<VarId>, least: i64, most: i64) {
-    if let Some(value) = var.and_then(|var| packets.get_mut(&var)) {
-        *value = (value.0 + least, value.1 + most);
-    }
+    a.iter().zip(b).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1))).collect()
 }

@@ -5,8 +5,7 @@ use plan_model::{
     App, Bound, Change, Compare, Device, Edge, Effect, Factor, Link, Model, Port, Region, Role, Rule, Scope,
     Signature, Unit, Variable,
 };
-use plan_search::{Objective, Plan, Problem, Scopes, Settings, Tiers};
-use std::rc::Rc;
+use plan_search::{Objective, Problem, Scopes, Settings, Tiers};
 
 /// More of them with `P4_PLAN_CASES`.
 pub fn cases() -> u64 {
@@ -37,6 +36,9 @@ pub fn problem(seed: u64) -> Problem {
     let r = &mut rng;
     // Of its own: the order in which paths come to their needs, and passes.
     let ways = &mut Rng::new(!seed);
+    // Of their own, too: frames on the wire; rules without bounds, and with others' needs.
+    let wires = &mut Rng::new(seed.rotate_left(16) ^ 0x6672_616d);
+    let tiers = &mut Rng::new(seed.rotate_left(32) ^ 0x7169_6572);
     // Every fourth problem is about a narrow link between two switches, with all helpers behind it.
     let is_narrow = seed % 4 == 3;
     let mut signature = Signature::default();
@@ -87,6 +89,16 @@ pub fn problem(seed: u64) -> Problem {
                 if function == "h" && chance(r, 30) {
                     needs.push("f".into());
                 }
+                // Some for all packets, some for more kinds of them than one.
+                match below(tiers, 10) {
+                    0 | 1 => bounds.clear(),
+                    2 => {
+                        bounds.remove(0);
+                        bounds.push(Bound { var: size, compare: Compare::AtMost, value: 1000 });
+                    }
+                    3 if function == "g" => needs.push("f".into()),
+                    _ => {}
+                }
                 let name = format!("{class} {function} {tier}").into();
                 rules.push(Rule {
                     name,
@@ -127,6 +139,10 @@ pub fn problem(seed: u64) -> Problem {
             ..Device::default()
         });
     }
+    if chance(wires, 20) {
+        devices[0].frames = Some(12 + below(wires, 40) as i64);
+    }
+    let few_frames = chance(wires, 15).then(|| 12 + below(wires, 40) as i64);
     let mut link = |r: &mut Rng, a: usize, b: usize, ports: (usize, usize), same: bool| {
         let is_narrow = is_narrow && a == 0 && b == 1;
         let rate = (is_narrow || !same && chance(r, 40)).then(|| 150 + below(r, 250) as i64);
@@ -135,6 +151,8 @@ pub fn problem(seed: u64) -> Problem {
             delay: if same { 1 } else { below(r, 3) as i64 },
             rate,
             longest: (!same && chance(r, 10)).then_some(1010),
+            overhead: if same { 0 } else { pick(wires, &[0, 0, 24, 200]) },
+            shortest: if same { 0 } else { pick(wires, &[0, 0, 0, 600, 1100]) },
             span: Default::default(),
         });
     };
@@ -155,6 +173,7 @@ pub fn problem(seed: u64) -> Problem {
             is_host: true,
             limits,
             charges,
+            frames: few_frames,
             ports: vec![own],
             ..Device::default()
         });
@@ -195,7 +214,9 @@ pub fn problem(seed: u64) -> Problem {
                     _ if chance(r, 10) => vec![below(r, devices.len()), below(r, devices.len())],
                     _ => vec![],
                 };
-                Region { name: format!("r{at}").into(), paths, on, span: Default::default() }
+                let share =
+                    chance(wires, 15).then(|| Factor(Factor::ONE.0 / 10 * (3 + below(wires, 7) as i64)));
+                Region { name: format!("r{at}").into(), paths, on, share, span: Default::default() }
             })
             .collect();
         let mut edges = vec![];
@@ -222,6 +243,7 @@ pub fn problem(seed: u64) -> Problem {
     let objectives = names.iter().map(|n| Objective::parse(n, &signature, &scopes).unwrap()).collect();
     let settings = Settings {
         refused: vec![],
+        wanted: vec![],
         tiers: if chance(r, 50) { Tiers::Any } else { Tiers::Tightest },
         one_region_per_device: chance(r, 25),
         routes: 2,
@@ -230,64 +252,4 @@ pub fn problem(seed: u64) -> Problem {
     };
     let _ = hops;
     Problem::new(Model { signature, rules, apps, devices, links }, settings).unwrap()
-}
-
-/// Calls `f` with every plan: each region on each device, by each proof, over each route. False if there are too many.
-pub fn every_plan(problem: &Problem, f: &mut dyn FnMut(&Plan)) -> bool {
-    let nodes = problem.nodes.len();
-    let mut budget = 30_000u32;
-    let mut devices = vec![0; nodes];
-    loop {
-        let offered = (0..nodes).all(|n| problem.offer(n, devices[n]).is_some());
-        if offered && !every_way(problem, &devices, f, &mut budget) {
-            return false;
-        }
-        if !step(&mut devices, |_| problem.model.devices.len()) {
-            return true;
-        }
-    }
-}
-
-/// The next one in counting order.
-fn step(digits: &mut [usize], base: impl Fn(usize) -> usize) -> bool {
-    for (at, digit) in digits.iter_mut().enumerate() {
-        *digit += 1;
-        if *digit < base(at) {
-            return true;
-        }
-        *digit = 0;
-    }
-    false
-}
-
-fn every_way(problem: &Problem, devices: &[usize], f: &mut dyn FnMut(&Plan), budget: &mut u32) -> bool {
-    let ways: Vec<_> =
-        problem.arcs.iter().map(|arc| problem.network.routes(devices[arc.from], devices[arc.to])).collect();
-    if ways.iter().any(|ways| ways.is_empty()) {
-        return true;
-    }
-    let needs: Vec<(usize, usize)> = (0..problem.nodes.len())
-        .flat_map(|n| problem.offer(n, devices[n]).unwrap().needs.iter().map(move |(_, all)| (n, all.len())))
-        .collect();
-    let mut digits = vec![0; needs.len() + ways.len()];
-    loop {
-        if *budget == 0 {
-            return false;
-        }
-        *budget -= 1;
-        let picks = |node: usize| -> Rc<[u16]> {
-            needs.iter().zip(&digits).filter(|((n, _), _)| *n == node).map(|(_, pick)| *pick as u16).collect()
-        };
-        let plan = Plan {
-            device: devices.to_vec(),
-            picks: (0..problem.nodes.len()).map(picks).collect(),
-            routes: ways.iter().zip(&digits[needs.len()..]).map(|(ways, at)| ways[*at].clone()).collect(),
-        };
-        f(&plan);
-        let base =
-            |at: usize| needs.get(at).map_or_else(|| ways[at - needs.len()].len(), |(_, count)| *count);
-        if !step(&mut digits, base) {
-            return true;
-        }
-    }
 }

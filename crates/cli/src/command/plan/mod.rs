@@ -9,7 +9,7 @@ use p4rack::plan::flightplan::{self, Request};
 use p4rack::plan::{self, RackProblem, Refused, Wishes};
 use p4rack::rack;
 use plan_model::{find_name, print_rules};
-use plan_search::{Found, Goal, Ordered, Plan, Problem, Progress, Stop, search, why};
+use plan_search::{Found, Goal, Ordered, Plan, Problem, Progress, Stop, search, search_near, why};
 use serde_json::json;
 use shown::Shown;
 use std::io::IsTerminal;
@@ -77,7 +77,7 @@ pub struct Args {
     /// Of all plans so many
     #[arg(long, value_name = "N", requires = "all", default_value = "100", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     limit: u32,
-    /// Give up after so many milliseconds, with what no plan can be below
+    /// Give up after so many milliseconds, with what no plan can be below and how near the plans are to all others
     #[arg(long, value_name = "MS")]
     time_limit: Option<u64>,
     /// Also print every step of each plan, with the rules it is derived by
@@ -209,7 +209,7 @@ fn plan_one(args: &Args, asked: &mut Asked) -> Result<(Found, Vec<Refused>), Vec
     let watch = &mut |progress: &Progress| clock.look(progress);
     let (found, refused) = match args.all {
         true => every(args, asked, goal, watch)?,
-        false => asked.search(&goal, watch)?,
+        false => asked.search(&goal, args.time_limit.is_some(), watch)?,
     };
     if found.plans.is_empty() && found.is_complete {
         return Err(match refused.is_empty() {
@@ -308,21 +308,26 @@ impl Asked {
     }
 
     fn bind(&mut self, wanted: &str) -> Result<(), Vec<Diagnostic>> {
-        let bound = plan::bind(self.problem(), wanted)?;
         match self {
-            Asked::Rack(rack) => rack.problem = bound,
-            Asked::Abstract(problem) => **problem = bound,
+            Asked::Rack(rack) => rack.bind(wanted),
+            Asked::Abstract(problem) => {
+                let pinned = |_: &str| ("the program starts there".to_string(), Some("--focus"));
+                **problem = plan::bind(problem, wanted, &pinned)?;
+                Ok(())
+            }
         }
-        Ok(())
     }
 
+    /// `is_near` if the search is to be stopped: plans that are near all others come first then.
     fn search(
         &mut self,
         goal: &Goal,
+        is_near: bool,
         watch: &mut dyn FnMut(&Progress) -> Stop,
     ) -> Result<(Found, Vec<Refused>), Vec<Diagnostic>> {
         match self {
-            Asked::Rack(rack) => rack.search(goal, watch),
+            Asked::Rack(rack) => rack.search(goal, is_near, watch),
+            Asked::Abstract(problem) if is_near => Ok((search_near(problem, goal, watch), vec![])),
             Asked::Abstract(problem) => Ok((search(problem, goal, watch), vec![])),
         }
     }

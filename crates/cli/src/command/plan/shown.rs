@@ -58,7 +58,7 @@ impl Shown<'_> {
         let labels = found.labels;
         let _ = match found.is_complete {
             true => writeln!(out, "no other plan is better in any way ({labels} partial plans looked at)"),
-            false => writeln!(out, "given up: no plan is below {}", self.costs(&found.least)),
+            false => writeln!(out, "given up: no plan is below {}{}", self.costs(&found.least), gap(found)),
         };
         out
     }
@@ -109,6 +109,7 @@ impl Shown<'_> {
             "ok": true,
             "complete": found.is_complete,
             "least": self.named(&found.least),
+            "gap": (found.gap < i64::MAX).then(|| found.gap as f64 / 1000.0),
             "plans": found.plans.iter().map(|(cost, plan)| self.plan_json(cost, plan)).collect::<Vec<_>>(),
             "refused": refused.iter().map(|refused| json!({
                 "map": self.map_json(&refused.map),
@@ -147,5 +148,17 @@ impl Shown<'_> {
         objectives
             .map(|(at, (o, value))| (o.name.to_string(), json!(self.problem.show(at, *value))))
             .collect()
+    }
+}
+
+/// How near plans of a search that was given up are to all others, if that is known.
+fn gap(found: &Found) -> String {
+    match found.gap {
+        i64::MAX => String::new(),
+        gap => format!(
+            "; for every other plan, one of these costs at most {}.{} % more in each objective",
+            gap / 10,
+            gap % 10
+        ),
     }
 }

@@ -4,6 +4,7 @@ use super::Args;
 use base_diag::codes::emulate::UNREADABLE_FILE;
 use base_diag::{Diagnostic, SourceMap};
 use p4rack::run::feed::Feed;
+use p4rack::run::spec::PortFiles;
 use p4rack::sources;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
@@ -118,8 +119,13 @@ fn unreadable(name: &str, error: &dyn std::fmt::Display) -> Diagnostic {
 pub fn feed(args: &Args) -> Result<Feed<'static>, Vec<Diagnostic>> {
     let mut feed = Feed::new(args.interval);
     args.packet.iter().for_each(|packet| feed.packet(packet.clone()));
+    captures(&args.interface, feed)
+}
+
+/// A feed with the packets of captures.
+pub fn captures(interfaces: &[PortFiles], mut feed: Feed<'static>) -> Result<Feed<'static>, Vec<Diagnostic>> {
     let mut wrong = vec![];
-    for interface in &args.interface {
+    for interface in interfaces {
         if interface.output.is_some() {
             feed.output(interface.port);
         }

@@ -1,7 +1,7 @@
 //! `p4rack run`
 
 mod files;
-mod inputs;
+pub mod inputs;
 mod progress;
 mod report;
 mod stream;
