@@ -380,8 +380,8 @@ fn reads_of_the_store_are_answered_on_the_way() {
 #[test]
 fn each_stage_does_what_it_did_on_the_testbed() {
     let mut racked = load(&example());
-    racked.rack.until = Some(Time::ZERO + Duration::from_ms(150));
-    let stages = up::run_stages(&racked, u64::MAX, &mut |_, _| Ok(())).unwrap();
+    racked.rack.until = Some(Time::ZERO + Duration::from_ms(400));
+    let stages = up::run_stages(&racked, u64::MAX, &|_| (), &mut |_, _| Ok(())).unwrap();
     let goodput = |stage: usize| stages[stage].1.workloads[0].goodput_bits_per_s.unwrap();
     let read = |stage: usize| &stages[stage].1.workloads[1];
     let median = |stage: usize| read(stage).latency.unwrap().median_ps;

@@ -1,6 +1,7 @@
 //! From a rack and its devices to an emulator at time 0.
 
 use crate::calendar::{Calendar, Event};
+use crate::circle::Circles;
 use crate::device::DeviceNode;
 use crate::emulator::{BuildError, Emulator, RackDevice};
 use crate::flow::{Capture, Flow};
@@ -47,12 +48,15 @@ pub(crate) fn build(
         injections: vec![],
         free_injections: vec![],
         drops: BTreeMap::new(),
+        owned_drops: BTreeMap::new(),
         log: Log::new(),
         recordings: rack.links.iter().map(|_| None).collect(),
         restarted: vec![],
         notes: vec![],
+        circles: Circles::default(),
         ready: VecDeque::new(),
         events: 0,
+        check_all_at: 0,
         events_now: 0,
         stopped: None,
     };
@@ -166,8 +170,8 @@ fn start_flows(emulator: &mut Emulator, rack: &Rack, mut captures: Captures) -> 
             if let WorkloadKind::Memcached { .. } = workload.kind {
                 join_store(emulator, rack, index, (from, to), flow.source_port())?;
             }
-            if let WorkloadKind::Tcp { port, .. } = workload.kind {
-                connect(emulator, rack, index, (from, to, port), workload.size, &chance)?;
+            if let WorkloadKind::Tcp { port, window, .. } = workload.kind {
+                connect(emulator, rack, index, (from, to, port), (workload.size, window), &chance)?;
             }
             if let Some(at) = flow.next_time(workload) {
                 emulator.sending += 1;
@@ -198,13 +202,13 @@ fn join_store(
     Ok(())
 }
 
-/// Both ends of a pair get a TCP stack.
+/// Both ends of a pair get a TCP stack, for transfers of so many bytes of which so many may be under way.
 fn connect(
     emulator: &mut Emulator,
     rack: &Rack,
     flow: u32,
     (from, to, port): (HostId, HostId, u16),
-    size: u32,
+    bytes: (u32, u32),
     chance: &Rng,
 ) -> Result<(), BuildError> {
     let end = |id: HostId| {
@@ -214,7 +218,7 @@ fn connect(
     };
     let ends = end(from).zip(end(to));
     let (client, server) = ends.ok_or_else(|| BuildError("a TCP transfer has no address".to_string()))?;
-    let transfers = Transfers::new(client, server, port, size, chance);
+    let transfers = Transfers::new(flow, client, server, port, bytes, chance);
     emulator.transfers.insert(flow, transfers);
     let client_key = (server.address, TcpSide::Client, port);
     let server_key = (client.address, TcpSide::Server, port);

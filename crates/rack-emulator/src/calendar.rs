@@ -19,7 +19,7 @@ pub(crate) enum Event {
     Send(u32),
     /// A frame that was handed in from outside leaves its host.
     Inject(u32),
-    /// A TCP stack has something to do.
+    /// TCP transfers of a flow have something to do.
     Stack(u32),
     /// A fault begins or is over.
     Fault { fault: u32, begins: bool },

@@ -8,8 +8,10 @@ use crate::emulator::{Emulator, PacketBalance};
 use crate::violation::Violation;
 use rack_model::{DeviceId, HostId, NodeId};
 
-/// Events from one check of everything to the next.
+/// Events from one check of everything to the next, at least.
 const CHECK_ALL_EVERY: u64 = 4096;
+/// The same for each place that is checked: large racks are checked as rarely as costs the same for each event.
+const EVENTS_FOR_A_PLACE: u64 = 8;
 
 /// Events at one moment that cannot be right: devices that send packets round in no time.
 const MOST_EVENTS_AT_ONCE: u64 = 1_000_000;
@@ -124,12 +126,20 @@ impl Emulator {
     }
 
     /// Virtual time goes on, and every so often everything is checked.
-    pub(crate) fn check_progress(&self) -> Result<(), Box<Violation>> {
+    #[inline(always)]
+    pub(crate) fn check_progress(&mut self) -> Result<(), Box<Violation>> {
         if self.events_now > MOST_EVENTS_AT_ONCE {
             let message = format!("time stands still: {MOST_EVENTS_AT_ONCE} events at one moment");
             return Err(self.in_rack(message));
         }
-        if self.events.is_multiple_of(CHECK_ALL_EVERY) { self.check_all() } else { Ok(()) }
+        if self.events < self.check_all_at { Ok(()) } else { self.check_all_now() }
+    }
+
+    #[cold]
+    fn check_all_now(&mut self) -> Result<(), Box<Violation>> {
+        let places = self.hosts.len() + self.devices.len() + self.wires.len();
+        self.check_all_at = self.events + CHECK_ALL_EVERY.max(places as u64 * EVENTS_FOR_A_PLACE);
+        self.check_all()
     }
 
     /// Checks every node and wire, and that what one handed over the next one took.
@@ -203,6 +213,8 @@ mod tests {
             stagger: base_time::Duration::ZERO,
             count: 10,
             size: 100,
+            expect: None,
+            watch: vec![],
             span: Default::default(),
         };
         Rack {

@@ -1,6 +1,7 @@
 //! A device while it runs: who waits for it, who is inside, and whether it tells the truth.
 
 use crate::emulator::{RackDevice, Spent};
+use crate::place::Owner;
 use base_time::{Duration, Time};
 use dataplane_api::{Counters, Device, DropReason, EgressResult, Port, QueueRecord, Queued, QueuedPacket};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -8,9 +9,17 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// A packet that is to go through ingress.
 pub(crate) enum Work {
     /// It came in by a port.
-    Frame(Port, Vec<u8>),
+    Frame(Port, Vec<u8>, Owner),
     /// It was recirculated.
-    Again(QueuedPacket),
+    Again(QueuedPacket, Owner),
+}
+
+impl Work {
+    /// Whose packet it is.
+    pub fn owner(&self) -> Owner {
+        let (Work::Frame(.., owner) | Work::Again(_, owner)) = self;
+        *owner
+    }
 }
 
 /// The most frames that wait outside of a device that takes none in.
@@ -31,7 +40,7 @@ pub(crate) struct DeviceNode {
     backlog_limit: u32,
     backlog: VecDeque<Work>,
     /// What came of the packets that are inside, in the order in which they will be through, and when.
-    inside: VecDeque<(Time, Vec<Queued>)>,
+    inside: VecDeque<(Time, Vec<Queued>, Owner)>,
     /// How many packets that is.
     held_inside: u64,
     /// Ports with links, sorted, and their outlets.
@@ -175,7 +184,7 @@ impl DeviceNode {
 
     /// The same, counted anew.
     pub fn recount_inside(&self) -> u64 {
-        self.inside.iter().map(|(_, queued)| queued.len() as u64).sum()
+        self.inside.iter().map(|(_, queued, _)| queued.len() as u64).sum()
     }
 
     /// Frames that wait outside.
@@ -202,7 +211,7 @@ impl DeviceNode {
     /// True if a frame has to wait outside.
     pub fn keeps_out(&self, work: &Work) -> bool {
         match (work, &self.gate) {
-            (Work::Frame(port, _), Some(open)) => !open.contains(port),
+            (Work::Frame(port, ..), Some(open)) => !open.contains(port),
             _ => false,
         }
     }
@@ -240,27 +249,28 @@ impl DeviceNode {
     /// its service time is over: then.
     #[inline(always)]
     pub fn enter(&mut self, work: Work, now: Time) -> Result<Time, String> {
+        let owner = work.owner();
         let (name, received, queued) = match work {
-            Work::Frame(port, frame) => ("ingress", 1, self.device.ingress(port, frame, now)),
-            Work::Again(packet) => ("resume", 0, self.device.resume(packet, now)),
+            Work::Frame(port, frame, _) => ("ingress", 1, self.device.ingress(port, frame, now)),
+            Work::Again(packet, _) => ("resume", 0, self.device.resume(packet, now)),
         };
         let got = queued.len() as u64;
         let takes = (self.service + self.spent.take()) * self.factor;
         // Nobody overtakes one that was slow.
-        let through = self.inside.back().map_or(now, |(at, _)| *at).max(now + takes);
+        let through = self.inside.back().map_or(now, |(at, ..)| *at).max(now + takes);
         self.held_inside += got;
         let told = self.audit(Call { name, given: 1, got, received, sent: 0 });
-        self.inside.push_back((through, queued));
+        self.inside.push_back((through, queued, owner));
         told.map(|()| through)
     }
 
     /// What came of the packet that is through; none if it is lost meanwhile.
     #[inline(always)]
-    pub fn leave(&mut self, now: Time) -> Option<Vec<Queued>> {
-        self.inside.front().filter(|(at, _)| *at <= now)?;
-        let (_, queued) = self.inside.pop_front()?;
+    pub fn leave(&mut self, now: Time) -> Option<(Vec<Queued>, Owner)> {
+        self.inside.front().filter(|(at, ..)| *at <= now)?;
+        let (_, queued, owner) = self.inside.pop_front()?;
         self.held_inside -= queued.len() as u64;
-        Some(queued)
+        Some((queued, owner))
     }
 
     /// From now on it is down or not, and so many times as slow. What was inside of one that goes down is lost: how many

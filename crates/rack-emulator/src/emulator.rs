@@ -2,6 +2,7 @@
 
 use crate::build::Captures;
 use crate::calendar::{Calendar, Event};
+use crate::circle::Circles;
 use crate::device::DeviceNode;
 use crate::fault::FaultState;
 use crate::flow::Flow;
@@ -10,7 +11,7 @@ use crate::log::{Entry, Log, LogHash};
 use crate::names::Names;
 use crate::outlet::Outlet;
 use crate::pcap::Pcap;
-use crate::place::{Place, Reason};
+use crate::place::{Owner, Place, Reason};
 use crate::tally::Tally;
 use crate::tcp::Transfers;
 use crate::violation::Violation;
@@ -117,6 +118,8 @@ pub struct Emulator {
     pub(crate) free_injections: Vec<u32>,
     /// Drops by others than programs.
     pub(crate) drops: BTreeMap<(Place, Reason), u64>,
+    /// Drops of packets of workloads, by programs too.
+    pub(crate) owned_drops: BTreeMap<(Owner, Place, Reason), u64>,
     pub(crate) log: Log,
     /// For each link that is recorded.
     pub(crate) recordings: Vec<Option<Pcap>>,
@@ -124,9 +127,13 @@ pub struct Emulator {
     pub(crate) restarted: Vec<DeviceId>,
     /// What others than packets have done, and when.
     pub(crate) notes: Vec<(Time, String)>,
+    /// What is known of frames that go round without end.
+    pub(crate) circles: Circles,
     /// Outlets that may be able to send.
     pub(crate) ready: VecDeque<u32>,
     pub(crate) events: u64,
+    /// The event behind which everything is checked again.
+    pub(crate) check_all_at: u64,
     /// Events at this very moment.
     pub(crate) events_now: u64,
     pub(crate) stopped: Option<Violation>,
@@ -190,7 +197,10 @@ impl Emulator {
         self.events += 1;
         self.now = at;
         match self.happen(event).and_then(|()| self.check_progress()) {
-            Ok(()) => Ok(true),
+            Ok(()) => {
+                self.look_for_loops();
+                Ok(true)
+            }
             Err(violation) => Err(self.stop(*violation)),
         }
     }
@@ -209,12 +219,12 @@ impl Emulator {
     }
 
     /// When the run ends at the latest: at the rack's `until`; without that, a second after the workloads have sent
-    /// their last packet. [`Time::MAX`] while they send.
+    /// their last packet, or sooner if frames go round without end. [`Time::MAX`] while they send.
     pub fn limit(&self) -> Time {
         match self.rack.until {
             Some(until) => until,
             None if self.sending > 0 => Time::MAX,
-            None => self.last_sent + GRACE,
+            None => self.limit_of_loops(self.last_sent).unwrap_or(Time::MAX).min(self.last_sent + GRACE),
         }
     }
 
@@ -345,9 +355,17 @@ impl Emulator {
     }
 
     /// Counts a drop that is not the program's.
-    pub(crate) fn drop_at(&mut self, place: Place, reason: Reason) {
+    pub(crate) fn drop_at(&mut self, place: Place, reason: Reason, owner: Owner) {
         *self.drops.entry((place, reason)).or_default() += 1;
+        self.own_drop(place, reason, owner);
         self.log(Entry::Dropped { place, reason });
+    }
+
+    /// Counts the drop of a packet for the workload that it is of.
+    pub(crate) fn own_drop(&mut self, place: Place, reason: Reason, owner: Owner) {
+        if owner != Owner::NOBODY {
+            *self.owned_drops.entry((owner, place, reason)).or_default() += 1;
+        }
     }
 
     pub(crate) fn violation(&self, node: NodeId, message: String) -> Box<Violation> {

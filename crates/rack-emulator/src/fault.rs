@@ -3,7 +3,7 @@
 use crate::calendar::Event;
 use crate::emulator::Emulator;
 use crate::log::Entry;
-use crate::place::{Place, Reason};
+use crate::place::{Owner, Place, Reason};
 use crate::violation::Violation;
 use crate::wire::{Harm, Wire};
 use base_time::Time;
@@ -38,7 +38,8 @@ impl Emulator {
                 let harm = self.harm_of(&self.wires[wire]);
                 let cut = self.wires[wire].suffer(harm);
                 swept += cut;
-                (0..cut).for_each(|_| self.drop_at(Place::Wire(wire as u32), Reason::LinkDown));
+                (0..cut)
+                    .for_each(|_| self.drop_at(Place::Wire(wire as u32), Reason::LinkDown, Owner::NOBODY));
                 self.check_wire(wire as u32)?;
             }
         }
@@ -105,7 +106,7 @@ impl Emulator {
     /// So many packets have ended at a device.
     pub(crate) fn end_all(&mut self, id: DeviceId, packets: u64, reason: Reason) {
         self.devices[id.0 as usize].counts.dropped += packets;
-        (0..packets).for_each(|_| self.drop_at(Place::Device(id.0), reason));
+        (0..packets).for_each(|_| self.drop_at(Place::Device(id.0), reason, Owner::NOBODY));
     }
 }
 

@@ -2,9 +2,10 @@
 
 use crate::memcached::{self, Request};
 use crate::packet::{ECHO_REQUEST, Route, Transport, build};
+use crate::place::Reason;
 use crate::source::Source;
 use crate::stamp::Stamp;
-use crate::tally::Tally;
+use crate::tally::{Came, Tally};
 use base_time::{Rng, Time, Zipf};
 use rack_model::workload::{FIRST_FLOW, Verb};
 use rack_model::{Flows, Workload, WorkloadKind};
@@ -31,8 +32,8 @@ pub(crate) struct Flow {
     asked: BTreeMap<u16, (Request, Stamp)>,
     /// Packets sent so far.
     pub sent: u64,
-    /// One bit for each sequence number.
-    seen: Vec<u64>,
+    /// One bit for each sequence number: the first 64, and all others. Of a million pairs most send few packets.
+    seen: (u64, Vec<u64>),
     highest: Option<u32>,
 }
 
@@ -45,8 +46,8 @@ pub(crate) enum Claim {
     Counted,
     /// It is a request; the answer has this payload.
     Asked(u32),
-    /// It was changed.
-    Corrupted,
+    /// It was changed, and how.
+    Corrupted(Reason),
 }
 
 /// What a datagram of memcached's is at a host.
@@ -70,7 +71,7 @@ impl Flow {
             capture: None,
             asked: BTreeMap::new(),
             sent: 0,
-            seen: vec![],
+            seen: (0, vec![]),
             highest: None,
         }
     }
@@ -169,7 +170,7 @@ impl Flow {
         match datagram {
             Some(Datagram::Answered(stamp)) => self.count(tally, stamp, payload.len() as u32, now),
             Some(Datagram::Asked(_)) => {}
-            None => tally.corrupted += 1,
+            None => tally.corrupt(Reason::PayloadChanged),
         }
         datagram
     }
@@ -212,8 +213,9 @@ impl Flow {
         };
         let is_known = u64::from(stamp.sequence) < self.sent && stamp.sent <= now;
         if !fits || !is_known || payload.len() != size as usize || !stamp.rest_is_sound(payload) {
-            tally.corrupted += 1;
-            return Some(Claim::Corrupted);
+            let reason = if fits { Reason::PayloadChanged } else { Reason::PortsChanged };
+            tally.corrupt(reason);
+            return Some(Claim::Corrupted(reason));
         }
         Some(match asked {
             Some(answer) => Claim::Asked(answer),
@@ -232,17 +234,19 @@ impl Flow {
 
     fn count(&mut self, tally: &mut Tally, stamp: Stamp, size: u32, now: Time) {
         let (word, bit) = (stamp.sequence as usize / 64, 1 << (stamp.sequence % 64));
-        if word >= self.seen.len() {
-            self.seen.resize(word + 1, 0);
+        let (first, others) = &mut self.seen;
+        if word > others.len() {
+            others.resize(word, 0);
         }
-        if self.seen[word] & bit != 0 {
+        let seen = word.checked_sub(1).and_then(|word| others.get_mut(word)).unwrap_or(first);
+        if *seen & bit != 0 {
             tally.duplicated += 1;
             return;
         }
-        self.seen[word] |= bit;
+        *seen |= bit;
         tally.reordered += u64::from(self.highest.is_some_and(|highest| highest > stamp.sequence));
         self.highest = self.highest.max(Some(stamp.sequence));
-        tally.done(stamp.sent, now);
+        tally.done(Came { flow: self.index, sequence: stamp.sequence, sent: stamp.sent, at: now });
         tally.arrived(size.into(), now);
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::flow::{Claim, Datagram, Flow};
 use crate::memcached;
-use crate::packet::{ECHO_REPLY, ECHO_REQUEST, Ipv4, Route, Transport, build, enclose, stations};
+use crate::packet::{
+    ECHO_REPLY, ECHO_REQUEST, Ipv4, Route, TCP, Transport, UDP, build, enclose, stations, value_of,
+};
 use crate::place::Reason;
 use crate::stamp::Stamp;
 use crate::tally::Tally;
@@ -128,7 +130,7 @@ impl HostNode {
             }
             None => match self.examine(index, traffic, &frame, now) {
                 Ok(outcome) => outcome,
-                Err(reason) => self.capture(traffic, reason, frame.len() as u64, now),
+                Err(reason) => self.capture(index, traffic, reason, &frame, now),
             },
         };
         match outcome {
@@ -139,11 +141,21 @@ impl HostNode {
     }
 
     /// What nobody has use for is counted for the capture that it may be of.
-    fn capture(&self, traffic: &mut Traffic<'_>, reason: Reason, bytes: u64, now: Time) -> Outcome {
+    fn capture(
+        &self,
+        index: u32,
+        traffic: &mut Traffic<'_>,
+        reason: Reason,
+        frame: &[u8],
+        now: Time,
+    ) -> Outcome {
+        if let Some(flow) = self.capture.filter(|_| !reason.is_corruption()) {
+            traffic.watch(flow, index, frame);
+        }
         match self.capture.and_then(|flow| traffic.flows.get(flow as usize)) {
-            Some(flow) if reason != Reason::Corrupted => {
+            Some(flow) if !reason.is_corruption() => {
                 if let Some(tally) = traffic.tallies.get_mut(flow.workload as usize) {
-                    flow.receive_captured(tally, bytes, now);
+                    flow.receive_captured(tally, frame.len() as u64, now);
                 }
                 Outcome::Kept
             }
@@ -164,8 +176,8 @@ impl HostNode {
         }
         let packet = Ipv4::parse(frame).ok_or(Reason::NotIpv4)?;
         if !packet.header_is_sound() {
-            traffic.blame(index, &packet, None);
-            return Err(Reason::Corrupted);
+            traffic.blame(index, &packet, None, Reason::HeaderChecksum);
+            return Err(Reason::HeaderChecksum);
         }
         if !self.addresses.contains(&packet.destination) {
             return Err(Reason::NotForHost);
@@ -175,21 +187,33 @@ impl HostNode {
         }
         if !packet.transport_is_sound() {
             let store = packet.transport().and_then(|(transport, _)| self.store_of(&packet, transport));
-            traffic.blame(index, &packet, store.map(|(flow, _)| flow));
-            return Err(Reason::Corrupted);
+            let segment = packet.tcp_ports().and_then(|(from, to)| self.stack_of(packet.source, from, to));
+            let known = store.map(|(flow, _)| flow).or(segment.map(|(flow, _)| flow));
+            let reason = match packet.protocol {
+                TCP => Reason::TcpChecksum,
+                UDP => Reason::UdpChecksum,
+                _ => Reason::IcmpChecksum,
+            };
+            traffic.blame(index, &packet, known, reason);
+            return Err(reason);
         }
         if let Some((source, destination)) = packet.tcp_ports() {
             let (flow, side) = self.stack_of(packet.source, source, destination).ok_or(Reason::NoReceiver)?;
+            traffic.watch(flow, index, frame);
             return Ok(Outcome::Segment(flow, side, packet.bytes()));
         }
         let (transport, payload) = packet.transport().ok_or(Reason::NoReceiver)?;
         if let Transport::Echo { kind: ECHO_REQUEST, identifier, sequence } = transport {
+            if let Some(stamp) = Stamp::read(payload) {
+                traffic.watch(stamp.flow, index, frame);
+            }
             let echo = Transport::Echo { kind: ECHO_REPLY, identifier, sequence };
             let fill = |answer: &mut [u8]| answer.copy_from_slice(payload);
             return Ok(Outcome::Answered(self.answer(&packet, from, echo, payload.len(), fill)));
         }
         if let Some((flow, is_request)) = self.store_of(&packet, transport) {
-            let datagram = traffic.datagram(flow, is_request, payload, now).ok_or(Reason::Corrupted)?;
+            let datagram = traffic.datagram(flow, is_request, payload, now).ok_or(Reason::PayloadChanged)?;
+            traffic.watch(flow, index, frame);
             return Ok(match datagram {
                 Datagram::Answered(stamp) => Outcome::Delivered(stamp),
                 Datagram::Asked(answer) => {
@@ -200,9 +224,13 @@ impl HostNode {
             });
         }
         let stamp = Stamp::read(payload).ok_or(Reason::NoReceiver)?;
-        match traffic.claim(index, (stamp, transport, payload), now).ok_or(Reason::NoReceiver)? {
+        let claim = traffic.claim(index, (stamp, transport, payload), now).ok_or(Reason::NoReceiver)?;
+        if !matches!(claim, Claim::Corrupted(_)) {
+            traffic.watch(stamp.flow, index, frame);
+        }
+        match claim {
             Claim::Counted => Ok(Outcome::Delivered(stamp)),
-            Claim::Corrupted => Err(Reason::Corrupted),
+            Claim::Corrupted(reason) => Err(reason),
             Claim::Asked(size) => {
                 let fill = |answer: &mut [u8]| stamp.write(answer);
                 Ok(Outcome::Answered(self.answer(&packet, from, transport.back(), size as usize, fill)))
@@ -259,13 +287,27 @@ impl Traffic<'_> {
     }
 
     /// Counts a corrupted packet for the flow that it seems to be of: `known`, or what its stamp says.
-    fn blame(&mut self, host: u32, packet: &Ipv4<'_>, known: Option<u32>) {
+    fn blame(&mut self, host: u32, packet: &Ipv4<'_>, known: Option<u32>, reason: Reason) {
         let stamp = || packet.transport().and_then(|(_, payload)| Stamp::read(payload));
         let flow = known.or_else(|| Some(stamp()?.flow));
         let flow = flow.and_then(|flow| self.flows.get(flow as usize));
         let tally = flow.filter(|flow| [flow.from, flow.to].contains(&host));
         if let Some(tally) = tally.and_then(|flow| self.tallies.get_mut(flow.workload as usize)) {
-            tally.corrupted += 1;
+            tally.corrupt(reason);
+        }
+    }
+
+    /// Counts the header fields that a workload watches, of a frame of its `flow` that has arrived at `host`.
+    fn watch(&mut self, flow: u32, host: u32, frame: &[u8]) {
+        let Some(flow) = self.flows.get(flow as usize) else { return };
+        let watched = self.workloads.get(flow.workload as usize).map_or(&[][..], |w| &w.watch);
+        if watched.is_empty() {
+            return;
+        }
+        if let Some(tally) = self.tallies.get_mut(flow.workload as usize) {
+            for (at, field) in watched.iter().enumerate() {
+                tally.watched.entry((at, flow.to == host)).or_default().add(value_of(*field, frame));
+            }
         }
     }
 }

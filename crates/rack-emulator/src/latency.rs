@@ -12,7 +12,10 @@ pub(crate) struct Latencies {
     /// Number and sum, in picoseconds, of the latencies in each.
     buckets: Vec<(u64, u128)>,
     count: u64,
-    range: Option<(Duration, Duration)>,
+    /// Least, greatest and first.
+    range: Option<(Duration, Duration, Duration)>,
+    /// Sums of the differences to the first, and of their squares, in picoseconds: a small spread stays exact beside a large mean.
+    differences: (i128, u128),
 }
 
 impl Latencies {
@@ -25,13 +28,37 @@ impl Latencies {
         *count += 1;
         *sum += u128::from(latency.as_ps());
         self.count += 1;
-        let (least, greatest) = self.range.unwrap_or((latency, latency));
-        self.range = Some((least.min(latency), greatest.max(latency)));
+        let (least, greatest, first) = self.range.unwrap_or((latency, latency, latency));
+        self.range = Some((least.min(latency), greatest.max(latency), first));
+        let difference = i128::from(latency.as_ps()) - i128::from(first.as_ps());
+        let (sum, squares) = &mut self.differences;
+        *sum += difference;
+        *squares = squares.saturating_add(difference.unsigned_abs().pow(2));
     }
 
     /// Least and greatest; none if nothing was added.
     pub fn range(&self) -> Option<(Duration, Duration)> {
-        self.range
+        self.range.map(|(least, greatest, _)| (least, greatest))
+    }
+
+    /// The mean, rounded down to a picosecond; none if nothing was added.
+    pub fn mean(&self) -> Option<Duration> {
+        let (.., first) = self.range?;
+        let mean = i128::from(first.as_ps()) + self.differences.0.div_euclid(i128::from(self.count));
+        Some(Duration::from_ps(u64::try_from(mean).unwrap_or(0)))
+    }
+
+    /// The standard deviation of all that were added: `sqrt(mean(x²) - mean(x)²)`. None if nothing was added.
+    pub fn deviation(&self) -> Option<Duration> {
+        self.range?;
+        let (sum, squares) = self.differences;
+        let (count, sum) = (u128::from(self.count), sum.unsigned_abs());
+        // Exact where the products fit; otherwise the spread is so large that a picosecond of the mean does not matter.
+        let variance = match (count.checked_mul(squares), sum.checked_mul(sum)) {
+            (Some(squares), Some(square)) => squares.saturating_sub(square) / (count * count),
+            _ => (squares / count).saturating_sub((sum / count).saturating_pow(2)),
+        };
+        Some(Duration::from_ps(u64::try_from(variance.isqrt()).unwrap_or(u64::MAX)))
     }
 
     /// Each latency that occurred, the least first, as the mean of its bucket, and how often.
@@ -43,20 +70,20 @@ impl Latencies {
         self.buckets.iter().filter_map(mean)
     }
 
-    /// The latency that `percent` percent do not exceed: the mean of its bucket. None if nothing was added.
-    pub fn percentile(&self, percent: u64) -> Option<Duration> {
-        let (_, greatest) = self.range?;
-        Some(percentile(self.counts(), self.count, percent).unwrap_or(greatest))
+    /// The latency that `permille` of 1000 do not exceed: the mean of its bucket. None if nothing was added.
+    pub fn percentile(&self, permille: u64) -> Option<Duration> {
+        let (_, greatest) = self.range()?;
+        Some(percentile(self.counts(), self.count, permille).unwrap_or(greatest))
     }
 }
 
-/// The latency that `percent` of 100 do not exceed, of those that occurred, the least first, each with how often; `all` is how many they are.
+/// The latency that `permille` of 1000 do not exceed, of those that occurred, the least first, each with how often; `all` is how many they are.
 pub fn percentile(
     mut counts: impl Iterator<Item = (Duration, u64)>,
     all: u64,
-    percent: u64,
+    permille: u64,
 ) -> Option<Duration> {
-    let rank = (u128::from(all) * u128::from(percent)).div_ceil(100).max(1);
+    let rank = (u128::from(all) * u128::from(permille)).div_ceil(1000).max(1);
     let mut below = 0;
     let found = counts.find(|(_, count)| {
         below += u128::from(*count);
@@ -97,22 +124,43 @@ mod tests {
     #[test]
     fn percentiles_are_close_and_the_ends_exact() {
         let mut latencies = Latencies::default();
-        assert_eq!((latencies.range(), latencies.percentile(50)), (None, None));
+        assert_eq!((latencies.range(), latencies.percentile(500)), (None, None));
+        assert_eq!((latencies.mean(), latencies.deviation()), (None, None));
         for us in 1..=1000 {
             latencies.add(Duration::from_us(us));
         }
         assert_eq!(latencies.range(), Some((Duration::from_us(1), Duration::from_us(1000))));
-        for (percent, us) in [(50, 500), (99, 990)] {
-            let found = latencies.percentile(percent).unwrap();
+        for (permille, us) in [(500, 500), (900, 900), (990, 990), (999, 999)] {
+            let found = latencies.percentile(permille).unwrap();
             let exact = Duration::from_us(us);
-            assert!(found + exact.scaled(1, 128) >= exact, "{percent}: {found}");
-            assert!(exact + exact.scaled(1, 128) >= found, "{percent}: {found}");
+            assert!(found + exact.scaled(1, 128) >= exact, "{permille}: {found}");
+            assert!(exact + exact.scaled(1, 128) >= found, "{permille}: {found}");
         }
         let mut same = Latencies::default();
         (0..3).for_each(|_| same.add(Duration::from_ns(12_345)));
-        assert_eq!(same.percentile(50), Some(Duration::from_ns(12_345)));
+        assert_eq!(same.percentile(500), Some(Duration::from_ns(12_345)));
         assert_eq!(same.counts().collect::<Vec<_>>(), [(Duration::from_ns(12_345), 3)]);
         same.add(Duration::MAX);
-        assert_eq!((same.percentile(99), same.percentile(75)), (Some(Duration::MAX), same.percentile(1)));
+        assert_eq!((same.percentile(990), same.percentile(750)), (Some(Duration::MAX), same.percentile(10)));
+    }
+
+    #[test]
+    fn mean_and_deviation_are_those_of_all_values() {
+        let mut latencies = Latencies::default();
+        // Of 1 to 1000: mean 500.5, variance (1000² - 1) / 12.
+        (1..=1000).for_each(|us| latencies.add(Duration::from_us(us)));
+        assert_eq!(latencies.mean(), Some(Duration::from_ns(500_500)));
+        assert_eq!(latencies.deviation(), Some(Duration::from_ps(288_674_990)));
+        // A picosecond of spread beside a second.
+        let mut close = Latencies::default();
+        (0..1000).for_each(|n| close.add(Duration::from_s(1) + Duration::from_ps(n % 2 * 2)));
+        assert_eq!(close.mean(), Some(Duration::from_s(1) + Duration::from_ps(1)));
+        assert_eq!(close.deviation(), Some(Duration::from_ps(1)));
+        let mut extreme = Latencies::default();
+        for latency in [Duration::ZERO, Duration::MAX, Duration::MAX, Duration::ZERO] {
+            extreme.add(latency);
+        }
+        assert_eq!(extreme.mean(), Some(Duration::from_ps(u64::MAX / 2)));
+        assert!(extreme.deviation().is_some());
     }
 }

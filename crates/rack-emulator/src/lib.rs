@@ -29,6 +29,7 @@
 
 mod build;
 mod calendar;
+mod circle;
 mod conservation;
 mod control;
 mod device;
@@ -46,6 +47,7 @@ mod pcap;
 mod place;
 mod queue;
 mod report;
+mod sample;
 mod source;
 mod stages;
 mod stamp;
@@ -58,6 +60,7 @@ mod violation;
 mod wire;
 
 pub use build::Captures;
+pub use circle::LoopReport;
 pub use control::Passed;
 pub use emulator::{BuildError, Emulator, PacketBalance, RackDevice, RunEnd, Spent};
 pub use host::Received;
@@ -65,8 +68,10 @@ pub use latency::percentile;
 pub use log::LogHash;
 pub use pcap::Pcap;
 pub use report::{
-    DeviceReport, DropReport, FaultReport, LatencyReport, LinkReport, NoteReport, RunReport, WorkloadReport,
+    DeviceReport, DropReport, FaultReport, LatencyReport, LinkReport, NoteReport, RunReport, ValueReport,
+    WatchReport, WorkloadReport,
 };
+pub use sample::Sample;
 pub use stages::stage_table;
 pub use table::{Table, rate_words, time_words};
 pub use timeline::{Moment, Timeline};

@@ -1,5 +1,6 @@
 //! What waits to leave a node by one port.
 
+use crate::place::Owner;
 use crate::queue::PortQueue;
 use base_time::Time;
 use dataplane_api::Queued;
@@ -20,9 +21,9 @@ pub(crate) struct Outlet {
 /// Something in a queue.
 pub(crate) enum Waiting {
     /// A host's frame.
-    Frame(Vec<u8>),
+    Frame(Vec<u8>, Owner),
     /// A device's packet, before egress.
-    Packet { packet: Queued, enqueued: Time, depth: u32 },
+    Packet { packet: Queued, enqueued: Time, depth: u32, owner: Owner },
 }
 
 impl Outlet {

@@ -39,14 +39,34 @@ pub(crate) enum Reason {
     NotForHost,
     /// No IPv4 packet, or one whose lengths make no sense.
     NotIpv4,
-    /// A wrong checksum, or a payload that was changed.
-    Corrupted,
+    /// The IPv4 header's checksum is wrong.
+    HeaderChecksum,
+    /// The ICMP message's checksum is wrong.
+    IcmpChecksum,
+    /// The TCP segment's checksum is wrong.
+    TcpChecksum,
+    /// The UDP datagram's checksum is wrong.
+    UdpChecksum,
+    /// All checksums are right, and ports or an echo's identifier are not those that were sent.
+    PortsChanged,
+    /// All checksums are right, and the payload is not what was sent.
+    PayloadChanged,
     /// Hosts do not reassemble.
     Fragment,
     /// No workload waits for it.
     NoReceiver,
     /// By the program.
     Program(DropReason),
+}
+
+/// The workload that a packet is of, as far as that is known: its place in the emulator's list. What a device makes of a packet is of
+/// the same workload; what its timers make is nobody's.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Owner(pub u32);
+
+impl Owner {
+    /// Of no workload.
+    pub const NOBODY: Owner = Owner(u32::MAX);
 }
 
 impl Place {
@@ -63,6 +83,19 @@ impl Place {
 }
 
 impl Reason {
+    /// It arrived, and not as it was sent.
+    pub fn is_corruption(self) -> bool {
+        matches!(
+            self,
+            Reason::HeaderChecksum
+                | Reason::IcmpChecksum
+                | Reason::TcpChecksum
+                | Reason::UdpChecksum
+                | Reason::PortsChanged
+                | Reason::PayloadChanged
+        )
+    }
+
     /// Different for all reasons, and the same in every release.
     pub fn number(self) -> u64 {
         match self {
@@ -74,12 +107,17 @@ impl Reason {
             Reason::NoLink => 6,
             Reason::NotForHost => 7,
             Reason::NotIpv4 => 8,
-            Reason::Corrupted => 9,
+            Reason::PayloadChanged => 9,
             Reason::Fragment => 10,
             Reason::NoReceiver => 11,
             Reason::LinkDown => 12,
             Reason::DeviceDown => 13,
             Reason::Replaced => 14,
+            Reason::HeaderChecksum => 15,
+            Reason::IcmpChecksum => 16,
+            Reason::TcpChecksum => 17,
+            Reason::UdpChecksum => 18,
+            Reason::PortsChanged => 19,
             Reason::Program(reason) => 21 + reason as u64,
         }
     }
@@ -98,7 +136,12 @@ impl Reason {
             Reason::NoLink => "no link on the port",
             Reason::NotForHost => "not for this host",
             Reason::NotIpv4 => "not IPv4",
-            Reason::Corrupted => "corrupted",
+            Reason::HeaderChecksum => "wrong IPv4 header checksum",
+            Reason::IcmpChecksum => "wrong ICMP checksum",
+            Reason::TcpChecksum => "wrong TCP checksum",
+            Reason::UdpChecksum => "wrong UDP checksum",
+            Reason::PortsChanged => "ports or identifier changed",
+            Reason::PayloadChanged => "payload changed",
             Reason::Fragment => "fragment",
             Reason::NoReceiver => "no receiver",
             Reason::Program(reason) => program_words(reason),

@@ -1,10 +1,12 @@
 //! What a run has shown, as plain data: integers and strings only, so that equal runs give equal reports.
 
+use crate::circle::LoopReport;
 use crate::emulator::{Emulator, PacketBalance};
 use crate::fault::FaultState;
 use crate::latency::Latencies;
-use crate::place::{Place, Reason};
-use crate::tally::Tally;
+use crate::packet::value_words;
+use crate::place::{Owner, Place, Reason};
+use crate::tally::{Tally, Values};
 use crate::tcp::Transfers;
 use base_time::{Rate, Time};
 use rack_model::{DeviceId, Fault, HostId, NodeId, Workload, WorkloadKind};
@@ -36,6 +38,8 @@ pub struct RunReport {
     pub drops: Vec<DropReport>,
     /// In the order of the rack's file.
     pub faults: Vec<FaultReport>,
+    /// Loops in which frames go round without end, as far as they were found.
+    pub loops: Vec<LoopReport>,
     /// What the controller did, in the order in which it happened.
     pub notes: Vec<NoteReport>,
 }
@@ -89,6 +93,12 @@ pub struct WorkloadReport {
     pub reordered: u64,
     /// Packets that came changed.
     pub corrupted: u64,
+    /// The same by what was wrong: a checksum, ports, the payload.
+    pub corrupted_by: BTreeMap<String, u64>,
+    /// Where its packets ended before anybody had use for them, and why, as far as it is known whose a packet was.
+    pub drops: Vec<DropReport>,
+    /// What arrived in the header fields that it watches.
+    pub watched: Vec<WatchReport>,
     /// Payload received from the first to the last packet, in bits per second; of a capture, whole frames; of TCP until now,
     /// if transfers are under way. None of a ping, or if there were not two.
     pub goodput_bits_per_s: Option<u64>,
@@ -108,17 +118,49 @@ impl WorkloadReport {
     }
 }
 
-/// Latencies in picoseconds. Least and greatest are exact, the others to one in 128.
+/// Latencies in picoseconds. Least, greatest, mean and deviation are exact, the percentiles to one in 128.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct LatencyReport {
     /// The least.
     pub min_ps: u64,
+    /// The mean.
+    pub mean_ps: u64,
+    /// The standard deviation.
+    pub deviation_ps: u64,
     /// Half of all are not above it.
     pub median_ps: u64,
+    /// 90 of 100 are not above it.
+    pub p90_ps: u64,
+    /// 95 of 100 are not above it.
+    pub p95_ps: u64,
     /// 99 of 100 are not above it.
     pub p99_ps: u64,
+    /// 999 of 1000 are not above it.
+    pub p999_ps: u64,
     /// The greatest.
     pub max_ps: u64,
+}
+
+/// Values of a header field, where packets of a workload arrived.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct WatchReport {
+    /// As in the rack's file: `ipv4.ecn`.
+    pub field: String,
+    /// `receiver`, or `sender` where answers arrived.
+    pub at: String,
+    /// The first values that came, in order, and how often each: `none` where a frame has no such field.
+    pub values: Vec<ValueReport>,
+    /// Packets with other values.
+    pub others: u64,
+}
+
+/// How often a value came.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ValueReport {
+    /// As people write it: a number, an address.
+    pub value: String,
+    /// How often.
+    pub packets: u64,
 }
 
 /// A device and its own counters.
@@ -210,6 +252,7 @@ impl Emulator {
             links: self.link_reports(),
             drops: self.drop_reports(),
             faults: self.fault_reports(),
+            loops: self.loops().to_vec(),
             notes: self
                 .notes
                 .iter()
@@ -240,7 +283,10 @@ impl Emulator {
             lost: tally.sent.saturating_sub(tally.received),
             duplicated: tally.duplicated,
             reordered: tally.reordered,
-            corrupted: tally.corrupted,
+            corrupted: tally.corrupted.values().sum(),
+            corrupted_by: tally.corrupted.iter().map(|(why, n)| (why.words().to_string(), *n)).collect(),
+            drops: self.drop_reports_of(Owner(at)),
+            watched: watch_reports(workload, tally),
             goodput_bits_per_s: tally
                 .goodput(is_busy.then_some(self.now))
                 .map(Rate::bits_per_s)
@@ -305,6 +351,16 @@ impl Emulator {
             .collect()
     }
 
+    fn drop_reports_of(&self, owner: Owner) -> Vec<DropReport> {
+        let names = self.names();
+        let report = |((_, place, reason), packets): (&(Owner, Place, Reason), &u64)| DropReport {
+            place: names.place(*place),
+            reason: reason.words().to_string(),
+            packets: *packets,
+        };
+        self.owned_drops.iter().filter(|((known, ..), _)| *known == owner).map(report).collect()
+    }
+
     fn drop_reports(&self) -> Vec<DropReport> {
         let mut drops = self.drops.clone();
         for (id, node) in (0..).map(DeviceId).zip(&self.devices) {
@@ -322,13 +378,35 @@ impl Emulator {
     }
 }
 
+fn watch_reports(workload: &Workload, tally: &Tally) -> Vec<WatchReport> {
+    let report = |((at, is_receiver), values): (&(usize, bool), &Values)| {
+        let field = *workload.watch.get(*at)?;
+        let counted = values
+            .counts
+            .iter()
+            .map(|(value, packets)| ValueReport { value: value_words(field, *value), packets: *packets });
+        Some(WatchReport {
+            field: field.word().to_string(),
+            at: if *is_receiver { "receiver" } else { "sender" }.to_string(),
+            values: counted.collect(),
+            others: values.others,
+        })
+    };
+    tally.watched.iter().filter_map(report).collect()
+}
+
 fn latency_report(latencies: &Latencies) -> Option<LatencyReport> {
     let (min, max) = latencies.range()?;
-    let percentile = |percent| latencies.percentile(percent).unwrap_or(max).as_ps();
+    let percentile = |permille| latencies.percentile(permille).unwrap_or(max).as_ps();
     Some(LatencyReport {
         min_ps: min.as_ps(),
-        median_ps: percentile(50),
-        p99_ps: percentile(99),
+        mean_ps: latencies.mean()?.as_ps(),
+        deviation_ps: latencies.deviation()?.as_ps(),
+        median_ps: percentile(500),
+        p90_ps: percentile(900),
+        p95_ps: percentile(950),
+        p99_ps: percentile(990),
+        p999_ps: percentile(999),
         max_ps: max.as_ps(),
     })
 }

@@ -91,6 +91,8 @@ mod tests {
             stagger: Duration::ZERO,
             count: count as u64,
             size: 100,
+            expect: None,
+            watch: vec![],
             span: Default::default(),
         };
         let mut source = Source::new(&workload, Duration::from_us(2), Rng::new(3));

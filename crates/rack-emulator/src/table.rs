@@ -1,5 +1,6 @@
 //! A report as text tables.
 
+use crate::circle::LoopReport;
 use crate::report::{
     DeviceReport, DropReport, FaultReport, LatencyReport, LinkReport, NoteReport, RunReport, WorkloadReport,
 };
@@ -40,10 +41,14 @@ impl RunReport {
     pub fn tables(&self) -> Vec<Table> {
         let tables = [
             Table::new(&WORKLOADS, self.workloads.iter().map(workload_row)),
+            Table::new(&LATENCIES, self.workloads.iter().filter_map(latency_row)),
+            Table::new(&CORRUPTED, self.workloads.iter().flat_map(corrupted_rows)),
+            Table::new(&WATCHED, self.workloads.iter().flat_map(watched_rows)),
             Table::new(&DEVICES, self.devices.iter().map(device_row)),
             Table::new(&LINKS, self.links.iter().map(link_row)),
             Table::new(&DROPS, self.drops.iter().map(drop_row)),
             Table::new(&FAULTS, self.faults.iter().map(fault_row)),
+            Table::new(&LOOPS, self.loops.iter().map(loop_row)),
             Table::new(&NOTES, self.notes.iter().map(note_row)),
         ];
         tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
@@ -89,26 +94,10 @@ impl fmt::Display for Table {
     }
 }
 
-const WORKLOADS: [&str; 13] = [
-    "<workload",
-    "<path",
-    "sent",
-    "received",
-    "lost",
-    "doubled",
-    "late",
-    "corrupt",
-    "goodput",
-    "min",
-    "median",
-    "p99",
-    "max",
-];
+const WORKLOADS: [&str; 9] =
+    ["<workload", "<path", "sent", "received", "lost", "doubled", "late", "corrupt", "goodput"];
 
-fn workload_row(w: &WorkloadReport) -> [String; 13] {
-    let latency = |pick: fn(&LatencyReport) -> u64| {
-        w.latency.as_ref().map_or("-".to_string(), |l| four_digits(pick(l), &TIME_UNITS))
-    };
+fn workload_row(w: &WorkloadReport) -> [String; 9] {
     let [received, lost] = w.came(w.lost.to_string());
     [
         w.name.clone(),
@@ -120,11 +109,37 @@ fn workload_row(w: &WorkloadReport) -> [String; 13] {
         w.reordered.to_string(),
         w.corrupted.to_string(),
         w.goodput_bits_per_s.map_or("-".to_string(), |goodput| four_digits(goodput, &RATE_UNITS)),
-        latency(|l| l.min_ps),
-        latency(|l| l.median_ps),
-        latency(|l| l.p99_ps),
-        latency(|l| l.max_ps),
     ]
+}
+
+const LATENCIES: [&str; 10] =
+    ["<latency", "min", "mean", "deviation", "p50", "p90", "p95", "p99", "p99.9", "max"];
+
+/// None of a workload of which nothing came, or a capture.
+fn latency_row(w: &WorkloadReport) -> Option<[String; 10]> {
+    let LatencyReport { min_ps, mean_ps, deviation_ps, median_ps, p90_ps, p95_ps, p99_ps, p999_ps, max_ps } =
+        w.latency?;
+    let times = [min_ps, mean_ps, deviation_ps, median_ps, p90_ps, p95_ps, p99_ps, p999_ps, max_ps];
+    let mut cells = std::iter::once(w.name.clone()).chain(times.map(time_words));
+    Some(std::array::from_fn(|_| cells.next().unwrap_or_default()))
+}
+
+const CORRUPTED: [&str; 3] = ["<corrupt", "<what was wrong", "packets"];
+
+fn corrupted_rows(w: &WorkloadReport) -> impl Iterator<Item = [String; 3]> {
+    w.corrupted_by.iter().map(|(why, packets)| [w.name.clone(), why.clone(), packets.to_string()])
+}
+
+const WATCHED: [&str; 5] = ["<watched", "<field", "<at the", "<value", "packets"];
+
+fn watched_rows(w: &WorkloadReport) -> impl Iterator<Item = [String; 5]> {
+    w.watched.iter().flat_map(move |watch| {
+        let row = move |value: &str, packets: u64| {
+            [w.name.clone(), watch.field.clone(), watch.at.clone(), value.to_string(), packets.to_string()]
+        };
+        let others = (watch.others > 0).then(|| row("others", watch.others));
+        watch.values.iter().map(move |value| row(&value.value, value.packets)).chain(others)
+    })
 }
 
 const DEVICES: [&str; 8] =
@@ -170,6 +185,12 @@ const FAULTS: [&str; 4] = ["<fault", "from", "to", "swept"];
 fn fault_row(f: &FaultReport) -> [String; 4] {
     let end = f.ends_ps.map_or("-".to_string(), |at| four_digits(at, &TIME_UNITS));
     [f.what.clone(), four_digits(f.begins_ps, &TIME_UNITS), end, f.swept.to_string()]
+}
+
+const LOOPS: [&str; 3] = ["<loop without end", "found at", "in flight"];
+
+fn loop_row(l: &LoopReport) -> [String; 3] {
+    [l.path.clone(), four_digits(l.found_ps, &TIME_UNITS), l.in_flight.to_string()]
 }
 
 const NOTES: [&str; 2] = ["<what the controller did", "at"];

@@ -1,7 +1,12 @@
 //! What the hosts have measured of a workload.
 
 use crate::latency::Latencies;
+use crate::place::Reason;
 use base_time::{Duration, Rate, Time};
+use std::collections::BTreeMap;
+
+/// Different values of a watched field that are counted on their own.
+const MOST_VALUES: usize = 16;
 
 /// Counts of a workload, over all its pairs.
 #[derive(Clone, Default, Debug)]
@@ -14,13 +19,45 @@ pub(crate) struct Tally {
     pub duplicated: u64,
     /// Packets that came after one sent later.
     pub reordered: u64,
-    /// Packets with a wrong checksum or a changed payload.
-    pub corrupted: u64,
+    /// Packets that came and were not what was sent, by what was wrong.
+    pub corrupted: BTreeMap<Reason, u64>,
     pub latencies: Latencies,
+    /// Of each watched field at senders (false) and receivers (true), how often each value came.
+    pub watched: BTreeMap<(usize, bool), Values>,
+    /// What has come since somebody took it, if anybody asks.
+    pub samples: Option<Vec<Came>>,
     /// Bytes of payload received.
     bytes: u64,
     /// The first arrival and its bytes, and the last.
     arrivals: Option<(Time, u64, Time)>,
+}
+
+/// The values of a header field: none where a frame has no such field.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Values {
+    pub counts: BTreeMap<Option<u64>, u64>,
+    /// Packets with values beyond the first [`MOST_VALUES`].
+    pub others: u64,
+}
+
+impl Values {
+    pub fn add(&mut self, value: Option<u64>) {
+        let is_full = self.counts.len() >= MOST_VALUES;
+        match self.counts.get_mut(&value) {
+            Some(count) => *count += 1,
+            None if is_full => self.others += 1,
+            None => drop(self.counts.insert(value, 1)),
+        }
+    }
+}
+
+/// A packet, an answer or a transfer that came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Came {
+    pub flow: u32,
+    pub sequence: u32,
+    pub sent: Time,
+    pub at: Time,
 }
 
 impl Tally {
@@ -31,10 +68,18 @@ impl Tally {
         self.arrivals = Some((first, first_bytes, now));
     }
 
-    /// Something came or was done that began at `sent`.
-    pub fn done(&mut self, sent: Time, now: Time) {
+    /// Something came or was done for the first time.
+    pub fn done(&mut self, came: Came) {
         self.received += 1;
-        self.latencies.add(now.since(sent));
+        self.latencies.add(came.at.since(came.sent));
+        if let Some(samples) = &mut self.samples {
+            samples.push(came);
+        }
+    }
+
+    /// Something came and was not what was sent.
+    pub fn corrupt(&mut self, reason: Reason) {
+        *self.corrupted.entry(reason).or_default() += 1;
     }
 
     /// The rate at which payload came behind the first arrival, until the last or `end`; none without time between.

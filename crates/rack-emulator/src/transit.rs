@@ -6,7 +6,7 @@ use crate::emulator::Emulator;
 use crate::host::{Outcome, TcpSide, Traffic};
 use crate::log::{Entry, digest};
 use crate::outlet::Waiting;
-use crate::place::{Place, Reason};
+use crate::place::{Owner, Place, Reason};
 use crate::queue::Refused;
 use crate::violation::Violation;
 use crate::wire::Sent;
@@ -35,14 +35,14 @@ impl Emulator {
             return Ok(());
         };
         self.free_injections.push(slot);
-        self.host_sends(host as usize, frame)
+        self.host_sends(host as usize, frame, Owner::NOBODY)
     }
 
     fn send_next(&mut self, index: usize) -> Result<(), Box<Violation>> {
         let now = self.now;
         let flow = &mut self.flows[index];
         let workload = &self.rack.workloads[flow.workload as usize];
-        let host = flow.from as usize;
+        let (host, owner) = (flow.from as usize, Owner(flow.workload));
         let frame = flow.packet(workload, &mut self.tallies[flow.workload as usize], now);
         self.last_sent = now;
         match flow.next_time(workload) {
@@ -56,11 +56,11 @@ impl Emulator {
                 self.sending += u64::from(transfers.is_busy() && !was_busy);
                 self.run_stacks(index)
             }
-            None => self.host_sends(host, frame),
+            None => self.host_sends(host, frame, owner),
         }
     }
 
-    /// Lets both TCP stacks of a flow do what they can do now, and sees to it that the calendar comes back to them.
+    /// Lets both ends of a flow's TCP transfers do what they can do now, and sees to it that the calendar comes back to them.
     fn run_stacks(&mut self, index: usize) -> Result<(), Box<Violation>> {
         let now = self.now;
         let flow = &self.flows[index];
@@ -72,7 +72,7 @@ impl Emulator {
             self.last_sent = now;
             self.sending -= u64::from(!transfers.is_busy());
         }
-        let deadline = transfers.deadline(now);
+        let deadline = transfers.deadline();
         if let Some(at) =
             deadline.filter(|at| transfers.planned.is_none_or(|planned| planned <= now || *at < planned))
         {
@@ -82,31 +82,32 @@ impl Emulator {
         for (side, packet) in packets {
             let host = if side == TcpSide::Client { from } else { to };
             if let Some(frame) = self.hosts[host].frame(&packet) {
-                self.host_sends(host, frame)?;
+                self.host_sends(host, frame, Owner(workload as u32))?;
             }
         }
         Ok(())
     }
 
-    fn host_sends(&mut self, host: usize, frame: Vec<u8>) -> Result<(), Box<Violation>> {
+    fn host_sends(&mut self, host: usize, frame: Vec<u8>, owner: Owner) -> Result<(), Box<Violation>> {
         let node = &mut self.hosts[host];
         node.counts.created += 1;
         let outlet = node.outlet;
-        if let Err(refused) = self.outlets[outlet as usize].queue.push(0, Waiting::Frame(frame), self.now) {
+        let waiting = Waiting::Frame(frame, owner);
+        if let Err(refused) = self.outlets[outlet as usize].queue.push(0, waiting, self.now) {
             self.hosts[host].counts.dropped += 1;
-            self.refuse(outlet, refused);
+            self.refuse(outlet, refused, owner);
         }
         self.send_from(outlet)?;
         self.check_host(HostId(host as u32))
     }
 
-    fn refuse(&mut self, outlet: u32, refused: Refused) {
+    fn refuse(&mut self, outlet: u32, refused: Refused, owner: Owner) {
         self.outlets[outlet as usize].refused += 1;
         let reason = match refused {
             Refused::Full => Reason::QueueFull,
             Refused::NoSuchPriority => Reason::NoSuchPriority,
         };
-        self.drop_at(Place::Outlet(outlet), reason);
+        self.drop_at(Place::Outlet(outlet), reason, owner);
     }
 
     fn wake(&mut self, outlet: u32) -> Result<(), Box<Violation>> {
@@ -145,15 +146,18 @@ impl Emulator {
             }
             *budget -= 1;
             match (outlet.queue.pop(self.now), outlet.node) {
-                (Some(Waiting::Frame(frame)), NodeId::Host(HostId(host))) => {
+                (Some(Waiting::Frame(frame, owner)), NodeId::Host(HostId(host))) => {
                     self.hosts[host as usize].counts.sent += 1;
-                    self.transmit(at, frame)?;
+                    self.transmit(at, frame, owner)?;
                 }
-                (Some(Waiting::Packet { packet, enqueued, depth }), NodeId::Device(DeviceId(device))) => {
+                (
+                    Some(Waiting::Packet { packet, enqueued, depth, owner }),
+                    NodeId::Device(DeviceId(device)),
+                ) => {
                     self.devices[device as usize].counts.queued -= 1;
                     let depth_at_dequeue = outlet.queue.len();
                     let record = QueueRecord { enqueued, depth_at_enqueue: depth, depth_at_dequeue };
-                    self.egress(device as usize, at, packet, record)?;
+                    self.egress(device as usize, at, (packet, owner), record)?;
                 }
                 _ => return Ok(()),
             }
@@ -165,7 +169,7 @@ impl Emulator {
         &mut self,
         device: usize,
         outlet: u32,
-        packet: Queued,
+        (packet, owner): (Queued, Owner),
         record: QueueRecord,
     ) -> Result<(), Box<Violation>> {
         let id = DeviceId(device as u32);
@@ -173,21 +177,21 @@ impl Emulator {
         let result = self.devices[device].egress(packet, record, self.now);
         let told = self.devices[device].audit_egress(port, &result);
         told.map_err(|message| self.violation(NodeId::Device(id), message))?;
-        self.log_program_drops(device);
-        self.enqueue(device, result.requeued);
+        self.log_program_drops(device, owner);
+        self.enqueue(device, result.requeued, owner);
         for packet in result.again {
-            self.device_takes(device, Work::Again(packet))?;
+            self.device_takes(device, Work::Again(packet, owner))?;
         }
         self.watch_timer(device);
         match (result.output, self.outlets[outlet as usize].wire) {
             (None, _) => Ok(()),
             (Some(output), Some(_)) => {
                 self.devices[device].counts.sent += 1;
-                self.transmit(outlet, output.frame)
+                self.transmit(outlet, output.frame, owner)
             }
             (Some(_), None) => {
                 self.devices[device].counts.dropped += 1;
-                self.drop_at(Place::Port(id.0, port), Reason::NoLink);
+                self.drop_at(Place::Port(id.0, port), Reason::NoLink, owner);
                 Ok(())
             }
         }
@@ -195,22 +199,25 @@ impl Emulator {
 
     /// A frame goes onto the wire behind an outlet.
     #[inline]
-    fn transmit(&mut self, outlet: u32, mut frame: Vec<u8>) -> Result<(), Box<Violation>> {
+    fn transmit(&mut self, outlet: u32, mut frame: Vec<u8>, owner: Owner) -> Result<(), Box<Violation>> {
         let Some(wire) = self.outlets[outlet as usize].wire else {
             return Ok(());
         };
         let state = &mut self.wires[wire as usize];
         state.pad(&mut frame);
-        let entry = Entry::Sent { wire, bytes: frame.len() as u32, digest: digest(&frame) };
-        match state.send(frame, self.now) {
-            Sent::TooLong => self.drop_at(Place::Wire(wire), Reason::TooLong),
+        let digest = digest(&frame);
+        let entry = Entry::Sent { wire, bytes: frame.len() as u32, digest };
+        let sent = state.send(frame, owner, self.now);
+        self.trace(digest, wire);
+        match sent {
+            Sent::TooLong => self.drop_at(Place::Wire(wire), Reason::TooLong, owner),
             Sent::Lost => {
                 self.log(entry);
-                self.drop_at(Place::Wire(wire), Reason::Loss);
+                self.drop_at(Place::Wire(wire), Reason::Loss, owner);
             }
             Sent::Cut => {
                 self.log(entry);
-                self.drop_at(Place::Wire(wire), Reason::LinkDown);
+                self.drop_at(Place::Wire(wire), Reason::LinkDown, owner);
             }
             Sent::ArrivesTwice(at) => {
                 self.log(entry);
@@ -226,7 +233,7 @@ impl Emulator {
     }
 
     fn arrive(&mut self, wire: usize) -> Result<(), Box<Violation>> {
-        let Some(frame) = self.wires[wire].deliver(self.now) else {
+        let Some((frame, owner)) = self.wires[wire].deliver(self.now) else {
             return self.check_wire(wire as u32);
         };
         let (to, link) = (self.wires[wire].to, self.wires[wire].link);
@@ -235,17 +242,17 @@ impl Emulator {
             recording.add(self.now, &frame);
         }
         match to.node {
-            NodeId::Host(id) => self.host_receives(id, frame)?,
+            NodeId::Host(id) => self.host_receives(id, frame, owner)?,
             NodeId::Device(DeviceId(device)) => {
                 self.devices[device as usize].counts.arrived += 1;
-                self.device_takes(device as usize, Work::Frame(to.port, frame))?;
+                self.device_takes(device as usize, Work::Frame(to.port, frame, owner))?;
                 self.check_device(DeviceId(device))?;
             }
         }
         self.check_wire(wire as u32)
     }
 
-    fn host_receives(&mut self, id: HostId, frame: Vec<u8>) -> Result<(), Box<Violation>> {
+    fn host_receives(&mut self, id: HostId, frame: Vec<u8>, owner: Owner) -> Result<(), Box<Violation>> {
         let now = self.now;
         let node = &mut self.hosts[id.0 as usize];
         let mut traffic =
@@ -262,17 +269,18 @@ impl Emulator {
                 }
                 self.run_stacks(flow as usize)?;
             }
-            Outcome::Answered(answer) => return self.host_sends(id.0 as usize, answer),
-            Outcome::Dropped(reason) => self.drop_at(Place::Host(id.0), reason),
+            Outcome::Answered(answer) => return self.host_sends(id.0 as usize, answer, owner),
+            Outcome::Dropped(reason) => self.drop_at(Place::Host(id.0), reason, owner),
         }
         self.check_host(id)
     }
 
     /// A packet comes to a device: it gets inside, waits, or is dropped.
     pub(crate) fn device_takes(&mut self, device: usize, work: Work) -> Result<(), Box<Violation>> {
+        let owner = work.owner();
         if self.devices[device].is_down {
             self.devices[device].counts.dropped += 1;
-            self.drop_at(Place::Device(device as u32), Reason::DeviceDown);
+            self.drop_at(Place::Device(device as u32), Reason::DeviceDown, owner);
             return Ok(());
         }
         let node = &mut self.devices[device];
@@ -283,17 +291,18 @@ impl Emulator {
         let fits = if keeps_out { node.keep(work) } else { node.wait(work) };
         if !fits {
             node.counts.dropped += 1;
-            self.drop_at(Place::Device(device as u32), Reason::BacklogFull);
+            self.drop_at(Place::Device(device as u32), Reason::BacklogFull, owner);
         }
         Ok(())
     }
 
     fn enter(&mut self, device: usize, work: Work) -> Result<(), Box<Violation>> {
         let node = &mut self.devices[device];
+        let owner = work.owner();
         let entered = node.enter(work, self.now);
         let id = NodeId::Device(DeviceId(device as u32));
         let through = entered.map_err(|message| self.violation(id, message))?;
-        self.log_program_drops(device);
+        self.log_program_drops(device, owner);
         self.calendar.schedule(through, Event::Served(device as u32));
         self.watch_timer(device);
         Ok(())
@@ -301,8 +310,8 @@ impl Emulator {
 
     /// The packet that has been longest inside is through; the next one gets inside.
     fn served(&mut self, device: usize) -> Result<(), Box<Violation>> {
-        let Some(queued) = self.devices[device].leave(self.now) else { return Ok(()) };
-        self.enqueue(device, queued);
+        let Some((queued, owner)) = self.devices[device].leave(self.now) else { return Ok(()) };
+        self.enqueue(device, queued, owner);
         if let Some(work) = self.devices[device].next_work() {
             self.enter(device, work)?;
         }
@@ -310,20 +319,23 @@ impl Emulator {
         self.check_device(DeviceId(device as u32))
     }
 
-    fn log_program_drops(&mut self, device: usize) {
+    fn log_program_drops(&mut self, device: usize, owner: Owner) {
         while let Some(reason) = self.devices[device].next_fresh_drop() {
             let place = Place::Device(device as u32);
-            self.log(Entry::Dropped { place, reason: Reason::Program(reason) });
+            let reason = Reason::Program(reason);
+            self.own_drop(place, reason, owner);
+            self.log(Entry::Dropped { place, reason });
         }
     }
 
     /// Puts packets into the queues of their ports, which become ready.
-    fn enqueue(&mut self, device: usize, queued: Vec<Queued>) {
+    fn enqueue(&mut self, device: usize, queued: Vec<Queued>, owner: Owner) {
         for packet in queued {
             let (at, _) = self.devices[device].outlet_of(packet.replica.port);
             let outlet = &mut self.outlets[at as usize];
             let priority = packet.replica.priority;
-            let waiting = Waiting::Packet { packet, enqueued: self.now, depth: outlet.queue.len() };
+            let (enqueued, depth) = (self.now, outlet.queue.len());
+            let waiting = Waiting::Packet { packet, enqueued, depth, owner };
             match outlet.queue.push(priority, waiting, self.now) {
                 Ok(()) => {
                     self.devices[device].counts.queued += 1;
@@ -331,7 +343,7 @@ impl Emulator {
                 }
                 Err(refused) => {
                     self.devices[device].counts.dropped += 1;
-                    self.refuse(at, refused);
+                    self.refuse(at, refused, owner);
                 }
             }
         }
@@ -348,8 +360,8 @@ impl Emulator {
             let id = DeviceId(device as u32);
             let queued = queued.map_err(|message| self.violation(NodeId::Device(id), message))?;
             self.log(Entry::Ticked { device: id.0 });
-            self.log_program_drops(device);
-            self.enqueue(device, queued);
+            self.log_program_drops(device, Owner::NOBODY);
+            self.enqueue(device, queued, Owner::NOBODY);
             self.send_ready()?;
             self.check_device(id)?;
         }

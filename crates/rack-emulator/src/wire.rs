@@ -1,5 +1,6 @@
 //! One direction of a link: serialises, delays, loses, flips bits, doubles, reorders.
 
+use crate::place::Owner;
 use base_time::{Duration, Rng, Time};
 use rack_model::link::SHORTEST_FRAME;
 use rack_model::{End, Link, LinkId, Probability};
@@ -15,7 +16,7 @@ pub(crate) struct Wire {
     pub free_at: Time,
     last_arrival: Time,
     /// In the order in which they arrive.
-    flying: VecDeque<(Time, Vec<u8>)>,
+    flying: VecDeque<(Time, Vec<u8>, Owner)>,
     /// What goes wrong now, besides what the settings say.
     harm: Harm,
     chance: Chance,
@@ -143,7 +144,7 @@ impl Wire {
 
     /// Takes a frame that [`pad`](Wire::pad) has seen; the sender is free again at `free_at`.
     #[inline(always)]
-    pub fn send(&mut self, mut frame: Vec<u8>, now: Time) -> Sent {
+    pub fn send(&mut self, mut frame: Vec<u8>, owner: Owner, now: Time) -> Sent {
         self.counts.taken += 1;
         if frame.len() as u64 > u64::from(self.settings.longest_frame()) {
             self.counts.too_long += 1;
@@ -188,28 +189,28 @@ impl Wire {
         };
         if twice {
             self.counts.duplicated += 1;
-            self.fly(arrival, frame.clone());
+            self.fly(arrival, frame.clone(), owner);
         }
-        self.fly(arrival, frame);
+        self.fly(arrival, frame, owner);
         if twice { Sent::ArrivesTwice(arrival) } else { Sent::Arrives(arrival) }
     }
 
     #[inline(always)]
-    fn fly(&mut self, arrival: Time, frame: Vec<u8>) {
-        let later = self.flying.iter().rev().take_while(|(at, _)| *at > arrival).count();
+    fn fly(&mut self, arrival: Time, frame: Vec<u8>, owner: Owner) {
+        let later = self.flying.iter().rev().take_while(|(at, ..)| *at > arrival).count();
         if later == 0 {
-            return self.flying.push_back((arrival, frame));
+            return self.flying.push_back((arrival, frame, owner));
         }
-        self.flying.insert(self.flying.len() - later, (arrival, frame));
+        self.flying.insert(self.flying.len() - later, (arrival, frame, owner));
     }
 
     /// The frame that has arrived; none if what was to arrive now is lost meanwhile.
     #[inline(always)]
-    pub fn deliver(&mut self, now: Time) -> Option<Vec<u8>> {
-        self.flying.front().filter(|(at, _)| *at <= now)?;
-        let (_, frame) = self.flying.pop_front()?;
+    pub fn deliver(&mut self, now: Time) -> Option<(Vec<u8>, Owner)> {
+        self.flying.front().filter(|(at, ..)| *at <= now)?;
+        let (_, frame, owner) = self.flying.pop_front()?;
         self.counts.delivered += 1;
-        Some(frame)
+        Some((frame, owner))
     }
 
     /// True if every frame is accounted for.
@@ -237,16 +238,19 @@ mod tests {
     fn a_frame_takes_its_bytes_and_the_overhead_and_then_the_delay() {
         let mut wire = wire(|_| {});
         // (101 + 24) bytes at 1 ns a bit.
-        assert_eq!(wire.send(vec![0; 101], Time::ZERO), Sent::Arrives(Time::from_ps(2_000_000)));
+        assert_eq!(
+            wire.send(vec![0; 101], Owner::NOBODY, Time::ZERO),
+            Sent::Arrives(Time::from_ps(2_000_000))
+        );
         assert_eq!(wire.free_at, Time::from_ps(1_000_000));
     }
 
     #[test]
     fn long_frames_do_not_pass_and_take_no_time() {
         let mut wire = wire(|l| l.mtu = 100);
-        assert_eq!(wire.send(vec![0; 115], Time::ZERO), Sent::TooLong);
+        assert_eq!(wire.send(vec![0; 115], Owner::NOBODY, Time::ZERO), Sent::TooLong);
         assert_eq!(wire.free_at, Time::ZERO);
-        assert!(matches!(wire.send(vec![0; 114], Time::ZERO), Sent::Arrives(_)));
+        assert!(matches!(wire.send(vec![0; 114], Owner::NOBODY, Time::ZERO), Sent::Arrives(_)));
         assert!(wire.is_balanced());
     }
 
@@ -263,21 +267,22 @@ mod tests {
         let mut wire = wire(|l| l.jitter = Duration::from_us(50));
         let mut arrivals = vec![];
         for n in 0..1000 {
-            let sent = wire.send(vec![n as u8; 60], Time::ZERO + Duration::from_us(n));
+            let sent = wire.send(vec![n as u8; 60], Owner::NOBODY, Time::ZERO + Duration::from_us(n));
             let Sent::Arrives(at) = sent else { panic!("lost") };
             let least = Time::ZERO + Duration::from_us(n) + Duration::from_ns(84 * 8 + 1000);
             assert!(at >= least && at.since(least) <= Duration::from_us(50));
             arrivals.push(at);
         }
         assert!(arrivals.is_sorted());
-        assert!((0..1000).all(|n| wire.deliver(arrivals[n]).unwrap()[0] == n as u8));
+        assert!((0..1000).all(|n| wire.deliver(arrivals[n]).unwrap().0[0] == n as u8));
         assert_eq!(wire.deliver(Time::MAX), None);
     }
 
     #[test]
     fn as_many_frames_are_lost_as_the_link_says() {
         let mut wire = wire(|l| l.loss = Probability::from_ppb(20_000_000));
-        let lost = (0..50_000).filter(|_| wire.send(vec![0; 60], Time::ZERO) == Sent::Lost).count();
+        let lost =
+            (0..50_000).filter(|_| wire.send(vec![0; 60], Owner::NOBODY, Time::ZERO) == Sent::Lost).count();
         assert!((900..1100).contains(&lost), "{lost} of 50000 at 2%");
         assert_eq!(wire.counts.lost, lost as u64);
     }
@@ -288,11 +293,11 @@ mod tests {
         let mut wire = wire(|l| (l.corrupt, l.duplicate, l.reorder) = (share, share, share));
         let (mut came, mut changed, mut late) = (0, 0, 0);
         for n in 0..50_000u64 {
-            wire.send(vec![0; 60], Time::ZERO + Duration::from_us(n));
+            wire.send(vec![0; 60], Owner::NOBODY, Time::ZERO + Duration::from_us(n));
         }
         let mut last = Time::ZERO;
-        while let Some((at, _)) = wire.flying.front().cloned() {
-            let frame = wire.deliver(at).unwrap();
+        while let Some((at, ..)) = wire.flying.front().cloned() {
+            let (frame, _) = wire.deliver(at).unwrap();
             assert!(at >= last);
             (last, came) = (at, came + 1);
             let flipped: u32 = frame.iter().map(|byte| byte.count_ones()).sum();
@@ -311,13 +316,15 @@ mod tests {
     #[test]
     fn what_is_on_a_link_that_goes_down_is_lost() {
         let mut wire = wire(|_| {});
-        let Sent::Arrives(at) = wire.send(vec![1; 60], Time::ZERO) else { panic!("lost") };
+        let Sent::Arrives(at) = wire.send(vec![1; 60], Owner::NOBODY, Time::ZERO) else { panic!("lost") };
         assert_eq!(wire.suffer(Harm { is_down: true, ..Harm::default() }), 1);
-        assert_eq!(wire.send(vec![2; 60], wire.free_at), Sent::Cut);
+        assert_eq!(wire.send(vec![2; 60], Owner::NOBODY, wire.free_at), Sent::Cut);
         assert_eq!(wire.suffer(Harm::default()), 0);
-        let Sent::Arrives(later) = wire.send(vec![3; 60], wire.free_at) else { panic!("lost") };
+        let Sent::Arrives(later) = wire.send(vec![3; 60], Owner::NOBODY, wire.free_at) else {
+            panic!("lost")
+        };
         assert_eq!(wire.deliver(at), None, "the event of the lost frame");
-        assert_eq!((wire.deliver(later).unwrap()[0], wire.counts.cut), (3, 2));
+        assert_eq!((wire.deliver(later).unwrap().0[0], wire.counts.cut), (3, 2));
         assert!(wire.is_balanced());
     }
 
@@ -326,7 +333,7 @@ mod tests {
         let half = Probability::from_ppb(500_000_000);
         let mut wire = wire(|l| l.loss = half);
         wire.suffer(Harm { is_down: false, losses: vec![half], delay: Duration::from_us(7) });
-        let sent: Vec<Sent> = (0..4000).map(|_| wire.send(vec![0; 60], Time::ZERO)).collect();
+        let sent: Vec<Sent> = (0..4000).map(|_| wire.send(vec![0; 60], Owner::NOBODY, Time::ZERO)).collect();
         let lost = sent.iter().filter(|sent| **sent == Sent::Lost).count();
         assert!((2850..3150).contains(&lost), "{lost} of 4000 at 75%");
         let at = Time::ZERO + Duration::from_ns(84 * 8 + 1000 + 7000);

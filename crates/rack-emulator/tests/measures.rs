@@ -145,7 +145,8 @@ fn hosts_see_what_was_done_to_their_packets() {
     let report = run(&rack, Toy::new(meddle));
     let stream = &report.workloads[0];
     assert_eq!((stream.received, stream.corrupted, stream.duplicated, stream.lost), (50, 60, 10, 50));
-    assert_eq!(report.drops[0].reason, "corrupted");
+    assert_eq!(report.drops[0].reason, "wrong UDP checksum");
+    assert_eq!(stream.corrupted_by["wrong UDP checksum"], 60);
 }
 
 #[test]
@@ -166,4 +167,99 @@ fn jitter_stays_in_its_bounds_and_keeps_the_order() {
 fn timers_run_at_their_deadlines() {
     let way = Duration::from_ns(84 * 8) + us(10);
     assert_eq!(timer_arrivals(&star(2)), [at_us(100) + way, at_us(150) + way, at_us(200) + way]);
+}
+
+#[test]
+fn values_of_watched_fields_are_counted_where_packets_arrive() {
+    use rack_model::Field;
+    // Marks every fourth packet as congestion does, and counts its TTL down; checksums follow.
+    let mark = |toy: &mut Toy, port, mut frame: Vec<u8>, now| {
+        let congested = if toy.calls.is_multiple_of(4) { 3 } else { 0 };
+        frame[15] |= congested;
+        frame[22] -= 1;
+        let sum = u16::from_be_bytes([frame[24], frame[25]]);
+        // RFC 1624: HC' = ~(~HC + ~m + m'), of two words.
+        let add = |a: u16, b: u16| {
+            let (sum, carry) = a.overflowing_add(b);
+            sum + u16::from(carry)
+        };
+        let sum = !add(add(!sum, u16::from(congested)), !0x0100);
+        frame[24..26].copy_from_slice(&sum.to_be_bytes());
+        wire(toy, port, frame, now)
+    };
+    let mut rack = star(2);
+    rack.workloads = vec![ping(1, 2, 100, us(100)), udp("stream", 2, 1, 50, 100, 1)];
+    rack.workloads[0].watch = vec![Field::Ecn, Field::Ttl];
+    let report = run(&rack, Toy::new(mark));
+    let text: Vec<String> = report.workloads[0]
+        .watched
+        .iter()
+        .map(|w| {
+            let values = w.values.iter().map(|value| format!("{}x{}", value.value, value.packets));
+            format!("{} {} {}", w.field, w.at, values.collect::<Vec<_>>().join(" "))
+        })
+        .collect();
+    assert_eq!(report.workloads[0].received, 100, "{report:?}");
+    let marked = |at: usize| report.workloads[0].watched[at].values[1].packets;
+    assert!(
+        text[0].starts_with("ipv4.ecn sender 0x") && text[1].starts_with("ipv4.ecn receiver 0x"),
+        "{text:?}"
+    );
+    assert!((20..70).contains(&(marked(0) + marked(1))), "{text:?}");
+    assert_eq!(text[2..], ["ipv4.ttl sender 63x100", "ipv4.ttl receiver 63x100"]);
+    assert!(report.workloads[1].watched.is_empty());
+    assert!(
+        report.to_table().contains("\nping     ipv4.ttl  receiver  63         100\n"),
+        "{}",
+        report.to_table()
+    );
+}
+
+#[test]
+fn drops_are_known_by_the_workload_of_the_packet() {
+    // One workload goes where nothing is plugged in, the other through a queue that is too short.
+    let sort = |toy: &mut Toy, port, frame: Vec<u8>, now| match frame[36..38] {
+        [0x23, 0x28] => wire(toy, port, frame, now),
+        _ => vec![(out(9), frame)],
+    };
+    let mut rack = star(2);
+    rack.links[1].rate = "10Mbit/s".parse().unwrap();
+    rack.links[1].queue = 2;
+    rack.workloads = vec![udp("full", 1, 2, 100, 500, 100), udp("lost", 1, 2, 10, 500, 10)];
+    let rack_model::WorkloadKind::Udp { port, .. } = &mut rack.workloads[1].kind else { panic!() };
+    *port = 7;
+    let report = run(&rack, Toy::new(sort));
+    let drops = |at: usize| {
+        let drops = &report.workloads[at].drops;
+        drops.iter().map(|d| format!("{} {}", d.place, d.reason)).collect::<Vec<_>>()
+    };
+    assert_eq!(drops(0), ["dev:2 queue full"]);
+    assert_eq!(drops(1), ["dev:9 no link on the port"]);
+    let (full, lost) = (&report.workloads[0], &report.workloads[1]);
+    assert_eq!((full.drops[0].packets, lost.drops[0].packets), (full.lost, 10));
+}
+
+#[test]
+fn samples_are_what_the_report_is_made_of() {
+    let mut rack = star(2);
+    rack.links[0].loss = Probability::parse("10%").unwrap();
+    rack.workloads = vec![ping(1, 2, 100, us(100)), udp("stream", 2, 1, 50, 100, 1)];
+    let mut emulator = emulator(&rack, Toy::new(wire));
+    emulator.keep_samples(true);
+    let mut samples = vec![];
+    while emulator.run_events(base_time::Time::MAX, 100).unwrap() > 0 {
+        samples.extend(emulator.take_samples());
+    }
+    let report = emulator.report();
+    assert!(samples.is_sorted_by_key(|sample| sample.received));
+    for (at, workload) in report.workloads.iter().enumerate() {
+        let own: Vec<_> = samples.iter().filter(|sample| sample.workload == at).collect();
+        let latencies: Vec<u64> = own.iter().map(|s| s.received.since(s.sent).as_ps()).collect();
+        let latency = workload.latency.unwrap();
+        assert_eq!(own.len() as u64, workload.received);
+        assert_eq!(latencies.iter().sum::<u64>() / own.len() as u64, latency.mean_ps);
+        assert_eq!(latencies.iter().max(), Some(&latency.max_ps));
+        assert!(own.is_sorted_by_key(|sample| sample.sequence));
+    }
+    assert!(emulator.take_samples().is_empty());
 }

@@ -24,10 +24,15 @@ fn three_hosts_at_a_hub() {
         rack hub, seed 1: 99.55ms of virtual time, 13863 events, log 76520ccdd6690803
         packets: 5773 created = 1756 delivered + 4017 dropped + 0 in flight
 
-        workload  path      sent  received  lost  doubled  late  corrupt      goodput      min   median      p99      max
-        ping      h1 -> h2   200       191     9        0     0        0            -   45.9us   45.9us  46.23us  46.23us
-        flood     h1 -> h3  2000       883  1117        0     0        0  87.57Mbit/s  138.3us    686us  794.2us    798us
-        back      h2 -> h1   500       487    13        0     0        0  19.48Mbit/s  25.26us  25.26us  25.26us  25.26us
+        workload  path      sent  received  lost  doubled  late  corrupt      goodput
+        ping      h1 -> h2   200       191     9        0     0        0            -
+        flood     h1 -> h3  2000       883  1117        0     0        0  87.57Mbit/s
+        back      h2 -> h1   500       487    13        0     0        0  19.48Mbit/s
+
+        latency      min     mean  deviation      p50      p90      p95      p99    p99.9      max
+        ping      45.9us  45.94us    100.4ns   45.9us  46.23us  46.23us  46.23us  46.23us  46.23us
+        flood    138.3us  647.6us    108.3us    686us  778.1us  786.7us  794.2us  797.7us    798us
+        back     25.26us  25.26us        0ps  25.26us  25.26us  25.26us  25.26us  25.26us  25.26us
 
         device  class   engine  received  sent  created  dropped  backlog
         dev     switch  toy         2878  4148     2878        0        0
@@ -46,7 +51,8 @@ fn three_hosts_at_a_hub() {
         dev:3        queue full            1608
         h2 -> dev:2  lost on the link        17
         dev:2 -> h2  lost on the link        36
-    "#]].assert_eq(&emulator.report().to_table());
+    "#]]
+    .assert_eq(&emulator.report().to_table());
 }
 
 #[test]
@@ -60,8 +66,11 @@ fn a_dropper_and_a_port_without_a_link() {
         rack dropper, seed 1: 99.91ms of virtual time, 3900 events, log 654cab4459b380e5
         packets: 1000 created = 900 delivered + 100 dropped + 0 in flight
 
-        workload  path      sent  received  lost  doubled  late  corrupt      goodput      min   median      p99      max
-        stream    h1 -> h2  1000       900   100        0     0        0  7.206Mbit/s  23.66us  23.66us  23.66us  23.66us
+        workload  path      sent  received  lost  doubled  late  corrupt      goodput
+        stream    h1 -> h2  1000       900   100        0     0        0  7.206Mbit/s
+
+        latency      min     mean  deviation      p50      p90      p95      p99    p99.9      max
+        stream   23.66us  23.66us        0ps  23.66us  23.66us  23.66us  23.66us  23.66us  23.66us
 
         device  class   engine  received  sent  created  dropped  backlog
         dev     switch  toy         1000   900        0      100        0
@@ -74,7 +83,8 @@ fn a_dropper_and_a_port_without_a_link() {
 
         dropped at  why                 packets
         dev         dropped in ingress      100
-    "#]].assert_eq(&dropping.report().to_table());
+    "#]]
+    .assert_eq(&dropping.report().to_table());
 
     let mut nowhere = emulator(&rack, Toy::new(|_, _, frame, _| vec![(out(77), frame)]));
     nowhere.run().unwrap();
@@ -82,8 +92,8 @@ fn a_dropper_and_a_port_without_a_link() {
         rack dropper, seed 1: 99.91ms of virtual time, 3000 events, log 5f0cde3d3c0145a5
         packets: 1000 created = 0 delivered + 1000 dropped + 0 in flight
 
-        workload  path      sent  received  lost  doubled  late  corrupt  goodput  min  median  p99  max
-        stream    h1 -> h2  1000         0  1000        0     0        0        -    -       -    -    -
+        workload  path      sent  received  lost  doubled  late  corrupt  goodput
+        stream    h1 -> h2  1000         0  1000        0     0        0        -
 
         device  class   engine  received  sent  created  dropped  backlog
         dev     switch  toy         1000  1000        0        0        0
@@ -165,11 +175,25 @@ fn the_report_is_data() {
               "duplicated": 0,
               "reordered": 0,
               "corrupted": 0,
+              "corrupted_by": {},
+              "drops": [
+                {
+                  "place": "h1",
+                  "reason": "queue full",
+                  "packets": 1
+                }
+              ],
+              "watched": [],
               "goodput_bits_per_s": 6024096,
               "latency": {
                 "min_ps": 155128000,
+                "mean_ps": 217528000,
+                "deviation_ps": 62400000,
                 "median_ps": 155128000,
+                "p90_ps": 279928000,
+                "p95_ps": 279928000,
                 "p99_ps": 279928000,
+                "p999_ps": 279928000,
                 "max_ps": 279928000
               }
             }
@@ -264,6 +288,7 @@ fn the_report_is_data() {
             }
           ],
           "faults": [],
+          "loops": [],
           "notes": []
         }"#]]
     .assert_eq(&json);

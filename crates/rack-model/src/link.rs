@@ -3,7 +3,7 @@
 //! ```toml
 //! [[link]]
 //! ends = ["h1", "tor:1"]    # a host, or a device and its port
-//! rate = "1Gbit/s"
+//! rate = "1Gbit/s"         # default 10Gbit/s, with a warning
 //! full_rate = "10Gbit/s"    # with `p4rack up --full-rate`; default `rate`
 //! delay = "1us"             # propagation; default 0
 //! jitter = "200ns"          # up to this much more, by the seed; frames keep their order; default 0
@@ -29,6 +29,9 @@ use base_time::{Duration, Rate};
 
 /// Bytes of an Ethernet header without tags: what an MTU does not count.
 pub const ETHERNET_HEADER: u32 = 14;
+
+/// The rate of a link whose file does not say one.
+pub const DEFAULT_RATE: Rate = Rate::from_bits_per_s(10_000_000_000);
 
 /// The shortest frame of Ethernet, without FCS: to this length links pad.
 pub const SHORTEST_FRAME: u32 = 60;
@@ -112,7 +115,8 @@ impl Link {
 pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<Link> {
     let mut s = Section::new(r, "this link".to_string(), item.span, item)?;
     let ends = s.required(r, "ends", "[\"h1\", \"tor:1\"]", |r, i| ends(r, i, names));
-    let rate = s.required(r, "rate", "\"10Gbit/s\"", value::rate);
+    let is_unrated = s.entry("rate").is_none();
+    let rate = s.optional(r, "rate", value::rate);
     let full_rate = s.optional(r, "full_rate", value::rate);
     let delay = s.optional(r, "delay", value::duration);
     let jitter = s.optional(r, "jitter", value::duration);
@@ -127,7 +131,11 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<Link
     let pad = s.optional(r, "pad", value::boolean);
     s.finish(r);
     let [a, b] = ends?.value;
-    let default = Link::new([(a.node, a.port), (b.node, b.port)], rate?.value);
+    let rate = if is_unrated { DEFAULT_RATE } else { rate?.value };
+    if is_unrated {
+        r.unrated.push(item.span);
+    }
+    let default = Link::new([(a.node, a.port), (b.node, b.port)], rate);
     Some(Link {
         ends: [a, b],
         full_rate: full_rate.map_or(default.rate, |v| v.value),
@@ -145,6 +153,23 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<Link
         span: item.span,
         ..default
     })
+}
+
+/// A warning about all links without a rate.
+pub(crate) fn tell_unrated(r: &mut Reader) {
+    let links = std::mem::take(&mut r.unrated);
+    if links.is_empty() {
+        return;
+    }
+    let title = format!("links without a rate run at {DEFAULT_RATE}");
+    let mut diagnostic = Diagnostic::warning(rack::DEFAULT_RATE, "default-rate", title);
+    for span in links.iter().take(3) {
+        diagnostic = diagnostic.at(*span, "has no `rate`");
+    }
+    if links.len() > 3 {
+        diagnostic = diagnostic.note(format!("{} links have none", links.len()));
+    }
+    r.push(diagnostic.help(format!("write it: `rate = \"{DEFAULT_RATE}\"`")));
 }
 
 pub(crate) fn ends(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<[End; 2]> {

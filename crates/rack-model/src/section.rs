@@ -11,6 +11,8 @@ pub(crate) struct Reader {
     /// The number of the file's first byte.
     base: u32,
     pub diagnostics: Diagnostics,
+    /// Links without a rate.
+    pub unrated: Vec<Span>,
 }
 
 /// A value of the file.
@@ -45,7 +47,7 @@ pub(crate) struct Entry<'t> {
 
 impl Reader {
     pub fn new(base: u32) -> Reader {
-        Reader { base, diagnostics: Diagnostics::new() }
+        Reader { base, diagnostics: Diagnostics::new(), unrated: vec![] }
     }
 
     /// The place of the bytes `range` of the text.

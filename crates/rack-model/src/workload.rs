@@ -48,6 +48,7 @@
 //! count = 10                # how many
 //! size = 1000000            # bytes of each; default 1000000
 //! interval = "1ms"          # from the start of one to that of the next; default 1ms
+//! window = 262144           # bytes of a transfer that may be under way, whatever congestion allows; default 4194304
 //!
 //! [[workload]]
 //! kind = "pcap"             # frames of a capture, as they are, leave `from`
@@ -61,12 +62,19 @@
 //! stagger = "1us"           # each pair starts this much later than the one before; default 0
 //! ```
 //!
+//! Every workload may have
+//!
+//! ```toml
+//! expect = "lost"           # what a run has to show of it: see [`expect`](crate::expect)
+//! watch = ["ipv4.ecn"]      # header fields whose values are counted where its packets arrive: see [`watch`](crate::watch)
+//! ```
+//!
 //! Payloads begin with a stamp of [`STAMP`] bytes: whose it is, sequence number, time of sending.
 
 use crate::names::Names;
 use crate::section::{Item, Reader, Section};
 use crate::value;
-use crate::{HostId, Spanned};
+use crate::{Expect, Field, HostId, Spanned, expect, watch};
 use base_diag::Span;
 use base_time::{Duration, Rate, Time};
 use toml::de::DeValue;
@@ -88,6 +96,9 @@ const FIRST_TCP_PORT: u16 = 5001;
 
 /// What most a TCP transfer can carry, in bytes.
 pub const MOST_TRANSFER: u32 = 1 << 30;
+
+/// What most bytes of a TCP transfer can be under way: the default.
+pub const MOST_WINDOW: u32 = 4 << 20;
 
 /// The longest value of memcached's that one datagram carries.
 pub const MOST_VALUE: u32 = 1400;
@@ -120,6 +131,10 @@ pub struct Workload {
     pub count: u64,
     /// Bytes of payload in each; of memcached's, of a value.
     pub size: u32,
+    /// What a run has to show of it.
+    pub expect: Option<Expect>,
+    /// Header fields whose values are counted where its packets arrive.
+    pub watch: Vec<Field>,
     /// Where it is described.
     pub span: Span,
 }
@@ -169,6 +184,8 @@ pub enum WorkloadKind {
         interval: Duration,
         /// The receiver's port.
         port: u16,
+        /// Bytes that the receiver takes beyond those that it has acknowledged.
+        window: u32,
     },
     /// The frames of a capture.
     Pcap {
@@ -331,6 +348,8 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, index: usize) 
         Kind::Pcap => None,
         _ => s.optional(r, "size", |r, i| value::small(r, i, sizes)),
     };
+    let expect = s.optional(r, "expect", expect::read);
+    let watch = s.optional(r, "watch", watch::read);
     let read = read_kind(r, &mut s, kind, index);
     s.finish(r);
     let kind = read?;
@@ -343,6 +362,8 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, index: usize) 
         stagger: stagger.map_or(Duration::ZERO, |s| s.value),
         count: count?,
         size: size.map_or(default_size, |s| s.value),
+        expect: expect.map(|expect| expect.value),
+        watch: watch.map_or(vec![], |watch| watch.value),
         span: item.span,
     })
 }
@@ -396,7 +417,9 @@ fn read_kind(r: &mut Reader, s: &mut Section<'_>, kind: Kind, index: usize) -> O
         Kind::Tcp => {
             let interval = read_time(r, s, "interval", Duration::from_ms(1));
             let port = read_port(r, s, FIRST_TCP_PORT.saturating_add(index as u16));
-            Some(WorkloadKind::Tcp { interval, port })
+            let window = s.optional(r, "window", |r, i| value::small(r, i, 1 << 16..=MOST_WINDOW));
+            let window = window.map_or(MOST_WINDOW, |window| window.value);
+            Some(WorkloadKind::Tcp { interval, port, window })
         }
         Kind::Pcap => {
             let file = s.required(r, "file", "\"trace.pcap\"", value::string);

@@ -15,4 +15,8 @@ codes! {
     NOT_IN_BMV2 = 0708,
     /// Nothing of what a workload sent has arrived.
     NOTHING_ARRIVED = 0709,
+    /// A run does not show what a workload's `expect` says.
+    NOT_AS_EXPECTED = 0710,
+    /// Frames go round in a loop of devices.
+    LOOP = 0711,
 }

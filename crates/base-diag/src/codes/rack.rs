@@ -23,4 +23,6 @@ codes! {
     WORKLOAD = 0610,
     /// Something that a later version will know.
     NOT_SUPPORTED = 0611,
+    /// A link whose rate is not said.
+    DEFAULT_RATE = 0612,
 }

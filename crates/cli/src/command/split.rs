@@ -3,7 +3,7 @@
 use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::SourceMap;
-use ir_split::{CallEnd, SectionKind};
+use ir_split::{CallEnd, SectionInfo, SectionKind};
 use p4rack::{Racked, SplitApp, overhead, rack};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -118,8 +118,8 @@ fn app_summary(app: &SplitApp) -> String {
         if section.is_plain_end() {
             continue;
         }
-        let device = app.placement.name(section.device);
-        let _ = write!(out, "{index:>3}  {:<14} on {device:<10}", section.name);
+        let devices = names(&devices_of(app, section));
+        let _ = write!(out, "{index:>3}  {:<14} on {devices:<10}", section.name);
         match &section.live {
             Some(live) => {
                 let bits: u32 = live.iter().map(|v| v.bits).sum();
@@ -149,6 +149,26 @@ fn app_summary(app: &SplitApp) -> String {
     out
 }
 
+/// The devices that run a section: of what the origin runs, every origin.
+fn devices_of<'a>(app: &'a SplitApp, section: &SectionInfo) -> Vec<&'a str> {
+    let name = |device| app.placement.name(device);
+    match section.device == app.placement.origin {
+        true => app.placement.origins().map(name).collect(),
+        false => vec![name(section.device)],
+    }
+}
+
+/// `s1, s2 and s3`; of many the first four and how many more.
+fn names(all: &[&str]) -> String {
+    const SHOWN: usize = 4;
+    match all {
+        [] => String::new(),
+        [one] => one.to_string(),
+        [first @ .., last] if all.len() <= SHOWN => format!("{} and {last}", first.join(", ")),
+        _ => format!("{} and {} more", all[..SHOWN].join(", "), all.len() - SHOWN),
+    }
+}
+
 /// The same as JSON; of several apps a list.
 pub fn placement_json(racked: &Racked) -> Value {
     match racked.apps.as_slice() {
@@ -169,6 +189,7 @@ fn app_json(app: &SplitApp) -> Value {
                 "half": if section.half == ir_split::Half::Ingress { "ingress" } else { "egress" },
                 "end": section.kind == SectionKind::End,
                 "device": app.placement.name(section.device),
+                "devices": devices_of(app, section),
                 "call": section.call.map(|call| match call {
                     CallEnd::Handler => "handler",
                     CallEnd::Return => "return",

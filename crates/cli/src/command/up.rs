@@ -1,19 +1,21 @@
 //! `p4rack up`
 
+mod samples;
 mod staged;
 
 use crate::ExitCode;
 use crate::output::{self, Format};
-use base_diag::SourceMap;
+use base_diag::{Diagnostic, Severity, SourceMap};
 use base_time::Time;
 use p4rack::rack::Step;
 use p4rack::{Racked, rack, up};
 use rack_emulator::{Emulator, RunReport, Timeline};
-use rack_model::LinkId;
+use rack_model::{LinkId, Rack};
 use serde_json::json;
 use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 /// Split a rack's program, bring the rack up in virtual time, run its workloads
 #[derive(clap::Args)]
@@ -42,6 +44,10 @@ pub struct Args {
     /// Write the log of all events to this file
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
+    /// Write each packet, answer and transfer that came to this file as CSV: stage, workload, from, to, sequence, and when it was
+    /// sent and received and how long that took, in picoseconds
+    #[arg(long, value_name = "FILE")]
+    samples: Option<PathBuf>,
     /// Write the frames that arrive at either end of each link to captures in this directory; it is made if it is not there
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
@@ -56,7 +62,7 @@ pub struct Args {
     format: Format,
 }
 
-/// Exit status 1 if the rack, its program or its entries are wrong.
+/// Exit status 1 if the rack, its program or its entries are wrong, or a workload is not as it says that it is to be.
 pub fn run(args: &Args) -> ExitCode {
     let mut map = SourceMap::new();
     let until = match args.until.as_deref().map(|t| t.parse::<base_time::Duration>()) {
@@ -128,24 +134,34 @@ pub fn run(args: &Args) -> ExitCode {
         Ok(report) => report,
         Err(found) => return output::failed(&found, &map, args.format),
     };
+    watch.progress.end();
     let mut emulator = running.emulator;
     if let Err(why) = watch.save(&mut emulator).and_then(|()| watch.page(&racked, &emulator, &report)) {
         tell!("p4rack: {why}");
         return ExitCode::FAILURE;
     }
+    let found = judged(&racked, emulator.rack(), &report);
+    let ok = !found.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
     match args.format {
         Format::Text => {
             output::print(&report.to_table());
-            output::diagnostics_text(up::silence(&racked, &report).as_slice(), &map);
+            output::diagnostics_text(&found, &map);
         }
         Format::Json => output::json(&json!({
-            "ok": true,
+            "ok": ok,
+            "diagnostics": output::diagnostics_json(&found, &map),
             "placement": super::split::placement_json(&racked),
             "bring_up": bring_up,
             "report": report,
         })),
     }
-    ExitCode::SUCCESS
+    if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// What is to be said of a run of a rack: frames that go round, workloads of which nothing came, and those that are not as expected.
+fn judged(racked: &Racked, rack: &Rack, report: &RunReport) -> Vec<Diagnostic> {
+    let warnings = up::endless(report).into_iter().chain(up::silence(racked, rack, report));
+    warnings.chain(up::unmet(rack, report)).collect()
 }
 
 /// Events from one time that files are written to the next.
@@ -154,11 +170,57 @@ const SAVE_EVERY: u64 = 50_000;
 /// What looks on while a rack runs.
 struct Watch {
     log: Option<Output>,
+    samples: Option<Output>,
+    /// The stage that runs; empty of none.
+    stage: String,
     captures: Vec<(LinkId, Output)>,
     page: Option<(Output, Timeline)>,
     steps: bool,
-    shows_progress: bool,
+    progress: Progress,
     events: u64,
+}
+
+/// How far a run is, for those who wait.
+struct Progress {
+    /// None where nobody wants to know.
+    shown: Option<Instant>,
+    on_terminal: bool,
+    /// A loop was told.
+    told_loop: bool,
+}
+
+/// Time without a word before a run that is not watched on a terminal says how far it is.
+const SILENCE: Duration = Duration::from_secs(10);
+
+impl Progress {
+    fn new(is_wanted: bool) -> Progress {
+        let shown = is_wanted.then(Instant::now);
+        Progress { shown, on_terminal: std::io::stderr().is_terminal(), told_loop: false }
+    }
+
+    /// On a terminal one line that changes; elsewhere a line now and then.
+    fn show(&mut self, events: u64, emulator: &Emulator) {
+        let Some(shown) = &mut self.shown else { return };
+        if let (Some(found), false) = (emulator.loops().first(), self.told_loop) {
+            self.told_loop = true;
+            let start = if self.on_terminal { "\r\x1b[K" } else { "" };
+            tell!("{start}frames go round without end: {}", found.path);
+        }
+        let (now, packets) = (emulator.now(), emulator.balance());
+        if self.on_terminal {
+            tell_over!("\r{events} events, {now}, {} packets \x1b[K", packets.created);
+        } else if shown.elapsed() >= SILENCE {
+            *shown = Instant::now();
+            tell!("{events} events, {now}, {} packets, {} in flight", packets.created, packets.in_flight);
+        }
+    }
+
+    /// The line on the terminal goes away.
+    fn end(&self) {
+        if self.shown.is_some() && self.on_terminal {
+            tell_over!("\r\x1b[K");
+        }
+    }
 }
 
 /// A file that is being written.
@@ -186,6 +248,8 @@ impl Watch {
         let open = |path: PathBuf| Output::new(path, racked);
         let log = args.log.clone().map(open).transpose()?;
         let page = args.html.clone().map(open).transpose()?.map(|file| (file, Timeline::default()));
+        let samples = samples::open(args, racked)?;
+        emulator.keep_samples(samples.is_some());
         let mut captures = vec![];
         if let Some(directory) = &args.record {
             let fail = |e| format!("`{}` cannot be made: {e}", directory.display());
@@ -198,8 +262,9 @@ impl Watch {
                 emulator.record(id);
             }
         }
-        let shows_progress = args.format == Format::Text && !args.step && std::io::stderr().is_terminal();
-        Ok(Watch { log, captures, page, steps: args.step, shows_progress, events: 0 })
+        let progress = Progress::new(args.format == Format::Text && !args.step);
+        let stage = args.stage.clone().unwrap_or_default();
+        Ok(Watch { log, samples, stage, captures, page, steps: args.step, progress, events: 0 })
     }
 
     fn looks_at_each(&self) -> bool {
@@ -223,15 +288,7 @@ impl Watch {
         }
         if self.events.is_multiple_of(SAVE_EVERY) {
             self.save(emulator)?;
-            if self.shows_progress {
-                let packets = emulator.balance();
-                tell_over!(
-                    "\r{} events, {}, {} packets \x1b[K",
-                    self.events,
-                    emulator.now(),
-                    packets.created
-                );
-            }
+            self.progress.show(self.events, emulator);
         }
         Ok(())
     }
@@ -246,6 +303,9 @@ impl Watch {
         let text = emulator.take_log();
         if let Some(log) = &mut self.log {
             log.write(text.as_bytes())?;
+        }
+        if let Some(samples) = &mut self.samples {
+            samples::write(samples, &self.stage, emulator)?;
         }
         for (link, capture) in &mut self.captures {
             capture.write(&emulator.take_recording(*link).unwrap_or_default())?;

@@ -72,8 +72,9 @@ fn cells((emulator, report): &(Emulator, RunReport), name: &str) -> [String; 2] 
     };
     let counts = emulator.latencies(at);
     let all = counts.iter().map(|(_, count)| count).sum();
-    let words = |percent| {
-        percentile(counts.iter().copied(), all, percent).map_or("-".to_string(), |l| time_words(l.as_ps()))
+    let words = |percent: u64| {
+        percentile(counts.iter().copied(), all, percent * 10)
+            .map_or("-".to_string(), |l| time_words(l.as_ps()))
     };
     let workload = &report.workloads[at];
     let permille = workload.received * 1000 / workload.sent.max(1);

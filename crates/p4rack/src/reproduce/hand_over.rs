@@ -62,8 +62,8 @@ pub fn row(lab: &mut Lab<'_>, percent: u64, burst: u64) -> Result<[String; 4], V
     let all: u64 = times.iter().map(|(_, count)| count).sum();
     let quick: u64 =
         times.iter().filter(|(time, _)| *time < Duration::from_us(1)).map(|(_, count)| count).sum();
-    let words = |percent| {
-        percentile(times.iter().copied(), all, percent)
+    let words = |percent: u64| {
+        percentile(times.iter().copied(), all, percent * 10)
             .map_or("-".to_string(), |time| time_words(time.as_ps()))
     };
     Ok([format!("{}%", quick * 100 / all.max(1)), words(50), words(99), words(100)])

@@ -3,6 +3,7 @@
 mod channel;
 mod control;
 mod driven;
+mod expect;
 mod page;
 mod silence;
 mod stages;
@@ -11,8 +12,9 @@ mod topology;
 
 pub use control::BringUp;
 use control::Control;
+pub use expect::unmet;
 pub use page::page;
-pub use silence::silence;
+pub use silence::{endless, silence};
 pub use stages::{run_stages, stages_page};
 
 use crate::rack::Racked;

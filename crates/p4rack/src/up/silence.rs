@@ -1,26 +1,29 @@
-//! What may be the matter with a workload of which nothing arrived.
+//! What may be the matter with a run: a workload of which nothing arrived, frames that go round.
 
+use super::expect::where_most_ended;
 use crate::rack::Racked;
 use base_diag::{Diagnostic, codes::emulate as codes};
 use ir::Table;
 use rack_emulator::{RunReport, WorkloadReport};
+use rack_model::{Expect, Rack};
 
-/// A warning if there are workloads of which nothing has arrived: where their packets may have ended, and tables without entries.
-pub fn silence(racked: &Racked, report: &RunReport) -> Option<Diagnostic> {
-    let workloads = racked.rack.workloads.iter().zip(&report.workloads);
+/// A warning if there are workloads of which nothing has arrived, though something was to: where their packets ended, and tables
+/// without entries. `rack` is the one that ran, with its stage.
+pub fn silence(racked: &Racked, rack: &Rack, report: &RunReport) -> Option<Diagnostic> {
+    let workloads = rack.workloads.iter().zip(&report.workloads);
     // Of a transfer that is under way goodput tells.
     let is_silent = |told: &WorkloadReport| {
         told.sent > 0 && told.received == 0 && told.goodput_bits_per_s.unwrap_or(0) == 0
     };
-    let mut silent = workloads.filter(|(_, told)| is_silent(told)).peekable();
+    let is_wanted = |expect: &Option<Expect>| expect.as_ref().is_some_and(Expect::allows_silence);
+    let mut silent =
+        workloads.filter(|(workload, told)| is_silent(told) && !is_wanted(&workload.expect)).peekable();
     silent.peek()?;
     let title = "nothing that a workload sent has arrived";
     let mut diagnostic = Diagnostic::warning(codes::NOTHING_ARRIVED, "nothing-arrived", title);
     for (workload, told) in silent {
         diagnostic = diagnostic.at(workload.name.span, format!("{} sent to {}", told.sent, told.to));
-    }
-    if let Some(most) = report.drops.iter().max_by_key(|drop| drop.packets) {
-        diagnostic = diagnostic.note(format!("most packets ended at {}: {}", most.place, most.reason));
+        diagnostic = where_most_ended(told).into_iter().fold(diagnostic, Diagnostic::note);
     }
     let empty: Vec<String> = empty_tables(racked).map(|name| format!("`{name}`")).collect();
     if !empty.is_empty() {
@@ -30,6 +33,18 @@ pub fn silence(racked: &Racked, report: &RunReport) -> Option<Diagnostic> {
         diagnostic.help(
             "`p4rack up --step` shows each event, `p4rack run --trace` a packet's way through a program",
         ),
+    )
+}
+
+/// A warning if frames go round without end.
+pub fn endless(report: &RunReport) -> Option<Diagnostic> {
+    let found = report.loops.first()?;
+    let at = rack_emulator::time_words(found.found_ps);
+    Some(
+        Diagnostic::warning(codes::LOOP, "endless-loop", "frames go round without end")
+            .note(format!("the same frame came by again and again in the loop {}", found.path))
+            .note(format!("found at {at}, with {} packets in flight", found.in_flight))
+            .help("let the devices forward along a tree, or count a TTL down"),
     )
 }
 

@@ -12,16 +12,18 @@ use std::fmt::Write;
 pub type Watch<'a> = dyn FnMut(&Stage, &mut Emulator) -> Result<(), String> + 'a;
 
 /// Runs all stages one after the other; each begins anew at time 0. Gives their names with what they have shown.
-/// `watch` is called as by [`run_watched`](super::Running::run_watched).
+/// `begin` is called before each, `watch` as by [`run_watched`](super::Running::run_watched).
 pub fn run_stages(
     racked: &Racked,
     every: u64,
+    begin: &dyn Fn(&mut Emulator),
     watch: &mut Watch<'_>,
 ) -> Result<Vec<(String, RunReport)>, Vec<Diagnostic>> {
     let mut runs = vec![];
     for (at, stage) in racked.rack.stages.iter().enumerate() {
-        let report =
-            bring_up_in(racked, Some(at))?.run_watched(every, &mut |emulator| watch(stage, emulator))?;
+        let mut running = bring_up_in(racked, Some(at))?;
+        begin(&mut running.emulator);
+        let report = running.run_watched(every, &mut |emulator| watch(stage, emulator))?;
         runs.push((stage.name.value.clone(), report));
     }
     Ok(runs)

@@ -187,6 +187,8 @@ pub fn workload(name: &str, kind: WorkloadKind, from: u32, to: u32, count: u64, 
         stagger: Duration::ZERO,
         count,
         size,
+        expect: None,
+        watch: vec![],
         span: Default::default(),
     }
 }

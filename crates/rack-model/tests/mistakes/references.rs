@@ -637,52 +637,52 @@ fn workloads_of_many_kinds() {
     load(
         "kind = \"onoff\"\ncount = 10\nrate = \"1Mbit/s\"\nof = \"1ms\"",
         expect![[r#"
-        error[P4R0610]: host `h1` has no gateway
-          --> RACK.toml:17:8
-           |
-        17 | from = "h1"
-           |        ^^^^ cannot reach `h2`
-           |
-           = note: 10.0.2.1 is in none of its networks
-           = help: give host `h1` a `gateway`: the MAC address of its router
+            error[P4R0610]: host `h1` has no gateway
+              --> RACK.toml:17:8
+               |
+            17 | from = "h1"
+               |        ^^^^ cannot reach `h2`
+               |
+               = note: 10.0.2.1 is in none of its networks
+               = help: give host `h1` a `gateway`: the MAC address of its router
 
-        error[P4R0610]: host `h2` has no gateway
-          --> RACK.toml:18:6
-           |
-        18 | to = "h2"
-           |      ^^^^ cannot reach `h1`
-           |
-           = note: 10.0.1.1 is in none of its networks
-           = help: give host `h2` a `gateway`: the MAC address of its router
+            error[P4R0610]: host `h2` has no gateway
+              --> RACK.toml:18:6
+               |
+            18 | to = "h2"
+               |      ^^^^ cannot reach `h1`
+               |
+               = note: 10.0.1.1 is in none of its networks
+               = help: give host `h2` a `gateway`: the MAC address of its router
 
-        error[P4R0602]: unknown key `of`
-          --> RACK.toml:22:1
-           |
-        22 | of = "1ms"
-           | ^^ this workload has no such key
-           |
-           = note: its keys are `kind`, `name`, `from`, `to`, `start`, `stagger`, `count`, `size`, `on`, `off`, `rate` and `port`
-    "#]],
+            error[P4R0602]: unknown key `of`
+              --> RACK.toml:22:1
+               |
+            22 | of = "1ms"
+               | ^^ this workload has no such key
+               |
+               = note: its keys are `kind`, `name`, `from`, `to`, `start`, `stagger`, `count`, `size`, `expect`, `watch`, `on`, `off` and 2 more
+        "#]],
     );
     load(
         "kind = \"pcap\"\nsize = 5",
         expect![[r#"
-        error[P4R0604]: `file` is missing
-          --> RACK.toml:16:1
-           |
-        16 | [[workload]]
-           | ^^^^^^^^^^^^ this workload has no `file`
-           |
-           = help: for example: `file = "trace.pcap"`
+            error[P4R0604]: `file` is missing
+              --> RACK.toml:16:1
+               |
+            16 | [[workload]]
+               | ^^^^^^^^^^^^ this workload has no `file`
+               |
+               = help: for example: `file = "trace.pcap"`
 
-        error[P4R0602]: unknown key `size`
-          --> RACK.toml:20:1
-           |
-        20 | size = 5
-           | ^^^^ this workload has no such key
-           |
-           = note: its keys are `kind`, `name`, `from`, `to`, `start`, `stagger`, `count`, `file` and `speed`
-    "#]],
+            error[P4R0602]: unknown key `size`
+              --> RACK.toml:20:1
+               |
+            20 | size = 5
+               | ^^^^ this workload has no such key
+               |
+               = note: its keys are `kind`, `name`, `from`, `to`, `start`, `stagger`, `count`, `expect`, `watch`, `file` and `speed`
+        "#]],
     );
     let tcp = "[[workload]]\nkind = \"tcp\"\nfrom = \"h1\"\nto = \"*\"\ncount = 1\nport = 7\n";
     check_with(

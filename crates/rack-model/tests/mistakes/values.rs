@@ -93,7 +93,7 @@ fn keys() {
             20 | interval = "1ms"
                | ^^^^^^^^ this workload has no such key
                |
-               = note: its keys are `kind`, `name`, `from`, `to`, `start`, `stagger`, `count`, `size`, `rate` and `port`
+               = note: its keys are `kind`, `name`, `from`, `to`, `start`, `stagger`, `count`, `size`, `expect`, `watch`, `rate` and `port`
         "#]],
     );
 }
@@ -522,5 +522,125 @@ fn stages_and_stores() {
            |
            = help: give both workloads the same `size`
     "#]],
+    );
+}
+
+#[test]
+fn links_without_a_rate_get_one_with_a_warning() {
+    check_changed(
+        "rate = \"1Gbit/s\"\n",
+        "",
+        expect![[r#"
+        warning[P4R0612]: links without a rate run at 10Gbit/s
+          --> RACK.toml:10:1
+           |
+        10 | [[link]]
+           | ^^^^^^^^ has no `rate`
+           |
+           = help: write it: `rate = "10Gbit/s"`
+    "#]],
+    );
+}
+
+#[test]
+fn expectations() {
+    check_with(
+        r#"[[workload]]
+kind = "ping"
+from = "h1"
+to = "h2"
+count = 1
+watch = ["ipv4.ecm"]
+expect = { received = ">= 95", p99 = "<= 50", goodput = ["> 1Gbit/s"], lots = 1, lost = true, late = "-1" }
+[[workload]]
+kind = "ping"
+from = "h1"
+to = "h2"
+count = 1
+expect = "blocked"
+"#,
+        expect![[r#"
+            error[P4R0610]: host `h1` has no gateway
+              --> RACK.toml:18:8
+               |
+            18 | from = "h1"
+               |        ^^^^ cannot reach `h2`
+               |
+               = note: 10.0.2.1 is in none of its networks
+               = help: give host `h1` a `gateway`: the MAC address of its router
+
+            error[P4R0610]: host `h2` has no gateway
+              --> RACK.toml:19:6
+               |
+            19 | to = "h2"
+               |      ^^^^ cannot reach `h1`
+               |
+               = note: 10.0.1.1 is in none of its networks
+               = help: give host `h2` a `gateway`: the MAC address of its router
+
+            error[P4R0606]: unknown word `ipv4.ecm`
+              --> RACK.toml:21:10
+               |
+            21 | watch = ["ipv4.ecm"]
+               |          ^^^^^^^^^^ not known here
+               |
+               = help: did you mean `ipv4.ecn`?
+
+            error[P4R0605]: not a bound of `p99`
+              --> RACK.toml:22:38
+               |
+            22 | expect = { received = ">= 95", p99 = "<= 50", goodput = ["> 1Gbit/s"], lots = 1, lost = true, late = "-1" }
+               |                                      ^^^^^^^ write a bound like "<= 50us"
+
+            error[P4R0605]: not a bound of `goodput`
+              --> RACK.toml:22:58
+               |
+            22 | expect = { received = ">= 95", p99 = "<= 50", goodput = ["> 1Gbit/s"], lots = 1, lost = true, late = "-1" }
+               |                                                          ^^^^^^^^^^^ write a bound like ">= 900Mbit/s"
+
+            error[P4R0602]: unknown key `lots`
+              --> RACK.toml:22:72
+               |
+            22 | expect = { received = ">= 95", p99 = "<= 50", goodput = ["> 1Gbit/s"], lots = 1, lost = true, late = "-1" }
+               |                                                                        ^^^^ `expect` has no such key
+               |
+               = help: did you mean `lost`?
+
+            error[P4R0605]: not a bound of `lost`
+              --> RACK.toml:22:89
+               |
+            22 | expect = { received = ">= 95", p99 = "<= 50", goodput = ["> 1Gbit/s"], lots = 1, lost = true, late = "-1" }
+               |                                                                                         ^^^^ write a bound like ">= 95%"
+
+            error[P4R0605]: not a bound of `late`
+              --> RACK.toml:22:102
+               |
+            22 | expect = { received = ">= 95", p99 = "<= 50", goodput = ["> 1Gbit/s"], lots = 1, lost = true, late = "-1" }
+               |                                                                                                      ^^^^ write a bound like ">= 95%"
+
+            error[P4R0610]: host `h1` has no gateway
+              --> RACK.toml:25:8
+               |
+            25 | from = "h1"
+               |        ^^^^ cannot reach `h2`
+               |
+               = note: 10.0.2.1 is in none of its networks
+               = help: give host `h1` a `gateway`: the MAC address of its router
+
+            error[P4R0610]: host `h2` has no gateway
+              --> RACK.toml:26:6
+               |
+            26 | to = "h2"
+               |      ^^^^ cannot reach `h1`
+               |
+               = note: 10.0.1.1 is in none of its networks
+               = help: give host `h2` a `gateway`: the MAC address of its router
+
+            error[P4R0605]: not an expectation
+              --> RACK.toml:28:10
+               |
+            28 | expect = "blocked"
+               |          ^^^^^^^^^ write `"lost"`, `"received"` or a table of bounds: `{ received = ">= 95%" }`
+        "#]],
     );
 }

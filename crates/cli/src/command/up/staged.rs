@@ -1,11 +1,11 @@
 //! `p4rack up` of a rack with stages: a run for each.
 
-use super::{Args, Output};
+use super::{Args, Output, samples};
 use crate::ExitCode;
 use crate::output::{self, Format};
-use base_diag::SourceMap;
+use base_diag::{Diagnostic, Severity, SourceMap};
 use p4rack::{Racked, up};
-use rack_emulator::stage_table;
+use rack_emulator::{Emulator, RunReport, stage_table};
 use serde_json::{Value, json};
 use std::io::IsTerminal;
 
@@ -18,9 +18,18 @@ pub fn run(args: &Args, racked: &Racked, map: &SourceMap) -> ExitCode {
         Ok(page) => page,
         Err(why) => return failed(&why),
     };
+    let mut file = match samples::open(args, racked) {
+        Ok(file) => file,
+        Err(why) => return failed(&why),
+    };
     let tells = args.format == Format::Text && std::io::stderr().is_terminal();
     let mut events = 0u64;
-    let result = up::run_stages(racked, TELL_EVERY, &mut |stage, emulator| {
+    let keeps_samples = file.is_some();
+    let begin = |emulator: &mut Emulator| emulator.keep_samples(keeps_samples);
+    let result = up::run_stages(racked, TELL_EVERY, &begin, &mut |stage, emulator| {
+        if let Some(file) = &mut file {
+            samples::write(file, &stage.name.value, emulator)?;
+        }
         events += TELL_EVERY;
         if tells {
             tell_over!("\r{}: {}, {events} events in all \x1b[K", stage.name.value, emulator.now());
@@ -39,6 +48,11 @@ pub fn run(args: &Args, racked: &Racked, map: &SourceMap) -> ExitCode {
     {
         return failed(&why);
     }
+    let judge = |(at, (_, report)): (usize, &(String, RunReport))| {
+        super::judged(racked, &racked.rack.in_stage(Some(at)), report)
+    };
+    let found: Vec<Diagnostic> = stages.iter().enumerate().flat_map(judge).collect();
+    let ok = !found.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
     match args.format {
         Format::Text => {
             for stage in &racked.rack.stages {
@@ -46,17 +60,19 @@ pub fn run(args: &Args, racked: &Racked, map: &SourceMap) -> ExitCode {
                 output::print(&format!("stage {}{note}\n", stage.name.value));
             }
             output::print(&format!("\n{}", stage_table(&racked.rack.stages, &stages)));
+            output::diagnostics_text(&found, map);
         }
         Format::Json => {
             let told = stages.iter().map(|(name, report)| json!({ "stage": name, "report": report }));
             output::json(&json!({
-                "ok": true,
+                "ok": ok,
+                "diagnostics": output::diagnostics_json(&found, map),
                 "placement": crate::command::split::placement_json(racked),
                 "stages": told.collect::<Vec<Value>>(),
             }));
         }
     }
-    ExitCode::SUCCESS
+    if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn failed(why: &str) -> ExitCode {

@@ -1,0 +1,142 @@
+//! Frames that go round and round: a broadcast in a ring of switches never ends, and its copies fill every link.
+//!
+//! Now and then the emulator compares what the links carry with what the hosts have sent. Where that is much more, it writes down for a
+//! while which frame passes which wire, by the digest of the frame's bytes. A frame that passes the same wire again, and another one,
+//! and so back to the first, goes round. Frames that a program changes on each round, as by their TTL, are not found: they end.
+
+use crate::emulator::Emulator;
+use crate::wire::Wire;
+use base_time::{Duration, Time};
+use rack_model::{DeviceId, NodeId};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Events from one look at all links to the next.
+const LOOK_EVERY: u64 = 1 << 15;
+/// That many frames on links for each that hosts have made are suspicious. Hosts answer copies, too.
+const MANY: u64 = 8;
+/// Frames that are written down then.
+const TRAIL: usize = 1 << 15;
+/// A run whose workloads have sent everything ends so long after a loop was found.
+const GRACE: Duration = Duration::from_ms(10);
+
+/// A loop in which frames go round without end.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct LoopReport {
+    /// The devices in turn, the first one again at the end: `s1 -> s2 -> s3 -> s1`.
+    pub path: String,
+    /// When it was found, in picoseconds.
+    pub found_ps: u64,
+    /// Packets that were under way then.
+    pub in_flight: u64,
+}
+
+/// What is known of loops.
+#[derive(Default)]
+pub(crate) struct Circles {
+    /// Frames on links and frames of hosts at the last look.
+    before: (u64, u64),
+    /// Digests of frames and the wires that they were sent on, while somebody writes them down.
+    trail: Option<Vec<(u64, u32)>>,
+    /// The first loop.
+    found: Option<LoopReport>,
+}
+
+impl Emulator {
+    /// Loops in which frames go round without end; one of them is enough.
+    pub fn loops(&self) -> &[LoopReport] {
+        self.circles.found.as_slice()
+    }
+
+    /// A run without a limit of its own ends then, if everything was sent: nothing new comes of a loop.
+    pub(crate) fn limit_of_loops(&self, last_sent: Time) -> Option<Time> {
+        let found = self.circles.found.as_ref()?;
+        Some(last_sent.max(Time::from_ps(found.found_ps)) + GRACE)
+    }
+
+    /// A frame is sent.
+    #[inline(always)]
+    pub(crate) fn trace(&mut self, digest: u64, wire: u32) {
+        if let Some(trail) = &mut self.circles.trail {
+            trail.push((digest, wire));
+        }
+    }
+
+    /// Looks for loops, every so many events.
+    #[inline(always)]
+    pub(crate) fn look_for_loops(&mut self) {
+        if self.events.is_multiple_of(LOOK_EVERY) && self.circles.found.is_none() {
+            self.look();
+        }
+    }
+
+    #[cold]
+    fn look(&mut self) {
+        if self.circles.trail.as_ref().is_some_and(|trail| trail.len() >= TRAIL)
+            && let Some(path) = self.circles.trail.take().and_then(|trail| circle(&trail, &self.wires))
+        {
+            let names: Vec<&str> = path.iter().map(|id| self.rack.node_name(NodeId::Device(*id))).collect();
+            let in_flight = self.balance().in_flight;
+            let found_ps = self.now.as_ps();
+            self.circles.found = Some(LoopReport { path: names.join(" -> "), found_ps, in_flight });
+            return;
+        }
+        let carried = self.wires.iter().map(|wire| wire.counts.frames).sum();
+        let made = self.hosts.iter().map(|host| host.counts.created).sum();
+        let before = std::mem::replace(&mut self.circles.before, (carried, made));
+        if carried - before.0 > MANY * (made - before.1) {
+            self.circles.trail.get_or_insert_default();
+        } else {
+            self.circles.trail = None;
+        }
+    }
+}
+
+/// The shortest loop of devices in which the frame that was sent most often goes round, its first device again at the end; none if it
+/// does not.
+fn circle(trail: &[(u64, u32)], wires: &[Wire]) -> Option<Vec<DeviceId>> {
+    let mut frames: BTreeMap<u64, BTreeMap<u32, u64>> = BTreeMap::new();
+    for (digest, wire) in trail {
+        *frames.entry(*digest).or_default().entry(*wire).or_default() += 1;
+    }
+    let often = frames.values().max_by_key(|wires| wires.values().sum::<u64>())?;
+    let again: Vec<u32> = often.iter().filter(|(_, times)| **times > 1).map(|(wire, _)| *wire).collect();
+    // Both directions round a ring are not a loop of two switches, unless there is no other.
+    shortest(&again, wires, false).or_else(|| shortest(&again, wires, true))
+}
+
+/// The shortest loop over these wires; back over the link by which a frame has come only if it `turns`.
+fn shortest(again: &[u32], wires: &[Wire], turns: bool) -> Option<Vec<DeviceId>> {
+    let ends = |wire: u32| {
+        let wire = wires.get(wire as usize)?;
+        match (wire.from.node, wire.to.node) {
+            (NodeId::Device(from), NodeId::Device(to)) => Some((from, to, wire.link)),
+            _ => None,
+        }
+    };
+    let known: Vec<(u32, _)> = again.iter().filter_map(|wire| Some((*wire, ends(*wire)?))).collect();
+    let mut best: Option<Vec<DeviceId>> = None;
+    for (first, (start, ..)) in &known {
+        // By breadth, from wire to wire, until one leads back.
+        let mut open = VecDeque::from([vec![*first]]);
+        let mut seen = BTreeSet::from([*first]);
+        while let Some(path) = open.pop_front() {
+            if best.as_ref().is_some_and(|best| best.len() <= path.len() + 1) {
+                break;
+            }
+            let Some((_, to, link)) = path.last().and_then(|last| ends(*last)) else { continue };
+            let leads_back = to == *start && (turns || ends(*first).is_some_and(|(.., one)| one != link));
+            if leads_back {
+                let devices = path.iter().filter_map(|wire| Some(ends(*wire)?.0));
+                best = Some(devices.chain([*start]).collect());
+                break;
+            }
+            for (next, (from, _, over)) in &known {
+                if *from == to && (turns || *over != link) && seen.insert(*next) {
+                    open.push_back(path.iter().copied().chain([*next]).collect());
+                }
+            }
+        }
+    }
+    best
+}

@@ -1,0 +1,52 @@
+//! What came, one by one, for those who want more than percentiles.
+
+use crate::emulator::Emulator;
+use base_time::Time;
+use rack_model::HostId;
+
+/// A packet, an answer or a transfer that came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sample {
+    /// The workload's place in the rack's list.
+    pub workload: usize,
+    /// The sender.
+    pub from: HostId,
+    /// The receiver.
+    pub to: HostId,
+    /// Its number among those of its pair of hosts, from 0.
+    pub sequence: u32,
+    /// When it was sent or begun.
+    pub sent: Time,
+    /// When it came; of a ping or a request, when the answer came.
+    pub received: Time,
+}
+
+impl Emulator {
+    /// From now on each packet that comes is kept for [`take_samples`](Self::take_samples), or not.
+    pub fn keep_samples(&mut self, keep: bool) {
+        for tally in &mut self.tallies {
+            tally.samples = keep.then(|| tally.samples.take().unwrap_or_default());
+        }
+    }
+
+    /// What has come since the last call, by time and then by workload. Captures have no samples: nobody knows when their
+    /// frames were sent.
+    pub fn take_samples(&mut self) -> Vec<Sample> {
+        let mut samples = vec![];
+        for (workload, tally) in self.tallies.iter_mut().enumerate() {
+            for came in tally.samples.as_mut().map(std::mem::take).unwrap_or_default() {
+                let Some(flow) = self.flows.get(came.flow as usize) else { continue };
+                samples.push(Sample {
+                    workload,
+                    from: HostId(flow.from),
+                    to: HostId(flow.to),
+                    sequence: came.sequence,
+                    sent: came.sent,
+                    received: came.at,
+                });
+            }
+        }
+        samples.sort_by_key(|sample| sample.received);
+        samples
+    }
+}

@@ -1,0 +1,238 @@
+//! How much may be under way: CUBIC (RFC 9438), as in Linux.
+//!
+//! After a loss the window is seven tenths of what it was. From there it grows as a cubic function of time, first back to what it was,
+//! slowly there, then beyond:
+//!
+//! ```text
+//! W(t) = C (t - K)³ + W_max        C = 0.4 segments/s³, K = cbrt((W_max - W(0)) / C)
+//! ```
+//!
+//! or, where that is more, by 9/17 of a segment each round trip, which takes as much of a link as the classic window of RFC 5681. In
+//! racks round trips are so short that this second rule decides. Before the first loss it doubles each round trip.
+
+use base_time::{Duration, Time};
+
+/// Segments of the first window (RFC 6928).
+const FIRST: u64 = 10;
+/// Windows are counted in so small parts of a byte, so that little growth is not lost.
+const PARTS: u64 = 1 << 16;
+
+/// The congestion window of a connection.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    /// Of a segment, in parts of a byte; all that follow likewise.
+    mss: u64,
+    window: u64,
+    /// Where slow start ends.
+    threshold: u64,
+    /// The window before the last loss; of one that came before the window was back, less.
+    most: u64,
+    /// Since when it grows from there, and the time until it is `most`; none until something is acknowledged after a loss.
+    growth: Option<Growth>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Growth {
+    since: Time,
+    until_most: Duration,
+    /// The window of RFC 5681 in its place.
+    classic: u64,
+    /// The window before the loss.
+    before: u64,
+}
+
+impl Window {
+    /// For segments of `mss` bytes.
+    pub fn new(mss: u32) -> Window {
+        let mss = u64::from(mss) * PARTS;
+        Window { mss, window: FIRST * mss, threshold: u64::MAX, most: 0, growth: None }
+    }
+
+    /// True if a segment may be sent while so many are under way.
+    pub fn has_room(&self, flying: u64) -> bool {
+        flying.saturating_add(1).saturating_mul(self.mss) <= self.window.max(self.mss)
+    }
+
+    /// So many segments were acknowledged, of a window that was used up; round trips take `trip`.
+    pub fn grow(&mut self, segments: u32, trip: Duration, now: Time) {
+        let acknowledged = u64::from(segments) * self.mss;
+        let slow = acknowledged.min(self.threshold.saturating_sub(self.window));
+        self.window += slow;
+        let left = acknowledged - slow;
+        if left == 0 {
+            return;
+        }
+        let (window, mss, most) = (self.window, self.mss, self.most);
+        let growth = self.growth.get_or_insert_with(|| Growth {
+            since: now,
+            until_most: time_for(most.saturating_sub(window), mss),
+            classic: window,
+            before: most,
+        });
+        // As fast as RFC 5681 once it is where it was.
+        let (part, whole) = if growth.classic < growth.before { (9, 17) } else { (1, 1) };
+        growth.classic += share(left, mss * part, window * whole);
+        let at = |time: Duration| cubic(time, growth.until_most, most.max(window_at(window, most)), mss);
+        let since = now.since(growth.since);
+        if at(since) <= growth.classic {
+            self.window = window.max(growth.classic);
+            return;
+        }
+        let target = at(since + trip).clamp(window, window + window / 2);
+        self.window += share(left, target - window, window);
+    }
+
+    /// A loss: what is under way may be `flying` segments at most by now.
+    pub fn shrink(&mut self, flying: u64) {
+        let used = self.window.min(flying.saturating_mul(self.mss)).max(self.mss);
+        // A window that did not come back leaves room for others: fast convergence.
+        self.most = if used < self.most { share(used, 17, 20) } else { used };
+        self.window = share(used, 7, 10).max(2 * self.mss);
+        self.threshold = self.window;
+        self.growth = None;
+    }
+
+    /// Nothing comes any more: as after a loss, if it `is_first`, and from one segment on.
+    pub fn collapse(&mut self, flying: u64, is_first: bool) {
+        if is_first {
+            self.shrink(flying);
+        }
+        self.window = self.mss;
+        self.growth = None;
+    }
+
+    /// The window in segments, rounded down.
+    #[cfg(test)]
+    pub fn segments(&self) -> u64 {
+        self.window / self.mss
+    }
+}
+
+/// After slow start without a loss there is no window from before: the cubic function begins at the present one.
+fn window_at(window: u64, most: u64) -> u64 {
+    if most == 0 { window } else { 0 }
+}
+
+/// `value * part / whole`.
+fn share(value: u64, part: u64, whole: u64) -> u64 {
+    u64::try_from(u128::from(value) * u128::from(part) / u128::from(whole.max(1))).unwrap_or(u64::MAX)
+}
+
+/// K: how long the function takes for so much.
+fn time_for(less: u64, mss: u64) -> Duration {
+    // cbrt(segments / 0.4) seconds, in microseconds.
+    let cubed = u128::from(less) * 5 * 1_000_000_000_000_000_000 / (2 * u128::from(mss.max(1)));
+    Duration::from_us(cube_root(cubed))
+}
+
+/// W(t).
+fn cubic(time: Duration, until_most: Duration, most: u64, mss: u64) -> u64 {
+    let (time, until) = (time.as_us().min(1 << 32), until_most.as_us().min(1 << 32));
+    let cubed = u128::from(time.abs_diff(until)).pow(3);
+    let by = cubed * 2 / 5 * u128::from(mss) / 1_000_000_000_000_000_000;
+    let by = u64::try_from(by).unwrap_or(u64::MAX);
+    if time < until { most.saturating_sub(by) } else { most.saturating_add(by) }
+}
+
+/// The greatest integer whose cube is not above `value`.
+fn cube_root(value: u128) -> u64 {
+    let (mut low, mut high) = (0u64, 1 << 42);
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        match u128::from(middle).pow(3) <= value {
+            true => low = middle,
+            false => high = middle - 1,
+        }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 1000;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_ms(ms)
+    }
+
+    /// The window after each of some round trips in which all of it was acknowledged.
+    fn grown(window: &mut Window, trip_ms: u64, from: u64, trips: u64) -> Vec<u64> {
+        let each = (1..=trips).map(|n| {
+            for _ in 0..window.segments() {
+                window.grow(1, Duration::from_ms(trip_ms), at(from + n * trip_ms));
+            }
+            window.segments()
+        });
+        each.collect()
+    }
+
+    #[test]
+    fn it_doubles_until_the_first_loss() {
+        let mut window = Window::new(MSS);
+        assert!(window.has_room(9) && !window.has_room(10));
+        assert_eq!(grown(&mut window, 1, 0, 3), [20, 40, 80]);
+        window.shrink(80);
+        assert_eq!(window.segments(), 56);
+        // One that was not used up is not the measure.
+        window.shrink(10);
+        assert_eq!(window.segments(), 7);
+        window.shrink(1);
+        assert_eq!(window.segments(), 2);
+    }
+
+    #[test]
+    fn with_short_round_trips_it_grows_by_half_a_segment_and_then_by_one() {
+        let mut window = Window::new(MSS);
+        grown(&mut window, 1, 0, 1);
+        window.shrink(20);
+        // 14 to 20 take 11 or 12 round trips of 9/17 of a segment.
+        let back = grown(&mut window, 1, 100, 30);
+        let steps = back.iter().position(|segments| *segments == 20).unwrap();
+        assert!((10..=12).contains(&steps), "{back:?}");
+        assert!(back[29] >= 34, "{back:?}");
+    }
+
+    #[test]
+    fn with_long_round_trips_it_follows_the_cubic_function() {
+        let mut window = Window::new(MSS);
+        grown(&mut window, 100, 0, 7);
+        assert_eq!(window.segments(), 1280);
+        window.shrink(1280);
+        // K = cbrt(384 / 0.4) = 9.86 s: there it is as before, and a second later hardly more.
+        let back = grown(&mut window, 100, 1000, 200);
+        assert!((1265..=1281).contains(&back[98]), "{back:?}");
+        assert!(back[108] - back[88] < 6, "{back:?}");
+        // W(2 K) = W_max + 384.
+        assert!((1640..=1680).contains(&back[197]), "{back:?}");
+        // It is slower than RFC 5681's would be at no time.
+        assert!(back[10] > 896 + 5, "{back:?}");
+    }
+
+    #[test]
+    fn a_timeout_begins_again_with_one_segment() {
+        let mut window = Window::new(MSS);
+        grown(&mut window, 1, 0, 2);
+        window.collapse(40, true);
+        assert_eq!(window.segments(), 1);
+        window.collapse(1, false);
+        // Slow start up to 28, then slowly.
+        let back = grown(&mut window, 1, 100, 7);
+        assert_eq!(back[..4], [2, 4, 8, 16]);
+        assert!((28..=32).contains(&back[6]), "{back:?}");
+    }
+
+    #[test]
+    fn cube_roots_are_exact() {
+        assert_eq!([0, 1, 7, 8].map(cube_root), [0, 1, 1, 2]);
+        for root in [2, 1000, 9_864_848, 1 << 41] {
+            let cube = u128::from(root).pow(3);
+            assert_eq!([cube - 1, cube, cube + 1].map(cube_root), [root - 1, root, root]);
+        }
+        assert_eq!(
+            time_for(u64::MAX, 1),
+            Duration::from_us(cube_root(u128::from(u64::MAX) * 5 * 500_000_000_000_000_000))
+        );
+    }
+}
