@@ -1,1 +1,3 @@
+//! Does nothing: a crate without a build script has no build dependencies.
+
 fn main() {}

@@ -32,7 +32,9 @@ pub fn run() -> ExitCode {
             Ok(one) => one,
             Err(error) => return failed(&error),
         };
-        for line in one.difference(&all).filter(|line| !KNOWN.iter().any(|(known, _)| line.starts_with(known))) {
+        for line in
+            one.difference(&all).filter(|line| !KNOWN.iter().any(|(known, _)| line.starts_with(known)))
+        {
             println!("cargo test -p {name}: {line}");
             found += 1;
         }
@@ -49,7 +51,16 @@ fn failed(error: &str) -> ExitCode {
 /// The packages that a build of the tests of some packages needs, each with its version and features.
 fn tree(packages: &[&str]) -> Result<BTreeSet<String>, String> {
     let output = Command::new(env!("CARGO"))
-        .args(["tree", "--locked", "--edges", "normal,build,dev", "--prefix", "none", "--format", "{p} [{f}]"])
+        .args([
+            "tree",
+            "--locked",
+            "--edges",
+            "normal,build,dev",
+            "--prefix",
+            "none",
+            "--format",
+            "{p} [{f}]",
+        ])
         .args(packages)
         .output()
         .map_err(|error| format!("cargo tree: {error}"))?;

@@ -49,7 +49,8 @@ fn frames(path: &Path) -> u64 {
 #[test]
 fn frames_between_captures() {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let (input, output): (PathBuf, PathBuf) = (directory.join("calls-in.pcap"), directory.join("calls-out.pcap"));
+    let (input, output): (PathBuf, PathBuf) =
+        (directory.join("calls-in.pcap"), directory.join("calls-out.pcap"));
     capture(&input);
     let program = p4rack::reparse::reparse("out.p4", PROGRAM, &mut SourceMap::new()).unwrap();
     let pcap = |port, input, output| PortSpec { port, kind: PortKind::Pcap { input, output } };

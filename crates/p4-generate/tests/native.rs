@@ -8,6 +8,7 @@ use target_native::Mutant;
 const RARE: [Mutant; 2] = [Mutant::FirstElement, Mutant::SignLost];
 
 /// How many programs the test generates; each fault is tried on one program after the other until one notices it.
+#[allow(clippy::disallowed_methods, reason = "a test asks how long it may run")]
 fn programs() -> u64 {
     std::env::var("P4RACK_MUTANT_PROGRAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(150)
 }
@@ -20,8 +21,11 @@ fn mistakes_are_noticed() {
         let source = generate(seed, &config).source;
         survived.retain(|mutant| {
             let steps = Steps { native: true, native_mutant: Some(*mutant), ..Steps::NONE };
-            let noticed = check(&source, steps, 12, seed, None).is_err_and(|found| found.step == Step::Native);
-            if noticed { println!("program {seed} notices {mutant:?}") }
+            let noticed =
+                check(&source, steps, 12, seed, None).is_err_and(|found| found.step == Step::Native);
+            if noticed {
+                println!("program {seed} notices {mutant:?}")
+            }
             !noticed
         });
     }

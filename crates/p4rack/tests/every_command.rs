@@ -78,7 +78,9 @@ fn every_command(source: &str, findings: &mut Vec<String>) -> bool {
     {
         refused_by_front_end("compile", &found, &mut tried);
     }
-    tried.step("analyze", || p4rack::analysis::regions(&program, Some(Policy::Tables), &map).map(|_| ()));
+    tried.step("analyze", || {
+        p4rack::analysis::regions(&program, Some(Policy::Tables), false, &map).map(|_| ())
+    });
     split(&program, &mut tried);
     for engine in [Engine::Interp, Engine::Native] {
         let job = Job {

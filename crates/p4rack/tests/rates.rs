@@ -141,7 +141,7 @@ size = {size}
 fn highest(kind: Kind, size: u32, shares: &str) -> u64 {
     let mut map = SourceMap::new();
     let directory = directory(kind, size, 1_000_000, shares);
-    let loaded = rack::load_problems(&directory, &[], &Wishes::default(), &mut map);
+    let loaded = rack::load_problems(&directory, &[], &Wishes::default(), &[], &mut map);
     let (problems, _) = loaded.unwrap_or_else(|found| panic!("{}", text(&found, &map)));
     let problem = &problems[0].problem;
     let device = problem.model.devices.iter().position(|d| d.name == "nic").unwrap();

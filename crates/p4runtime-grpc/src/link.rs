@@ -14,7 +14,7 @@ use crate::serve::{MOST_BYTES, ServeError, chain};
 use crate::tls::{ClientTls, endpoint, failure};
 use crate::trailers::details;
 use controller::{Answer, Ask, AskId, DeviceId, Heard, Holdings, PortCount, everything_held};
-use p4runtime_proto::google::rpc::{self, Code};
+use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4::v1::{

@@ -244,7 +244,8 @@ impl Controlled {
     fn numbers_fit(&self, group: Option<u32>, replicas: &[Replica]) -> Result<()> {
         let group = group.map_or(Ok(()), |group| self.switch.check_group(group));
         let ports = members(replicas).into_iter().chain(backups(replicas).into_iter().flatten());
-        let all = group.and_then(|()| ports.map(|(port, _)| port).try_for_each(|port| self.switch.check_port(port)));
+        let all = group
+            .and_then(|()| ports.map(|(port, _)| port).try_for_each(|port| self.switch.check_port(port)));
         all.or_else(|error| fault("a number does not fit", error.message).help(|| error.help))
     }
 

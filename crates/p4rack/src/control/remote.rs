@@ -10,7 +10,7 @@ use p4runtime_proto::p4::v1::{
     SetForwardingPipelineConfigRequest, StreamMessageRequest, WriteRequest,
 };
 use p4runtime_proto::p4rack::v1::{Metric as Counted, ShowResponse, show_response::State};
-use p4runtime_server::{Status, StreamId};
+use p4runtime_server::{Pieces, Status, StreamId};
 use std::collections::BTreeSet;
 
 /// Answers are waited for by the ways to the agents, which know whether anybody is there: this is longer than they do.
@@ -170,7 +170,7 @@ impl Served for RemoteRack {
                 vec![Event::Reply(
                     ticket,
                     match call {
-                        Call::Read(_) | Call::ReadRunning(_) => Reply::Found(vec![], Err(status)),
+                        Call::Read(_) | Call::ReadRunning(_) => Reply::Found(Pieces::new(), Err(status)),
                         Call::Trace(_) => Reply::Traced(Err(status)),
                         _ => Reply::Done(Err(status)),
                     },
