@@ -45,6 +45,7 @@ mod names;
 mod originals;
 mod parsed;
 mod parsed_again;
+mod parser_places;
 mod place;
 mod placement;
 mod prepare;

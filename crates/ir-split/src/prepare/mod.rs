@@ -3,9 +3,9 @@
 //! ```text
 //! normalize jumps and calls as structure
 //! bind      whole headers and metadata that actions get, by their own name
+//! wrap      the headers and metadata structs inside structs of ours, where they are used as one value
 //! lent      colours of direct meters as values, where actions of other tables read them
 //! counted   the length that counters of bytes see, where one counts behind a cut
-//! wrap      the headers and metadata structs inside structs of ours, where they are used as one value
 //! varbit    the length of each varbit in a metadata field
 //! tracked   the length that egress sees, where a hand-over would be counted otherwise
 //! digests   their data as values, told at the end
