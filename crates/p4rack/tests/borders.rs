@@ -219,13 +219,11 @@ fn the_nearest_cut_around_one_that_is_refused() {
     let mut map = SourceMap::new();
     let program = support::compile_text(&source, &mut map);
     let found = p4rack::analysis::regions(&program, Some(Policy::Tables), true, &map).unwrap();
-    let shown: Vec<(&str, bool, Option<(usize, Vec<String>)>)> = found
-        .iter()
-        .map(|region| {
-            let near = region.nearest.as_ref().map(|near| (near.statements, near.tables.clone()));
-            (region.name.as_str(), region.cut.is_ok(), near)
-        })
-        .collect();
-    let both = || Some((3, vec!["I.a".to_string(), "I.b".to_string()]));
-    assert_eq!(shown, [("a", false, both()), ("b", false, both()), ("c", true, None)]);
+    let cut: Vec<(&str, bool)> = found.iter().map(|r| (r.name.as_str(), r.cut.is_ok())).collect();
+    assert_eq!(cut, [("a", false), ("b", false), ("c", true)]);
+    let near: Vec<_> = found.iter().filter_map(|r| r.nearest.as_ref()).collect();
+    assert_eq!(near.len(), 2);
+    for near in near {
+        assert_eq!((near.statements, near.tables.join(" ").as_str()), (3, "I.a I.b"));
+    }
 }
