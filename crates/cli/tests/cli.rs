@@ -95,7 +95,7 @@ fn up_writes_a_page() {
         ("class=\"device\"", 2),
         ("class=\"host\"", 2),
         (">Acl</text>", 1),
-        ("<table>", 5),
+        ("<table>", 6),
     ] {
         assert_eq!(page.matches(words).count(), count, "{words} in\n{page}");
     }
@@ -170,6 +170,41 @@ fn up_as_json() {
         assert!(received > sent.map(|n| n * 97 / 100), "{workload}");
         assert_eq!(workload["corrupted"], 0);
     }
+}
+
+/// What a workload says that it is to show is the exit status, in text and in JSON; nobody could say before that nothing is to arrive.
+#[test]
+fn what_is_expected_of_a_workload_is_the_exit_status() {
+    let rack = |name: &str, expect: &str| {
+        let count = "count = 100\ninterval = \"2ms\"\n";
+        changed_rack(name, count, &format!("{count}expect = {expect}\n"))
+    };
+    let met = p4rack(&["up", &rack("expect-met", "{ received = \">= 95%\", p99 = \"<= 1ms\" }")]);
+    assert!(met.status.success(), "{}", stderr(&met));
+    let unmet = rack("expect-unmet", "\"lost\"");
+    let output = p4rack(&["up", &unmet]);
+    assert_eq!(output.status.code(), Some(1));
+    for words in
+        ["P4R0710", "workload `ping` is not as expected", "received = 0 is expected, 99 are, of 100 sent"]
+    {
+        assert!(stderr(&output).contains(words), "no {words} in\n{}", stderr(&output));
+    }
+    assert!(stdout(&output).contains("latency "), "the report comes all the same");
+    let output = p4rack(&["up", &unmet, "--format", "json"]);
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON value");
+    assert_eq!((&value["ok"], &value["diagnostics"][0]["code"]), (&false.into(), &"P4R0710".into()));
+}
+
+#[test]
+fn samples_are_one_line_for_each_packet_that_came() {
+    let file = directory("samples").join("samples.csv");
+    let output = p4rack(&["up", "examples/slice", "--samples", &file.display().to_string()]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = std::fs::read_to_string(&file).expect("it was written");
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("stage,workload,from,to,sequence,sent_ps,received_ps,latency_ps"));
+    assert_eq!(lines.next(), Some(",ping,h1,h2,0,0,66792000,66792000"));
+    assert_eq!(lines.filter(|line| line.starts_with(",ping,h1,h2,")).count(), 98);
 }
 
 #[test]

@@ -266,7 +266,7 @@ fn a_workload_of_which_nothing_arrives() {
         "warning[P4R0709]: nothing that a workload sent has arrived",
         "RACK.toml:61:8",
         "100 sent to h2",
-        "most packets ended at tor: dropped in egress",
+        "packets of `ping` that were dropped ended at tor: dropped in egress",
         "tables without entries: `RouterEgress.ports`\n",
         "--step",
     ] {

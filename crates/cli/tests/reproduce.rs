@@ -70,7 +70,7 @@ fn mistakes_are_told() {
 fn stages_stand_beside_the_papers() {
     for (figure, paper) in [("fig10", "1.19Gbit/s of 10"), ("fig13", "almost three times as much")] {
         let text = text(&[figure, "--until", "3ms"]);
-        for words in ["max  paper", paper, "40 TCP connections", "The model leaves out"] {
+        for words in ["max  paper", paper, "10 TCP connections", "The model leaves out"] {
             assert!(text.contains(words), "no `{words}` in\n{text}");
         }
     }
