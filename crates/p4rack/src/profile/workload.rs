@@ -16,6 +16,8 @@ pub struct Workload {
     pub before: Vec<Vec<u8>>,
     /// Frames that are timed.
     pub frames: Vec<Vec<u8>>,
+    /// The same without losses, where those that are timed have some; nothing else.
+    pub lossless: Vec<Vec<u8>>,
 }
 
 fn bits<const N: usize>(values: [(u32, u128); N]) -> Vec<Bits> {
@@ -28,18 +30,22 @@ pub fn of(function: &str, size: usize, count: usize) -> Result<Workload, String>
         return Err(format!("frames have {SHORTEST} to 1514 bytes, and not {size}"));
     }
     let port = (16, 1);
-    let with = |constructor, args, before, frames| Workload { constructor, args, before, frames };
+    let with =
+        |constructor, args, before, frames| Workload { constructor, args, before, frames, lossless: vec![] };
     let tcp = || flows(size, count + 3 * FLOWS);
     Ok(match function {
         "beacon" => with(bits([(32, 0), (48, 0)]), vec![], vec![], flows(size, count)),
-        // Five frames and a sixth, and of each six the third is lost.
+        // Five frames and a sixth, and of each six the third is lost: so that there is something to decode. What leaves of frames of
+        // which none is lost is less, for the sixth is taken away.
         "fec-encode" => with(bits([(48, 1000)]), protection(), vec![], flows(size, count)),
         "fec-decode" => {
             let frames =
                 emitted(&mut Encoder::new(base_time::Duration::from_us(1000)), &protection(), &tcp());
+            let lossless = frames[..frames.len() / 6 * 6].to_vec();
             let come = frames.into_iter().enumerate().filter(|(at, _)| at % 6 != 2).map(|(_, frame)| frame);
             let constructor = bits([(48, 1000), (8, 0), (32, 0), (32, 0)]);
-            with(constructor, bits([port]), vec![], come.take(count).collect())
+            let timed = with(constructor, bits([port]), vec![], come.take(count).collect());
+            Workload { lossless, ..timed }
         }
         "header-compress" => {
             let mut before = tcp();
