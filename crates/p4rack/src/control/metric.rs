@@ -110,14 +110,30 @@ pub fn exposition(metrics: &[Metric]) -> String {
     out
 }
 
-/// What is not 0, for a person, on one line.
+/// What is not 0, for a person, on one line: frames that passed the switch's ports, then packets that ended inside, which may be more or
+/// fewer than the difference, since packets are copied. What single ports and the devices of a rack have counted is left out.
 pub fn summary(metrics: &[Metric]) -> String {
-    let told = metrics.iter().filter(|metric| metric.value > 0 && metric.name.ends_with("_total"));
-    let text = |metric: &Metric| {
-        let what = metric.name.trim_end_matches("_total").replace('_', " ");
-        format!("{} {what}{}", metric.value, labels(metric))
+    let of_ports = |name: &str| {
+        let counted = metrics.iter().filter(|metric| metric.name == name && metric.labels.is_empty());
+        counted.map(|metric| metric.value).sum::<u64>()
     };
-    told.map(text).collect::<Vec<_>>().join(", ")
+    let (came, left) = (of_ports("frames_received_total"), of_ports("frames_sent_total"));
+    let mut told = vec![];
+    if came + left > 0 {
+        told.push(format!("{came} frames came in by the switch's ports, {left} left by them"));
+    }
+    let is_told = |name: &str| match name {
+        "frames_received_total" | "frames_sent_total" | PORT_RECEIVED | PORT_SENT => false,
+        _ => name.ends_with("_total") && !name.starts_with("device_"),
+    };
+    for metric in metrics.iter().filter(|metric| metric.value > 0 && is_told(metric.name)) {
+        let what = match metric.name {
+            "frames_dropped_total" => "packets dropped inside".to_string(),
+            name => name.trim_end_matches("_total").replace('_', " "),
+        };
+        told.push(format!("{} {what}{}", metric.value, labels(metric)));
+    }
+    told.join(", ")
 }
 
 fn labels(metric: &Metric) -> String {
@@ -178,7 +194,11 @@ mod tests {
 
     #[test]
     fn people_read_what_is_not_zero() {
-        expect![[r#"2 frames sent, 1 frames dropped{reason="no_replica",device="a\"b\\c\nd"}"#]]
-            .assert_eq(&summary(&some()));
+        let mut all = some();
+        all.push(Metric::new("device_frames_sent_total", 7).with("device", "nic"));
+        all.push(Metric::new(PORT_SENT, 2).with("port", "1"));
+        all.push(Metric::new("frames_lost_total", 4).with("place", "gate"));
+        expect![[r#"0 frames came in by the switch's ports, 2 left by them, 1 packets dropped inside{reason="no_replica",device="a\"b\\c\nd"}, 4 frames lost{place="gate"}"#]]
+            .assert_eq(&summary(&all));
     }
 }
