@@ -76,7 +76,12 @@ impl Axis {
             let first = least.log10().floor() as i32;
             let powers = (first..first + 40).map(|power| 10f64.powi(power));
             let all = powers.flat_map(|power| steps.iter().map(move |step| step * power));
-            return all.skip_while(|v| *v < least * 0.999).take_while(|v| *v <= most * 1.001).collect();
+            let ticks: Vec<f64> =
+                all.skip_while(|v| *v < least * 0.999).take_while(|v| *v <= most * 1.001).collect();
+            // Of a short axis as if it were linear.
+            if ticks.len() >= 3 {
+                return ticks;
+            }
         }
         let rough = (most - least) / 5.0;
         if !rough.is_finite() || rough <= 0.0 {
@@ -87,6 +92,14 @@ impl Axis {
             [1.0, 2.0, 5.0, 10.0].map(|n| n * power).into_iter().find(|s| *s >= rough).unwrap_or(rough);
         let first = (least / step).ceil();
         (0..8).map(|n| (first + f64::from(n)) * step).take_while(|v| *v <= most * 1.001).collect()
+    }
+
+    /// The values with what is written there; none twice.
+    fn labels(&self) -> Vec<(f64, String)> {
+        let mut labels: Vec<(f64, String)> =
+            self.ticks().into_iter().map(|tick| (tick, self.label(tick))).collect();
+        labels.dedup_by(|later, earlier| later.1 == earlier.1);
+        labels
     }
 
     fn label(&self, value: f64) -> String {
@@ -114,23 +127,23 @@ impl Chart {
                 escape(name)
             );
         }
-        for tick in self.y.ticks() {
+        for (tick, label) in self.y.labels() {
             let at = y(tick);
             let _ = writeln!(
                 out,
                 "<line class=\"grid\" x1=\"{left}\" y1=\"{at:.1}\" x2=\"{right}\" y2=\"{at:.1}\"/><text text-anchor=\"end\" x=\"{}\" y=\"{:.1}\">{}</text>",
                 left - 6.0,
                 at + 4.0,
-                self.y.label(tick)
+                label
             );
         }
-        for tick in self.x.ticks() {
+        for (tick, label) in self.x.labels() {
             let at = x(tick);
             let _ = writeln!(
                 out,
                 "<line class=\"grid\" x1=\"{at:.1}\" y1=\"{top}\" x2=\"{at:.1}\" y2=\"{bottom}\"/><text text-anchor=\"middle\" x=\"{at:.1}\" y=\"{:.1}\">{}</text>",
                 bottom + 16.0,
-                self.x.label(tick)
+                label
             );
         }
         let _ = writeln!(out, "<path class=\"axis\" fill=\"none\" d=\"M{left},{top} V{bottom} H{right}\"/>");
@@ -164,6 +177,14 @@ mod tests {
         assert_eq!(ticks(130.0, 160.0, false), [130, 140, 150, 160]);
         assert_eq!(ticks(7.0, 7.0, false), [7]);
         assert_eq!(ticks(3.0, 70.0, true), [5, 10, 20, 50]);
+        // An axis that has one tick, or none, by powers of ten.
+        assert_eq!(ticks(21.0, 49.0, true), [30, 40]);
+        assert_eq!(
+            ticks(1_000_000.0, 1_400_000.0, true),
+            [1_000_000, 1_100_000, 1_200_000, 1_300_000, 1_400_000]
+        );
+        let axis = Axis { range: (0.0, 2.0), logarithmic: false, words: |n| n.to_string() };
+        assert_eq!(axis.labels().into_iter().map(|(_, label)| label).collect::<Vec<_>>(), ["0", "1", "2"]);
         assert_eq!(ticks(1.0, 1e6, true), [1, 10, 100, 1000, 10_000, 100_000, 1_000_000]);
         assert_eq!(ticks(2.0, 1e19, true).len(), 19);
     }

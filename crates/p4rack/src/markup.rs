@@ -7,7 +7,8 @@ pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// What all pages look like: in light and dark, and with what is too wide for a small screen in boxes of its own that scroll.
+/// What all pages look like: in light and dark, and with what is too wide for a small screen in boxes of its own that scroll. Such a box
+/// says so, has a shadow where more is, and keeps the first column of a table in sight.
 const STYLE: &str = ":root { color-scheme: light dark; --back: #fff; --text: #222; --edge: #555; --grid: #e4e4e4; --faint: #f6f6f6; \
 --device: #eef4fb; --border: #35618e; --chosen: #dcebfa; } \
 @media (prefers-color-scheme: dark) { :root { --back: #16191d; --text: #dfe3e8; --edge: #9aa3ad; --grid: #333a42; --faint: #22272d; \
@@ -15,12 +16,22 @@ const STYLE: &str = ":root { color-scheme: light dark; --back: #fff; --text: #22
 body { font: 14px sans-serif; margin: 24px; color: var(--text); background: var(--back); } \
 table { border-collapse: collapse; margin: 8px 0 20px; } th, td { padding: 2px 10px; text-align: right; white-space: nowrap; } \
 tr.chosen { background: var(--chosen); } text { font: 12px sans-serif; fill: var(--text); } .left { text-align: left; } \
-.name { font-weight: bold; } .scroll { overflow-x: auto; } .device { fill: var(--device); stroke: var(--border); } ";
+.name { font-weight: bold; } .scroll { overflow-x: auto; background: linear-gradient(to right, var(--back) 40%, transparent) 0 0 / 40px 100% no-repeat local, \
+linear-gradient(to left, var(--back) 40%, transparent) 100% 0 / 40px 100% no-repeat local, \
+linear-gradient(to right, var(--edge), transparent) 0 0 / 10px 100% no-repeat scroll, \
+linear-gradient(to left, var(--edge), transparent) 100% 0 / 10px 100% no-repeat scroll; } \
+.scroll.wide::before { content: \"\\2194  scroll sideways\"; position: sticky; left: 0; display: inline-block; font-size: 12px; color: var(--edge); } \
+.scroll.wide td:first-child, .scroll.wide th:first-child { position: sticky; left: 0; background: var(--back); } \
+@media (max-width: 500px) { body { margin: 12px; } h1 { font-size: 22px; } } .device { fill: var(--device); stroke: var(--border); } ";
+
+/// Marks the boxes that scroll, now and whenever the screen gets another width.
+const SCRIPT: &str = "const mark = () => document.querySelectorAll('.scroll').forEach(box => \
+box.classList.toggle('wide', box.scrollWidth > box.clientWidth + 1)); addEventListener('resize', mark); mark(); ";
 
 /// A page of HTML that needs nothing else; `style` is what it has beside [`STYLE`].
 pub(crate) fn page(title: &str, style: &str, body: &str, script: &str) -> String {
     format!(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>{}</title>\n<style>{STYLE}{style}</style></head>\n<body>\n{body}<script>{script}</script>\n</body></html>\n",
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>{}</title>\n<style>{STYLE}{style}</style></head>\n<body>\n{body}<script>{SCRIPT}{script}</script>\n</body></html>\n",
         escape(title)
     )
 }

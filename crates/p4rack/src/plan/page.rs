@@ -33,9 +33,13 @@ pub fn page(title: &str, problem: &Problem, plans: &[(Vec<i64>, Plan)]) -> Strin
             all => format!("{all} plans; none is better than another in every objective."),
         }
     );
+    // One line across all axes says nothing that the table does not.
+    if plans.len() > 1 {
+        body.push_str("<div class=\"scroll\">");
+        axes(&mut body, problem, plans);
+        body.push_str("</div>\n");
+    }
     body.push_str("<div class=\"scroll\">");
-    axes(&mut body, problem, plans);
-    body.push_str("</div>\n<div class=\"scroll\">");
     table(&mut body, problem, plans);
     body.push_str("</div>\n");
     for (number, (_, plan)) in (1..).zip(plans) {

@@ -52,9 +52,8 @@ fn received(workload: &WorkloadReport) -> Option<u64> {
 const ROW: usize = 18;
 const NAMES: usize = 140;
 const LONGEST: f64 = 300.0;
-
-/// On small screens bars get shorter.
-const STYLE: &str = ".bars { max-width: 100%; height: auto; } ";
+/// Room for a value between the name and the bar: where a screen is too narrow for bars, values are still in sight.
+const VALUES: usize = 90;
 
 /// The page of an experiment: figures first, then all numbers.
 pub fn stages_page(racked: &Racked, stages: &[(String, RunReport)]) -> String {
@@ -81,12 +80,12 @@ pub fn stages_page(racked: &Racked, stages: &[(String, RunReport)]) -> String {
             bars(&mut drawn, stages, name, measure);
         }
         if !drawn.is_empty() {
-            let _ = writeln!(body, "<h2>{}</h2>\n{drawn}", escape(name));
+            let _ = writeln!(body, "<h2>{}</h2>\n<div class=\"scroll\">{drawn}</div>", escape(name));
         }
     }
     body.push_str("<h2>Figures</h2>\n");
     page::show(&mut body, &stage_table(&racked.rack.stages, stages));
-    markup::page(&title, &[page::STYLE, topology::STYLE, STYLE].concat(), &body, page::SCRIPT)
+    markup::page(&title, &[page::STYLE, topology::STYLE].concat(), &body, page::SCRIPT)
 }
 
 /// A bar for each stage that has the workload; nothing where there is nothing to measure.
@@ -97,10 +96,10 @@ fn bars(out: &mut String, stages: &[(String, RunReport)], name: &str, (title, of
     });
     let found: Vec<(&String, u64)> = found.collect();
     let Some(most) = found.iter().map(|(_, value)| *value).max() else { return };
-    let (width, height) = (NAMES as f64 + LONGEST + 120.0, (found.len() + 1) * ROW + 6);
+    let (width, height) = ((NAMES + VALUES) as f64 + LONGEST + 10.0, (found.len() + 1) * ROW + 6);
     let _ = writeln!(
         out,
-        "<svg class=\"bars\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">"
+        "<svg class=\"bars\" style=\"display: block\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">"
     );
     let _ = writeln!(out, "<text class=\"name\" x=\"0\" y=\"14\">{}</text>", escape(title));
     for (row, (stage, value)) in (1..).zip(found) {
@@ -108,11 +107,12 @@ fn bars(out: &mut String, stages: &[(String, RunReport)], name: &str, (title, of
         let long = LONGEST * value as f64 / most.max(1) as f64;
         let _ = writeln!(
             out,
-            "<g data-name=\"{stage}\"><text x=\"12\" y=\"{}\">{stage}</text><rect class=\"bar\" x=\"{NAMES}\" y=\"{}\" width=\"{long:.1}\" height=\"{}\" fill=\"#1f6fb2\"/><text x=\"{:.1}\" y=\"{}\">{}</text></g>",
+            "<g data-name=\"{stage}\"><text x=\"12\" y=\"{}\">{stage}</text><rect class=\"bar\" x=\"{}\" y=\"{}\" width=\"{long:.1}\" height=\"{}\" fill=\"#1f6fb2\"/><text text-anchor=\"end\" x=\"{}\" y=\"{}\">{}</text></g>",
             y + 14,
+            NAMES + VALUES,
             y + 3,
             ROW - 4,
-            NAMES as f64 + long + 6.0,
+            NAMES + VALUES - 8,
             y + 14,
             words(value)
         );

@@ -1,4 +1,5 @@
-//! A rack as a picture: hosts below, devices above them by their distance from hosts, a line for each direction of each link.
+//! A rack as a picture: hosts below, devices above them by their distance from hosts, a line for each direction of each link. Rows that
+//! would be wider than a screen have boxes with nothing but names, or bare ones; what they leave out is told where the mouse points.
 
 use crate::markup::escape;
 use rack_emulator::{LinkReport, RunReport};
@@ -11,6 +12,13 @@ const DEVICE: usize = 170;
 const HOST: usize = 100;
 const GAP: usize = 24;
 const BETWEEN: usize = 70;
+/// A row is not wider than this if it can be helped.
+const SCREEN: usize = 1300;
+/// A box with a name alone, and the gap beside it.
+const NAMED: usize = 66;
+const NARROW_GAP: usize = 8;
+/// A box that holds no text is at least this wide.
+const BARE: usize = 6;
 
 /// The style that the picture needs.
 pub(super) const STYLE: &str = ".host { fill: var(--faint); stroke: #999; } \
@@ -23,6 +31,25 @@ struct Spot {
     y: usize,
     width: usize,
     height: usize,
+    detail: Detail,
+}
+
+/// How much a box says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Detail {
+    Full,
+    Name,
+    Nothing,
+}
+
+/// How wide the boxes of a row are, and the gaps between them, and what they say.
+fn layout(row: &[NodeId]) -> (Detail, usize) {
+    let all: usize = row.iter().map(|node| full_size(*node) + GAP).sum();
+    match () {
+        () if all <= SCREEN => (Detail::Full, GAP),
+        () if row.len() * (NAMED + NARROW_GAP) <= SCREEN => (Detail::Name, NARROW_GAP),
+        () => (Detail::Nothing, 2),
+    }
 }
 
 /// The picture. `runs` says for each device what it runs.
@@ -32,16 +59,29 @@ pub(super) fn topology(rack: &Rack, report: &RunReport, runs: &[Vec<String>]) ->
         NodeId::Device(id) => 2 + runs.get(id.0 as usize).map_or(0, Vec::len),
         NodeId::Host(_) => 2,
     };
-    let wide = |row: &[NodeId]| row.iter().map(|node| size(*node) + GAP).sum::<usize>() + GAP;
+    let size = |row: &[NodeId], node: NodeId| match layout(row).0 {
+        Detail::Full => full_size(node),
+        Detail::Name => NAMED,
+        Detail::Nothing => (SCREEN / row.len()).saturating_sub(2).max(BARE),
+    };
+    let wide = |row: &[NodeId]| {
+        let gap = layout(row).1;
+        row.iter().map(|node| size(row, *node) + gap).sum::<usize>() + gap
+    };
     let width = rows.iter().map(|row| wide(row)).max().unwrap_or(0);
     let (mut spots, mut y) = (vec![], 10);
     for row in rows.iter().rev() {
-        let mut x = (width - wide(row)) / 2 + GAP;
+        let (detail, gap) = layout(row);
+        let high = |node: NodeId| LINE * if detail == Detail::Full { lines(node) } else { 1 } + 6;
+        let mut x = (width - wide(row)) / 2 + gap;
         for node in row {
-            spots.push(Spot { node: *node, x, y, width: size(*node), height: LINE * lines(*node) + 6 });
-            x += size(*node) + GAP;
+            let (wide, high) = (size(row, *node), high(*node));
+            spots.push(Spot { node: *node, x, y, width: wide, height: high, detail });
+            x += wide + gap;
         }
-        y += row.iter().map(|node| LINE * lines(*node) + 6).max().unwrap_or(0) + BETWEEN;
+        // Links to many need more room to be told apart.
+        let between = if detail == Detail::Full { BETWEEN } else { BETWEEN * 2 };
+        y += row.iter().map(|node| high(*node)).max().unwrap_or(0) + between;
     }
     let height = y.saturating_sub(BETWEEN) + 10;
     let mut out = format!("<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n");
@@ -75,7 +115,7 @@ pub(super) fn topology(rack: &Rack, report: &RunReport, runs: &[Vec<String>]) ->
     out
 }
 
-fn size(node: NodeId) -> usize {
+fn full_size(node: NodeId) -> usize {
     match node {
         NodeId::Device(_) => DEVICE,
         NodeId::Host(_) => HOST,
@@ -83,17 +123,22 @@ fn size(node: NodeId) -> usize {
 }
 
 fn node(out: &mut String, spot: &Spot, class: &str, name: &str, second: &str, rest: &[String]) {
-    let Spot { x, y, width, height, .. } = spot;
+    let Spot { x, y, width, height, detail, .. } = spot;
+    let about = [&[name.to_string(), second.to_string()], rest].concat().join(", ");
     let _ = writeln!(
         out,
-        "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"4\"/>\
-<text class=\"name\" x=\"{0}\" y=\"{1}\">{2}</text><text x=\"{0}\" y=\"{3}\">{4}</text>",
-        x + 8,
-        y + LINE,
-        escape(name),
-        y + 2 * LINE,
-        escape(second)
+        "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"4\"><title>{}</title></rect>",
+        escape(&about)
     );
+    if *detail == Detail::Nothing {
+        return;
+    }
+    let at = if *detail == Detail::Full { x + 8 } else { x + 3 };
+    let _ = writeln!(out, "<text class=\"name\" x=\"{at}\" y=\"{}\">{}</text>", y + LINE, escape(name));
+    if *detail == Detail::Name {
+        return;
+    }
+    let _ = writeln!(out, "<text x=\"{at}\" y=\"{}\">{}</text>", y + 2 * LINE, escape(second));
     for (at, text) in rest.iter().enumerate() {
         let _ = writeln!(
             out,
@@ -168,4 +213,42 @@ fn rows(rack: &Rack) -> Vec<Vec<NodeId>> {
     }
     rows.retain(|row| !row.is_empty());
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rack_model::HostId;
+
+    #[test]
+    fn rows_fit_a_screen() {
+        let hosts = |count: u32| (0..count).map(|n| NodeId::Host(HostId(n))).collect::<Vec<_>>();
+        for (count, detail) in [
+            (1, Detail::Full),
+            (10, Detail::Full),
+            (16, Detail::Name),
+            (17, Detail::Name),
+            (128, Detail::Nothing),
+        ] {
+            assert_eq!(layout(&hosts(count)).0, detail, "{count}");
+        }
+        let (mut rack, _) = rack_model::read_rack("", 0);
+        let rack = rack.as_mut().expect("an empty rack is one");
+        let host = |n: u32| rack_model::Host {
+            name: format!("h{n}").as_str().into(),
+            mac: rack_model::Mac([2, 0, 0, 0, 0, n as u8]).into(),
+            ip: vec![],
+            gateway: None,
+        };
+        let report = rack_emulator::Emulator::new(rack, vec![]).expect("nothing to run").report();
+        // Of still more hosts each would be too small to be seen: such a picture scrolls.
+        for count in [4, 16, 128] {
+            rack.hosts = (0..count).map(host).collect();
+            let picture = topology(rack, &report, &[]);
+            let width = picture.split("width=\"").nth(1).and_then(|rest| rest.split('"').next());
+            let width: usize = width.and_then(|width| width.parse().ok()).expect("it has a width");
+            assert!(width <= SCREEN + GAP, "{count} hosts: {width}");
+            assert!(picture.contains("h3"), "every host is told of");
+        }
+    }
 }
