@@ -78,6 +78,15 @@ impl Owner {
                 scan = now + SCAN;
                 due = now;
             }
+            if self.switch.is_busy() {
+                let events = self.switch.go_on(self.now());
+                self.perform(events, &mut streams);
+                // Those that have come meanwhile; commands wait.
+                for (port, frame) in incoming.frames() {
+                    self.command(Command::Frame(port, frame), &mut streams);
+                }
+                continue;
+            }
             let wait = std::time::Duration::from_nanos(due.since(now).as_ns());
             match incoming.next(wait) {
                 Some(Command::Stop) => break,

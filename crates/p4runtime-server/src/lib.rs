@@ -10,6 +10,7 @@
 //! time, and does what the [`Output`]s say.
 
 mod arbitration;
+mod batch;
 mod config;
 mod digests;
 mod outcomes;
@@ -21,6 +22,7 @@ mod status;
 mod target;
 
 pub use arbitration::StreamId;
+pub use batch::Writing;
 pub use config::Prepared;
 pub use outcomes::Outcomes;
 pub use pieces::Pieces;

@@ -108,7 +108,7 @@ impl<B: Builder> Server<B> {
         self.saved.as_ref().or(self.running.as_ref()).map(|configured| &configured.store)
     }
 
-    fn forget_digests(&mut self) {
+    pub(crate) fn forget_digests(&mut self) {
         let Some(running) = &self.running else { return };
         for digest in &running.store.catalog().info().digests {
             if running.store.digest(digest.id()).is_none() {
@@ -216,7 +216,12 @@ impl<T: Target> Configured<T> {
     }
 
     /// Does one update, all of it or nothing. The inverses of what it did are put behind `undo`.
-    fn update(&mut self, role: &str, update: &Update, undo: Option<&mut Vec<Change>>) -> Result<()> {
+    pub(crate) fn update(
+        &mut self,
+        role: &str,
+        update: &Update,
+        undo: Option<&mut Vec<Change>>,
+    ) -> Result<()> {
         self.permit(role, update.entity.as_ref().and_then(|entity| entity.entity.as_ref()))?;
         let changes = self.store.plan(update)?;
         let mut done = vec![];
@@ -236,7 +241,7 @@ impl<T: Target> Configured<T> {
         Ok(())
     }
 
-    fn change(&mut self, change: Change, wants_inverse: bool) -> Result<Option<Change>> {
+    pub(crate) fn change(&mut self, change: Change, wants_inverse: bool) -> Result<Option<Change>> {
         let before = if wants_inverse { self.before(&change)? } else { None };
         self.target.apply(self.store.catalog(), &change)?;
         Ok(self.store.commit(change, before))

@@ -11,8 +11,11 @@ use p4runtime_proto::p4::v1::{
     SetForwardingPipelineConfigRequest, StreamMessageRequest, WriteRequest,
 };
 use p4runtime_proto::p4rack::v1::{Device, ShowResponse, TraceResponse, show_response::State};
-use p4runtime_server::{Output, Pieces, Server, Status, StreamId};
+use p4runtime_server::{Output, Pieces, Server, Status, StreamId, Writing};
 use std::collections::BTreeMap;
+
+/// Updates of a write that are done at a time; frames pass before the next ones.
+const SLICE: usize = 512;
 
 /// The most ports whose frames are counted each for itself.
 const MOST_PORTS: usize = 1024;
@@ -29,6 +32,8 @@ pub struct OneSwitch {
     ports: BTreeMap<u32, PortCount>,
     /// Frames by ports that the program's architecture cannot number.
     unfit: u64,
+    /// A write that is done in slices.
+    writing: Option<(Ticket, Writing)>,
 }
 
 impl OneSwitch {
@@ -43,6 +48,7 @@ impl OneSwitch {
             held: Held::No,
             ports: BTreeMap::new(),
             unfit: 0,
+            writing: None,
         }
     }
 
@@ -157,6 +163,15 @@ impl Served for OneSwitch {
                 let why = "this is one device: no others hold anything for it";
                 Reply::Done(Err(Status::new(Code::Unimplemented, why)))
             }
+            Call::Write(request) if Writing::is_for(&request, SLICE) => {
+                match self.server.begin_write(request) {
+                    Ok(writing) => {
+                        self.writing = Some((ticket, writing));
+                        return events;
+                    }
+                    Err(status) => Reply::Done(Err(status)),
+                }
+            }
             Call::Write(request) => Reply::Done(self.server.write(&request)),
             Call::SetConfig(request) => Reply::Done(self.server.set_config(*request)),
             Call::Steer(election, steer) => {
@@ -185,6 +200,23 @@ impl Served for OneSwitch {
         };
         events.push(Event::Reply(ticket, reply));
         events
+    }
+
+    fn is_busy(&self) -> bool {
+        self.writing.is_some()
+    }
+
+    fn go_on(&mut self, now: Time) -> Vec<Event> {
+        self.at(now);
+        let Some((ticket, writing)) = &mut self.writing else { return vec![] };
+        let ticket = *ticket;
+        match self.server.go_on_writing(writing, SLICE) {
+            Some(ended) => {
+                self.writing = None;
+                vec![Event::Reply(ticket, Reply::Done(ended))]
+            }
+            None => vec![],
+        }
     }
 
     fn message(&mut self, now: Time, stream: StreamId, message: &StreamMessageRequest) -> Vec<Event> {

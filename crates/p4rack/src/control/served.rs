@@ -57,6 +57,16 @@ pub trait Served {
         None
     }
 
+    /// True while a call is done in slices: [`go_on`](Served::go_on) does the next one. Frames may come in between, and nothing else.
+    fn is_busy(&self) -> bool {
+        false
+    }
+
+    /// The next slice.
+    fn go_on(&mut self, _now: Time) -> Vec<Event> {
+        vec![]
+    }
+
     /// The RPC `GetForwardingPipelineConfig`.
     fn get_config(
         &self,

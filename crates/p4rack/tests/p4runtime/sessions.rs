@@ -1,12 +1,17 @@
 //! Arbitration and configuration.
 
-use crate::setup::{Bench, PROGRAM, arbitration, both, both_bare, both_keeping, compiled_at, info};
+use crate::setup::{
+    Bench, PROGRAM, arbitration, both, both_bare, both_keeping, compiled_at, info, one_device, write_request,
+};
+use base_time::Time;
+use controller::{Call, Reply, Ticket};
 use expect_test::expect;
-use p4rack::control::Controlled;
+use p4rack::control::{Controlled, Event, Served};
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, SetForwardingPipelineConfigRequest, Uint128};
+use p4runtime_server::StreamId;
 
 #[test]
 fn the_highest_election_id_is_primary() {
@@ -224,4 +229,62 @@ fn controllers_for_bmv2_are_told_what_to_send() {
         assert_eq!(push(&mut bench, Action::VerifyAndCommit, other.into_bytes()), "OK\n");
         assert_eq!(push(&mut bench, Action::ReconcileAndCommit, JSON.as_bytes().to_vec()), "OK\n");
     });
+}
+
+/// A device does a large write in slices, a rack at once: they end alike.
+#[test]
+fn a_large_write_is_done_in_slices() {
+    both(|mut bench| {
+        let entity = |n: usize| {
+            format!(
+                "table_entry {{ table_id: $MyIngress.route match {{ field_id: 1 lpm {{ value: \"\\016\\{:03o}\\{:03o}\\001\\001\\001\" \
+                 prefix_len: 48 }} }} action {{ action {{ action_id: $MyIngress.drop }} }} }}",
+                n / 256,
+                n % 256
+            )
+        };
+        let inserts: Vec<String> = (0..900).map(|n| format!("INSERT {}", entity(n))).collect();
+        let mut updates: Vec<&str> = inserts.iter().map(String::as_str).collect();
+        let before = bench.read("table_entry {}");
+        // The last one is there already: all are undone.
+        updates.push(&inserts[0]);
+        let told = bench.write_with("ROLLBACK_ON_ERROR", &updates);
+        assert_eq!(told.matches("ABORTED rolled back").count(), 900, "{told}");
+        assert_eq!(told.matches("ALREADY_EXISTS").count(), 1, "{told}");
+        assert_eq!(bench.read("table_entry {}"), before);
+        let told = bench.write_with("CONTINUE_ON_ERROR", &updates);
+        assert_eq!(
+            (told.lines().filter(|line| *line == "OK").count(), told.matches("ALREADY_EXISTS").count()),
+            (900, 1),
+            "{told}"
+        );
+        assert_eq!(bench.read("table_entry {}").lines().count(), before.lines().count() + 900);
+        let deletes: Vec<String> = (0..900).map(|n| format!("DELETE {}", entity(n))).collect();
+        let deletes: Vec<&str> = deletes.iter().map(String::as_str).collect();
+        assert_eq!(bench.write_with("ROLLBACK_ON_ERROR", &deletes), "OK\n");
+        assert_eq!(bench.read("table_entry {}"), before);
+    });
+}
+
+#[test]
+fn frames_pass_between_the_slices_of_a_write() {
+    let mut switch = one_device();
+    let now = Time::ZERO;
+    switch.call(now, Ticket(1), Call::Start(Box::default(), vec![]));
+    switch.message(now, StreamId(0), &arbitration(1, Some(1)));
+    let default = "MODIFY table_entry { table_id: $MyIngress.route is_default_action: true action { action { action_id:                    $MyIngress.to_cpu } } }";
+    let write = Box::new(write_request("CONTINUE_ON_ERROR", &[default; 1200]));
+    assert!(switch.call(now, Ticket(2), Call::Write(write)).is_empty());
+    let mut slices = 0;
+    let ended = loop {
+        assert!(switch.is_busy());
+        let told = switch.frame(now, 3, &[1; 60]);
+        assert!(slices == 0 || matches!(told[..], [Event::Send(..)]), "{told:?}");
+        slices += 1;
+        if let Some(event) = switch.go_on(now).pop() {
+            break event;
+        }
+    };
+    assert_eq!((ended, slices), (Event::Reply(Ticket(2), Reply::Done(Ok(()))), 3));
+    assert!(!switch.is_busy());
 }

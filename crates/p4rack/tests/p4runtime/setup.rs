@@ -202,7 +202,11 @@ impl Bench {
 
     fn call(&mut self, call: Call) -> String {
         let now = self.now;
-        replied(self.switch().call(now, Ticket(1), call))
+        let mut events = self.switch().call(now, Ticket(1), call);
+        while self.switch().is_busy() {
+            events.extend(self.switch().go_on(now));
+        }
+        replied(events)
     }
 
     /// Updates one after the other in one request, each `INSERT entity`; the answer.
