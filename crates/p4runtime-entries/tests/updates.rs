@@ -45,7 +45,7 @@ fn shown(statement: &Statement) -> String {
                 Keys::Named(keys) => {
                     keys.iter().map(|(n, m)| format!("{}={}", n.text, one(&m.value))).collect()
                 }
-                Keys::InOrder(_) => vec![],
+                Keys::InOrder(_) | Keys::AsInBmv2(_) => vec![],
             };
             let run = match run {
                 Run::Action(action, data) => format!("{}({})", action.text, args(data)),
@@ -79,7 +79,7 @@ fn shown(statement: &Statement) -> String {
             let member: Vec<String> = member.iter().map(|m| one(&m.value)).collect();
             format!("value set {} {}", name.text, member.join(" "))
         }
-        Statement::Stf(_) => unreachable!("nothing makes these here"),
+        _ => unreachable!("no update becomes one of the others"),
     }
 }
 

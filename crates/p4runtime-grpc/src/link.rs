@@ -12,7 +12,7 @@ use crate::generated_rack::rack_client::RackClient;
 use crate::secret::{Badge, Secret};
 use crate::serve::{MOST_BYTES, ServeError, chain};
 use crate::tls::{ClientTls, endpoint, failure};
-use crate::trailers::details;
+use crate::trailers::{details, message};
 use controller::{Answer, Ask, AskId, DeviceId, Heard, Holdings, PortCount, everything_held};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
@@ -432,7 +432,7 @@ fn refusal(error: &tonic::Status) -> Answer {
         return Answer::Lost;
     }
     let code = Code::try_from(error.code() as i32).unwrap_or(Code::Unknown);
-    Answer::Refused(Status { code, message: error.message().to_string(), details: details(error) })
+    Answer::Refused(Status { code, message: message(error), details: details(error) })
 }
 
 impl Front {

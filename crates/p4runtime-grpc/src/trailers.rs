@@ -20,6 +20,9 @@ const MESSAGE: usize = 1000;
 /// Limit for the message of one update if not all of them fit, in bytes.
 const SHORT: usize = 80;
 
+/// How the note about details that are left out begins.
+const LEFT_OUT: &str = " (details of the last ";
+
 /// Trailers with the index and the error of the first update that failed for a reason of its own. The controller of a rack needs them
 /// even if details are dropped.
 const FAILED_AT: &str = "p4rack-failed-at";
@@ -37,9 +40,7 @@ pub(crate) fn status(status: &Status) -> tonic::Status {
     if left_out > 0 {
         let failed = status.details.iter().skip(details.len());
         let failed = failed.filter(|error| is_cause(error.canonical_code)).count();
-        let note = format!(
-            " (details of the last {left_out} are left out; {failed} of them have errors of their own)"
-        );
+        let note = format!("{LEFT_OUT}{left_out} are left out; {failed} of them have errors of their own)");
         message = fitting(&status.message, MESSAGE - note.len() * 2) + &note;
     }
     let any = |error: &Error| prost_types::Any {
@@ -79,6 +80,12 @@ pub(crate) fn details(status: &tonic::Status) -> Vec<Error> {
         details.push(failed);
     }
     details
+}
+
+/// The message of a status, without the note about details that are left out.
+pub(crate) fn message(status: &tonic::Status) -> String {
+    let message = status.message();
+    message.rsplit_once(LEFT_OUT).map_or(message, |(message, _)| message).to_string()
 }
 
 /// More updates than any request has.
@@ -211,5 +218,6 @@ mod tests {
         let known = rpc::Status::decode(told.details()).unwrap().details.len();
         assert_eq!(told.message(), expected.replace("894", &(1000 - known).to_string()));
         assert!(known > 70, "{known}");
+        assert_eq!(message(&told), "2 of 1000 failed: x");
     }
 }
