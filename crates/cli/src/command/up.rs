@@ -192,6 +192,7 @@ struct Progress {
 /// Time without a word before a run that is not watched on a terminal says how far it is.
 const SILENCE: Duration = Duration::from_secs(10);
 
+#[allow(clippy::disallowed_methods, reason = "progress is shown in real time")]
 impl Progress {
     fn new(is_wanted: bool) -> Progress {
         let shown = is_wanted.then(Instant::now);
