@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! parser -> ingress -> Acl            Acl = "20%"
-//!              \\-> ingress.2 <-/      ingress -> Acl: 20 %; ingress -> ingress.2: 80 %, since all that passes Acl comes from ingress
+//!              \-> ingress.2 <-/      ingress -> Acl: 20 %; ingress -> ingress.2: 80 %, since all that passes Acl comes from ingress
 //! ```
 //!
 //! A packet leaves a region by one edge at most, so what is known to take one edge does not take another.

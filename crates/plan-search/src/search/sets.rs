@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 /// So many labels of a level go on in wider searches of so many sets.
 const WIDER: usize = 96;
 const WIDER_SETS: usize = 4;
+/// Where sets are searched narrowly.
+const QUICK: Effort = Effort { steps: 30, rounds: 1 };
 /// To see whether some that are known hold for other plans, too.
 const TRY: Effort = Effort { steps: 20, rounds: 1 };
 
@@ -78,12 +80,12 @@ impl Search<'_> {
             if self.covers(&end) {
                 continue;
             }
-            let (classes, is_open) = self.telling(&counts, &self.goals(&end), root);
+            let (classes, is_open) = self.telling(&counts, &self.goals(&end), root, QUICK);
             let all = self.bound.wanting(&counts);
             if is_open {
                 let searched = counts.exact(&all);
                 self.bound.open(&searched);
-                if self.bound.price(root, &self.goals(&end), ALL) {
+                if self.bound.price(root, &self.goals(&end), QUICK) {
                     let near = self.bound.end(root, 0);
                     self.expander.open(self.bound.counts(), self.bound.allowed());
                     let is_known = [NARROW, WIDER].into_iter().any(|width| {
@@ -133,7 +135,7 @@ impl Search<'_> {
                 }
             }
             let goals = self.goals(&end);
-            let (classes, is_open) = self.telling(&counts, &goals, root);
+            let (classes, is_open) = self.telling(&counts, &goals, root, ALL);
             let all = if self.switches.bounds { self.bound.wanting(&counts) } else { vec![] };
             let searched = counts.exact(&all);
             let (mut rest, mut divided) = (vec![], &classes);
@@ -184,14 +186,20 @@ impl Search<'_> {
 
     /// Classes of which a set can have more devices than it has to, where it makes a difference: with no more of these, and as many of the others as there are, its plans seem as dear
     /// as with no more of any. Those first whose want makes plans dear. And whether there may be plans with no more of any that are good enough.
-    fn telling(&mut self, counts: &Counts, goals: &[Option<i64>], root: &Label) -> (Vec<usize>, bool) {
+    fn telling(
+        &mut self,
+        counts: &Counts,
+        goals: &[Option<i64>],
+        root: &Label,
+        effort: Effort,
+    ) -> (Vec<usize>, bool) {
         if !self.switches.bounds {
             return (vec![], true);
         }
         let all = self.bound.wanting(counts);
         self.bound.open(&counts.exact(&all));
         let mut ends = goals.to_vec();
-        let is_open = self.bound.price(root, goals, TRY) && self.bound.price(root, goals, ALL);
+        let is_open = self.bound.price(root, goals, TRY) && self.bound.price(root, goals, effort);
         let mut classes = self.bound.wanting(counts);
         if is_open {
             let (Some(at), Some(end)) = (self.worst(), self.bound.end(root, 0)) else {
