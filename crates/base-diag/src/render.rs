@@ -133,7 +133,7 @@ fn snippet<'a>(file: &'a File, marks: &[&'a Mark]) -> Option<Element<'a>> {
         let lo = (m.span.lo - start) as usize;
         let hi = (m.span.hi.min(end).max(m.span.lo) - start) as usize;
         // A place within a character is that of the whole character: the renderer cannot cut one.
-        let annotation = kind.span(whole_characters(source, lo, hi));
+        let annotation = kind.span(start_of_character(source, lo)..end_of_character(source, hi));
         if m.text.is_empty() { annotation } else { annotation.label(m.text.as_str()) }
     });
     let snippet = Snippet::source(source)
@@ -143,19 +143,21 @@ fn snippet<'a>(file: &'a File, marks: &[&'a Mark]) -> Option<Element<'a>> {
     Some(Element::Cause(snippet))
 }
 
+/// The last place before `at`, or there, where a character starts or the text ends.
+fn start_of_character(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// The first place after `at`, or there, where a character ends.
+fn end_of_character(text: &str, at: usize) -> usize {
+    (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
+}
+
 /// Where the file of the primary label was included, if it was.
 fn included_from(span: Span, map: &SourceMap) -> Option<String> {
     let from = map.file_of(map.call_site(span).lo)?.included_from();
     let place = map.position(map.call_site(from).lo)?;
     Some(format!("included from {}:{}", place.file, place.line))
-}
-
-/// The range widened to whole characters and cut off at the end of the text.
-fn whole_characters(text: &str, lo: usize, hi: usize) -> std::ops::Range<usize> {
-    let is_border = |at: &usize| text.is_char_boundary(*at);
-    let lo = (0..=lo.min(text.len())).rev().find(is_border).unwrap_or(0);
-    let hi = (hi..text.len()).find(is_border).unwrap_or(text.len());
-    lo..hi
 }
 
 #[cfg(test)]

@@ -79,7 +79,7 @@ fn shown(statement: &Statement) -> String {
             let member: Vec<String> = member.iter().map(|m| one(&m.value)).collect();
             format!("value set {} {}", name.text, member.join(" "))
         }
-        _ => unreachable!("no update becomes one of the others"),
+        _ => unreachable!("nothing makes these here"),
     }
 }
 
