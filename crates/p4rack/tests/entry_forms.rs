@@ -25,7 +25,9 @@ fn updates() -> (String, String) {
 }
 
 fn says(problem: &Diagnostic) -> String {
-    [&[problem.title.clone()], problem.notes.as_slice(), problem.help.as_slice()].concat().join("\n")
+    [std::slice::from_ref(&problem.title), problem.notes.as_slice(), problem.help.as_slice()]
+        .concat()
+        .join("\n")
 }
 
 #[test]
