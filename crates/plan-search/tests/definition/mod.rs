@@ -19,7 +19,7 @@ type Packets = Vec<(i64, i64)>;
 const BIT: i64 = 125;
 
 /// What a plan decides.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Choice<'m> {
     /// By region of all programs: its device.
     pub device: Vec<usize>,
@@ -83,12 +83,6 @@ struct Partial<'m> {
     sums: Sums,
 }
 
-impl Default for Choice<'_> {
-    fn default() -> Self {
-        Choice { device: vec![], proofs: vec![], routes: vec![] }
-    }
-}
-
 struct Walk<'p> {
     problem: &'p Problem,
     model: &'p Model,
@@ -121,9 +115,9 @@ impl<'p> Walk<'p> {
             }));
         }
         let mut shares = vec![];
-        for node in 0..regions.len() {
+        for (node, (_, region)) in regions.iter().enumerate() {
             let into: Vec<i64> = edges.iter().filter(|e| e.to == node).map(|e| e.share.0).collect();
-            let most = regions[node].1.share.unwrap_or(Factor::ONE).0;
+            let most = region.share.unwrap_or(Factor::ONE).0;
             let share = if into.is_empty() {
                 Factor::ONE.0
             } else {
