@@ -194,12 +194,14 @@ const SILENCE: Duration = Duration::from_secs(10);
 
 #[allow(clippy::disallowed_methods, reason = "progress is shown in real time")]
 impl Progress {
+    #[expect(clippy::disallowed_methods, reason = "how often somebody is told decides nothing")]
     fn new(is_wanted: bool) -> Progress {
         let shown = is_wanted.then(Instant::now);
         Progress { shown, on_terminal: std::io::stderr().is_terminal(), told_loop: false }
     }
 
     /// On a terminal one line that changes; elsewhere a line now and then.
+    #[expect(clippy::disallowed_methods, reason = "how often somebody is told decides nothing")]
     fn show(&mut self, events: u64, emulator: &Emulator) {
         let Some(shown) = &mut self.shown else { return };
         if let (Some(found), false) = (emulator.loops().first(), self.told_loop) {
