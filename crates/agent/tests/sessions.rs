@@ -11,7 +11,7 @@ use base_time::Rng;
 use p4rack::{Disk, Until, compile};
 use p4runtime_grpc::P4RuntimeClient;
 use p4runtime_proto::p4::v1::{
-    GetForwardingPipelineConfigRequest, ReadRequest, SetForwardingPipelineConfigRequest,
+    ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, ReadRequest, SetForwardingPipelineConfigRequest,
     StreamMessageRequest, WriteRequest, stream_message_response::Update as Told,
 };
 use p4runtime_proto::{Message, from_text, to_binary};
@@ -46,11 +46,12 @@ fn no_session_keeps_honest_controllers_out() {
     let address = address.recv().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
+        let start = running(address).await;
         let first = setting("P4RACK_FUZZ_SEED", 0);
         for seed in first..first + setting("P4RACK_FUZZ_SESSIONS", 40) {
             session(address, seed).await;
             assert!(!switch.is_finished(), "seed {seed}: the switch has ended");
-            let served = tokio::time::timeout(Duration::from_secs(60), honest(address, seed, &outside));
+            let served = tokio::time::timeout(Duration::from_secs(60), honest(address, seed, &start, &outside));
             assert!(served.await.is_ok(), "seed {seed}: an honest controller is not served");
         }
     });
@@ -58,8 +59,15 @@ fn no_session_keeps_honest_controllers_out() {
     switch.join().expect("it does not panic").unwrap();
 }
 
-/// What an honest controller does, which has to work.
-async fn honest(address: SocketAddr, seed: u64, outside: &Cable) {
+/// The program that runs.
+async fn running(address: SocketAddr) -> ForwardingPipelineConfig {
+    let mut client = P4RuntimeClient::connect(format!("http://{address}")).await.unwrap();
+    let request = GetForwardingPipelineConfigRequest { device_id: 1, ..Default::default() };
+    client.get_forwarding_pipeline_config(request).await.unwrap().into_inner().config.unwrap()
+}
+
+/// What an honest controller does, which has to work. It pushes `start`.
+async fn honest(address: SocketAddr, seed: u64, start: &ForwardingPipelineConfig, outside: &Cable) {
     let mut client = P4RuntimeClient::connect(format!("http://{address}")).await.unwrap();
     let election = HONEST + seed;
     let (say, said) = mpsc::channel(4);
@@ -70,9 +78,10 @@ async fn honest(address: SocketAddr, seed: u64, outside: &Cable) {
     let Some(Told::Arbitration(told)) = heard.message().await.unwrap().unwrap().update else { panic!() };
     assert_eq!(told.status.unwrap().code, 0, "seed {seed}");
     // Others may have left another program, or this one saved.
-    let config = |action: &str| -> SetForwardingPipelineConfigRequest {
-        from_text(&format!("device_id: 1 election_id {{ low: {election} }} action: {action} config {{}}"))
-            .unwrap()
+    let config = |action: &str| {
+        let text = format!("device_id: 1 election_id {{ low: {election} }} action: {action}");
+        let request: SetForwardingPipelineConfigRequest = from_text(&text).unwrap();
+        SetForwardingPipelineConfigRequest { config: Some(start.clone()), ..request }
     };
     client.set_forwarding_pipeline_config(config("VERIFY_AND_COMMIT")).await.unwrap();
     let (table, forward) = ids(&mut client).await;

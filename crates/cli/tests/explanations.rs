@@ -16,6 +16,7 @@ const RACK: &str = include_str!("explanations/RACK.toml");
 /// Codes whose examples are not run, with the reason.
 const NOT_RUN: &[(u16, &str)] = &[
     (407, "the command takes source, and what is made of source is well formed: tested in `ir-interp`"),
+    (711, "a ring of switches: tested in `rack-emulator`, by `circles`"),
     (706, "a bug of the emulator's own, which nothing in a file leads to"),
 ];
 
@@ -119,9 +120,13 @@ fn way_of(code: u16, text: &str) -> Way {
             let files = vec![("router.p4", ROUTER.into()), ("entries.toml", text + "\n")];
             way("run router.p4 --entries entries.toml --packet 1:00", files)
         }
-        442 | 443 => {
+        442..=444 => {
             let args = text.split('#').next().unwrap_or("").trim_start_matches("$ p4rack").to_string();
             way(&args, vec![("router.p4", ROUTER.into()), ("in.pcap", "no capture".into())])
+        }
+        445 => {
+            let files = vec![("router.p4", ROUTER.into()), ("commands.txt", text + "\n")];
+            way("run router.p4 --entries commands.txt --packet 1:00", files)
         }
         502 => {
             let rack = replaced(RACK, "[[app]]", "\0", &text);
@@ -137,7 +142,13 @@ fn way_of(code: u16, text: &str) -> Way {
             way("split .", vec![("RACK.toml", rack), ("program.p4", ROUTER.into())])
         }
         500..=599 => split(control(&text)),
-        608 | 610 => {
+        // The example says the rate that is missing.
+        612 => {
+            let link = text.lines().filter(|line| !line.starts_with("rate")).collect::<Vec<_>>().join("\n");
+            let rack = replaced(RACK, "[[link]]\nends = [\"h1", "[[link]]\nends = [\"h2", &link);
+            way("up .", vec![("RACK.toml", rack), ("program.p4", ROUTER.into())])
+        }
+        608 | 610 | 710 => {
             way("up .", vec![("RACK.toml", format!("{RACK}\n{text}\n")), ("program.p4", ROUTER.into())])
         }
         600..=699 => way("up .", vec![("RACK.toml", text)]),

@@ -35,6 +35,7 @@ tests! {
     recirculate
     resubmit
     sessions
+    shared_actions
     tables
     truncate
     vectors

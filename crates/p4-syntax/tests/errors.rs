@@ -323,7 +323,7 @@ fn every_explained_example_shows_its_error() {
     for entry in base_diag::codes::syntax::ENTRIES {
         let (_, rest) = entry.text.split_once("```p4\n").unwrap();
         let (example, _) = rest.split_once("```").unwrap();
-        let (parsed, _) = common::parse_text(&example.replace("a.p4", "main.p4"));
+        let (parsed, _) = common::parse_text(&example.replace("program.p4", "main.p4"));
         let codes: Vec<_> = parsed.diagnostics.iter().map(|d| d.code).collect();
         assert!(codes.contains(&entry.code), "{} gives {codes:?}", entry.code);
     }

@@ -2,7 +2,7 @@
 
 use crate::setup::{GIGABYTE, Victim, alone, at_length, runtime, stream};
 use p4runtime_proto::from_text;
-use p4runtime_proto::p4::v1::SetForwardingPipelineConfigRequest;
+use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, SetForwardingPipelineConfigRequest};
 use std::net::UdpSocket;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,9 +43,11 @@ fn frames_pass_while_a_program_is_compiled() {
                 let ids = crate::setup::ids(&mut client).await;
                 // Frames for 00:00:00:00:00:01 leave by port 1, on which they came.
                 client.write(crate::setup::entries(ids, 1, "INSERT", 0..1)).await.unwrap();
-                let request = "device_id: 1 election_id { low: 1 } action: RECONCILE_AND_COMMIT config {}";
+                let request = "device_id: 1 election_id { low: 1 } action: RECONCILE_AND_COMMIT";
                 let mut request: SetForwardingPipelineConfigRequest = from_text(request).unwrap();
-                request.config.as_mut().unwrap().p4_device_config = program(ifs);
+                // The statements change nothing of the P4Info.
+                let config = crate::setup::running(&mut client).await;
+                request.config = Some(ForwardingPipelineConfig { p4_device_config: program(ifs), ..config });
                 entered.send(()).unwrap();
                 let asked = Instant::now();
                 client.set_forwarding_pipeline_config(request).await.unwrap();

@@ -3,7 +3,7 @@
 use p4runtime_grpc::P4RuntimeClient;
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::{
-    GetForwardingPipelineConfigRequest, ReadRequest, StreamMessageRequest, StreamMessageResponse,
+    ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, ReadRequest, StreamMessageRequest, StreamMessageResponse,
     WriteRequest,
 };
 use prost::bytes::{Buf, BufMut};
@@ -141,11 +141,15 @@ pub async fn stream(
     (say, heard)
 }
 
+/// The program that runs, as controllers see it.
+pub async fn running(client: &mut Client) -> ForwardingPipelineConfig {
+    let request = GetForwardingPipelineConfigRequest { device_id: 1, ..Default::default() };
+    client.get_forwarding_pipeline_config(request).await.unwrap().into_inner().config.unwrap()
+}
+
 /// Ids of the table of destinations and its action.
 pub async fn ids(client: &mut Client) -> (u32, u32) {
-    let request = GetForwardingPipelineConfigRequest { device_id: 1, ..Default::default() };
-    let config = client.get_forwarding_pipeline_config(request).await.unwrap().into_inner().config.unwrap();
-    let info = config.p4info.unwrap();
+    let info = running(client).await.p4info.unwrap();
     let tables = info.tables.iter().filter_map(|table| table.preamble.as_ref());
     let actions = info.actions.iter().filter_map(|action| action.preamble.as_ref());
     let table = tables.clone().find(|preamble| preamble.name.ends_with("destinations")).unwrap().id;
