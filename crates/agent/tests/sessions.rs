@@ -11,8 +11,9 @@ use base_time::Rng;
 use p4rack::{Disk, Until, compile};
 use p4runtime_grpc::P4RuntimeClient;
 use p4runtime_proto::p4::v1::{
-    ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, ReadRequest, SetForwardingPipelineConfigRequest,
-    StreamMessageRequest, WriteRequest, stream_message_response::Update as Told,
+    ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, ReadRequest,
+    SetForwardingPipelineConfigRequest, StreamMessageRequest, WriteRequest,
+    stream_message_response::Update as Told,
 };
 use p4runtime_proto::{Message, from_text, to_binary};
 use prost::bytes::{Buf, BufMut};
@@ -51,7 +52,8 @@ fn no_session_keeps_honest_controllers_out() {
         for seed in first..first + setting("P4RACK_FUZZ_SESSIONS", 40) {
             session(address, seed).await;
             assert!(!switch.is_finished(), "seed {seed}: the switch has ended");
-            let served = tokio::time::timeout(Duration::from_secs(60), honest(address, seed, &start, &outside));
+            let served =
+                tokio::time::timeout(Duration::from_secs(60), honest(address, seed, &start, &outside));
             assert!(served.await.is_ok(), "seed {seed}: an honest controller is not served");
         }
     });

@@ -584,13 +584,11 @@ fn mistakes_are_told_with_their_place() {
                |                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^ port and instance are those of one before it
                |
                = note: in multicast group 1
-            error[P4R0441]: clones that are cut short, on v1model: not supported yet
+            error[P4R0441]: clones that are cut short: not supported yet
               --> updates.txtpb:30:103
                |
             30 | updates { type: INSERT entity { packet_replication_engine_entry { clone_session_entry { session_id: 5 packet_length_bytes: 9 } } } }
                |                                                                                                       ^^^^^^^^^^^^^^^^^^^^^^ set here
-               |
-               = note: in clone session 5
             error[P4R0441]: there is no member 7
               --> updates.txtpb:31:107
                |

@@ -59,7 +59,7 @@ fn frames_pass_while_a_program_is_compiled() {
         let frame = [vec![0, 0, 0, 0, 0, 1], vec![2, 0, 0, 0, 0, 1], vec![8, 0], vec![0; 46]].concat();
         let (mut passed, mut worst) = (0, Duration::ZERO);
         let mut buffer = [0; 2048];
-        while !is_done.load(Ordering::SeqCst) {
+        while !is_done.load(Ordering::SeqCst) && !pushed.is_finished() {
             let sent = Instant::now();
             outside.send(&frame).unwrap();
             outside.recv(&mut buffer).unwrap();

@@ -3,8 +3,8 @@
 use p4runtime_grpc::P4RuntimeClient;
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::{
-    ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, ReadRequest, StreamMessageRequest, StreamMessageResponse,
-    WriteRequest,
+    ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, ReadRequest, StreamMessageRequest,
+    StreamMessageResponse, WriteRequest,
 };
 use prost::bytes::{Buf, BufMut};
 use std::io::{BufRead, BufReader};
