@@ -142,7 +142,8 @@ fn way_of(code: u16, text: &str) -> Way {
             way("split .", vec![("RACK.toml", rack), ("program.p4", ROUTER.into())])
         }
         510 => {
-            let rack = rack(&control(&text)).replace("Acl = \"nic\"", "Acl = { device = \"nic\", policy = \"call\" }");
+            let rack = rack(&control(&text))
+                .replace("Acl = \"nic\"", "Acl = { device = \"nic\", policy = \"call\" }");
             way("split . -o out", vec![("RACK.toml", rack), ("program.p4", control(&text))])
         }
         500..=599 => split(control(&text)),
