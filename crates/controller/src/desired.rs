@@ -3,10 +3,11 @@
 use crate::gather::Gathered;
 use crate::part::{Planner, Rollout};
 use base_time::Time;
+use control_writes::{Count, Data, EntryKey};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, P4Data};
 use p4runtime_server::{Builder, Built, Status, Target};
-use p4runtime_store::{Catalog, Change, Count, EntryKey, Live, Result, Within, fault};
+use p4runtime_store::{Catalog, Change, Live, Result, Within, fault};
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -83,7 +84,7 @@ impl Live for Desired {
         Ok(self.gathered.direct_counter(table, key))
     }
 
-    fn register(&self, register: u32, index: u64) -> Result<P4Data> {
+    fn register(&self, register: u32, index: u64) -> Result<Data> {
         match self.gathered.register(register, index) {
             Some(data) => Ok(data),
             // No device has it: the program does not use it.

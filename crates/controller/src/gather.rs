@@ -1,7 +1,8 @@
 //! What the data planes have written, brought together: counters are summed, registers read where they live.
 
-use p4runtime_proto::p4::v1::{CounterData, Entity, P4Data, TableEntry, entity::Entity as Kind};
-use p4runtime_store::{Catalog, Change, Count, EntryKey};
+use control_writes::{Count, Data, EntryKey};
+use p4runtime_proto::p4::v1::{CounterData, Entity, TableEntry, entity::Entity as Kind};
+use p4runtime_store::{Catalog, Change};
 use std::collections::BTreeMap;
 
 /// An answer of every device to the same queries.
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Gathered {
     counters: BTreeMap<(u32, u64), Count>,
     direct_counters: BTreeMap<(u32, EntryKey), Count>,
-    registers: BTreeMap<(u32, u64), P4Data>,
+    registers: BTreeMap<(u32, u64), Data>,
     since_last_hit: BTreeMap<(u32, EntryKey), u64>,
 }
 
@@ -33,7 +34,9 @@ impl Gathered {
                     }
                 }
                 Kind::RegisterEntry(e) => {
-                    if let (Some(index), Some(data)) = (cell(e.index.as_ref()), e.data) {
+                    let Ok(register) = catalog.register(e.register_id) else { continue };
+                    let data = e.data.and_then(|data| catalog.data(register.type_spec.as_ref(), &data).ok());
+                    if let (Some(index), Some(data)) = (cell(e.index.as_ref()), data) {
                         all.registers.insert((e.register_id, index), data);
                     }
                 }
@@ -107,7 +110,7 @@ impl Gathered {
         self.direct_counters.get(&(table, key.clone())).copied().unwrap_or_default()
     }
 
-    pub(crate) fn register(&self, register: u32, index: u64) -> Option<P4Data> {
+    pub(crate) fn register(&self, register: u32, index: u64) -> Option<Data> {
         self.registers.get(&(register, index)).cloned()
     }
 

@@ -1,7 +1,7 @@
 //! Entries on several devices are idle when they are idle on all of them.
 
 use base_time::{Duration, Time};
-use p4runtime_store::EntryKey;
+use control_writes::EntryKey;
 use std::collections::BTreeMap;
 
 /// Who has said of which entry that it is idle, and when.

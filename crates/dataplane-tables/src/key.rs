@@ -1,9 +1,11 @@
 //! What an entry wants of a key, in words and as the control plane says it.
 //!
-//! `ir-interp` has keys of its own, bit by bit: it is the oracle that this is compared with, and a mistake in code that both had would be seen by neither.
+//! `ir-interp` puts entries into a form of its own, bit by bit: it is the oracle that this is compared with, and a mistake in code
+//! that both had would be seen by neither.
 
 use crate::layout::{Field, KeyLayout, MatchKind, Order, Place, ones};
 use base_bits::Bits;
+use control_writes::Match;
 
 /// What an entry wants of a key: one word of each for each word of the key.
 ///
@@ -22,36 +24,6 @@ pub struct EntryKey {
     pub mask: Vec<u64>,
     /// The greater wins. 0 in tables without priorities.
     pub priority: i64,
-}
-
-/// What an entry wants of one field.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum FieldMatch {
-    /// This value.
-    Exact(Bits),
-    /// Equal where `mask` has ones.
-    Ternary {
-        /// Bits outside of the mask do not count.
-        value: Bits,
-        /// The bits that count.
-        mask: Bits,
-    },
-    /// The leading bits are equal.
-    Lpm {
-        /// Bits behind the prefix do not count.
-        value: Bits,
-        /// How many bits count.
-        prefix_len: u32,
-    },
-    /// From ... to, both included.
-    Range {
-        /// The least.
-        lo: Bits,
-        /// The greatest.
-        hi: Bits,
-    },
-    /// Anything.
-    Any,
 }
 
 /// Why something is no key of a table.
@@ -73,7 +45,7 @@ pub enum KeyError {
 
 impl KeyLayout {
     /// A key of an entry: one match for each field.
-    pub fn entry_key(&self, matches: &[FieldMatch], priority: i64) -> Result<EntryKey, KeyError> {
+    pub fn entry_key(&self, matches: &[Match], priority: i64) -> Result<EntryKey, KeyError> {
         if matches.len() != self.fields().len() {
             return Err(KeyError::Length);
         }
@@ -90,17 +62,17 @@ impl KeyLayout {
 
     /// What `key` wants of each field: the inverse of [`entry_key`](KeyLayout::entry_key) but for the forms that
     /// mean the same.
-    pub fn field_matches(&self, key: &EntryKey) -> Vec<FieldMatch> {
+    pub fn field_matches(&self, key: &EntryKey) -> Vec<Match> {
         let bits = |place: &Place, words: &[u64]| bits_of(place, words);
         let one = |(field, place): &(Field, Place)| {
             let (value, mask) = (bits(place, &key.value), bits(place, &key.mask));
             match field.kind {
-                MatchKind::Exact => FieldMatch::Exact(value),
-                MatchKind::Lpm => FieldMatch::Lpm { value, prefix_len: place.leading_ones(&key.mask) },
-                MatchKind::Ternary => FieldMatch::Ternary { value, mask },
-                MatchKind::Range { .. } => FieldMatch::Range { lo: value, hi: mask },
-                MatchKind::Optional if mask.is_ones() => FieldMatch::Exact(value),
-                MatchKind::Optional => FieldMatch::Any,
+                MatchKind::Exact => Match::Exact(value),
+                MatchKind::Lpm => Match::Lpm { value, prefix_len: place.leading_ones(&key.mask) },
+                MatchKind::Ternary => Match::Ternary { value, mask },
+                MatchKind::Range { .. } => Match::Range { lo: value, hi: mask },
+                MatchKind::Optional if mask.is_ones() => Match::Exact(value),
+                MatchKind::Optional => Match::Any,
             }
         };
         self.fields().iter().map(one).collect()
@@ -186,7 +158,7 @@ impl Bound {
 }
 
 /// `wanted` as value and mask of the field's width.
-fn normal(at: usize, field: Field, wanted: &FieldMatch) -> Result<(Bits, Bits), KeyError> {
+fn normal(at: usize, field: Field, wanted: &Match) -> Result<(Bits, Bits), KeyError> {
     let width = field.width;
     let fit = |value: &Bits| {
         let fitted = value.resize(width);
@@ -200,20 +172,20 @@ fn normal(at: usize, field: Field, wanted: &FieldMatch) -> Result<(Bits, Bits), 
     let masked = |value: Bits, mask: Bits| (value.and(&mask), mask);
     let all = || (Bits::zero(width), Bits::zero(width));
     Ok(match (field.kind, wanted) {
-        (MatchKind::Range { .. }, FieldMatch::Exact(value)) => (fit(value)?, fit(value)?),
-        (MatchKind::Range { .. }, FieldMatch::Range { lo, hi }) => (fit(lo)?, fit(hi)?),
-        (MatchKind::Range { signed: true }, FieldMatch::Any) => {
+        (MatchKind::Range { .. }, Match::Exact(value)) => (fit(value)?, fit(value)?),
+        (MatchKind::Range { .. }, Match::Range { lo, hi }) => (fit(lo)?, fit(hi)?),
+        (MatchKind::Range { signed: true }, Match::Any) => {
             (Bits::min_signed(width), Bits::max_signed(width))
         }
-        (MatchKind::Range { signed: false }, FieldMatch::Any) => (Bits::zero(width), Bits::ones(width)),
+        (MatchKind::Range { signed: false }, Match::Any) => (Bits::zero(width), Bits::ones(width)),
         (MatchKind::Range { .. }, _) => return Err(KeyError::Kind(at)),
-        (_, FieldMatch::Exact(value)) => (fit(value)?, Bits::ones(width)),
+        (_, Match::Exact(value)) => (fit(value)?, Bits::ones(width)),
         (MatchKind::Exact, _) => return Err(KeyError::Kind(at)),
-        (_, FieldMatch::Any) => all(),
-        (MatchKind::Ternary | MatchKind::Lpm, FieldMatch::Ternary { value, mask }) => {
+        (_, Match::Any) => all(),
+        (MatchKind::Ternary | MatchKind::Lpm, Match::Ternary { value, mask }) => {
             masked(fit(value)?, fit(mask)?)
         }
-        (MatchKind::Ternary | MatchKind::Lpm, FieldMatch::Lpm { value, prefix_len }) => {
+        (MatchKind::Ternary | MatchKind::Lpm, Match::Lpm { value, prefix_len }) => {
             masked(fit(value)?, prefix(*prefix_len)?)
         }
         _ => return Err(KeyError::Kind(at)),

@@ -1,6 +1,7 @@
 //! What writers are told, and profiles.
 
 use base_bits::Bits;
+use control_writes::Match;
 use dataplane_tables::*;
 
 fn field(kind: MatchKind, width: u32) -> Field {
@@ -21,16 +22,16 @@ fn drop_packet() -> Run {
 fn refuses_what_does_not_suit_the_key() {
     let fields = [field(MatchKind::Exact, 12), field(MatchKind::Lpm, 16), field(MatchKind::Exact, 4)];
     let layout = KeyLayout::new(&fields);
-    let key = |matches: [FieldMatch; 3]| layout.entry_key(&matches, 0).map(|_| ());
-    let exact = |width, value| FieldMatch::Exact(Bits::new(width, value));
-    let good = FieldMatch::Lpm { value: Bits::new(16, 0x1200), prefix_len: 8 };
+    let key = |matches: [Match; 3]| layout.entry_key(&matches, 0).map(|_| ());
+    let exact = |width, value| Match::Exact(Bits::new(width, value));
+    let good = Match::Lpm { value: Bits::new(16, 0x1200), prefix_len: 8 };
     assert_eq!(key([exact(12, 1), good.clone(), exact(4, 1)]), Ok(()));
     assert_eq!(key([exact(64, 4095), good.clone(), exact(4, 1)]), Ok(()));
     assert_eq!(key([exact(64, 4096), good.clone(), exact(4, 1)]), Err(KeyError::Width(0)));
-    assert_eq!(key([FieldMatch::Any, good.clone(), exact(4, 1)]), Err(KeyError::Kind(0)));
-    let long = FieldMatch::Lpm { value: Bits::new(16, 0), prefix_len: 17 };
+    assert_eq!(key([Match::Any, good.clone(), exact(4, 1)]), Err(KeyError::Kind(0)));
+    let long = Match::Lpm { value: Bits::new(16, 0), prefix_len: 17 };
     assert_eq!(key([exact(12, 1), long, exact(4, 1)]), Err(KeyError::Width(1)));
-    let holes = FieldMatch::Ternary { value: Bits::new(16, 0), mask: Bits::new(16, 0xf0f0) };
+    let holes = Match::Ternary { value: Bits::new(16, 0), mask: Bits::new(16, 0xf0f0) };
     assert_eq!(key([exact(12, 1), holes, exact(4, 1)]), Err(KeyError::NoPrefix(1)));
     assert_eq!(layout.entry_key(&[exact(12, 1)], 0), Err(KeyError::Length));
     assert_eq!(layout.entry_key(&[exact(12, 1), good, exact(4, 1)], 3), Err(KeyError::Priority));
@@ -38,7 +39,7 @@ fn refuses_what_does_not_suit_the_key() {
     let bad = EntryKey { value: vec![1 << 40], mask: vec![u64::MAX], priority: 0 };
     assert!(matches!(control.insert(0, &bad, &drop_packet()), Err(WriteError::Key(_))));
     let range = KeyLayout::new(&[field(MatchKind::Range { signed: true }, 8)]);
-    let bounds = |lo, hi| FieldMatch::Range { lo: Bits::new(8, lo), hi: Bits::new(8, hi) };
+    let bounds = |lo, hi| Match::Range { lo: Bits::new(8, lo), hi: Bits::new(8, hi) };
     assert_eq!(range.entry_key(&[bounds(0x80, 0x7f)], 0).map(|_| ()), Ok(()));
     assert_eq!(range.entry_key(&[bounds(0x7f, 0x80)], 0), Err(KeyError::EmptyRange(0)));
 }

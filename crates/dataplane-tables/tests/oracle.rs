@@ -5,6 +5,7 @@ mod common;
 use base_bits::Bits;
 use base_time::Rng;
 use common::{Oracle, field_match, near};
+use control_writes::Match;
 use dataplane_tables::*;
 use std::collections::BTreeSet;
 
@@ -213,7 +214,7 @@ fn overlapping_rules_one_by_one() {
         let lo = pair.rng.below(200);
         let bounds = [lo, lo + pair.rng.below(50)].map(|bound| Bits::new(8, u128::from(bound)));
         let [lo, hi] = bounds;
-        let matches = vec![FieldMatch::Ternary { value, mask }, FieldMatch::Range { lo, hi }];
+        let matches = vec![Match::Ternary { value, mask }, Match::Range { lo, hi }];
         // Mostly better than before, and now and then worse.
         let priority = if round % 5 == 0 { -round } else { round };
         let key = pair.layout.entry_key(&matches, priority).unwrap();

@@ -38,7 +38,7 @@ pub(crate) fn build(
     }
 }
 
-fn value_sets(program: &Program, keep: &mut dyn FnMut(Diagnostic)) -> ValueSets {
+pub(crate) fn value_sets(program: &Program, keep: &mut dyn FnMut(Diagnostic)) -> ValueSets {
     let mut build = |set: &ir::ValueSet| {
         let fields = program.fields(program.representation(&set.ty));
         let positions: Vec<(Name, &Type)> = match &set.ty {

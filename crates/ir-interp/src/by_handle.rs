@@ -1,13 +1,11 @@
 //! Entries by their handles, and what resets whole objects.
 
-use crate::fill::Write;
-use crate::hash::Crc;
 use crate::names::refused;
 use crate::objects::Object;
-use crate::objects::counter::Count;
 use crate::switch::Switch;
-use crate::table::{KeyMatch, Run};
+use crate::table::Run;
 use base_bits::Bits;
+use control_writes::{Count, Crc, Match};
 use dataplane_api::EntryError;
 use ir::Name;
 
@@ -32,28 +30,21 @@ impl Switch {
             return Err(refused(format!("the entries of `{table}` name members or groups")));
         }
         let (action, data) = found.action(&program, action, args, true)?;
-        found.modify(&keys, priority, Run::Action(action, data))?;
-        self.note_modified(table, handle)
+        found.modify(&keys, priority, Run::Action(action, data))
     }
 
     /// Removes an entry.
     pub fn table_delete_handle(&mut self, table: &str, handle: u64) -> Result<(), EntryError> {
         let (keys, priority) = self.key_of(table, handle)?;
-        let found = self.core.state.tables.by_name_mut(table)?;
-        found.delete(&keys, priority)?;
-        let name = found.control_plane_name.clone();
-        self.forget_noted(|write| {
-            matches!(write, Write::Entry { table, entry, .. } if *table == name && entry.handle == handle)
-        });
-        Ok(())
+        self.core.state.tables.by_name_mut(table)?.delete(&keys, priority)
     }
 
-    fn key_of(&self, table: &str, handle: u64) -> Result<(Vec<KeyMatch>, Option<i64>), EntryError> {
+    fn key_of(&self, table: &str, handle: u64) -> Result<(Vec<Match>, Option<i64>), EntryError> {
         let table = self.core.state.tables.by_name(table)?;
         let found = table.entries.iter().find(|(_, entry)| entry.handle == handle);
         let none =
             || refused(format!("`{}` has no entry with the handle {handle}", table.control_plane_name));
-        found.map(|(key, _)| (key.keys.clone(), Some(key.priority))).ok_or_else(none)
+        found.map(|(key, _)| (key.matches.to_vec(), Some(key.priority))).ok_or_else(none)
     }
 
     /// Sets all cells of a counter to zero; of a direct counter those of all entries.
@@ -64,9 +55,6 @@ impl Switch {
             for index in 0..counter.size {
                 counter.write(index, Count::default());
             }
-            let is_counter = |o: &Object| matches!(o, Object::Counter(_));
-            let whole = self.object_name("counter", name, is_counter)?;
-            self.forget_noted(|write| matches!(write, Write::Counter { name, .. } if *name == whole));
             return Ok(());
         }
         for table in self.core.state.tables.iter_mut().filter(|table| table.counters == Some(id)) {
@@ -81,6 +69,5 @@ impl Switch {
             16 => self.set_crc16_custom(crc),
             _ => self.set_crc32_custom(crc),
         }
-        self.note(Write::CustomCrc { width, crc });
     }
 }

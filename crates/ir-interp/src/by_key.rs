@@ -2,16 +2,15 @@
 //! groups by their numbers. P4Runtime speaks so.
 
 use crate::control_plane::TableEntry;
-use crate::fill::Rates;
 use crate::names::refused;
 use crate::objects::Object;
-use crate::objects::counter::Count;
-use crate::objects::meter::{Meter, MeterRate};
-use crate::objects::profile::{GroupMember, Member, Profile};
+use crate::objects::meter::Meter;
+use crate::objects::profile::{Member, Profile};
 use crate::switch::Switch;
-use crate::table::{self, DirectCells, IdleTimer, KeyMatch, Run, action_data};
+use crate::table::{self, DirectCells, IdleTimer, Run, action_data};
 use base_bits::Bits;
 use base_time::{Duration, Time};
+use control_writes::{Count, GroupMember, Match, Rates};
 use dataplane_api::{EntryError, Port};
 
 /// Which entry of a table.
@@ -20,7 +19,7 @@ pub struct EntryOf<'k> {
     /// The table's control-plane name.
     pub table: &'k str,
     /// One for each key element that is not `selector`.
-    pub keys: &'k [KeyMatch],
+    pub keys: &'k [Match],
     /// In tables with priorities. Of constant entries it does not count.
     pub priority: Option<i64>,
 }
@@ -151,10 +150,10 @@ impl Switch {
         &mut self,
         name: &str,
         index: u64,
-        rates: Option<(MeterRate, MeterRate)>,
+        rates: Option<Rates>,
     ) -> Result<(), EntryError> {
-        if let Some((committed, peak)) = rates {
-            return self.meter_set_rates(name, index, committed, peak);
+        if let Some(rates) = rates {
+            return self.meter_set_rates(name, index, rates);
         }
         let is_meter = |o: &Object| matches!(o, Object::Meter(_));
         if let Object::Meter(meters) =
@@ -185,8 +184,8 @@ impl Switch {
 impl DirectCells {
     fn set_rates(&mut self, rates: Option<Rates>) {
         self.meter = Meter::default();
-        if let Some((committed, peak)) = rates {
-            self.meter.configure(committed, peak);
+        if let Some(rates) = rates {
+            self.meter.configure(rates);
         }
     }
 }

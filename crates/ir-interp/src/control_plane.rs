@@ -1,23 +1,22 @@
 //! What the control plane does to a switch, by control-plane names: tables, value sets, objects, replication.
 
-use crate::fill::{Direct, Write};
-use crate::hash::Crc;
 use crate::names::refused;
 use crate::objects::Object;
-use crate::objects::counter::Count;
-use crate::objects::meter::{MeterArray, MeterRate};
+use crate::objects::meter::MeterArray;
 use crate::objects::profile::Member;
 use crate::objects::register::Register;
 use crate::replication::Session;
 use crate::state::State;
 use crate::switch::Switch;
-use crate::table::{IdleEntry, KeyMatch, KeySpec, Run, action_data, fit};
+use crate::table::{IdleEntry, KeySpec, Run, action_data, fit};
 use crate::told::Digest;
 use crate::trace::Event;
 use crate::value::Value;
 use crate::{Access, table};
 use base_bits::Bits;
 use base_time::{Duration, Time};
+use control_writes::{ActionCall, Count, Crc, EntryKey, Match, Rates};
+use control_writes as writes;
 use dataplane_api::{EntryError, Port};
 use ir::{Name, Program};
 
@@ -27,7 +26,7 @@ impl Switch {
     pub fn table_add(
         &mut self,
         table: &str,
-        keys: &[KeyMatch],
+        keys: &[Match],
         action: &str,
         args: &[Bits],
         priority: Option<i64>,
@@ -41,17 +40,14 @@ impl Switch {
             )));
         }
         let (action, data) = table.action(&program, action, args, true)?;
-        let name = table.control_plane_name.clone();
-        let handle = table.add(keys, priority, Run::Action(action, data))?;
-        self.note_entry(&name, handle);
-        Ok(handle)
+        table.add(keys, priority, Run::Action(action, data))
     }
 
     /// Adds an entry that names a member of the table's profile.
     pub fn table_add_member(
         &mut self,
         table: &str,
-        keys: &[KeyMatch],
+        keys: &[Match],
         member: u32,
         priority: Option<i64>,
     ) -> Result<u64, EntryError> {
@@ -61,16 +57,14 @@ impl Switch {
             Some(Object::Profile(_)) => return Err(refused(format!("there is no member {member}"))),
             _ => return Err(refused(format!("`{table}` has no profile"))),
         }
-        let handle = self.core.state.tables.by_name_mut(table)?.add(keys, priority, Run::Member(member))?;
-        self.note_entry(table, handle);
-        Ok(handle)
+        self.core.state.tables.by_name_mut(table)?.add(keys, priority, Run::Member(member))
     }
 
     /// Adds an entry that names a group of the table's selector.
     pub fn table_add_group(
         &mut self,
         table: &str,
-        keys: &[KeyMatch],
+        keys: &[Match],
         group: u32,
         priority: Option<i64>,
     ) -> Result<u64, EntryError> {
@@ -80,16 +74,14 @@ impl Switch {
             Some(Object::Profile(_)) => return Err(refused(format!("there is no group {group}"))),
             _ => return Err(refused(format!("`{table}` has no selector"))),
         }
-        let handle = self.core.state.tables.by_name_mut(table)?.add(keys, priority, Run::Group(group))?;
-        self.note_entry(table, handle);
-        Ok(handle)
+        self.core.state.tables.by_name_mut(table)?.add(keys, priority, Run::Group(group))
     }
 
     /// Replaces what an entry runs.
     pub fn table_modify(
         &mut self,
         table: &str,
-        keys: &[KeyMatch],
+        keys: &[Match],
         action: &str,
         args: &[Bits],
         priority: Option<i64>,
@@ -104,7 +96,7 @@ impl Switch {
     pub fn table_delete(
         &mut self,
         table: &str,
-        keys: &[KeyMatch],
+        keys: &[Match],
         priority: Option<i64>,
     ) -> Result<(), EntryError> {
         self.core.state.tables.by_name_mut(table)?.delete(keys, priority)
@@ -112,17 +104,13 @@ impl Switch {
 
     /// Removes all entries that are not constant.
     pub fn table_clear(&mut self, table: &str) -> Result<(), EntryError> {
-        let table = self.core.state.tables.by_name_mut(table)?;
-        table.clear();
-        let name = table.control_plane_name.clone();
-        self.forget_noted(|write| matches!(write, Write::Entry { table, .. } if *table == name));
+        self.core.state.tables.by_name_mut(table)?.clear();
         Ok(())
     }
 
     /// Removes all entries of all tables that are not constant.
     pub fn clear_tables(&mut self) {
         self.core.state.tables.iter_mut().for_each(table::Table::clear);
-        self.forget_noted(|write| matches!(write, Write::Entry { .. }));
     }
 
     /// Replaces the default action.
@@ -130,20 +118,12 @@ impl Switch {
         let program = std::sync::Arc::clone(&self.core.program);
         let table = self.core.state.tables.by_name_mut(table)?;
         let run = table.action(&program, action, args, false)?;
-        table.set_default(Some(run))?;
-        let name = table.control_plane_name.clone();
-        let (action, args) = self.table_default(&name)?;
-        self.note(Write::Default { table: name, action, args });
-        Ok(())
+        table.set_default(Some(run))
     }
 
     /// Takes back the default action that the source says.
     pub fn table_reset_default(&mut self, table: &str) -> Result<(), EntryError> {
-        let table = self.core.state.tables.by_name_mut(table)?;
-        table.set_default(None)?;
-        let name = table.control_plane_name.clone();
-        self.forget_noted(|write| matches!(write, Write::Default { table, .. } if *table == name));
-        Ok(())
+        self.core.state.tables.by_name_mut(table)?.set_default(None)
     }
 
     /// The control-plane names of all tables, in the order of the program.
@@ -189,49 +169,34 @@ impl Switch {
             action: spec.control_plane_name.clone(),
             data: action_data(&self.core.program, spec, args)?,
         };
-        let action = member.action.clone();
-        let name = found.control_plane_name.clone();
-        let number = match found.implementation.and_then(|id| self.core.state.objects.get_mut(id.index())) {
-            Some(Object::Profile(profile)) => profile.add_member(member)?,
-            _ => return Err(refused(format!("`{table}` has no profile"))),
-        };
-        self.note(Write::Member { table: name, member: number, action, args: args.to_vec() });
-        Ok(number)
+        match found.implementation.and_then(|id| self.core.state.objects.get_mut(id.index())) {
+            Some(Object::Profile(profile)) => profile.add_member(member),
+            _ => Err(refused(format!("`{table}` has no profile"))),
+        }
     }
 
     /// Adds a group to an action selector and gives its number. `table` is one that uses it.
     pub fn group_add(&mut self, table: &str, members: &[u32]) -> Result<u32, EntryError> {
         let found = self.core.state.tables.by_name(table)?;
-        let name = found.control_plane_name.clone();
-        let group = match found.implementation.and_then(|id| self.core.state.objects.get_mut(id.index())) {
-            Some(Object::Profile(profile)) => profile.add_group(members)?,
-            _ => return Err(refused(format!("`{table}` has no selector"))),
-        };
-        self.note(Write::Group { table: name, group, members: members.to_vec() });
-        Ok(group)
+        match found.implementation.and_then(|id| self.core.state.objects.get_mut(id.index())) {
+            Some(Object::Profile(profile)) => profile.add_group(members),
+            _ => Err(refused(format!("`{table}` has no selector"))),
+        }
     }
 
     /// Adds a member to a value set: one match for each field of its type.
-    pub fn value_set_add(&mut self, set: &str, member: &[KeyMatch]) -> Result<(), EntryError> {
-        let found = self.core.state.value_sets.by_name_mut(set)?;
-        found.add(member)?;
-        let set = found.control_plane_name.clone();
-        self.note(Write::ValueSet { set, member: member.to_vec() });
-        Ok(())
+    pub fn value_set_add(&mut self, set: &str, member: &[Match]) -> Result<(), EntryError> {
+        self.core.state.value_sets.by_name_mut(set)?.add(member)
     }
 
     /// Empties a value set.
     pub fn value_set_clear(&mut self, set: &str) -> Result<(), EntryError> {
-        let found = self.core.state.value_sets.by_name_mut(set)?;
-        found.clear();
-        let name = found.control_plane_name.clone();
-        self.forget_noted(|write| matches!(write, Write::ValueSet { set, .. } if *set == name));
+        self.core.state.value_sets.by_name_mut(set)?.clear();
         Ok(())
     }
 
     /// Sets the members of a multicast group: port and replica id, in the order of replication.
     pub fn multicast_group_set(&mut self, group: u32, members: Vec<(Port, u16)>) {
-        self.note(Write::Multicast { group, members: members.clone() });
         self.core.replication.set_group(group, members);
     }
 
@@ -246,13 +211,9 @@ impl Switch {
         match to {
             Some(to) => {
                 self.core.replication.sessions.insert(session, to);
-                self.note(Write::Session { session, to });
             }
             None => {
                 self.core.replication.sessions.remove(&session);
-                self.forget_noted(
-                    |write| matches!(write, Write::Session { session: of, .. } if *of == session),
-                );
             }
         }
     }
@@ -281,15 +242,12 @@ impl Switch {
     /// Writes one cell of a register, whatever its type; the value has that type.
     pub fn register_set(&mut self, name: &str, index: u64, value: Value) -> Result<(), EntryError> {
         let is_register = |o: &Object| matches!(o, Object::Register(_));
-        let whole = self.object_name("register", name, is_register)?;
         match self.core.state.object_mut(&self.core.program, "register", name, is_register)? {
             Object::Register(register) => {
-                in_range(register.write(index, value.clone()), name, index, register.size)?;
+                in_range(register.write(index, value), name, index, register.size)
             }
-            _ => return Err(refused("no such register")),
+            _ => Err(refused("no such register")),
         }
-        self.note(Write::Register { name: whole, index, value });
-        Ok(())
     }
 
     /// Sets all cells of a register to zero.
@@ -299,9 +257,21 @@ impl Switch {
             Object::Register(register) => register.clear(),
             _ => return Err(refused("no such register")),
         }
-        let whole = self.object_name("register", name, is_register)?;
-        self.forget_noted(|write| matches!(write, Write::Register { name, .. } if *name == whole));
         Ok(())
+    }
+
+    /// The type of a register's cells.
+    pub(crate) fn register_type(&self, name: &str) -> Result<&ir::Type, EntryError> {
+        let pick = |object: &Object| matches!(object, Object::Register(_)).then_some(());
+        let (id, ()) = self.core.state.object(&self.core.program, "register", name, pick)?;
+        let ty = self.core.program.instances.get(id.index()).and_then(|i| i.type_args.first());
+        ty.ok_or_else(|| refused("no such register"))
+    }
+
+    /// One cell of a register as data; `None` for a type that data has no form for.
+    pub fn register_data(&self, name: &str, index: u64) -> Result<Option<writes::Data>, EntryError> {
+        let value = register_cell(&self.core.program, &self.core.state, name, index)?;
+        Ok(value.to_data(&self.core.program, self.register_type(name)?))
     }
 
     /// Reads one counter; of a direct counter the one of the entry with that handle.
@@ -323,12 +293,9 @@ impl Switch {
     pub fn counter_write(&mut self, name: &str, index: u64, count: Count) -> Result<(), EntryError> {
         let is_counter = |o: &Object| matches!(o, Object::Counter(_));
         match self.core.state.object_mut(&self.core.program, "counter", name, is_counter)? {
-            Object::Counter(counter) => in_range(counter.write(index, count), name, index, counter.size)?,
-            _ => return Err(refused("no such counter")),
+            Object::Counter(counter) => in_range(counter.write(index, count), name, index, counter.size),
+            _ => Err(refused("no such counter")),
         }
-        let name = self.object_name("counter", name, is_counter)?;
-        self.note(Write::Counter { name, index, count });
-        Ok(())
     }
 
     /// Sets committed and peak rate of one meter; of a direct meter that of the entry with that handle.
@@ -336,39 +303,42 @@ impl Switch {
         &mut self,
         name: &str,
         index: u64,
-        committed: MeterRate,
-        peak: MeterRate,
+        rates: Rates,
     ) -> Result<(), EntryError> {
-        check_rates(committed, peak)?;
+        check_rates(rates)?;
         let is_meter = |o: &Object| matches!(o, Object::Meter(_) | Object::DirectMeter(_)).then_some(());
         let (id, ()) = self.core.state.object(&self.core.program, "meter", name, is_meter)?;
         if let Some(Object::Meter(meters)) = self.core.state.objects.get_mut(id.index()) {
-            in_range(meters.configure(index, committed, peak), name, index, meters.size)?;
-            let name = self.object_name("meter", name, |o| matches!(o, Object::Meter(_)))?;
-            self.note(Write::Meter { name, index: Some(index), rates: (committed, peak) });
-            return Ok(());
+            return in_range(meters.configure(index, rates), name, index, meters.size);
         }
         let of = self.core.state.tables.iter().find(|t| t.meters == Some(id));
         let of = of.map(|table| table.control_plane_name.clone());
         let none = || refused(format!("`{name}` measures no entry with the handle {index}"));
-        self.direct_meter_set_rates(&of.ok_or_else(none)?, index, committed, peak).map_err(|_| none())
+        self.direct_meter_set_rates(&of.ok_or_else(none)?, index, rates).map_err(|_| none())
     }
 
     /// Sets committed and peak rate of all meters of an array.
     pub fn meter_array_set_rates(
         &mut self,
         name: &str,
-        committed: MeterRate,
-        peak: MeterRate,
+        rates: Rates,
     ) -> Result<(), EntryError> {
-        check_rates(committed, peak)?;
+        check_rates(rates)?;
         let is_meter = |o: &Object| matches!(o, Object::Meter(_));
         match self.core.state.object_mut(&self.core.program, "meter", name, is_meter)? {
-            Object::Meter(meters) => meters.configure_all(committed, peak),
+            Object::Meter(meters) => meters.configure_all(rates),
             _ => return Err(refused("no such meter")),
         }
-        let name = self.object_name("meter", name, is_meter)?;
-        self.note(Write::Meter { name, index: None, rates: (committed, peak) });
+        Ok(())
+    }
+
+    /// Makes all packets green again at all meters of an array.
+    pub fn meter_array_reset(&mut self, name: &str) -> Result<(), EntryError> {
+        let is_meter = |o: &Object| matches!(o, Object::Meter(_));
+        match self.core.state.object_mut(&self.core.program, "meter", name, is_meter)? {
+            Object::Meter(meters) => meters.reset_all(),
+            _ => return Err(refused("no such meter")),
+        }
         Ok(())
     }
 
@@ -377,20 +347,17 @@ impl Switch {
         &mut self,
         table: &str,
         handle: u64,
-        committed: MeterRate,
-        peak: MeterRate,
+        rates: Rates,
     ) -> Result<(), EntryError> {
-        check_rates(committed, peak)?;
+        check_rates(rates)?;
         let found = self.core.state.tables.by_name_mut(table)?;
         if found.meters.is_none() {
             return Err(refused(format!("`{table}` has no direct meter")));
         }
         match found.entries.values_mut().rfind(|e| e.handle == handle) {
-            Some(entry) => entry.direct.meter.configure(committed, peak),
+            Some(entry) => entry.direct.meter.configure(rates),
             None => return Err(refused(format!("`{table}` has no entry with the handle {handle}"))),
         }
-        let table = found.control_plane_name.clone();
-        self.note_direct(&table, handle, Direct::Rates((committed, peak)));
         Ok(())
     }
 
@@ -403,11 +370,7 @@ impl Switch {
         timeout: Option<Duration>,
         now: Time,
     ) -> Result<(), EntryError> {
-        let table = self.core.state.tables.by_name_mut(table)?;
-        table.set_idle_timeout(handle, timeout, now)?;
-        let table = table.control_plane_name.clone();
-        self.note_direct(&table, handle, Direct::Timeout(timeout));
-        Ok(())
+        self.core.state.tables.by_name_mut(table)?.set_idle_timeout(handle, timeout, now)
     }
 
     /// Takes the entries that have been idle for their time by `now`, by tables and the earliest first. Each is
@@ -417,7 +380,7 @@ impl Switch {
     }
 
     /// Committed and peak rate of a meter, if they are set.
-    pub fn meter_rates(&self, name: &str, index: u64) -> Result<Option<(MeterRate, MeterRate)>, EntryError> {
+    pub fn meter_rates(&self, name: &str, index: u64) -> Result<Option<Rates>, EntryError> {
         let pick = meters_of;
         let (_, meters) = self.core.state.object(&self.core.program, "meter", name, pick)?;
         if index < meters.size {
@@ -478,47 +441,28 @@ impl Switch {
 pub struct TableEntry {
     /// Counts up from 0 in each table.
     pub handle: u64,
-    /// One for each key element that is not `selector`.
-    pub keys: Vec<KeyMatch>,
-    /// The greater wins; 0 in tables without priorities.
-    pub priority: i64,
-    /// What it runs.
-    pub run: EntryRun,
+    /// What makes it different from all others of its table.
+    pub key: EntryKey,
+    /// What it runs; groups of entries' own show as groups.
+    pub run: writes::Run<Name>,
     /// From the source, and not to be changed.
     pub is_const: bool,
     /// Of the table's direct counter.
     pub count: Count,
 }
 
-/// What an entry runs.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum EntryRun {
-    /// An action, by its control-plane name, with one number for each parameter without direction.
-    Action(Name, Vec<Bits>),
-    /// A member of the table's profile.
-    Member(u32),
-    /// A group of the table's selector.
-    Group(u32),
-}
-
 impl TableEntry {
-    pub(crate) fn new(table: &table::Table, key: &table::EntryKey, entry: &table::Entry) -> TableEntry {
+    pub(crate) fn new(table: &table::Table, key: &EntryKey, entry: &table::Entry) -> TableEntry {
         let run = match &entry.run {
             Run::Action(action, data) => {
-                let (action, data) = action_view(table, *action, data);
-                EntryRun::Action(action, data)
+                let (action, args) = action_view(table, *action, data);
+                writes::Run::Action(ActionCall { action, args })
             }
-            Run::Member(member) => EntryRun::Member(*member),
-            Run::Group(group) => EntryRun::Group(*group),
+            Run::Member(member) => writes::Run::Member(*member),
+            Run::Group(group) => writes::Run::Group(*group),
         };
-        TableEntry {
-            handle: entry.handle,
-            keys: key.keys.clone(),
-            priority: key.priority,
-            run,
-            is_const: entry.is_const,
-            count: entry.direct.count.read(),
-        }
+        let count = entry.direct.count.read();
+        TableEntry { handle: entry.handle, key: key.clone(), run, is_const: entry.is_const, count }
     }
 }
 
@@ -531,8 +475,8 @@ fn meters_of(object: &Object) -> Option<&MeterArray> {
     if let Object::Meter(meters) = object { Some(meters) } else { None }
 }
 
-fn check_rates(committed: MeterRate, peak: MeterRate) -> Result<(), EntryError> {
-    if committed.per_gigamicrosecond > peak.per_gigamicrosecond {
+fn check_rates(rates: Rates) -> Result<(), EntryError> {
+    if rates.committed.per_gigamicrosecond > rates.peak.per_gigamicrosecond {
         return Err(refused("the committed rate is above the peak rate"));
     }
     Ok(())

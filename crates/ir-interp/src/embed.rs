@@ -24,7 +24,7 @@ pub use crate::hash::{Algorithm, ByByte, by_byte};
 pub use crate::life::Life;
 pub use crate::psa::{Half, HalfDone, HalfEnd, HalfStart, Halves};
 pub use crate::region::Path;
-pub use crate::table::EntryKey;
+pub use control_writes::EntryKey;
 pub use crate::v1model::{
     BlockName, Halt, Host, Left, PacketParts, RunsOn, Side, Stay, digest_name, log_line,
 };
@@ -144,7 +144,7 @@ pub struct TableFacts {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Constant {
     /// What each matches and runs; the first that fits is hit.
-    pub entries: Vec<(Vec<crate::KeyMatch>, ActionView)>,
+    pub entries: Vec<(Box<[control_writes::Match]>, ActionView)>,
     /// What runs if none fits, if that is constant, too.
     pub default: Option<ActionView>,
 }
@@ -153,7 +153,7 @@ impl Constant {
     /// True if there is one key, and it is exact.
     pub fn is_exact(&self) -> bool {
         !self.entries.is_empty()
-            && self.entries.iter().all(|(keys, _)| matches!(keys.as_slice(), [crate::KeyMatch::Exact(_)]))
+            && self.entries.iter().all(|(keys, _)| matches!(&**keys, [control_writes::Match::Exact(_)]))
     }
 }
 
@@ -166,7 +166,7 @@ impl Table {
             None => return None,
         };
         let action = |(key, entry): (&EntryKey, &Entry)| match &entry.run {
-            Run::Action(action, data) => Some((key.keys.clone(), action_view(*action, data))),
+            Run::Action(action, data) => Some((key.matches.clone(), action_view(*action, data))),
             Run::Member(_) | Run::Group(_) => None,
         };
         Some(Constant { entries: entries.into_iter().map(action).collect::<Option<_>>()?, default })

@@ -1,5 +1,6 @@
 //! The hash algorithms of v1model, over bytes, as BMv2 has them.
 
+use control_writes::Crc;
 use crate::crc;
 use base_diag::Diagnostic;
 use ir::{Annotation, AnnotationValue, Program};
@@ -39,21 +40,6 @@ impl Algorithm {
         let is_custom = matches!(self, Algorithm::Crc32Custom | Algorithm::Crc16Custom);
         (!is_custom).then(|| compute(self, data, &CustomCrcs::default()))
     }
-}
-
-/// A cyclic redundancy check of 16 or 32 bits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Crc {
-    /// Without the highest term, the bit for `x^0` lowest.
-    pub polynomial: u32,
-    /// What the remainder starts with.
-    pub initial: u32,
-    /// What the remainder is turned over by at the end.
-    pub final_xor: u32,
-    /// The lowest bit of each byte comes first.
-    pub reflect_data: bool,
-    /// The remainder's bits are turned around at the end.
-    pub reflect_remainder: bool,
 }
 
 /// The two checks that the control plane can set up. They begin as the plain ones.
@@ -125,32 +111,29 @@ const CRC32: Crc = Crc {
     reflect_remainder: true,
 };
 
-impl Crc {
-    /// The check of `data` in `width` bits: 16 or 32.
-    fn of(self, width: u32, data: &[u8]) -> u32 {
-        let top = 1u32 << (width - 1);
-        let mask = top | (top - 1);
-        let step = |remainder: u32, byte: &u8| {
-            let byte = if self.reflect_data { byte.reverse_bits() } else { *byte };
-            (0..8).fold(remainder ^ u32::from(byte) << (width - 8), |r, _| {
-                let next = if r & top != 0 { r << 1 ^ self.polynomial } else { r << 1 };
-                next & mask
-            })
-        };
-        let remainder = data.iter().fold(self.initial & mask, step);
-        let remainder =
-            if self.reflect_remainder { remainder.reverse_bits() >> (32 - width) } else { remainder };
-        (remainder ^ self.final_xor) & mask
-    }
+/// The check of `data` in `width` bits: 16 or 32.
+fn check(crc: Crc, width: u32, data: &[u8]) -> u32 {
+    let top = 1u32 << (width - 1);
+    let mask = top | (top - 1);
+    let step = |remainder: u32, byte: &u8| {
+        let byte = if crc.reflect_data { byte.reverse_bits() } else { *byte };
+        (0..8).fold(remainder ^ u32::from(byte) << (width - 8), |r, _| {
+            let next = if r & top != 0 { r << 1 ^ crc.polynomial } else { r << 1 };
+            next & mask
+        })
+    };
+    let remainder = data.iter().fold(crc.initial & mask, step);
+    let remainder = if crc.reflect_remainder { remainder.reverse_bits() >> (32 - width) } else { remainder };
+    (remainder ^ crc.final_xor) & mask
 }
 
 /// The hash of `data`.
 pub(crate) fn compute(algorithm: Algorithm, data: &[u8], custom: &CustomCrcs) -> u64 {
     match algorithm {
         Algorithm::Crc32 => u64::from(!crc::CRC32.of(u32::MAX, data)),
-        Algorithm::Crc32Custom => u64::from(custom.crc32.of(32, data)),
+        Algorithm::Crc32Custom => u64::from(check(custom.crc32, 32, data)),
         Algorithm::Crc16 => u64::from(crc::CRC16.of(0, data)),
-        Algorithm::Crc16Custom => u64::from(custom.crc16.of(16, data)),
+        Algorithm::Crc16Custom => u64::from(check(custom.crc16, 16, data)),
         Algorithm::Csum16 => u64::from(csum16(data)),
         Algorithm::Xor16 => u64::from(xor16(data)),
         Algorithm::Identity => data.iter().take(8).fold(0, |value, byte| value << 8 | u64::from(*byte)),

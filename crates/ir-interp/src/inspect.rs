@@ -1,10 +1,10 @@
 //! What the state objects of a switch hold, for those who want to see all of it.
 
 use crate::objects::Object;
-use crate::objects::counter::Count;
 use crate::objects::meter::{BucketView, Meter};
 use crate::switch::Switch;
 use crate::trace::{Shown, shown};
+use control_writes::Count;
 use ir::{InstanceId, Name, Type};
 
 /// A state object.

@@ -27,7 +27,7 @@ pub(crate) fn resolve<'n>(
 }
 
 /// No such name, and which one may be meant.
-pub(crate) fn unknown<'n>(
+pub fn unknown<'n>(
     kind: &str,
     name: &str,
     known: impl Iterator<Item = &'n str> + Clone,

@@ -1,9 +1,9 @@
 //! The state that packets can change, in a canonical form for comparing two devices.
 
 use crate::objects::Object;
-use crate::objects::counter::Count;
 use crate::state::State;
-use crate::table::{DirectCells, EntryKey, Table};
+use crate::table::{DirectCells, Table};
+use control_writes::{Count, EntryKey};
 use crate::value::Value;
 use crate::wire::encode;
 use base_bits::BitWriter;
@@ -99,7 +99,7 @@ fn direct_meters(table: &Table) -> Vec<u8> {
 /// What `bytes` gives of the direct cells, in the order of the keys as text, whatever the order of insertion; the default
 /// action has no key.
 fn by_key(table: &Table, bytes: impl Fn(&DirectCells) -> Option<Vec<u8>>) -> Vec<u8> {
-    let text = |key: &EntryKey| format!("{:?} {}", key.keys, key.priority);
+    let text = |key: &EntryKey| format!("{:?} {}", key.matches, key.priority);
     let entries = table.entries.iter().map(|(key, entry)| (text(key), &entry.direct));
     let of_default = table.of_default.iter().map(|cells| (String::new(), cells));
     let sorted: BTreeMap<String, Vec<u8>> =

@@ -4,7 +4,7 @@
 use crate::check;
 use crate::embed::{Accelerator, Halves, Host};
 use crate::environment::{Environment, PassThrough};
-use crate::fill;
+use crate::write::OneShots;
 use crate::life::Life;
 use crate::machine::Stop;
 use crate::plan::Plan;
@@ -72,7 +72,7 @@ pub(crate) struct Core {
     pub(crate) state: State,
     pub(crate) replication: Replication,
     pub(crate) counters: Counters,
-    pub(crate) fill: fill::Log,
+    pub(crate) one_shots: OneShots,
     pass_limit: u32,
     step_limit: u64,
 }
@@ -118,25 +118,32 @@ pub(crate) trait Pipeline: Send {
     fn model(&self) -> Model<'_>;
 }
 
+/// Makes the objects of a program's architecture; `None` of one that cannot be run.
+pub(crate) fn objects(program: &Program) -> Option<crate::build::MakeObject> {
+    match program.arch {
+        Arch::V1Model(_) => Some(crate::v1model::object),
+        Arch::Psa { .. } => Some(crate::psa::object),
+        _ => None,
+    }
+}
+
 impl Switch {
     /// A device that has received nothing yet. What it cannot run it refuses here, never at packet time.
     pub fn new(program: Arc<Program>, options: Options) -> Result<Switch, Vec<Diagnostic>> {
         let numbers = PortNumbers::of(&program, options.drop_port);
         let pipeline: Box<dyn Pipeline>;
-        let objects: crate::build::MakeObject;
         match program.arch {
             Arch::V1Model(_) => {
                 check::check(&program, crate::v1model::check_call)?;
                 pipeline = Box::new(V1Model::new(&program, options.drop_port)?);
-                objects = crate::v1model::object;
             }
             Arch::Psa { .. } => {
                 check::check(&program, crate::psa::check_call)?;
                 pipeline = Box::new(Psa::new(&program)?);
-                objects = crate::psa::object;
             }
             _ => return Err(vec![not_run(&program)]),
         }
+        let Some(objects) = objects(&program) else { return Err(vec![not_run(&program)]) };
         let (tables, value_sets, objects) = crate::build::build(&program, &options.registry, objects)?;
         let crcs = crate::hash::custom_crcs(&program)?;
         let rng = Rng::new(options.seed).split("random");
@@ -145,7 +152,7 @@ impl Switch {
             state: State::new(tables, value_sets, objects, options.environment, rng),
             replication: Replication::default(),
             counters: Counters::default(),
-            fill: None,
+            one_shots: OneShots::default(),
             pass_limit: options.pass_limit,
             step_limit: options.step_limit,
             program,

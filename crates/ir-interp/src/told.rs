@@ -1,7 +1,7 @@
 //! What packets tell the control plane: digests and lines of the log, until somebody takes them.
 
 use crate::value::Value;
-use ir::Name;
+use ir::{Name, Program, Type, TypeId};
 
 /// Digests that are kept, and lines; then the newest are lost.
 const KEPT: usize = 4096;
@@ -13,6 +13,19 @@ pub struct Digest {
     pub name: Name,
     /// What was captured at the call.
     pub data: Value,
+}
+
+impl Digest {
+    /// The type of the data, if the name tells it.
+    pub fn ty(&self, program: &Program) -> Type {
+        let of_type = program.types.iter().position(|ty| ty.name == self.name);
+        let of_type = of_type.map(|at| Type::Named(TypeId::from(at)));
+        let of_object = || {
+            let named = program.instances.iter().find(|i| i.control_plane_name == self.name)?;
+            named.type_args.first().cloned()
+        };
+        of_type.or_else(of_object).unwrap_or(Type::Void)
+    }
 }
 
 /// See the module. It takes a bounded amount of memory: of more than 4096 digests or lines the oldest are kept.

@@ -7,6 +7,7 @@
 use crate::operate;
 use base_bits::Bits;
 use base_bits::num_bigint::BigInt;
+use control_writes::Data;
 use ir::{Const, ErrorId, Expr, ExprKind, InstanceId, Program, Type, TypeKind};
 
 /// A value.
@@ -158,6 +159,87 @@ impl Value {
             Type::Named(id) if matches!(program.type_decl(*id).kind, TypeKind::Enum(_)) => {
                 Some(Value::Enum(bits.to_u32()?))
             }
+            _ => None,
+        }
+    }
+
+    /// The value as data, which goes by names where this goes by numbers; `None` for types that data has no form for.
+    pub fn to_data(&self, program: &Program, ty: &Type) -> Option<Data> {
+        let all = |types: Vec<&Type>, values: &[Value]| {
+            let pairs = types.into_iter().zip(values);
+            pairs.map(|(ty, value)| value.to_data(program, ty)).collect::<Option<Vec<_>>>()
+        };
+        Some(match (program.representation(ty), self) {
+            (_, Value::Bits(bits)) => Data::Bits(bits.clone()),
+            (_, Value::Bool(value)) => Data::Bool(*value),
+            (_, Value::Error(id)) => Data::Member(program.errors.get(id.index())?.to_string()),
+            (Type::Tuple(types), Value::Struct(values)) => Data::Fields(all(types.iter().collect(), values)?),
+            // Digests of lists have no name that tells their type.
+            (Type::Void, Value::Struct(values)) => {
+                Data::Fields(all(values.iter().map(|_| &Type::Void).collect(), values)?)
+            }
+            (Type::Named(id), value) => match (&program.type_decl(*id).kind, value) {
+                (TypeKind::Enum(members), Value::Enum(at)) => {
+                    Data::Member(members.get(*at as usize)?.to_string())
+                }
+                (TypeKind::Struct(fields), Value::Struct(values)) => {
+                    Data::Fields(all(fields.iter().map(|field| &field.ty).collect(), values)?)
+                }
+                (TypeKind::Header(_), Value::Header(header)) => {
+                    let bits = |value: &Value| match value {
+                        Value::Bits(bits) => Some(bits.clone()),
+                        _ => None,
+                    };
+                    let fields = header.fields.iter().map(bits).collect::<Option<_>>()?;
+                    Data::Header { valid: header.valid, fields }
+                }
+                _ => return None,
+            },
+            _ => return None,
+        })
+    }
+
+    /// The value of type `ty` that `data` stands for, if it is of that type. Fields that an invalid header leaves out are zero.
+    pub fn from_data(program: &Program, ty: &Type, data: &Data) -> Option<Value> {
+        let bits = |ty: &Type, bits: &Bits| match program.representation(ty) {
+            Type::Bit(n) | Type::Int(n) => (*n == bits.width()).then(|| Value::Bits(bits.clone())),
+            _ => None,
+        };
+        let all = |types: Vec<&Type>, parts: &[Data]| {
+            let same = types.len() == parts.len();
+            let pairs = types.into_iter().zip(parts);
+            let values = pairs.map(|(ty, data)| Value::from_data(program, ty, data)).collect();
+            same.then_some(values).flatten().map(Value::Struct)
+        };
+        match (program.representation(ty), data) {
+            (ty, Data::Bits(value)) => bits(ty, value),
+            (Type::Bool, Data::Bool(value)) => Some(Value::Bool(*value)),
+            (Type::Error, Data::Member(name)) => {
+                let at = program.errors.iter().position(|known| known == name)?;
+                Some(Value::Error(ErrorId(u32::try_from(at).ok()?)))
+            }
+            (Type::Tuple(types), Data::Fields(parts)) => all(types.iter().collect(), parts),
+            (Type::Named(id), data) => match (&program.type_decl(*id).kind, data) {
+                (TypeKind::Enum(members), Data::Member(name)) => {
+                    let at = members.iter().position(|known| known == name)?;
+                    Some(Value::Enum(u32::try_from(at).ok()?))
+                }
+                (TypeKind::Struct(fields), Data::Fields(parts)) => {
+                    all(fields.iter().map(|field| &field.ty).collect(), parts)
+                }
+                (TypeKind::Header(of), Data::Header { valid, fields }) => {
+                    let fields = match fields.is_empty() && !valid {
+                        true => of.iter().map(|field| Value::zero(program, &field.ty)).collect(),
+                        false if fields.len() != of.len() => return None,
+                        false => {
+                            let pairs = of.iter().zip(fields);
+                            pairs.map(|(field, value)| bits(&field.ty, value)).collect::<Option<_>>()?
+                        }
+                    };
+                    Some(Value::Header(Header { valid: *valid, fields }))
+                }
+                _ => None,
+            },
             _ => None,
         }
     }

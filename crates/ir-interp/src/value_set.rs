@@ -1,7 +1,8 @@
 //! Parser value sets: keys that the control plane fills, empty at the start.
 
 use crate::names::refused;
-use crate::table::{KeyMatch, KeySpec};
+use crate::table::KeySpec;
+use control_writes::Match;
 use base_bits::Bits;
 use dataplane_api::EntryError;
 use ir::{Name, ParserId, ValueSetId};
@@ -13,13 +14,18 @@ pub(crate) struct ValueSet {
     /// One for each position of a select case that it stands for.
     keys: Vec<KeySpec>,
     size: u64,
-    members: Vec<Vec<KeyMatch>>,
+    members: Vec<Vec<Match>>,
 }
 
 impl ValueSet {
     /// Empty.
     pub(crate) fn new(control_plane_name: Name, keys: Vec<KeySpec>, size: u64) -> ValueSet {
         ValueSet { control_plane_name, keys, size, members: vec![] }
+    }
+
+    /// One for each position.
+    pub(crate) fn keys(&self) -> &[KeySpec] {
+        &self.keys
     }
 
     /// How many positions it stands for.
@@ -29,14 +35,14 @@ impl ValueSet {
 
     /// True if a member fits.
     pub(crate) fn has(&self, values: &[Bits]) -> bool {
-        let fits = |member: &Vec<KeyMatch>| {
+        let fits = |member: &Vec<Match>| {
             self.keys.iter().zip(member).zip(values).all(|((spec, want), v)| spec.matches(want, v))
         };
         self.members.iter().any(fits)
     }
 
     /// Adds a member.
-    pub(crate) fn add(&mut self, wanted: &[KeyMatch]) -> Result<(), EntryError> {
+    pub(crate) fn add(&mut self, wanted: &[Match]) -> Result<(), EntryError> {
         let name = &self.control_plane_name;
         if wanted.len() != self.keys.len() {
             return Err(refused(format!("`{name}` has {} fields, not {}", self.keys.len(), wanted.len())));

@@ -6,7 +6,8 @@ use base_bits::Bits;
 use base_time::Time;
 use common::Test;
 use dataplane_api::Device;
-use ir_interp::{Cells, Count, Event, EventKind, KeyMatch, MeterRate, Options, Switch};
+use control_writes::{Count, Match, Rate, Rates};
+use ir_interp::{Cells, Event, EventKind, Options, Switch};
 
 /// `t` counts and meters what its actions are told to; the colour is in the packet's last byte.
 const PSA: &str = r#"
@@ -77,10 +78,10 @@ fn misses_count_and_are_metered_for_the_default_action() {
     let mut switch = psa();
     let start = switch.state();
     switch
-        .table_add("t", &[KeyMatch::Exact(Bits::new(16, 1))], "measured", &[Bits::new(8, 9)], None)
+        .table_add("t", &[Match::Exact(Bits::new(16, 1))], "measured", &[Bits::new(8, 9)], None)
         .unwrap();
-    let two = MeterRate { per_gigamicrosecond: 0, burst: 2 };
-    switch.default_set_rates("t", Some((two, two))).unwrap();
+    let two = Rate { per_gigamicrosecond: 0, burst: 2 };
+    switch.default_set_rates("t", Some(Rates { committed: two, peak: two })).unwrap();
     let colours: Vec<_> = [1, 2, 3, 4, 1].map(|key| send(&mut switch, key)).into();
     assert_eq!(colours, [[9, 0], [7, 0], [7, 0], [7, 0xff], [9, 0]]);
     assert_eq!(switch.default_count("t"), Ok(Count { packets: 3, bytes: 24 }));
@@ -101,8 +102,8 @@ fn misses_count_and_are_metered_for_the_default_action() {
 #[test]
 fn the_trace_tells_what_the_meter_of_the_default_action_says() {
     let mut switch = psa();
-    let two = MeterRate { per_gigamicrosecond: 0, burst: 2 };
-    switch.default_set_rates("t", Some((two, two))).unwrap();
+    let two = Rate { per_gigamicrosecond: 0, burst: 2 };
+    switch.default_set_rates("t", Some(Rates { committed: two, peak: two })).unwrap();
     switch.set_trace(true);
     send(&mut switch, 1);
     let meter = |event: &Event| match &event.kind {
@@ -126,8 +127,8 @@ fn what_misses_have_counted_belongs_to_the_table() {
     switch.default_set_count("t", Count { packets: 40, bytes: 50 }).unwrap();
     send(&mut switch, 1);
     assert_eq!(switch.default_count("t"), Ok(Count { packets: 41, bytes: 58 }));
-    let none = MeterRate::default();
-    switch.default_set_rates("t", Some((none, none))).unwrap();
+    let none = Rate::default();
+    switch.default_set_rates("t", Some(Rates { committed: none, peak: none })).unwrap();
     assert_eq!(send(&mut switch, 1), [7, 0xff]);
     switch.default_set_rates("t", None).unwrap();
     assert_eq!(send(&mut switch, 1), [7, 0]);

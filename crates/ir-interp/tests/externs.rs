@@ -6,10 +6,8 @@ use base_bits::Bits;
 use base_time::{Duration, Time};
 use common::{Test, conserved};
 use dataplane_api::{Device, DropReason, QueueRecord};
-use ir_interp::{
-    Access, AccessKind, EntryRun, Header, KeyMatch, MeterRate, Observation, Options, Recorder, Replayer,
-    Source, Switch, Value,
-};
+use control_writes::{ActionCall, Match, Rate, Rates, Run};
+use ir_interp::{Access, AccessKind, Header, Observation, Options, Recorder, Replayer, Source, Switch, Value};
 
 /// A switch with `common.p4` and this ingress and egress body.
 fn switch(ingress: &str, egress: &str, options: Options) -> Switch {
@@ -71,17 +69,17 @@ fn a_selector_chooses_by_the_hash_of_its_keys() {
         [7, 8, 9].map(|v| switch.member_add("t", "to", &[bits(8, v)]).expect("a member")).into();
     let group = switch.group_add("I.t", &members).expect("a group");
     let empty = switch.group_add("t", &[]).expect("a group");
-    switch.table_add_group("t", &[KeyMatch::Exact(bits(8, 1))], group, None).expect("an entry");
-    switch.table_add_member("t", &[KeyMatch::Exact(bits(8, 2))], members[1], None).expect("an entry");
-    switch.table_add_group("t", &[KeyMatch::Exact(bits(8, 3))], empty, None).expect("an entry");
+    switch.table_add_group("t", &[Match::Exact(bits(8, 1))], group, None).expect("an entry");
+    switch.table_add_member("t", &[Match::Exact(bits(8, 2))], members[1], None).expect("an entry");
+    switch.table_add_group("t", &[Match::Exact(bits(8, 3))], empty, None).expect("an entry");
     let mut port = |op: u8, a: u8| send(&mut switch, &[op, 0, 0, a, 0, 0, 0, 0])[0][1];
     assert_eq!([port(1, 0), port(1, 1), port(1, 2), port(1, 3)], [7, 8, 9, 7]);
     assert_eq!([port(2, 0), port(2, 1)], [8, 8]);
     assert_eq!([port(3, 0), port(4, 0)], [0, 0]);
     switch.member_add("t", "to", &[bits(8, 1)]).expect("a fourth member");
     assert!(switch.member_add("t", "to", &[bits(8, 1)]).is_err_and(|e| e.message.contains("full")));
-    assert!(switch.table_add_member("t", &[KeyMatch::Exact(bits(8, 9))], 77, None).is_err());
-    assert!(switch.table_add("t", &[KeyMatch::Exact(bits(8, 9))], "to", &[bits(8, 1)], None).is_err());
+    assert!(switch.table_add_member("t", &[Match::Exact(bits(8, 9))], 77, None).is_err());
+    assert!(switch.table_add("t", &[Match::Exact(bits(8, 9))], "to", &[bits(8, 1)], None).is_err());
 }
 
 #[test]
@@ -162,10 +160,11 @@ fn a_meter_fills_again_with_time() {
         "meter<bit<8>>(2, MeterType.bytes) m; apply { m.execute_meter(hdr.data.op, hdr.data.port); }",
     );
     // 8 bytes in 8 us committed, in 4 us at most; both buckets hold one packet.
-    let rate = |n: u64| MeterRate { per_gigamicrosecond: n * 1_000_000_000, burst: 8 };
-    assert!(switch.meter_set_rates("m", 1, rate(2), rate(1)).is_err(), "CIR above PIR");
-    assert!(switch.meter_set_rates("m", 2, rate(1), rate(2)).is_err(), "out of range");
-    switch.meter_set_rates("I.m", 1, rate(1), rate(2)).expect("rates");
+    let rate = |n: u128| Rate { per_gigamicrosecond: n * 1_000_000_000, burst: 8 };
+    let rates = |committed, peak| Rates { committed: rate(committed), peak: rate(peak) };
+    assert!(switch.meter_set_rates("m", 1, rates(2, 1)).is_err(), "CIR above PIR");
+    assert!(switch.meter_set_rates("m", 2, rates(1, 2)).is_err(), "out of range");
+    switch.meter_set_rates("I.m", 1, rates(1, 2)).expect("rates");
     let mut colour = |us: u64| {
         let now = Time::ZERO + Duration::from_us(us);
         switch.process(1, &[1, 9, 0, 0, 0, 0, 0, 0], now)[0].frame[1]
@@ -181,11 +180,10 @@ fn a_direct_meter_belongs_to_the_entry() {
          table t { key = { hdr.data.op: exact; } actions = { a; NoAction; } meters = m; }
          apply { t.apply(); }",
     );
-    let one = switch.table_add("t", &[KeyMatch::Exact(bits(8, 1))], "a", &[], None).expect("an entry");
-    switch.table_add("t", &[KeyMatch::Exact(bits(8, 2))], "a", &[], None).expect("an entry");
-    switch
-        .direct_meter_set_rates("t", one, MeterRate::per_second(0, 1), MeterRate::per_second(1, 2))
-        .expect("rates");
+    let one = switch.table_add("t", &[Match::Exact(bits(8, 1))], "a", &[], None).expect("an entry");
+    switch.table_add("t", &[Match::Exact(bits(8, 2))], "a", &[], None).expect("an entry");
+    let rates = Rates { committed: Rate::per_second(0, 1), peak: Rate::per_second(1, 2) };
+    switch.direct_meter_set_rates("t", one, rates).expect("rates");
     let mut colour = |op| send(&mut switch, &[op, 9, 0, 0, 0, 0, 0, 0])[0][1];
     assert_eq!([colour(1), colour(1), colour(1), colour(2), colour(3)], [0, 1, 2, 0, 9]);
 }
@@ -201,7 +199,7 @@ fn entries_that_are_not_hit_become_idle() {
     let ms = |n| Time::ZERO + Duration::from_ms(n);
     let five = Some(Duration::from_ms(5));
     let [one, two] = [1, 2].map(|op| {
-        switch.table_add("t", &[KeyMatch::Exact(bits(8, op))], "NoAction", &[], None).expect("an entry")
+        switch.table_add("t", &[Match::Exact(bits(8, op))], "NoAction", &[], None).expect("an entry")
     });
     assert!(switch.take_idle(ms(100)).is_empty(), "no timeout, never idle");
     switch.table_set_idle_timeout("t", one, five, ms(100)).expect("an entry");
@@ -256,19 +254,19 @@ fn value_sets_are_empty_until_they_are_filled() {
     let mut switch = Test::inline(text).switch(Options::default()).expect("a device");
     let seen = |switch: &mut Switch, a: u8, b: u8| send(switch, &[a, 0, b, 99])[0][3];
     assert_eq!([seen(&mut switch, 5, 0), seen(&mut switch, 0x13, 7)], [0, 0]);
-    switch.value_set_add("ones", &[KeyMatch::Exact(bits(8, 5))]).expect("a member");
+    switch.value_set_add("ones", &[Match::Exact(bits(8, 5))]).expect("a member");
     let pair = [
-        KeyMatch::Ternary { value: bits(8, 0x10), mask: bits(8, 0xf0) },
-        KeyMatch::Range { lo: bits(16, 6), hi: bits(16, 8) },
+        Match::Ternary { value: bits(8, 0x10), mask: bits(8, 0xf0) },
+        Match::Range { lo: bits(16, 6), hi: bits(16, 8) },
     ];
     switch.value_set_add("P.pairs", &pair).expect("a member");
     assert_eq!([seen(&mut switch, 5, 0), seen(&mut switch, 0x13, 7), seen(&mut switch, 0x13, 9)], [1, 3, 0]);
-    assert!(switch.value_set_add("ones", &[KeyMatch::Exact(bits(8, 5))]).is_err(), "twice");
+    assert!(switch.value_set_add("ones", &[Match::Exact(bits(8, 5))]).is_err(), "twice");
     assert!(switch.value_set_add("ones", &pair).is_err(), "too many fields");
-    switch.value_set_add("ones", &[KeyMatch::Exact(bits(8, 6))]).expect("a member");
+    switch.value_set_add("ones", &[Match::Exact(bits(8, 6))]).expect("a member");
     assert!(
         switch
-            .value_set_add("ones", &[KeyMatch::Exact(bits(8, 7))])
+            .value_set_add("ones", &[Match::Exact(bits(8, 7))])
             .is_err_and(|e| e.message.contains("full"))
     );
 }
@@ -283,7 +281,7 @@ fn accesses_are_logged_in_order() {
              bit<8> x; r.read(x, 0); random(x, 8w0, 8w9); r.write(1, x); c.count(0); t.apply();
          }",
     );
-    switch.table_add("t", &[KeyMatch::Exact(bits(8, 0))], "NoAction", &[], None).expect("an entry");
+    switch.table_add("t", &[Match::Exact(bits(8, 0))], "NoAction", &[], None).expect("an entry");
     send(&mut switch, &[0; 8]);
     assert_eq!(switch.take_accesses(), [], "the log is off");
     switch.set_access_log(true);
@@ -369,14 +367,14 @@ fn entries_can_be_read_back() {
     let start = switch.state();
     assert_eq!(switch.table_default("t"), Ok(("I.to".into(), vec![bits(9, 3)])));
     let entry = switch.table_entries("t").expect("a table").remove(0);
-    assert_eq!(entry.keys, [KeyMatch::Ternary { value: bits(8, 1), mask: bits(8, 3) }]);
-    assert_eq!(entry.run, EntryRun::Action("I.to".into(), vec![bits(9, 5)]));
+    assert_eq!(*entry.key.matches, [Match::Ternary { value: bits(8, 1), mask: bits(8, 3) }]);
+    assert_eq!(entry.run, Run::Action(ActionCall { action: "I.to".into(), args: vec![bits(9, 5)] }));
     assert!(entry.is_const);
     send(&mut switch, &[5, 0, 0, 0, 0, 0, 0, 0]);
     assert_eq!(switch.table_entries("t").expect("a table")[0].count.packets, 1);
     assert_ne!(switch.state(), start, "direct counts are state");
     // What may not be written, and why.
-    let one = |n| [KeyMatch::Exact(bits(8, n))];
+    let one = |n| [Match::Exact(bits(8, n))];
     let refusal =
         |result: Result<u64, dataplane_api::EntryError>| result.err().map(|e| e.message).unwrap_or_default();
     assert_eq!(
@@ -384,8 +382,8 @@ fn entries_can_be_read_back() {
         "the entries of `I.t` are constant"
     );
     assert_eq!(refusal(switch.table_add("x", &one(1), "to", &[], None)), "there is no table `x`");
-    let prefix = |value, prefix_len| [KeyMatch::Lpm { value: bits(16, value), prefix_len }];
-    let mut add = |key: &[KeyMatch], args: &[Bits]| refusal(switch.table_add("u", key, "to", args, None));
+    let prefix = |value, prefix_len| [Match::Lpm { value: bits(16, value), prefix_len }];
+    let mut add = |key: &[Match], args: &[Bits]| refusal(switch.table_add("u", key, "to", args, None));
     assert_eq!(add(&prefix(0x1234, 8), &[bits(9, 1)]), "");
     assert_eq!(add(&prefix(0x12ff, 8), &[bits(9, 1)]), "`I.u` has this entry already");
     assert_eq!(add(&prefix(0x1234, 17), &[bits(9, 1)]), "`hdr.data.a` has 16 bits, not 17");

@@ -8,7 +8,8 @@ use base_time::{Duration, Rng, Time};
 use common::{Test, conserved};
 use dataplane_api::{Device, Output};
 use ir::MatchKind;
-use ir_interp::{KeyMatch, KeySpec, Options, Session, Switch};
+use control_writes::Match;
+use ir_interp::{KeySpec, Options, Session, Switch};
 
 const PACKETS: u64 = 150;
 
@@ -17,15 +18,15 @@ fn random_bits(rng: &mut Rng, width: u32) -> Bits {
     Bits::new(width, value)
 }
 
-fn random_match(rng: &mut Rng, key: &KeySpec) -> KeyMatch {
+fn random_match(rng: &mut Rng, key: &KeySpec) -> Match {
     let (a, b) = (random_bits(rng, key.width), random_bits(rng, key.width));
     match key.kind {
-        _ if rng.chance(1, 20) => KeyMatch::Exact(random_bits(rng, key.width + 1)),
-        MatchKind::Lpm => KeyMatch::Lpm { value: a, prefix_len: rng.below(u64::from(key.width) + 2) as u32 },
-        MatchKind::Ternary => KeyMatch::Ternary { value: a, mask: b },
-        MatchKind::Range => KeyMatch::Range { lo: a, hi: b },
-        MatchKind::Optional if rng.next_bool() => KeyMatch::Any,
-        _ => KeyMatch::Exact(a),
+        _ if rng.chance(1, 20) => Match::Exact(random_bits(rng, key.width + 1)),
+        MatchKind::Lpm => Match::Lpm { value: a, prefix_len: rng.below(u64::from(key.width) + 2) as u32 },
+        MatchKind::Ternary => Match::Ternary { value: a, mask: b },
+        MatchKind::Range => Match::Range { lo: a, hi: b },
+        MatchKind::Optional if rng.next_bool() => Match::Any,
+        _ => Match::Exact(a),
     }
 }
 
@@ -43,7 +44,7 @@ fn fill(switch: &mut Switch, rng: &mut Rng) {
             let action = control.actions[action.action.index()].control_plane_name.as_str();
             let params = switch.action_params(name, action).expect("an action");
             let args: Vec<Bits> = params.iter().map(|(_, width)| random_bits(rng, *width)).collect();
-            let wanted: Vec<KeyMatch> = keys.iter().map(|k| random_match(rng, k)).collect();
+            let wanted: Vec<Match> = keys.iter().map(|k| random_match(rng, k)).collect();
             let _ = switch.table_add(name, &wanted, action, &args, Some(rng.below(5) as i64));
             if rng.chance(1, 8) {
                 let _ = switch.table_delete(name, &wanted, Some(0));

@@ -7,7 +7,8 @@ use base_diag::SourceMap;
 use base_time::Time;
 use common::Test;
 use expect_test::{Expect, expect};
-use ir_interp::{Event, EventKind, KeyMatch, Options, Session, Shown, Switch};
+use control_writes::Match;
+use ir_interp::{Event, EventKind, Options, Session, Shown, Switch};
 
 const INGRESS: &str = "
     action to(PortId_t port) { sm.egress_spec = port; hdr.data.a[7:0] = 1; }
@@ -25,7 +26,7 @@ fn test() -> (Test, Switch) {
     let mut switch = test.switch(Options::default()).expect("a device");
     let port = |n| Bits::new(9, n);
     switch
-        .table_add("routes", &[KeyMatch::Exact(Bits::new(8, 4))], "to", &[port(6)], None)
+        .table_add("routes", &[Match::Exact(Bits::new(8, 4))], "to", &[port(6)], None)
         .expect("an entry");
     switch.clone_session_set(5, Some(Session { port: Some(7), ..Session::default() }));
     switch.set_trace(true);

@@ -8,7 +8,8 @@ use base_bits::Bits;
 use base_diag::Diagnostic;
 use dataplane_api::{Device, EntryError, Registry};
 use ir::{Name, Program};
-use ir_interp::{Environment, KeyMatch, Options, PassThrough, Switch};
+use control_writes::Match;
+use ir_interp::{Environment, Options, PassThrough, Switch};
 use ir_split::{DeviceIndex, Linkage, PORT_BITS, Placement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -233,12 +234,12 @@ fn replicate(switch: &mut Switch, setup: &Setup) {
 pub fn link(switch: &mut Switch, linkage: &Linkage) -> Result<(), EntryError> {
     for (name, members) in &linkage.value_sets {
         for &member in members {
-            switch.value_set_add(name, &[KeyMatch::Exact(Bits::new(PORT_BITS, u128::from(member)))])?;
+            switch.value_set_add(name, &[Match::Exact(Bits::new(PORT_BITS, u128::from(member)))])?;
         }
     }
     for entry in &linkage.entries {
         let width = switch.table_keys(&entry.table)?.first().map_or(0, |key| key.width);
-        let key = KeyMatch::Exact(Bits::new(width, u128::from(entry.key)));
+        let key = Match::Exact(Bits::new(width, u128::from(entry.key)));
         let port = Bits::new(PORT_BITS, u128::from(entry.port));
         switch.table_add(&entry.table, &[key], &entry.action, &[port], None)?;
     }

@@ -4,7 +4,8 @@ use base_bits::Bits;
 use base_time::{Rng, Time};
 use dataplane_api::EntryError;
 use ir::{MatchKind, Program, Type};
-use ir_interp::{KeyMatch, MeterRate, Session, Switch};
+use control_writes::{Match, Rate, Rates};
+use ir_interp::{Session, Switch};
 use ir_prove::generate::{EntrySpec, PacketMaker, Pool, entries};
 
 /// A write of the control plane.
@@ -23,7 +24,7 @@ pub enum Write {
     /// A new default action.
     Default(EntrySpec),
     /// A member of a value set.
-    ValueSet(String, Vec<KeyMatch>),
+    ValueSet(String, Vec<Match>),
     /// A multicast group: ports and replica ids.
     Group(u32, Vec<(u32, u16)>),
     /// A clone session.
@@ -31,7 +32,7 @@ pub enum Write {
     /// A cell of a register.
     Register(String, u64, Bits),
     /// The rates of all meters of an array.
-    Meter(String, MeterRate, MeterRate),
+    Meter(String, Rates),
 }
 
 /// A packet.
@@ -108,7 +109,7 @@ fn other_writes(program: &Program, pool: &mut Pool, rng: &mut Rng) -> Vec<Write>
         };
         for _ in 0..rng.index(3) {
             let widths = types.iter().map(|t| program.bits(t).unwrap_or(1) as u32);
-            let member = widths.map(|w| KeyMatch::Exact(pool.draw(w, rng))).collect();
+            let member = widths.map(|w| Match::Exact(pool.draw(w, rng))).collect();
             writes.push(Write::ValueSet(set.control_plane_name.to_string(), member));
         }
     }
@@ -129,10 +130,10 @@ fn other_writes(program: &Program, pool: &mut Pool, rng: &mut Rng) -> Vec<Write>
                 writes.push(Write::Register(name, rng.below(2), pool.draw(width, rng)));
             }
             "meter" => {
-                let rate = |per, burst| MeterRate { per_gigamicrosecond: per, burst };
+                let rate = |per: u64, burst| Rate { per_gigamicrosecond: per.into(), burst };
                 let committed = rate(rng.below(2_000_000), rng.below(100));
                 let peak = rate(2_000_000 + rng.below(2_000_000), rng.below(300));
-                writes.push(Write::Meter(name, committed, peak));
+                writes.push(Write::Meter(name, Rates { committed, peak }));
             }
             _ => {}
         }
@@ -164,7 +165,7 @@ impl Write {
             Write::Group(group, members) => switch.multicast_group_set(*group, members.clone()),
             Write::Session(session, to) => switch.clone_session_set(*session, Some(*to)),
             Write::Register(name, index, value) => switch.register_write(name, *index, value)?,
-            Write::Meter(name, committed, peak) => switch.meter_array_set_rates(name, *committed, *peak)?,
+            Write::Meter(name, rates) => switch.meter_array_set_rates(name, *rates)?,
         }
         Ok(())
     }

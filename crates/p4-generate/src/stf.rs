@@ -4,7 +4,7 @@ use crate::check::Outcome;
 use crate::inputs::{Inputs, Write};
 use base_bits::Bits;
 use ir::{Control, Program, Table};
-use ir_interp::{KeyMatch, MeterRate};
+use control_writes::{Match, Rate, Rates};
 use ir_prove::generate::EntrySpec;
 use std::fmt::Write as _;
 
@@ -51,7 +51,7 @@ fn statement(program: &Program, write: &Write, nodes: &mut u32) -> Option<String
         Write::Register(name, index, value) => {
             Some(format!("register_write \"{name}\" {index} {}", value.to_hex()))
         }
-        Write::Meter(name, committed, peak) => {
+        Write::Meter(name, Rates { committed, peak }) => {
             Some(format!("meter_array_set_rates \"{name}\" {} {}", rate(committed), rate(peak)))
         }
         Write::Indirect { .. } | Write::ValueSet(..) => None,
@@ -59,7 +59,7 @@ fn statement(program: &Program, write: &Write, nodes: &mut u32) -> Option<String
 }
 
 /// Units in a microsecond as a decimal fraction.
-fn rate(rate: &MeterRate) -> String {
+fn rate(rate: &Rate) -> String {
     let (whole, rest) = (rate.per_gigamicrosecond / 1_000_000_000, rate.per_gigamicrosecond % 1_000_000_000);
     format!("{whole}.{rest:09}:{}", rate.burst)
 }
@@ -77,11 +77,11 @@ fn add(program: &Program, entry: &EntrySpec) -> Option<String> {
     }
     for (key, wanted) in found.keys.iter().zip(&entry.keys) {
         let value = match wanted {
-            KeyMatch::Exact(value) => value.to_hex(),
-            KeyMatch::Lpm { value, prefix_len } => format!("{}/{prefix_len}", value.to_hex()),
-            KeyMatch::Any => continue,
-            KeyMatch::Ternary { value, mask } => ternary(value, mask),
-            KeyMatch::Range { .. } => return None,
+            Match::Exact(value) => value.to_hex(),
+            Match::Lpm { value, prefix_len } => format!("{}/{prefix_len}", value.to_hex()),
+            Match::Any => continue,
+            Match::Ternary { value, mask } => ternary(value, mask),
+            Match::Range { .. } => return None,
         };
         let _ = write!(line, " \"{}\":{value}", key.name);
     }

@@ -9,7 +9,8 @@ mod suite;
 
 use base_diag::SourceMap;
 use ir::{Arch, Program};
-use ir_interp::{Options, Switch, run_stf};
+use ir_fill::run_stf;
+use ir_interp::{Options, Switch};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::ExitCode;

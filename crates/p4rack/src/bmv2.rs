@@ -9,9 +9,11 @@ use crate::rack::Racked;
 use base_bits::Bits;
 use base_bits::num_bigint::BigUint;
 use base_diag::{Diagnostic, codes::emulate as codes};
-use base_time::Duration;
-use ir::{MatchKind, Program, Table, TableKey};
-use ir_interp::{Crc, EntryRun, KeyMatch, MeterRate, Rates, Session, TableEntry, Write};
+use control_writes::{
+    ActionCall, Crc, Data, Entry, EntryKey, Match, OneShot, Rate, Rates, Run, members,
+};
+use ir::{MatchKind, Name, Program, Table, TableKey};
+use ir_fill::Write;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
@@ -64,7 +66,7 @@ pub fn lacks(racked: &Racked) -> Vec<Diagnostic> {
 /// The priority that is the best to BMv2: all others are larger numbers.
 fn best(writes: &[&Write]) -> i64 {
     let of = |write: &&Write| match write {
-        Write::Entry { entry, .. } => Some(entry.priority),
+        Write::Entry { key, .. } => Some(key.priority),
         _ => None,
     };
     writes.iter().filter_map(of).max().unwrap_or(0).max(BEST)
@@ -72,6 +74,9 @@ fn best(writes: &[&Write]) -> i64 {
 
 /// What tests of p4c count down from.
 const BEST: i64 = 10_000;
+
+/// Members and groups of entries' own have numbers from here on.
+const ONE_SHOTS: u32 = 1 << 31;
 
 /// Commands as they come.
 struct Told<'p> {
@@ -100,42 +105,86 @@ impl<'p> Told<'p> {
         self.program.controls.iter().flat_map(|c| &c.tables).find(|t| t.control_plane_name == name)
     }
 
-    fn profile(&self, table: &str) -> Option<&'p str> {
-        let instance = self.program.instances.get(self.table(table)?.implementation?.index())?;
+    fn profile(&self, name: &str) -> Option<&'p str> {
+        let mut instances = self.program.instances.iter();
+        instances.find(|known| known.control_plane_name == name).map(|known| known.control_plane_name.as_str())
+    }
+
+    fn profile_of(&self, table: &Table) -> Option<&'p str> {
+        let instance = self.program.instances.get(table.implementation?.index())?;
         Some(&instance.control_plane_name)
     }
 
     fn write(&mut self, write: &Write) {
         match write {
-            Write::Entry { table, entry, timeout, rates } => {
+            Write::Entry { table, key, to, .. } => {
                 if let Some(table) = self.table(table) {
-                    self.entry(table, entry, *timeout, *rates);
+                    self.entry(table, key, to.as_deref());
                 }
             }
-            Write::Default { table, action, args } => {
-                self.line(format_args!("table_set_default {table} {action}{}", numbers(args)));
+            Write::Default { table, to, .. } => match &to.call {
+                Some(ActionCall { action, args }) => {
+                    self.line(format_args!("table_set_default {table} {action}{}", numbers(args)));
+                }
+                None => self.line(format_args!("table_reset_default {table}")),
+            },
+            Write::Member { profile, member, to: Some(call) } => {
+                if let Some(profile) = self.profile(profile) {
+                    self.member(profile, *member, call);
+                }
             }
-            Write::Member { table, member, action, args } => {
-                let Some(profile) = self.profile(table) else { return };
-                self.number(profile, true, *member);
-                self.line(format_args!("act_prof_create_member {profile} {action}{}", numbers(args)));
-            }
-            Write::Group { table, group, members } => {
-                let Some(profile) = self.profile(table) else { return };
+            Write::Group { profile, group, to: Some(to) } => {
+                let Some(profile) = self.profile(profile) else { return };
                 let group = self.number(profile, false, *group);
                 self.line(format_args!("act_prof_create_group {profile}"));
-                for member in members {
-                    let member = self.number(profile, true, *member);
+                for member in &to.members {
+                    let member = self.number(profile, true, member.member);
                     self.line(format_args!("act_prof_add_member_to_group {profile} {member} {group}"));
                 }
             }
-            Write::ValueSet { set, member } => {
-                let member = set_value(self.program, set, member);
-                self.line(format_args!("pvs_add {set} {member}"));
+            Write::ValueSet { set, members } => {
+                for member in members {
+                    let member = set_value(self.program, set, member);
+                    self.line(format_args!("pvs_add {set} {member}"));
+                }
             }
-            Write::Multicast { group, members } => {
+            Write::CloneSession { session, to: Some(to) } => {
+                for replica in &to.replicas {
+                    self.line(format_args!("mirroring_add {session} {}", replica.port));
+                }
+                if let Some(group) = to.group {
+                    self.line(format_args!("mirroring_add_mc {session} {group}"));
+                }
+            }
+            Write::Register { register, index, to } => {
+                let value = match to {
+                    Data::Bits(bits) => bits.to_hex(),
+                    Data::Bool(value) => u8::from(*value).to_string(),
+                    _ => return,
+                };
+                self.line(format_args!("register_write {register} {index} {value}"));
+            }
+            Write::RegisterReset { register } => self.line(format_args!("register_reset {register}")),
+            Write::Counter { counter, index, to } => {
+                self.line(format_args!("counter_write {counter} {index} {} {}", to.packets, to.bytes));
+            }
+            Write::CounterReset { counter } => self.line(format_args!("counter_reset {counter}")),
+            Write::CustomCrc { width, to } => {
+                let Crc { polynomial, initial, final_xor, reflect_data, reflect_remainder } = to;
+                // The name that p4c gives the first calculation.
+                self.line(format_args!(
+                    "set_crc{width}_parameters calc {polynomial:#x} {initial:#x} {final_xor:#x} {reflect_data} {reflect_remainder}"
+                ));
+            }
+            Write::Meter { meter, index, to: Some(rates) } => {
+                self.line(format_args!("meter_set_rates {meter} {index} {}", both(*rates)));
+            }
+            Write::MeterArray { meter, to: Some(rates) } => {
+                self.line(format_args!("meter_array_set_rates {meter} {}", both(*rates)));
+            }
+            Write::Multicast { group, to: Some(to) } => {
                 self.line(format_args!("mc_mgrp_create {group}"));
-                for node in members.chunk_by(|a, b| a.1 == b.1) {
+                for node in members(&to.replicas).chunk_by(|a, b| a.1 == b.1) {
                     let rid = node.first().map_or(0, |(_, rid)| *rid);
                     let ports: String = node.iter().map(|(port, _)| format!(" {port}")).collect();
                     self.line(format_args!("mc_node_create {rid}{ports}"));
@@ -144,80 +193,83 @@ impl<'p> Told<'p> {
                     self.nodes += 1;
                 }
             }
-            Write::Session { session, to: Session { port, group, .. } } => {
-                if let Some(port) = port {
-                    self.line(format_args!("mirroring_add {session} {port}"));
-                }
-                if let Some(group) = group {
-                    self.line(format_args!("mirroring_add_mc {session} {group}"));
-                }
-            }
-            Write::Register { name, index, value } => {
-                let value = value.to_key().map_or_else(String::new, |bits| bits.to_hex());
-                self.line(format_args!("register_write {name} {index} {value}"));
-            }
-            Write::Counter { name, index, count } => {
-                self.line(format_args!("counter_write {name} {index} {} {}", count.packets, count.bytes));
-            }
-            Write::CustomCrc { width, crc } => {
-                let Crc { polynomial, initial, final_xor, reflect_data, reflect_remainder } = crc;
-                // The name that p4c gives the first calculation.
-                self.line(format_args!(
-                    "set_crc{width}_parameters calc {polynomial:#x} {initial:#x} {final_xor:#x} {reflect_data} {reflect_remainder}"
-                ));
-            }
-            Write::Meter { name, index: Some(index), rates } => {
-                self.line(format_args!("meter_set_rates {name} {index} {}", both(*rates)));
-            }
-            Write::Meter { name, index: None, rates } => {
-                self.line(format_args!("meter_array_set_rates {name} {}", both(*rates)));
-            }
+            // Nothing of this is there when `simple_switch` starts. It has no settings of digests and no command for direct
+            // counters.
+            Write::Member { to: None, .. }
+            | Write::Group { to: None, .. }
+            | Write::Multicast { to: None, .. }
+            | Write::CloneSession { to: None, .. }
+            | Write::Meter { to: None, .. }
+            | Write::MeterArray { to: None, .. }
+            | Write::Digest { .. }
+            | Write::DirectCounter { .. } => {}
         }
     }
 
-    fn entry(
-        &mut self,
-        table: &'p Table,
-        entry: &TableEntry,
-        timeout: Option<Duration>,
-        rates: Option<Rates>,
-    ) {
+    fn entry(&mut self, table: &'p Table, of: &EntryKey, to: Option<&Entry<Name>>) {
         let name = table.control_plane_name.as_str();
+        let Some(entry) = to else { return };
         let count = self.entries.entry(name).or_default();
         let handle = *count;
         *count += 1;
         let keys = table.keys.iter().filter(|k| k.match_kind != MatchKind::Selector);
         let keys: String =
-            keys.zip(&entry.keys).map(|(k, m)| format!(" {}", key(self.program, k, m))).collect();
+            keys.zip(&of.matches).map(|(k, m)| format!(" {}", key(self.program, k, m))).collect();
         let priority = match is_ranked(table) {
-            true => format!(" {}", self.best - entry.priority),
+            true => format!(" {}", self.best - of.priority),
             false => String::new(),
         };
-        match &entry.run {
-            EntryRun::Action(action, args) => {
+        let profile = self.profile_of(table);
+        match (&entry.run, profile) {
+            (Run::Action(ActionCall { action, args }), _) => {
                 let args = numbers(args);
                 self.line(format_args!("table_add {name} {action}{keys} =>{args}{priority}"));
             }
-            EntryRun::Member(member) => {
-                let Some(profile) = self.profile(name) else { return };
+            (Run::Member(member), Some(profile)) => {
                 let member = self.number(profile, true, *member);
                 self.line(format_args!("table_indirect_add {name}{keys} => {member}{priority}"));
             }
-            EntryRun::Group(group) => {
-                let Some(profile) = self.profile(name) else { return };
+            (Run::Group(group), Some(profile)) => {
                 let group = self.number(profile, false, *group);
                 self.line(format_args!("table_indirect_add_with_group {name}{keys} => {group}{priority}"));
             }
+            (Run::OneShot(set), Some(profile)) => {
+                let group = self.one_shot(profile, set);
+                self.line(format_args!("table_indirect_add_with_group {name}{keys} => {group}{priority}"));
+            }
+            (Run::Member(_) | Run::Group(_) | Run::OneShot(_), None) => return,
         }
-        if let Some(timeout) = timeout {
-            let milliseconds = timeout.as_ns().div_ceil(1_000_000);
+        if entry.idle_timeout_ns > 0 {
+            let milliseconds = entry.idle_timeout_ns.unsigned_abs().div_ceil(1_000_000);
             self.line(format_args!("table_set_timeout {name} {handle} {milliseconds}"));
         }
         let meter = table.meters.and_then(|id| self.program.instances.get(id.index()));
-        if let (Some(rates), Some(meter)) = (rates, meter) {
+        if let (Some(rates), Some(meter)) = (entry.meter, meter) {
             let meter = &meter.control_plane_name;
             self.line(format_args!("meter_set_rates {meter} {handle} {}", both(rates)));
         }
+    }
+
+    fn member(&mut self, profile: &'p str, member: u32, call: &ActionCall<Name>) -> usize {
+        let number = self.number(profile, true, member);
+        let ActionCall { action, args } = call;
+        self.line(format_args!("act_prof_create_member {profile} {action}{}", numbers(args)));
+        number
+    }
+
+    /// A group of an entry's own, and its members: BMv2 has no weights.
+    fn one_shot(&mut self, profile: &'p str, set: &OneShot<Name>) -> usize {
+        let used = self.numbers.get(&(profile, true)).map_or(0, BTreeMap::len) as u32;
+        let members = (ONE_SHOTS | used..).zip(&set.actions);
+        let members: Vec<usize> =
+            members.map(|(number, one)| self.member(profile, number, &one.call)).collect();
+        let used = self.numbers.get(&(profile, false)).map_or(0, BTreeMap::len) as u32;
+        let group = self.number(profile, false, ONE_SHOTS | used);
+        self.line(format_args!("act_prof_create_group {profile}"));
+        for member in members {
+            self.line(format_args!("act_prof_add_member_to_group {profile} {member} {group}"));
+        }
+        group
     }
 
     /// BMv2's number of a member, or else a group, that has this one here.
@@ -233,41 +285,41 @@ fn numbers(args: &[Bits]) -> String {
 }
 
 /// Committed and peak rate, in units per microsecond, each with its burst.
-fn both((committed, peak): Rates) -> String {
-    let one = |rate: MeterRate| {
-        const GIGA: u64 = 1_000_000_000;
+fn both(Rates { committed, peak }: Rates) -> String {
+    let one = |rate: Rate| {
+        const GIGA: u128 = 1_000_000_000;
         let (whole, part) = (rate.per_gigamicrosecond / GIGA, rate.per_gigamicrosecond % GIGA);
         format!("{whole}.{part:09}:{}", rate.burst)
     };
     format!("{} {}", one(committed), one(peak))
 }
 
-fn key(program: &Program, key: &TableKey, wanted: &KeyMatch) -> String {
+fn key(program: &Program, key: &TableKey, wanted: &Match) -> String {
     let width = program.bits(&key.expr.ty).and_then(|bits| u32::try_from(bits).ok()).unwrap_or(32);
     let hex = Bits::to_hex;
     match (&key.match_kind, wanted) {
-        (MatchKind::Ternary | MatchKind::Optional, KeyMatch::Any) => "0&&&0".to_string(),
-        (MatchKind::Ternary | MatchKind::Optional, KeyMatch::Exact(value)) => {
+        (MatchKind::Ternary | MatchKind::Optional, Match::Any) => "0&&&0".to_string(),
+        (MatchKind::Ternary | MatchKind::Optional, Match::Exact(value)) => {
             format!("{}&&&{}", hex(value), hex(&Bits::ones(width)))
         }
-        (MatchKind::Ternary, KeyMatch::Lpm { value, prefix_len }) => {
+        (MatchKind::Ternary, Match::Lpm { value, prefix_len }) => {
             let mask = Bits::ones(width).shl_by(u64::from(width - prefix_len));
             format!("{}&&&{}", hex(&value.and(&mask)), hex(&mask))
         }
-        (MatchKind::Range, KeyMatch::Any) => format!("0->{}", hex(&Bits::ones(width))),
-        (MatchKind::Range, KeyMatch::Exact(value)) => format!("{0}->{0}", hex(value)),
-        (MatchKind::Lpm, KeyMatch::Any) => "0/0".to_string(),
-        (MatchKind::Lpm, KeyMatch::Exact(value)) => format!("{}/{width}", hex(value)),
-        (_, KeyMatch::Ternary { value, mask }) => format!("{}&&&{}", hex(value), hex(mask)),
-        (_, KeyMatch::Lpm { value, prefix_len }) => format!("{}/{prefix_len}", hex(value)),
-        (_, KeyMatch::Range { lo, hi }) => format!("{}->{}", hex(lo), hex(hi)),
-        (_, KeyMatch::Exact(value)) => hex(value),
-        (_, KeyMatch::Any) => "0".to_string(),
+        (MatchKind::Range, Match::Any) => format!("0->{}", hex(&Bits::ones(width))),
+        (MatchKind::Range, Match::Exact(value)) => format!("{0}->{0}", hex(value)),
+        (MatchKind::Lpm, Match::Any) => "0/0".to_string(),
+        (MatchKind::Lpm, Match::Exact(value)) => format!("{}/{width}", hex(value)),
+        (_, Match::Ternary { value, mask }) => format!("{}&&&{}", hex(value), hex(mask)),
+        (_, Match::Lpm { value, prefix_len }) => format!("{}/{prefix_len}", hex(value)),
+        (_, Match::Range { lo, hi }) => format!("{}->{}", hex(lo), hex(hi)),
+        (_, Match::Exact(value)) => hex(value),
+        (_, Match::Any) => "0".to_string(),
     }
 }
 
 /// A member of a value set is one number to BMv2, its fields side by side.
-fn set_value(program: &Program, set: &str, member: &[KeyMatch]) -> String {
+fn set_value(program: &Program, set: &str, member: &[Match]) -> String {
     let sets = program.parsers.iter().flat_map(|p| &p.value_sets);
     let found = sets.into_iter().find(|s| s.control_plane_name == set);
     let fields = found.map(|set| program.fields(&set.ty)).unwrap_or_default();
@@ -278,7 +330,7 @@ fn set_value(program: &Program, set: &str, member: &[KeyMatch]) -> String {
     let mut all = BigUint::ZERO;
     for (wanted, width) in member.iter().zip(widths) {
         let value = match wanted {
-            KeyMatch::Exact(value) => value.to_biguint(),
+            Match::Exact(value) => value.to_biguint(),
             _ => BigUint::ZERO,
         };
         all = (all << width.unwrap_or(0)) + value;

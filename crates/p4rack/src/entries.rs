@@ -5,8 +5,10 @@ use crate::functions;
 use crate::run;
 use crate::sources;
 use base_diag::{Diagnostic, SourceMap};
-use ir::{MatchKind, Program, Table, TableKey};
-use ir_interp::{Options, Switch, Write, Written};
+use control_writes::{Target, settled};
+use ir::{MatchKind, Name, Program, Table, TableKey};
+use ir_fill::{Resolver, Write};
+use ir_interp::{Options, Switch};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,33 +20,37 @@ pub struct Entries {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Reads a file. All that is wrong with it is reported at once.
+/// Reads a file. All that is wrong with it is reported at once: a device with the whole program takes all of it, or it is refused.
 pub fn read(path: &Path, whole: &Arc<Program>, map: &mut SourceMap) -> Result<Entries, Vec<Diagnostic>> {
     let (text, base) = sources::read(path, map).map_err(|d| vec![d])?;
     let filling = run::entries::read(whole, path, &text, base)?;
     let options = Options { registry: functions::all(), ..Options::default() };
-    let mut switch = Switch::new(Arc::clone(whole), options)?;
-    switch.record_fill();
-    filling.fill(whole, &mut switch)?;
-    Ok(Entries { writes: switch.take_fill(), warnings: filling.warnings })
+    let mut device = Switch::new(Arc::clone(whole), options)?;
+    let mut writes = vec![];
+    filling.resolve(&mut Resolver::new(whole)?, &mut |placed| {
+        placed.write_to(&mut device)?;
+        writes.push((placed.write.clone(), placed.span));
+        Ok(())
+    })?;
+    Ok(Entries { writes: settled(writes).into_iter().map(|(write, _)| write).collect(), warnings: filling.warnings })
 }
 
 impl Entries {
     /// All of it.
-    pub fn writes(&self) -> &[Write] {
-        &self.writes
+    pub fn writes(&self) -> impl Iterator<Item = &Write> {
+        self.writes.iter()
     }
 
     /// True if something is written to the table of this control-plane name.
     pub fn fills(&self, table: &str) -> bool {
-        self.writes.iter().any(|write| matches!(write.to(), Written::Table(name) if name == table))
+        self.writes().any(|write| matches!(write.target(), Target::Table(name) if name == table))
     }
 
     /// What is written to a device that runs `part`.
     pub fn for_part<'e>(&'e self, part: &'e Program, is_origin: bool) -> impl Iterator<Item = &'e Write> {
-        self.writes.iter().filter(move |write| match write.to() {
-            Written::TrafficManager => is_origin,
-            to => has(part, to),
+        self.writes().filter(move |write| match write.target() {
+            Target::TrafficManager => is_origin,
+            target => has(part, target),
         })
     }
 }
@@ -57,16 +63,17 @@ pub fn is_ranked(table: &Table) -> bool {
 }
 
 /// Whether a program has what is written to.
-pub fn has(part: &Program, to: Written<'_>) -> bool {
-    match to {
-        Written::Table(name) => {
-            part.controls.iter().flat_map(|c| &c.tables).any(|t| t.control_plane_name == name)
+pub fn has(part: &Program, target: Target<'_, Name>) -> bool {
+    match target {
+        Target::Table(name) => {
+            part.controls.iter().flat_map(|c| &c.tables).any(|t| t.control_plane_name == *name)
         }
-        Written::ValueSet(name) => {
-            part.parsers.iter().flat_map(|p| &p.value_sets).any(|set| set.control_plane_name == name)
+        Target::ValueSet(name) => {
+            part.parsers.iter().flat_map(|p| &p.value_sets).any(|set| set.control_plane_name == *name)
         }
-        Written::Object(name) => part.instances.iter().any(|i| i.control_plane_name == name),
-        Written::TrafficManager => false,
-        Written::Hashes => true,
+        Target::Object(name) => part.instances.iter().any(|i| i.control_plane_name == *name),
+        // A digest's settings are for whoever puts digests together.
+        Target::TrafficManager | Target::Digest(_) => false,
+        Target::Hashes => true,
     }
 }

@@ -11,7 +11,7 @@ use crate::reparse::reparse;
 use crate::sources;
 use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
 use ir::Program;
-use ir_interp::Write;
+use ir_fill::Write;
 use ir_prove::Part;
 use ir_split::auto::{self, Policy};
 use ir_split::{DeviceIndex, Length, Limits, Order, Placement, Split, marks, split, unknown_region};
@@ -123,7 +123,7 @@ impl Racked {
     pub fn fill(&self, index: usize) -> Vec<&Write> {
         let Some((app, part)) = self.part(index) else { return vec![] };
         let is_origin = app.placement.origins().any(|origin| origin.0 as usize == index);
-        let before = |write: &Write| app.parts[..index].iter().flatten().any(|p| has(&p.program, write.to()));
+        let before = |write: &Write| app.parts[..index].iter().flatten().any(|p| has(&p.program, write.target()));
         let shared = app.entries.for_part(&part.program, is_origin);
         let shared = shared.filter(|write| !matches!(write, Write::Counter { .. }) || !before(write));
         let own = self.own_entries.get(index).into_iter();

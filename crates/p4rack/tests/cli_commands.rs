@@ -5,7 +5,9 @@
 use base_diag::{SourceMap, Span, Style, render};
 use base_time::Time;
 use ir::Program;
-use ir_interp::{EntryRun, Options, Switch};
+use control_writes::{ActionCall, Run};
+use ir_fill::Resolver;
+use ir_interp::{Options, Switch};
 use p4_syntax::Options as Preprocessor;
 use p4rack::run::entries;
 use std::path::Path;
@@ -42,7 +44,7 @@ fn filled(program: &Arc<Program>, commands: &str) -> Result<Switch, String> {
     let base = map.file(file).map_or(0, |file| file.base());
     let mut switch = Switch::new(Arc::clone(program), Options::default()).expect("it runs");
     let filling = entries::read(program, Path::new("commands.txt"), commands, base);
-    match filling.and_then(|filling| filling.fill(program, &mut switch)) {
+    match filling.and_then(|filling| filling.fill(&mut Resolver::new(program)?, &mut switch)) {
         Ok(()) => Ok(switch),
         Err(found) => Err(found.iter().map(|d| render(d, &map, Style::Plain)).collect()),
     }
@@ -58,9 +60,9 @@ fn refused(commands: &str, words: &[&str]) {
 fn l2_entries(commands: &str) -> Vec<String> {
     let switch = filled(&l2(), commands).unwrap_or_else(|said| panic!("{said}"));
     let shown = |entry: &ir_interp::TableEntry| {
-        let EntryRun::Action(action, args) = &entry.run else { panic!("no action") };
+        let Run::Action(ActionCall { action, args }) = &entry.run else { panic!("no action") };
         let args: Vec<String> = args.iter().map(|arg| arg.to_hex()).collect();
-        format!("{:?} {action}({})", entry.keys, args.join(", "))
+        format!("{:?} {action}({})", entry.key.matches, args.join(", "))
     };
     switch.table_entries("l2").expect("the table").iter().map(shown).collect()
 }

@@ -18,7 +18,7 @@ fn switch(engine: Engine) -> ir_interp::Switch {
     let program = compiled.program.unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
     let job =
         Job { program, fillings: vec![], seed: 1, interval: None, cpu_port: None, trace: false, engine };
-    job.device().unwrap_or_else(|found| panic!("{found:?}"))
+    job.device().unwrap_or_else(|found| panic!("{found:?}")).0
 }
 
 /// What comes out of the switch for a frame by a port: nothing or one frame.

@@ -132,7 +132,7 @@ impl Row {
             let (_, part) = racked.part(device).unwrap();
             let options = Options { registry: functions::all(), ..Options::default() };
             let mut switch = Switch::new(Arc::clone(&part.program), options).unwrap();
-            racked.fill(device).into_iter().for_each(|write| switch.fill(write).unwrap());
+            racked.fill(device).into_iter().for_each(|write| switch.write(write, Time::ZERO).unwrap());
             switch
         });
         Row { switches: switches.collect(), now: Time::ZERO }
@@ -273,7 +273,7 @@ fn a_hundred_frames_over_two_bad_links_all_arrive() {
     let options = Options { registry: functions::all(), ..Options::default() };
     let part = &racked.part(0).unwrap().1.program;
     let mut switch = Switch::new(Arc::clone(part), options).unwrap();
-    entries.for_part(part, true).for_each(|write| switch.fill(write).unwrap());
+    entries.for_part(part, true).for_each(|write| switch.write(write, Time::ZERO).unwrap());
     row.switches[1] = switch;
     for seed in 0..5 {
         let mut rng = Rng::new(seed);

@@ -2,7 +2,7 @@
 
 use base_diag::{Diagnostic, SourceMap};
 use ir::Program;
-use ir_interp::{Options, Switch};
+use ir_fill::{Placed, Resolver};
 use p4_syntax::Options as Preprocessor;
 use p4rack::run::entries::{self, Form, KnownBy, form};
 use p4runtime_proto::p4::v1::WriteRequest;
@@ -68,10 +68,14 @@ fn json_says_what_text_says() {
     let program = l2();
     let fill = |path: &str, text: &str| {
         let filling = entries::read(&program, Path::new(path), text, 1).unwrap_or_else(|e| panic!("{e:?}"));
-        let mut switch = Switch::new(Arc::clone(&program), Options::default()).expect("it runs");
-        switch.record_fill();
-        filling.fill(&program, &mut switch).unwrap_or_else(|e| panic!("{e:?}"));
-        switch.take_fill()
+        let mut writes = vec![];
+        let mut resolver = Resolver::new(&program).expect("it runs");
+        let note = &mut |placed: &Placed| {
+            writes.push(placed.write.clone());
+            Ok(())
+        };
+        filling.resolve(&mut resolver, note).unwrap_or_else(|e| panic!("{e:?}"));
+        writes
     };
     let writes = fill("l2.txtpb", &text);
     assert!(!writes.is_empty());

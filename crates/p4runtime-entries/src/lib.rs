@@ -1,37 +1,35 @@
-//! P4Runtime updates as text, as statements that fill a device.
+//! P4Runtime updates as text, as writes that fill a device.
 //!
 //! ```text
-//! updates { type: INSERT entity { table_entry {            Statement::Entry {
+//! updates { type: INSERT entity { table_entry {            Write::Entry {
 //!   table_id: 0x02abcdef                                       table: "ingress.route",
-//!   match { field_id: 1 lpm { value: "\n" prefix_len: 8 } }    keys: [Prefix(0x0a000000, 8)],
-//!   action { action { action_id: 0x01234567 ... } } } } }      run: Action("ingress.forward", ...), ... }
+//!   match { field_id: 1 lpm { value: "\n" prefix_len: 8 } }    key: [Lpm { value: 0x0a000000, prefix_len: 8 }],
+//!   action { action { action_id: 0x01234567 ... } } } } }      to: Action("ingress.forward", ...), ... }
 //! ```
 //!
 //! The text, in protobuf's text format ([`read`]) or JSON ([`read_json`]), is a `p4.v1.WriteRequest`, or a `p4.v1.ReadResponse`: what a server says of its entities can be given to
 //! another device. Updates are done one after the other to an empty device, as P4Runtime 1.5, section 9, says; what
-//! is left at the end are the statements. Ids, widths, canonical forms and permissions are checked against P4Info.
+//! is left at the end are the writes. Ids, widths, canonical forms and permissions are checked against P4Info.
 //!
-//! The updates are checked and kept by `p4runtime-store`; [`desired`] remembers where the text says what is left, and
-//! [`statements`] says it.
-
-mod desired;
-mod statements;
+//! The updates are checked and kept by `p4runtime-store`.
 
 use base_diag::{Diagnostic, Span, codes::run as codes};
-use desired::Desired;
-use p4_entries::Statement;
+use control_writes::{Write, settled};
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, ReadResponse, Update, WriteRequest};
 use p4runtime_proto::{FormError, Places, Step, from_json, from_text_placed};
-use p4runtime_store::{Fault, Names, Store, making};
-use statements::Speaker;
+use p4runtime_store::{Change, Fault, Names, Store, making};
+use smol_str::SmolStr;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// A write by control-plane names, and where the text says it.
+pub type Placed = (Write<SmolStr>, Span);
+
 /// Reads a file. `info` is what the program offers, all values as numbers; `names` knows which are strings, and gives them
-/// values. `base` is the number of the text's first byte in the source map. If there are diagnostics, the statements are not all
+/// values. `base` is the number of the text's first byte in the source map. If there are diagnostics, the writes are not all
 /// there.
-pub fn read(text: &str, base: u32, info: &P4Info, names: Names) -> (Vec<Statement>, Vec<Diagnostic>) {
+pub fn read(text: &str, base: u32, info: &P4Info, names: Names) -> (Vec<Placed>, Vec<Diagnostic>) {
     let written = from_text_placed::<WriteRequest>(text);
     let updates = match written {
         Ok((request, places)) => Ok((request.updates, Where::Text(places), "updates")),
@@ -44,7 +42,7 @@ pub fn read(text: &str, base: u32, info: &P4Info, names: Names) -> (Vec<Statemen
 }
 
 /// The same for JSON (ProtoJSON). Places are those of messages within messages, as notes.
-pub fn read_json(text: &str, base: u32, info: &P4Info, names: Names) -> (Vec<Statement>, Vec<Diagnostic>) {
+pub fn read_json(text: &str, base: u32, info: &P4Info, names: Names) -> (Vec<Placed>, Vec<Diagnostic>) {
     let updates = match from_json::<WriteRequest>(text) {
         Ok(request) => Ok((request.updates, Where::Path, "updates")),
         Err(error) => match from_json::<ReadResponse>(text) {
@@ -63,9 +61,9 @@ fn read_updates(
     base: u32,
     info: &P4Info,
     names: Names,
-) -> (Vec<Statement>, Vec<Diagnostic>) {
+) -> (Vec<Placed>, Vec<Diagnostic>) {
     let store = Store::new(Arc::new(info.clone()));
-    let mut reader = Reader { base, names, store, desired: Desired::default(), problems: vec![] };
+    let mut reader = Reader { base, names, store, changes: vec![], problems: vec![] };
     match updates {
         Ok(updates) => reader.perform_all(updates),
         Err(problem) => reader.problems.push(problem),
@@ -94,7 +92,7 @@ struct Reader {
     base: u32,
     names: Names,
     store: Store,
-    desired: Desired,
+    changes: Vec<(Change, Span)>,
     problems: Vec<Diagnostic>,
 }
 
@@ -111,19 +109,22 @@ impl Reader {
 
     fn perform(&mut self, update: &Update, span: Span) -> p4runtime_store::Result<()> {
         for change in self.store.plan(update)? {
-            // What a statement cannot say is refused where it is written.
-            Speaker::new(self.store.catalog(), span).statements(&change)?;
-            self.desired.note(&change, span);
-            self.store.commit(change, None);
+            self.store.commit(change.clone(), None);
+            self.changes.push((change, span));
         }
         Ok(())
     }
 
-    fn finish(self) -> (Vec<Statement>, Vec<Diagnostic>) {
+    fn finish(self) -> (Vec<Placed>, Vec<Diagnostic>) {
         let catalog = self.store.catalog();
-        let said = self.desired.into_changes().into_iter();
-        let said = said.filter_map(|(change, span)| Speaker::new(catalog, span).statements(&change).ok());
-        (said.flatten().collect(), self.problems)
+        let by_name = |(change, span): (Change, Span)| {
+            // All names are known: the store has checked them.
+            let write = change.refer(|kind, id| catalog.name_of(kind, *id).map(SmolStr::from)).ok()?;
+            Some((write, span))
+        };
+        let mut left = settled(self.changes);
+        left.sort_by_key(|(change, _)| phase(change));
+        (left.into_iter().filter_map(by_name).collect(), self.problems)
     }
 
     fn refused(&self, fault: &Fault, places: &Where, whole: Step<'_>) -> Diagnostic {
@@ -144,6 +145,16 @@ impl Reader {
             Some(help) => problem.help(help.clone()),
             None => problem,
         }
+    }
+}
+
+/// What comes first when a device is filled: entries name groups, groups name members.
+fn phase(change: &Change) -> u8 {
+    match change {
+        Change::Member { .. } => 0,
+        Change::Group { .. } => 1,
+        Change::Entry { .. } | Change::Default { .. } => 2,
+        _ => 3,
     }
 }
 

@@ -1,12 +1,15 @@
 //! Updates as text, what becomes of them, and what is said of wrong ones.
 
 use base_diag::{SourceMap, Span, Style, render};
+use control_writes::{
+    ActionCall, CloneSession, EntryKey, Match, OneShotAction, Rate, Rates, Replica, Run, Watch, Write,
+};
 use expect_test::{Expect, expect};
-use p4_entries::{Args, Keys, Match, Run, Statement};
 use p4runtime_entries::read;
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_store::Names;
+use smol_str::SmolStr;
 
 const INFO: &str = include_str!("info.txtpb");
 
@@ -14,73 +17,121 @@ fn info() -> P4Info {
     from_text(INFO).unwrap()
 }
 
-/// The statements, one a line; then what is said.
+/// The writes, one a line; then what is said.
 fn check(text: &str, expected: Expect) {
     let mut map = SourceMap::new();
     let file = map.add_file("updates.txtpb", text, Span::NONE).unwrap();
     let base = map.file(file).unwrap().base();
-    let (statements, problems) = read(text, base, &info(), Names::default());
-    let mut out: String = statements.iter().map(|s| shown(s) + "\n").collect();
+    let (writes, problems) = read(text, base, &info(), Names::default());
+    let mut out: String = writes.iter().map(|(write, _)| shown(write) + "\n").collect();
     for problem in &problems {
         out += &render(problem, &map, Style::Plain);
     }
     expected.assert_eq(&out);
 }
 
-fn shown(statement: &Statement) -> String {
-    let args = |args: &Args| match args {
-        Args::InOrder(values) => values.iter().map(|v| v.value.to_string()).collect::<Vec<_>>().join(", "),
-        _ => "?".to_string(),
-    };
+fn shown(write: &Write<SmolStr>) -> String {
     let one = |m: &Match| match m {
-        Match::Exact(v) => format!("{v}"),
-        Match::Prefix(v, n) => format!("{v}/{n}"),
-        Match::Mask(v, m) => format!("{v}&{m}"),
-        Match::Range(a, b) => format!("{a}..{b}"),
+        Match::Exact(v) => v.to_biguint().to_string(),
+        Match::Lpm { value, prefix_len } => format!("{}/{prefix_len}", value.to_biguint()),
+        Match::Ternary { value, mask } => format!("{}&{}", value.to_biguint(), mask.to_biguint()),
+        Match::Range { lo, hi } => format!("{}..{}", lo.to_biguint(), hi.to_biguint()),
         Match::Any => "*".to_string(),
     };
-    match statement {
-        Statement::Entry { table, keys, run, priority, .. } => {
-            let keys = match keys {
-                Keys::Named(keys) => {
-                    keys.iter().map(|(n, m)| format!("{}={}", n.text, one(&m.value))).collect()
+    let call = |call: &ActionCall<SmolStr>| {
+        let args: Vec<String> = call.args.iter().map(|arg| arg.to_biguint().to_string()).collect();
+        format!("{}({})", call.action, args.join(", "))
+    };
+    let with = |weight: i32, watch: Watch| match (weight, watch) {
+        (0 | 1, Watch::No) => String::new(),
+        (weight, watch) => format!("*{weight} {watch:?}"),
+    };
+    let key = |key: &EntryKey| {
+        let matches: Vec<String> = key.matches.iter().map(one).collect();
+        let priority = if key.priority == 0 { String::new() } else { format!(" @{}", key.priority) };
+        format!("[{}]{priority}", matches.join(" "))
+    };
+    match write {
+        Write::Entry { table, key: of, to, count } => {
+            let to = to.as_ref().expect("nothing is deleted here");
+            let run = match &to.run {
+                Run::Action(action) => call(action),
+                Run::Member(member) => format!("member {member}"),
+                Run::Group(group) => format!("group {group}"),
+                Run::OneShot(set) => {
+                    let one = |one: &OneShotAction<SmolStr>| call(&one.call) + &with(one.weight, one.watch);
+                    format!("one of {}", set.actions.iter().map(one).collect::<Vec<_>>().join(", "))
                 }
-                Keys::InOrder(_) | Keys::AsInBmv2(_) => vec![],
             };
-            let run = match run {
-                Run::Action(action, data) => format!("{}({})", action.text, args(data)),
-                Run::Member(label) | Run::Group(label) => format!("<{}>", label.text),
-            };
-            let priority = priority.map_or(String::new(), |p| format!(" @{p}"));
-            format!("{} [{}] {run}{priority}", table.text, keys.join(" "))
+            let mut more = String::new();
+            if to.idle_timeout_ns != 0 {
+                more += &format!(" for {} ns", to.idle_timeout_ns);
+            }
+            if let Some(Rates { committed, peak }) = to.meter {
+                more += &format!(" {}, {}", rate(committed), rate(peak));
+            }
+            if !to.metadata.is_empty() {
+                more += &format!(" {:?}", to.metadata);
+            }
+            if let Some(count) = count {
+                more += &format!(" counted {}, {}", count.packets, count.bytes);
+            }
+            format!("{table} {} {run}{more}", key(of))
         }
-        Statement::Default { table, action, args: data, .. } => {
-            format!("default {} {}({})", table.text, action.text, args(data))
+        Write::Default { table, to, .. } => {
+            let meter = to.meter.map(|rates| format!(" {}, {}", rate(rates.committed), rate(rates.peak)));
+            let run = to.call.as_ref().map_or("as at first".to_string(), call);
+            format!("default {table} {run}{}", meter.unwrap_or_default())
         }
-        Statement::Member { profile, label, action, args: data, .. } => {
-            format!("member {} <{}> {}({})", profile.text, label.text, action.text, args(data))
+        Write::Member { profile, member, to } => {
+            format!("{profile} member {member} {}", call(to.as_ref().expect("nothing is deleted here")))
         }
-        Statement::Group { profile, label, members, .. } => {
-            let members: Vec<String> = members.iter().map(|m| format!("<{}>", m.text)).collect();
-            format!("group {} <{}> {}", profile.text, label.text, members.join(" "))
+        Write::Group { profile, group, to } => {
+            let to = to.as_ref().expect("nothing is deleted here");
+            let members = to.members.iter().map(|m| format!("{}{}", m.member, with(m.weight, m.watch)));
+            format!("{profile} group {group} {}", members.collect::<Vec<_>>().join(" "))
         }
-        Statement::Multicast { group, members, .. } => format!("multicast {group} {members:?}"),
-        Statement::Clone { session, port, group, .. } => format!("clone {session} {port:?} {group:?}"),
-        Statement::Register { name, index, value } => {
-            format!("register {}[{index}] = {}", name.text, value.value)
+        Write::Multicast { group, to } => {
+            format!("multicast {group} {}", replicas(&to.as_ref().expect("nothing is deleted here").replicas))
         }
-        Statement::Counter { name, index, packets, bytes, .. } => {
-            format!("counter {}[{index}] = {packets}, {bytes}", name.text)
+        Write::CloneSession { session, to } => {
+            let to = to.as_ref().expect("nothing is deleted here");
+            let CloneSession { packet_length_bytes, class_of_service, .. } = to;
+            format!(
+                "clone {session} {} of {packet_length_bytes} bytes, class {class_of_service}",
+                replicas(&to.replicas)
+            )
         }
-        Statement::Meter { name, index, committed, peak, .. } => {
-            format!("meter {}[{index:?}] = {committed:?} {peak:?}", name.text)
+        Write::ValueSet { set, members } => {
+            let member = |m: &Vec<Match>| m.iter().map(one).collect::<Vec<_>>().join(" ");
+            format!("value set {set} {}", members.iter().map(member).collect::<Vec<_>>().join(", "))
         }
-        Statement::ValueSet { name, member, .. } => {
-            let member: Vec<String> = member.iter().map(|m| one(&m.value)).collect();
-            format!("value set {} {}", name.text, member.join(" "))
+        Write::Digest { digest, to } => format!("digest {digest} {to:?}"),
+        Write::Meter { meter, index, to } => {
+            let Rates { committed, peak } = to.expect("nothing is deleted here");
+            format!("meter {meter}[{index}] = {}, {}", rate(committed), rate(peak))
         }
-        _ => unreachable!("nothing makes these here"),
+        Write::Counter { counter, index, to } => {
+            format!("counter {counter}[{index}] = {}, {}", to.packets, to.bytes)
+        }
+        Write::Register { register, index, to } => format!("register {register}[{index}] = {to:?}"),
+        Write::DirectCounter { table, key: of, to } => {
+            format!("{table} {} counted {}, {}", key(of), to.packets, to.bytes)
+        }
+        _ => unreachable!("no update says these"),
     }
+}
+
+fn rate(rate: Rate) -> String {
+    format!("{}:{}", rate.in_seconds(), rate.burst)
+}
+
+fn replicas(all: &[Replica]) -> String {
+    let one = |replica: &Replica| match replica.backups.as_slice() {
+        [] => format!("{}:{}", replica.port, replica.instance),
+        backups => format!("{}:{} or {backups:?}", replica.port, replica.instance),
+    };
+    all.iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
 /// `updates { type: HOW entity { ENTITY } }` for each.
@@ -125,13 +176,13 @@ fn entries_of_every_kind_of_field() {
     check(
         &updates(&all),
         expect![[r#"
-        ingress.route [hdr.ipv4.dst=167772160/8] ingress.forward(5)
-        ingress.route [hdr.ipv4.dst=*] ingress.forward(5)
-        ingress.acl [hdr.ipv4.tos=16&240 hdr.tcp.dst=* meta.vlan=* hdr.ipv4.$valid$=1] ingress.drop() @3
-        ingress.acl [hdr.ipv4.tos=* hdr.tcp.dst=1..512 meta.vlan=* hdr.ipv4.$valid$=0] ingress.drop() @3
-        ingress.acl [hdr.ipv4.tos=* hdr.tcp.dst=* meta.vlan=7 hdr.ipv4.$valid$=1] ingress.drop() @3
-        default ingress.route ingress.forward(5)
-    "#]],
+            ingress.route [167772160/8] ingress.forward(5)
+            ingress.route [*] ingress.forward(5)
+            ingress.acl [16&240 * * 1] @3 ingress.drop()
+            ingress.acl [* 1..512 * 0] @3 ingress.drop()
+            ingress.acl [* * 7 1] @3 ingress.drop()
+            default ingress.route ingress.forward(5)
+        "#]],
     );
 }
 
@@ -155,7 +206,7 @@ fn updates_are_done_one_after_the_other() {
     check(
         &updates(&all),
         expect![[r#"
-            ingress.route [hdr.ipv4.dst=1/32] ingress.forward(9)
+            ingress.route [1/32] ingress.forward(9)
             error[P4R0441]: this is there already
               --> updates.txtpb:9:33
                |
@@ -190,19 +241,13 @@ fn sets_of_actions_become_groups_of_their_own() {
     check(
         &set(""),
         expect![[r#"
-        member ingress.selector <one-shot 33554435 EntryKey { matches: [Exact(8w0x3)], priority: 0 } 0> ingress.forward(5)
-        member ingress.selector <one-shot 33554435 EntryKey { matches: [Exact(8w0x3)], priority: 0 } 1> ingress.forward(5)
-        group ingress.selector <one-shot 33554435 EntryKey { matches: [Exact(8w0x3)], priority: 0 }> <one-shot 33554435 EntryKey { matches: [Exact(8w0x3)], priority: 0 } 0> <one-shot 33554435 EntryKey { matches: [Exact(8w0x3)], priority: 0 } 1>
-        ingress.ecmp [meta.hop=3] <one-shot 33554435 EntryKey { matches: [Exact(8w0x3)], priority: 0 }>
-    "#]],
+            ingress.ecmp [3] one of ingress.forward(5), ingress.forward(5)
+        "#]],
     );
     check(
         &set(r#"watch_port: "\x01""#),
         expect![[r#"
-            member ingress.selector <one-shot 33554435 EntryKey { matches: [Exact(8w0x3)], priority: 0 } 0> ingress.forward(5)
-            member ingress.selector <one-shot 33554435 EntryKey { matches: [Exact(8w0x3)], priority: 0 } 1> ingress.forward(5)
-            group ingress.selector <one-shot 33554435 EntryKey { matches: [Exact(8w0x3)], priority: 0 }> <one-shot 33554435 EntryKey { matches: [Exact(8w0x3)], priority: 0 } 0> <one-shot 33554435 EntryKey { matches: [Exact(8w0x3)], priority: 0 } 1>
-            ingress.ecmp [meta.hop=3] <one-shot 33554435 EntryKey { matches: [Exact(8w0x3)], priority: 0 }>
+            ingress.ecmp [3] one of ingress.forward(5), ingress.forward(5)*1 Port(1)
         "#]],
     );
 }
@@ -232,11 +277,11 @@ fn members_and_groups() {
     check(
         &updates(&all),
         expect![[r#"
-            member ingress.selector <member 7> ingress.forward(5)
-            member ingress.selector <member 8> ingress.forward(5)
-            group ingress.selector <group 1> <member 7> <member 8>
-            ingress.ecmp [meta.hop=1] <member 7>
-            ingress.ecmp [meta.hop=2] <group 1>
+            ingress.selector member 7 ingress.forward(5)
+            ingress.selector member 8 ingress.forward(5)
+            ingress.selector group 1 7 8
+            ingress.ecmp [1] member 7
+            ingress.ecmp [2] group 1
             error[P4R0441]: a set of actions beside members
              --> updates.txtpb:6:121
               |
@@ -297,16 +342,14 @@ fn objects_and_replication() {
     check(
         &updates(&all),
         expect![[r#"
-        register ingress.seen[2] = 258
-        counter ingress.packets[3] = 4, 400
-        meter ingress.limit[Some(0)] = Rate { per_gigamicrosecond: 10000, burst: 1 } Rate { per_gigamicrosecond: 20000, burst: 2 }
-        value set parser.types 2048
-        value set parser.types 34525
-        multicast 1 [(1, 1), (2, 0)]
-        clone 5 Some(6) None
-        multicast 32774 [(1, 3)]
-        clone 6 None Some(32774)
-    "#]],
+            register ingress.seen[2] = Bits(16w0x102)
+            counter ingress.packets[3] = 4, 400
+            meter ingress.limit[0] = 10:1, 20:2
+            value set parser.types 2048, 34525
+            multicast 1 1:1 2:0
+            clone 5 6:0 of 0 bytes, class 0
+            clone 6 1:3 of 0 bytes, class 0
+        "#]],
     );
 }
 
@@ -382,6 +425,7 @@ fn mistakes_are_told_with_their_place() {
             counter ingress.packets[5] = 0, 0
             counter ingress.packets[6] = 0, 0
             counter ingress.packets[7] = 0, 0
+            clone 5  of 9 bytes, class 0
             error[P4R0441]: there is no table 1
              --> updates.txtpb:1:47
               |
@@ -584,11 +628,6 @@ fn mistakes_are_told_with_their_place() {
                |                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^ port and instance are those of one before it
                |
                = note: in multicast group 1
-            error[P4R0441]: clones that are cut short: not supported yet
-              --> updates.txtpb:30:103
-               |
-            30 | updates { type: INSERT entity { packet_replication_engine_entry { clone_session_entry { session_id: 5 packet_length_bytes: 9 } } } }
-               |                                                                                                       ^^^^^^^^^^^^^^^^^^^^^^ set here
             error[P4R0441]: there is no member 7
               --> updates.txtpb:31:107
                |

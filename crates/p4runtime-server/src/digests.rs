@@ -1,7 +1,8 @@
 //! Digests on their way to the controller (P4Runtime 1.5, section 9.7).
 
 use base_time::{Duration, Time};
-use p4runtime_proto::p4::v1::{DigestList, DigestListAck, P4Data, digest_entry::Config};
+use control_writes::DigestConfig;
+use p4runtime_proto::p4::v1::{DigestList, DigestListAck, P4Data};
 use p4runtime_proto::to_binary;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -37,7 +38,7 @@ impl Digests {
         &mut self,
         digest: u32,
         data: P4Data,
-        config: &Config,
+        config: &DigestConfig,
         now: Time,
     ) -> Option<DigestList> {
         let queue = self.queues.entry(digest).or_default();
@@ -60,7 +61,7 @@ impl Digests {
     }
 
     /// The lists whose time has come.
-    pub(crate) fn due(&mut self, config: impl Fn(u32) -> Option<Config>, now: Time) -> Vec<DigestList> {
+    pub(crate) fn due(&mut self, config: impl Fn(u32) -> Option<DigestConfig>, now: Time) -> Vec<DigestList> {
         let due = |(id, queue): (&u32, &Queue)| {
             let timeout = nanoseconds(config(*id)?.max_timeout_ns);
             (!queue.buffer.is_empty() && now.since(queue.since) >= timeout).then_some(*id)
@@ -70,7 +71,7 @@ impl Digests {
     }
 
     /// When the next list is due.
-    pub(crate) fn deadline(&self, config: impl Fn(u32) -> Option<Config>) -> Option<Time> {
+    pub(crate) fn deadline(&self, config: impl Fn(u32) -> Option<DigestConfig>) -> Option<Time> {
         let due = |(id, queue): (&u32, &Queue)| {
             let timeout = nanoseconds(config(*id)?.max_timeout_ns);
             (!queue.buffer.is_empty()).then(|| queue.since + timeout)

@@ -11,8 +11,9 @@ use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4::v1::{Entity, PacketOut, ReadRequest, Update, WriteRequest, entity::Entity as Kind};
 use p4runtime_proto::to_binary;
+use control_writes::EntryKey;
 use p4runtime_store::{
-    Before, Change, Described, EntryKey, Result, Store, Within, canonical, fault, looks_through,
+    Before, Change, Described, Result, Store, Within, canonical, fault, looks_through,
 };
 use std::borrow::Cow;
 use std::collections::BTreeMap;

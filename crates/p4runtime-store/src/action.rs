@@ -1,6 +1,7 @@
 //! Actions with their data (P4Runtime 1.5, section 9.1.2).
 
 use crate::catalog::{Catalog, Described};
+use crate::change::ActionCall;
 use crate::fault::{Result, Within, fault, listed};
 use crate::number;
 use base_bits::Bits;
@@ -8,15 +9,6 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::action_ref::Scope;
 use p4runtime_proto::p4::config::v1::{self, ActionRef, Table};
 use p4runtime_proto::p4::v1::{self as p4, action::Param};
-
-/// An action with a value for each of its parameters, in the order of P4Info.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ActionCall {
-    /// The action's id.
-    pub action: u32,
-    /// Values with their parameters' widths.
-    pub args: Vec<Bits>,
-}
 
 /// What an action is wanted for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

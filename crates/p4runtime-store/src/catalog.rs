@@ -1,13 +1,15 @@
 //! What the ids of a P4Info stand for.
 
-use crate::change::{EntryKey, SESSION_GROUPS};
+use crate::change::SESSION_GROUPS;
 use crate::data;
 use crate::fault::{Result, Within, fault, listed, not_supported};
 use crate::replication::MOST_REPLICAS;
 use crate::restriction::Restrictions;
+use control_writes::{Data, EntryKey, Kind};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::{
-    Action, ActionProfile, Counter, Digest, DirectCounter, DirectMeter, Meter, P4Info, Preamble, Register,
+    Action, ActionProfile, Counter, Digest, DirectCounter, DirectMeter, Meter, P4DataTypeSpec, P4Info,
+    Preamble, Register,
     Table, ValueSet,
 };
 use p4runtime_proto::p4::v1::{P4Data, TableEntry};
@@ -186,11 +188,35 @@ impl Catalog {
     }
 
     /// What a register's cells hold before something writes them.
-    pub fn register_zero(&self, id: u32) -> Result<P4Data> {
+    pub fn register_zero(&self, id: u32) -> Result<Data> {
         match data::zero(self, self.register(id)?.type_spec.as_ref(), data::DEEPEST) {
             Some(zero) => Ok(zero),
             None => not_supported("registers of this type"),
         }
+    }
+
+    /// A value of a type that P4Info describes, as a message in canonical form.
+    pub fn message(&self, spec: Option<&P4DataTypeSpec>, value: &Data) -> Result<P4Data> {
+        data::encode(self, spec, value)
+    }
+
+    /// A message as a value of a type that P4Info describes.
+    pub fn data(&self, spec: Option<&P4DataTypeSpec>, message: &P4Data) -> Result<Data> {
+        data::decode(self, spec, message)
+    }
+
+    /// The name of a thing that a write refers to.
+    pub fn name_of(&self, kind: Kind, id: u32) -> Result<&str> {
+        Ok(match kind {
+            Kind::Table => self.table(id)?.name(),
+            Kind::Action => self.action(id).map_or("", Described::name),
+            Kind::Profile => self.profile(id)?.name(),
+            Kind::ValueSet => self.value_set(id)?.name(),
+            Kind::Digest => self.digest(id)?.name(),
+            Kind::Meter => self.meter(id)?.name(),
+            Kind::Counter => self.counter(id)?.name(),
+            Kind::Register => self.register(id)?.name(),
+        })
     }
 
     /// The value set with an id.

@@ -27,19 +27,17 @@ mod query;
 mod read;
 mod replication;
 mod restriction;
+mod said;
 mod store;
 mod table;
 mod undo;
 mod update;
 
-pub use action::ActionCall;
 pub use catalog::{Catalog, Described};
 pub use change::{
-    Change, CloneSession, Count, DefaultEntry, Entry, EntryKey, Group, GroupMember, MulticastGroup, OneShot,
-    OneShotAction, Rates, Replica, Run, SESSION_GROUPS, Watch, backups, members,
+    ActionCall, Change, DefaultEntry, Entry, OneShot, OneShotAction, Run, SESSION_GROUPS,
 };
 pub use fault::{Fault, Result, Within, fault, not_supported};
-pub use matches::Match;
 pub use names::Names;
 pub use query::{canonical, looks_through};
 pub use read::{Live, is_unwritten};

@@ -4,40 +4,11 @@ use crate::fault::{Result, Within, fault, listed, not_supported};
 use crate::number;
 use base_bits::Bits;
 use base_bits::num_bigint::BigUint;
+use control_writes::Match;
 use p4runtime_proto::p4::config::v1::MatchField;
 use p4runtime_proto::p4::config::v1::match_field::{Match as Wanted, MatchType};
 use p4runtime_proto::p4::v1::FieldMatch;
 use p4runtime_proto::p4::v1::field_match::{Exact, FieldMatchType, Lpm, Optional, Range, Ternary};
-
-/// What an entry wants of one field; values have the field's width.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Match {
-    /// Anything: the field is left out of messages.
-    Any,
-    /// This value: of exact and optional fields.
-    Exact(Bits),
-    /// Equal in the leading bits, of which there is one at least; zero behind them.
-    Lpm {
-        /// The bits, zero behind the prefix.
-        value: Bits,
-        /// How many bits count.
-        prefix_len: u32,
-    },
-    /// Equal where `mask` has ones; it has one at least.
-    Ternary {
-        /// The bits, zero outside of the mask.
-        value: Bits,
-        /// The bits that count.
-        mask: Bits,
-    },
-    /// From `low` to `high`, both included; not everything.
-    Range {
-        /// The least.
-        low: Bits,
-        /// The greatest.
-        high: Bits,
-    },
-}
 
 /// One match for each field, in the order of P4Info; a field left out may be anything.
 pub(crate) fn decode(fields: &[MatchField], given: &[FieldMatch]) -> Result<Vec<Match>> {
@@ -64,6 +35,10 @@ pub(crate) fn encode(fields: &[MatchField], matches: &[Match]) -> Vec<FieldMatch
         let number = number::encode;
         let found = match one {
             Match::Any => return None,
+            // Forms of anything that messages leave out.
+            Match::Lpm { prefix_len: 0, .. } => return None,
+            Match::Ternary { mask, .. } if mask.is_zero() => return None,
+            Match::Range { lo, hi } if is_all(field, lo, hi) => return None,
             Match::Exact(value) if kind(field) == MatchType::Optional => {
                 FieldMatchType::Optional(Optional { value: number(value) })
             }
@@ -75,13 +50,18 @@ pub(crate) fn encode(fields: &[MatchField], matches: &[Match]) -> Vec<FieldMatch
             Match::Ternary { value, mask } => {
                 FieldMatchType::Ternary(Ternary { value: number(value), mask: number(mask) })
             }
-            Match::Range { low, high } => {
-                FieldMatchType::Range(Range { low: number(low), high: number(high) })
+            Match::Range { lo, hi } => {
+                FieldMatchType::Range(Range { low: number(lo), high: number(hi) })
             }
         };
         Some(FieldMatch { field_id: field.id, field_match_type: Some(found) })
     });
     encoded.collect()
+}
+
+/// True if a range is the whole of its field.
+fn is_all(field: &MatchField, lo: &Bits, hi: &Bits) -> bool {
+    lo.is_zero() && hi.is_ones() && i64::from(field.bitwidth) == i64::from(hi.width())
 }
 
 pub(crate) fn kind(field: &MatchField) -> MatchType {
@@ -218,5 +198,5 @@ fn range(low: Bits, high: Bits) -> Result<Match> {
         return fault("a range over everything matches anything", "this is said by no match")
             .help(|| Some(LEAVE_OUT.into()));
     }
-    Ok(Match::Range { low, high })
+    Ok(Match::Range { lo: low, hi: high })
 }

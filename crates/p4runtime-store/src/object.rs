@@ -1,14 +1,15 @@
 //! Counters, meters, registers, value sets and digests (P4Runtime 1.5, sections 9.3 to 9.8).
 
 use crate::catalog::Described;
-use crate::change::{Change, Count, DefaultEntry, Entry, EntryKey, Rates};
+use crate::change::{Change, DefaultEntry, Entry};
 use crate::fault::{Result, Within, fault, not_supported};
 use crate::store::Store;
 use crate::{data, matches, table, update};
+use control_writes::{Count, DigestConfig, EntryKey, Match, Rate, Rates};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::{MeterSpec, meter_spec};
 use p4runtime_proto::p4::v1::{
-    CounterData, CounterEntry, DigestEntry, DirectCounterEntry, DirectMeterEntry, Index, MeterConfig,
+    self, CounterData, CounterEntry, DigestEntry, DirectCounterEntry, DirectMeterEntry, Index, MeterConfig,
     MeterEntry, RegisterEntry, TableEntry, ValueSetEntry, update::Type,
 };
 use std::ops::Range;
@@ -150,26 +151,25 @@ pub(crate) fn rates(spec: Option<&MeterSpec>, config: &MeterConfig) -> Result<Ra
         return fault("two rates", "this meter has one: `pir` and `pburst` are `cir` and `cburst`")
             .within("pir");
     }
-    let rates = Rates {
-        cir: unsigned(config.cir, "cir")?,
-        cburst: unsigned(config.cburst, "cburst")?,
-        pir: unsigned(config.pir, "pir")?,
-        pburst: unsigned(config.pburst, "pburst")?,
+    let rate = |rate, burst, fields: (&'static str, &'static str)| {
+        Result::Ok(Rate::per_second(unsigned(rate, fields.0)?, unsigned(burst, fields.1)?))
     };
-    if rates.cir > rates.pir {
+    let committed = rate(config.cir, config.cburst, ("cir", "cburst"))?;
+    let peak = rate(config.pir, config.pburst, ("pir", "pburst"))?;
+    if committed.per_gigamicrosecond > peak.per_gigamicrosecond {
         return fault("the committed rate is above the peak rate", "`cir` is at most `pir`").within("cir");
     }
-    Ok(rates)
+    Ok(Rates { committed, peak })
 }
 
 /// The rates as a message.
 pub(crate) fn config(rates: &Rates) -> MeterConfig {
     let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     MeterConfig {
-        cir: number(rates.cir),
-        cburst: number(rates.cburst),
-        pir: number(rates.pir),
-        pburst: number(rates.pburst),
+        cir: number(rates.committed.in_seconds()),
+        cburst: number(rates.committed.burst),
+        pir: number(rates.peak.in_seconds()),
+        pburst: number(rates.peak.burst),
         eburst: 0,
     }
 }
@@ -182,7 +182,7 @@ pub(crate) fn plan_register(store: &Store, how: Type, entry: &RegisterEntry) -> 
         let Some(given) = &entry.data else {
             return fault("a register without a value", "nothing says what it becomes").within("data");
         };
-        let to = data::canonical(&store.catalog, register.type_spec.as_ref(), given).within("data")?;
+        let to = data::decode(&store.catalog, register.type_spec.as_ref(), given).within("data")?;
         let change = |index| Change::Register { register: entry.register_id, index, to: to.clone() };
         Ok(cells.map(change).collect())
     };
@@ -211,14 +211,20 @@ pub(crate) fn plan_value_set(store: &Store, how: Type, entry: &ValueSetEntry) ->
 fn member_of(
     set: &p4runtime_proto::p4::config::v1::ValueSet,
     given: &[p4runtime_proto::p4::v1::FieldMatch],
-    before: &[Vec<matches::Match>],
-) -> Result<Vec<matches::Match>> {
+    before: &[Vec<Match>],
+) -> Result<Vec<Match>> {
     let member = matches::decode(&set.r#match, given)?;
     if before.contains(&member) {
         return fault("a member stands twice", "it matches what one before it does")
             .code(Code::AlreadyExists);
     }
     Ok(member)
+}
+
+/// The settings of a digest as a message.
+pub(crate) fn digest_config(config: &DigestConfig) -> v1::digest_entry::Config {
+    let DigestConfig { max_timeout_ns, max_list_size, ack_timeout_ns } = *config;
+    v1::digest_entry::Config { max_timeout_ns, max_list_size, ack_timeout_ns }
 }
 
 pub(crate) fn plan_digest(store: &Store, how: Type, entry: &DigestEntry) -> Result<Change> {
@@ -232,7 +238,9 @@ pub(crate) fn plan_digest(store: &Store, how: Type, entry: &DigestEntry) -> Resu
         if config.max_timeout_ns < 0 || config.max_list_size < 0 || config.ack_timeout_ns < 0 {
             return fault("a negative number", "times and sizes count from 0").within("config");
         }
-        Ok(Change::Digest { digest: entry.digest_id, to: Some(config) })
+        let v1::digest_entry::Config { max_timeout_ns, max_list_size, ack_timeout_ns } = config;
+        let to = Some(DigestConfig { max_timeout_ns, max_list_size, ack_timeout_ns });
+        Ok(Change::Digest { digest: entry.digest_id, to })
     };
     change().about(|| format!("digest `{}`", digest.name()))
 }

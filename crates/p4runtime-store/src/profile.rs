@@ -2,16 +2,17 @@
 
 use crate::action::{self, For};
 use crate::catalog::{Catalog, Described};
-use crate::change::{Change, Group, GroupMember, OneShot, OneShotAction, Run, Watch};
+use crate::change::{Change, OneShot, OneShotAction, Run};
 use crate::fault::{Result, Within, fault, not_supported};
 use crate::replication::{port, port_bytes};
 use crate::store::Store;
 use crate::update;
+use control_writes::{Group, GroupMember, SelectionMode, SizeSemantics, Watch};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::action_profile::SelectorSizeSemantics;
 use p4runtime_proto::p4::config::v1::{ActionProfile, Table};
 use p4runtime_proto::p4::v1::action_profile_action::WatchKind as ActionWatch;
-use p4runtime_proto::p4::v1::action_profile_action_set::{ActionSelectionMode, SizeSemantics};
+use p4runtime_proto::p4::v1::action_profile_action_set as wire;
 use p4runtime_proto::p4::v1::action_profile_group::member::WatchKind as MemberWatch;
 use p4runtime_proto::p4::v1::{
     ActionProfileActionSet, ActionProfileGroup, ActionProfileMember, update::Type,
@@ -131,12 +132,12 @@ fn group(store: &Store, how: Type, entry: &ActionProfileGroup, profile: &ActionP
     let to = Group { members, max_size: entry.max_size };
     within_bound(
         profile,
-        SizeSemantics::DefaultSizeDeterminedByActionSelector,
-        to.size(profile),
+        SizeSemantics::OfSelector,
+        group_size(&to, profile),
         to.max_size,
     )?;
-    let others = store.selected(id) - known.map_or(0, |known| known.what.size(profile));
-    fits(profile, others, to.size(profile), "the group")?;
+    let others = store.selected(id) - known.map_or(0, |known| group_size(&known.what, profile));
+    fits(profile, others, group_size(&to, profile), "the group")?;
     Ok(Change::Group { profile: id, group: number, to: Some(to) })
 }
 
@@ -169,23 +170,23 @@ fn watch_port(bytes: &[u8], port_bits: u32) -> Result<Watch> {
     }
 }
 
-impl Watch {
-    pub(crate) fn of_member(self) -> Option<MemberWatch> {
-        match self {
-            Watch::No => None,
-            #[allow(deprecated)]
-            Watch::Legacy(watch) => Some(MemberWatch::Watch(watch)),
-            Watch::Port(port) => Some(MemberWatch::WatchPort(port_bytes(port))),
-        }
+/// The port that a member watches, as a message has it.
+pub(crate) fn member_watch(watch: Watch) -> Option<MemberWatch> {
+    match watch {
+        Watch::No => None,
+        #[allow(deprecated)]
+        Watch::Legacy(watch) => Some(MemberWatch::Watch(watch)),
+        Watch::Port(port) => Some(MemberWatch::WatchPort(port_bytes(port))),
     }
+}
 
-    pub(crate) fn of_action(self) -> Option<ActionWatch> {
-        match self {
-            Watch::No => None,
-            #[allow(deprecated)]
-            Watch::Legacy(watch) => Some(ActionWatch::Watch(watch)),
-            Watch::Port(port) => Some(ActionWatch::WatchPort(port_bytes(port))),
-        }
+/// The port that an action of a one-shot watches, as a message has it.
+pub(crate) fn action_watch(watch: Watch) -> Option<ActionWatch> {
+    match watch {
+        Watch::No => None,
+        #[allow(deprecated)]
+        Watch::Legacy(watch) => Some(ActionWatch::Watch(watch)),
+        Watch::Port(port) => Some(ActionWatch::WatchPort(port_bytes(port))),
     }
 }
 
@@ -211,7 +212,7 @@ fn fits(profile: &ActionProfile, others: i64, more: i64, what: &str) -> Result<(
     if size <= 0 || others.saturating_add(more) <= size {
         return Ok(());
     }
-    let unit = unit(profile, SizeSemantics::DefaultSizeDeterminedByActionSelector);
+    let unit = unit(profile, SizeSemantics::OfSelector);
     let why = match others {
         0 => format!("{what} has {more} {unit}, and the selector's size is {size}"),
         _ => format!("{what} has {more} {unit}, others have {others}, and the selector's size is {size}"),
@@ -239,9 +240,9 @@ fn weight(profile: &ActionProfile, weight: i32) -> Result<()> {
 /// True if a group's size is the number of its members, false if it is the sum of their weights.
 fn counts_members(profile: &ActionProfile, semantics: SizeSemantics) -> bool {
     match semantics {
-        SizeSemantics::SumOfMembers => true,
-        SizeSemantics::SumOfWeights => false,
-        SizeSemantics::DefaultSizeDeterminedByActionSelector => {
+        SizeSemantics::Members => true,
+        SizeSemantics::Weights => false,
+        SizeSemantics::OfSelector => {
             matches!(profile.selector_size_semantics, Some(SelectorSizeSemantics::SumOfMembers(_)))
         }
     }
@@ -270,18 +271,31 @@ fn within_bound(profile: &ActionProfile, semantics: SizeSemantics, size: i64, bo
     }
 }
 
-impl Group {
-    /// What it takes of its selector's size.
-    pub(crate) fn size(&self, profile: &ActionProfile) -> i64 {
-        let weights = self.members.iter().map(|member| member.weight);
-        size(profile, SizeSemantics::DefaultSizeDeterminedByActionSelector, weights)
+/// What a group takes of its selector's size.
+pub(crate) fn group_size(group: &Group, profile: &ActionProfile) -> i64 {
+    let weights = group.members.iter().map(|member| member.weight);
+    size(profile, SizeSemantics::OfSelector, weights)
+}
+
+/// What a group of an entry's own takes of its selector's size.
+pub(crate) fn one_shot_size(set: &OneShot, profile: &ActionProfile) -> i64 {
+    size(profile, set.size_semantics, set.actions.iter().map(|action| action.weight))
+}
+
+/// What the size of a set of actions counts, as a message has it.
+pub(crate) fn size_message(semantics: SizeSemantics) -> wire::SizeSemantics {
+    match semantics {
+        SizeSemantics::OfSelector => wire::SizeSemantics::DefaultSizeDeterminedByActionSelector,
+        SizeSemantics::Weights => wire::SizeSemantics::SumOfWeights,
+        SizeSemantics::Members => wire::SizeSemantics::SumOfMembers,
     }
 }
 
-impl OneShot {
-    /// What it takes of its selector's size.
-    pub(crate) fn size(&self, profile: &ActionProfile) -> i64 {
-        size(profile, self.size_semantics, self.actions.iter().map(|action| action.weight))
+/// How a set chooses an action, as a message has it.
+pub(crate) fn mode_message(mode: SelectionMode) -> wire::ActionSelectionMode {
+    match mode {
+        SelectionMode::OfSelector => wire::ActionSelectionMode::DefaultModeDeterminedByActionSelector,
+        SelectionMode::Hash => wire::ActionSelectionMode::Hash,
     }
 }
 
@@ -305,20 +319,28 @@ pub(crate) fn one_shot(
             "this selector has members or groups: all or none are sets (section 9.2.3)",
         );
     }
-    let selection_mode = set.action_selection_mode();
-    if selection_mode == ActionSelectionMode::Random {
-        return not_supported("selection at random").within("action_selection_mode");
-    }
+    let selection_mode = match set.action_selection_mode() {
+        wire::ActionSelectionMode::DefaultModeDeterminedByActionSelector => SelectionMode::OfSelector,
+        wire::ActionSelectionMode::Hash => SelectionMode::Hash,
+        wire::ActionSelectionMode::Random => {
+            return not_supported("selection at random").within("action_selection_mode");
+        }
+    };
+    let size_semantics = match set.size_semantics() {
+        wire::SizeSemantics::DefaultSizeDeterminedByActionSelector => SizeSemantics::OfSelector,
+        wire::SizeSemantics::SumOfWeights => SizeSemantics::Weights,
+        wire::SizeSemantics::SumOfMembers => SizeSemantics::Members,
+    };
     let mut made = vec![];
     for (index, one) in set.action_profile_actions.iter().enumerate() {
         made.push(one_action(store, table, profile, one).at("action_profile_actions", index)?);
     }
-    let to = OneShot { actions: made, size_semantics: set.size_semantics(), selection_mode };
-    let size = to.size(profile);
+    let to = OneShot { actions: made, size_semantics, selection_mode };
+    let size = one_shot_size(&to, profile);
     within_bound(profile, to.size_semantics, size, profile.max_group_size)?;
     let others = store.selected(id);
     let others = match known {
-        Some(Run::OneShot(known)) => others - known.size(profile),
+        Some(Run::OneShot(known)) => others - one_shot_size(known, profile),
         _ => others,
     };
     fits(profile, others, size, "the set of actions")?;

@@ -2,10 +2,11 @@
 
 use crate::action;
 use crate::catalog::Described;
-use crate::change::{Count, Entry, EntryKey, Rates, Run};
+use crate::change::{Entry, Run};
 use crate::fault::{Result, Within, fault, not_supported};
 use crate::store::Store;
-use crate::{matches, number, object, replication};
+use crate::{data, matches, number, object, profile, replication};
+use control_writes::{Count, Data, EntryKey, Rates};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::table::IdleTimeoutBehavior;
 use p4runtime_proto::p4::config::v1::table_action_call::Argument;
@@ -14,7 +15,7 @@ use p4runtime_proto::p4::v1::{
     self, ActionProfileAction, ActionProfileActionSet, ActionProfileGroup, ActionProfileMember,
     CloneSessionEntry, CounterData, CounterEntry, DigestEntry, DirectCounterEntry, DirectMeterEntry, Index,
     MeterEntry, MulticastGroupEntry, P4Data, PacketReplicationEngineEntry, RegisterEntry, TableAction,
-    TableEntry, ValueSetEntry, ValueSetMember, action_profile_group, entity::Entity, p4_data::Data,
+    TableEntry, ValueSetEntry, ValueSetMember, action_profile_group, entity::Entity, p4_data,
     packet_replication_engine_entry as pre, table_action, table_entry::IdleTimeout,
 };
 use std::ops::RangeInclusive;
@@ -29,7 +30,7 @@ pub trait Live {
     /// The direct counter of an entry.
     fn direct_counter(&self, table: u32, key: &EntryKey) -> Result<Count>;
     /// A cell of a register.
-    fn register(&self, register: u32, index: u64) -> Result<P4Data>;
+    fn register(&self, register: u32, index: u64) -> Result<Data>;
     /// Nanoseconds since an entry was hit or made.
     fn since_last_hit(&self, table: u32, key: &EntryKey) -> Result<u64>;
 }
@@ -330,7 +331,7 @@ impl Store {
         TableEntry {
             table_id: table.id(),
             r#match: matches::encode(&table.match_fields, &key.matches),
-            priority: key.priority,
+            priority: priority(key),
             action: Some(TableAction { r#type: Some(self.run_message(&entry.run)) }),
             is_const: entry.is_const,
             metadata: entry.metadata.clone(),
@@ -352,11 +353,11 @@ impl Store {
                     .map(|one| ActionProfileAction {
                         action: Some(action::encode(&self.catalog, &one.call)),
                         weight: one.weight,
-                        watch_kind: one.watch.of_action(),
+                        watch_kind: profile::action_watch(one.watch),
                     })
                     .collect(),
-                size_semantics: set.size_semantics as i32,
-                action_selection_mode: set.selection_mode as i32,
+                size_semantics: profile::size_message(set.size_semantics) as i32,
+                action_selection_mode: profile::mode_message(set.selection_mode) as i32,
             }),
         }
     }
@@ -387,7 +388,7 @@ impl Store {
                 let members = shared.what.members.iter().map(|member| action_profile_group::Member {
                     member_id: member.member,
                     weight: member.weight,
-                    watch_kind: member.watch.of_member(),
+                    watch_kind: profile::member_watch(member.watch),
                 });
                 give(Entity::ActionProfileGroup(ActionProfileGroup {
                     action_profile_id: *profile,
@@ -445,7 +446,7 @@ impl Store {
             0 => self.catalog.info().tables.iter().filter(|table| has(table.id())).collect(),
             id => vec![self.catalog.table(id).within("table_entry")?],
         };
-        let wanted = |key: &EntryKey| query.priority == 0 || query.priority == key.priority;
+        let wanted = |key: &EntryKey| query.priority == 0 || i64::from(query.priority) == key.priority;
         let mut found = vec![];
         for table in tables.into_iter().filter(|table| has(table.id())) {
             if query.is_default_action {
@@ -526,7 +527,8 @@ impl Store {
             let index = query.index.as_ref().filter(|_| query.register_id != 0);
             let cells = object::cells(index, i64::from(register.size));
             for cell in cells.about(|| format!("register `{}`", register.name()))? {
-                let data = Some(live.register(id, cell)?);
+                let value = live.register(id, cell)?;
+                let data = Some(data::encode(&self.catalog, register.type_spec.as_ref(), &value)?);
                 let index = Some(Index { index: number(cell) });
                 give(Entity::RegisterEntry(RegisterEntry { register_id: id, index, data }));
             }
@@ -555,7 +557,8 @@ impl Store {
         }
         for (digest, config) in &self.digests {
             if is(query.digest_id, *digest) {
-                give(Entity::DigestEntry(DigestEntry { digest_id: *digest, config: Some(*config) }));
+                let config = Some(object::digest_config(config));
+                give(Entity::DigestEntry(DigestEntry { digest_id: *digest, config }));
             }
         }
         Ok(())
@@ -627,10 +630,10 @@ fn is_kind_unwritten(entity: &Entity) -> bool {
 fn is_zero(data: &P4Data) -> bool {
     let zero = |bytes: &Vec<u8>| bytes.iter().all(|byte| *byte == 0);
     match &data.data {
-        Some(Data::Bitstring(bytes) | Data::EnumValue(bytes)) => zero(bytes),
-        Some(Data::Bool(value)) => !value,
-        Some(Data::Tuple(parts) | Data::Struct(parts)) => parts.members.iter().all(is_zero),
-        Some(Data::Header(header)) => !header.is_valid && header.bitstrings.iter().all(zero),
+        Some(p4_data::Data::Bitstring(bytes) | p4_data::Data::EnumValue(bytes)) => zero(bytes),
+        Some(p4_data::Data::Bool(value)) => !value,
+        Some(p4_data::Data::Tuple(parts) | p4_data::Data::Struct(parts)) => parts.members.iter().all(is_zero),
+        Some(p4_data::Data::Header(header)) => !header.is_valid && header.bitstrings.iter().all(zero),
         _ => false,
     }
 }
@@ -670,7 +673,7 @@ fn fits(query: &TableEntry, key: &EntryKey, entry: &Entry) -> bool {
     #[allow(deprecated)]
     let cookie = query.controller_metadata == 0 || query.controller_metadata == entry.controller_metadata;
     let metadata = query.metadata.is_empty() || query.metadata == entry.metadata;
-    let priority = query.priority == 0 || query.priority == key.priority;
+    let priority = query.priority == 0 || i64::from(query.priority) == key.priority;
     action && cookie && metadata && priority
 }
 
@@ -678,10 +681,15 @@ fn key_message(table: &Table, key: &EntryKey) -> TableEntry {
     TableEntry {
         table_id: table.id(),
         r#match: matches::encode(&table.match_fields, &key.matches),
-        priority: key.priority,
+        priority: priority(key),
         is_default_action: key.is_of_default(),
         ..TableEntry::default()
     }
+}
+
+/// The priority as messages have it.
+fn priority(key: &EntryKey) -> i32 {
+    i32::try_from(key.priority).unwrap_or(i32::MAX)
 }
 
 fn counter_data(count: Count) -> CounterData {

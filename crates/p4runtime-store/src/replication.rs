@@ -1,9 +1,10 @@
 //! Multicast groups and clone sessions (P4Runtime 1.5, section 9.5).
 
-use crate::change::{Change, CloneSession, MulticastGroup, Replica, SESSION_GROUPS};
+use crate::change::{Change, SESSION_GROUPS};
 use crate::fault::{Result, Within, fault};
 use crate::store::Store;
 use crate::{table, update};
+use control_writes::{CloneSession, MulticastGroup, Replica};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
     self, CloneSessionEntry, MulticastGroupEntry, replica::PortKind, update::Type,
@@ -63,7 +64,7 @@ pub(crate) fn plan_session(store: &Store, how: Type, entry: &CloneSessionEntry) 
             return fault("a negative length", "it counts from 0").within("packet_length_bytes");
         };
         let replicas = replicas(store, &entry.replicas)?;
-        let to = CloneSession { replicas, packet_length_bytes, class_of_service };
+        let to = CloneSession { replicas, group: None, packet_length_bytes, class_of_service };
         Ok(Change::CloneSession { session, to: Some(to) })
     };
     change().about(|| format!("clone session {session}"))

@@ -18,9 +18,10 @@ mod parse;
 
 use crate::catalog::Described;
 use crate::fault::{Result, Within, fault};
-use crate::matches::{self, Match};
+use crate::matches;
 use base_bits::Bits;
 use base_bits::num_bigint::BigInt;
+use control_writes::Match;
 use p4runtime_proto::p4::config::v1::match_field::MatchType;
 use p4runtime_proto::p4::config::v1::{Action, P4Info, Table};
 use std::cmp::Ordering;
@@ -111,7 +112,7 @@ struct Scope {
 /// What is looked at: fields' or parameters' values, and the priority.
 struct Subject {
     values: Vec<Value>,
-    priority: i32,
+    priority: i64,
 }
 
 impl Restriction {
@@ -139,7 +140,7 @@ impl Restriction {
     }
 
     /// Whether an entry may be.
-    pub(crate) fn allows_entry(&self, table: &Table, wanted: &[Match], priority: i32) -> Result<()> {
+    pub(crate) fn allows_entry(&self, table: &Table, wanted: &[Match], priority: i64) -> Result<()> {
         let values = table.match_fields.iter().zip(wanted).map(|(field, one)| {
             let bits = u32::try_from(field.bitwidth).unwrap_or(0);
             match one {
@@ -151,7 +152,7 @@ impl Restriction {
                 Match::Exact(value) => [number(value), BigInt::ZERO],
                 Match::Lpm { value, prefix_len } => [number(value), BigInt::from(*prefix_len)],
                 Match::Ternary { value, mask } => [number(value), number(mask)],
-                Match::Range { low, high } => [number(low), number(high)],
+                Match::Range { lo, hi } => [number(lo), number(hi)],
             }
         });
         let subject = Subject { values: values.collect(), priority };

@@ -1,14 +1,13 @@
 //! What there is: all entities that the control plane has written, by their keys.
 
 use crate::catalog::Catalog;
-use crate::change::{
-    Change, CloneSession, Count, DefaultEntry, Entry, EntryKey, Group, MulticastGroup, Rates, Run,
-};
+use crate::change::{ActionCall, Change, DefaultEntry, Entry, Run};
 use crate::fault::Result;
-use crate::matches::Match;
-use crate::{ActionCall, update};
+use crate::profile::{group_size, one_shot_size};
+use crate::update;
+use control_writes::{CloneSession, Count, Data, DigestConfig, EntryKey, Group, Match, MulticastGroup, Rates};
 use p4runtime_proto::p4::config::v1::P4Info;
-use p4runtime_proto::p4::v1::{Update, digest_entry};
+use p4runtime_proto::p4::v1::Update;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -24,7 +23,7 @@ pub struct Store {
     pub(crate) multicast: BTreeMap<u32, MulticastGroup>,
     pub(crate) sessions: BTreeMap<u32, CloneSession>,
     pub(crate) value_sets: BTreeMap<u32, Vec<Vec<Match>>>,
-    pub(crate) digests: BTreeMap<u32, digest_entry::Config>,
+    pub(crate) digests: BTreeMap<u32, DigestConfig>,
     pub(crate) meters: BTreeMap<(u32, u64), Rates>,
     /// Of each selector, the entries with groups of their own.
     pub(crate) one_shots: BTreeMap<u32, usize>,
@@ -107,7 +106,7 @@ impl Store {
         matches: &[Match],
     ) -> impl Iterator<Item = (&EntryKey, &Entry)> {
         let key = |priority| EntryKey { matches: matches.into(), priority };
-        let all = key(i32::MIN)..=key(i32::MAX);
+        let all = key(i64::MIN)..=key(i64::MAX);
         self.tables.get(&table).into_iter().flat_map(move |state| state.entries.range(all.clone()))
     }
 
@@ -134,7 +133,7 @@ impl Store {
     }
 
     /// How digests are sent, if they are.
-    pub fn digest(&self, digest: u32) -> Option<&digest_entry::Config> {
+    pub fn digest(&self, digest: u32) -> Option<&DigestConfig> {
         self.digests.get(&digest)
     }
 
@@ -162,9 +161,9 @@ impl Store {
                 for member in to.iter().flat_map(|group| &group.members) {
                     self.use_member(profile, member.member, true);
                 }
-                let new = to.as_ref().map_or(0, |group| self.catalog.size_of(profile, |p| group.size(p)));
+                let new = to.as_ref().map_or(0, |group| self.catalog.size_of(profile, |p| group_size(group, p)));
                 let to = replace_shared(&mut self.groups, (profile, group), to);
-                let old = to.as_ref().map_or(0, |group| self.catalog.size_of(profile, |p| group.size(p)));
+                let old = to.as_ref().map_or(0, |group| self.catalog.size_of(profile, |p| group_size(group, p)));
                 *self.selected.entry(profile).or_default() += new - old;
                 for member in to.iter().flat_map(|group: &Group| &group.members) {
                     self.use_member(profile, member.member, false);
@@ -198,6 +197,11 @@ impl Store {
                 Before::Register(to) => Change::Register { register, index, to },
                 Before::Count(_) => return None,
             },
+            // Plans have none of these: messages say the first three cell by cell, and the last not at all.
+            Change::MeterArray { .. }
+            | Change::CounterReset { .. }
+            | Change::RegisterReset { .. }
+            | Change::CustomCrc { .. } => return None,
         })
     }
 
@@ -221,7 +225,7 @@ impl Store {
             Run::Group(group) => step(self.groups.get_mut(&(profile, *group)).map(|g| &mut g.uses), more),
             Run::OneShot(set) => {
                 step(Some(self.one_shots.entry(profile).or_default()), more);
-                let size = self.catalog.size_of(profile, |p| set.size(p));
+                let size = self.catalog.size_of(profile, |p| one_shot_size(set, p));
                 *self.selected.entry(profile).or_default() += if more { size } else { -size };
             }
         }
@@ -238,7 +242,7 @@ pub enum Before {
     /// Of a counter.
     Count(Count),
     /// Of a cell of a register.
-    Register(p4runtime_proto::p4::v1::P4Data),
+    Register(Data),
 }
 
 impl Before {

@@ -2,10 +2,11 @@
 
 use crate::action::{self, For};
 use crate::catalog::Described;
-use crate::change::{Change, Count, DefaultEntry, Entry, EntryKey, Rates, Run};
+use crate::change::{Change, DefaultEntry, Entry, Run};
 use crate::fault::{Result, Within, fault, not_supported};
 use crate::store::Store;
 use crate::{matches, object, profile, update};
+use control_writes::{Count, EntryKey, Rates};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::Table;
 use p4runtime_proto::p4::config::v1::match_field::MatchType;
@@ -29,7 +30,7 @@ pub(crate) fn key(table: &Table, entry: &TableEntry) -> Result<EntryKey> {
     let found = matches::decode(&table.match_fields, &entry.r#match)?;
     let ranked = has_priorities(table);
     match (ranked, entry.priority) {
-        (true, 1..) | (false, 0) => Ok(EntryKey { matches: found.into(), priority: entry.priority }),
+        (true, 1..) | (false, 0) => Ok(EntryKey { matches: found.into(), priority: entry.priority.into() }),
         (true, _) => fault("a priority is missing", "fields are ternary, range or optional: it is 1 or more"),
         (false, _) => fault("a priority where there is none", "no field is ternary, range or optional"),
     }
@@ -152,14 +153,8 @@ pub(crate) fn plan_initial(store: &Store, entry: &TableEntry) -> Result<Option<C
         return Ok(None);
     }
     let given = entry.action.clone().unwrap_or_default();
-    let to = Entry {
-        run: run(store, table, &given, None).within("action")?,
-        metadata: vec![],
-        controller_metadata: 0,
-        idle_timeout_ns: 0,
-        meter: None,
-        is_const: entry.is_const,
-    };
+    let run = run(store, table, &given, None).within("action")?;
+    let to = Entry { is_const: entry.is_const, ..Entry::new(run) };
     Ok(Some(Change::Entry { table: entry.table_id, key, to: Some(Box::new(to)), count: None }))
 }
 

@@ -2,9 +2,10 @@
 
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
-use p4runtime_proto::p4::v1::{Entity, P4Data, Update};
+use p4runtime_proto::p4::v1::{Entity, Update};
 use p4runtime_proto::{from_text, to_text};
-use p4runtime_store::{Before, Change, Count, EntryKey, Live, Result, Store, fault};
+use control_writes::{Count, Data, EntryKey};
+use p4runtime_store::{Before, Change, Live, Result, Store, fault};
 use std::sync::Arc;
 
 /// Tables `hosts` (1, an exact key) and `all` (2, no key, a constant default action), each with a direct counter and meter.
@@ -44,7 +45,7 @@ impl Live for Counted {
         Ok(if key.is_of_default() { self.0 } else { Count { packets: 1, bytes: 1 } })
     }
 
-    fn register(&self, _: u32, _: u64) -> Result<P4Data> {
+    fn register(&self, _: u32, _: u64) -> Result<Data> {
         fault("not asked", "there are no registers")
     }
 

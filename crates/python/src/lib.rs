@@ -4,9 +4,10 @@
 
 use base_diag::{Diagnostic, SourceMap, Span, Style, render};
 use base_time::{Duration, Time};
-use ir_interp::EntryRun;
+use control_writes as writes;
+use ir_fill::Resolver;
 use p4_entries::{Args, Keys, Match, Named, Run, Statement, Value, parse_match};
-use p4rack::run::{Engine, Job, entries, fill, state};
+use p4rack::run::{Engine, Job, entries, state};
 use p4rack::{Disk, Until, compile, sources};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -24,6 +25,7 @@ type Sent<'py> = (u32, Bound<'py, PyBytes>);
 #[pyclass(unsendable)]
 struct Switch {
     switch: ir_interp::Switch,
+    resolver: Resolver,
     program: Arc<ir::Program>,
     map: SourceMap,
     now: Time,
@@ -63,8 +65,8 @@ impl Switch {
             trace: false,
             engine,
         };
-        let switch = job.device().map_err(|found| told(&found, &map))?;
-        let mut made = Switch { switch, program, map, now: Time::ZERO };
+        let (switch, resolver) = job.device().map_err(|found| told(&found, &map))?;
+        let mut made = Switch { switch, resolver, program, map, now: Time::ZERO };
         if let Some(path) = entries {
             let read = sources::read(&path, &mut made.map);
             let (text, base) = read.map_err(|found| told(&[found], &made.map))?;
@@ -111,7 +113,7 @@ impl Switch {
             rates: None,
             span: Span::NONE,
         };
-        fill::fill(&[entry], &self.program, &mut self.switch).map_err(told_placeless)
+        self.resolver.fill(&[entry], &mut self.switch).map_err(told_placeless)
     }
 
     /// Runs a frame and all that comes of it: pairs of a port and bytes. Time goes on by a microsecond.
@@ -133,20 +135,22 @@ impl Switch {
         let mut all = vec![];
         for entry in self.switch.table_entries(table).map_err(refused)? {
             let dict = PyDict::new(py);
-            let keys: Vec<String> = entry.keys.iter().map(p4rack::run::trace::key_text).collect();
+            let keys: Vec<String> = entry.key.matches.iter().map(p4rack::run::trace::key_text).collect();
             dict.set_item("keys", keys)?;
             match &entry.run {
-                EntryRun::Action(action, data) => {
+                writes::Run::Action(writes::ActionCall { action, args: data }) => {
                     let number = py.import("builtins")?.getattr("int")?;
                     let data = data.iter().map(|bits| number.call1((bits.to_biguint().to_string(),)));
                     let data = data.collect::<PyResult<Vec<_>>>()?;
                     dict.set_item("action", action.as_str())?;
                     dict.set_item("data", data)?;
                 }
-                EntryRun::Member(member) => dict.set_item("member", member)?,
-                EntryRun::Group(group) => dict.set_item("group", group)?,
+                writes::Run::Member(member) => dict.set_item("member", member)?,
+                writes::Run::Group(group) => dict.set_item("group", group)?,
+                // Devices show these as groups.
+                writes::Run::OneShot(_) => {}
             }
-            dict.set_item("priority", entry.priority)?;
+            dict.set_item("priority", entry.key.priority)?;
             dict.set_item("packets", entry.count.packets)?;
             dict.set_item("bytes", entry.count.bytes)?;
             all.push(dict);
@@ -164,7 +168,7 @@ impl Switch {
 impl Switch {
     fn fill(&mut self, path: &Path, text: &str, start: u32) -> PyResult<()> {
         let filling = entries::read(&self.program, path, text, start);
-        let filled = filling.and_then(|filling| filling.fill(&self.program, &mut self.switch));
+        let filled = filling.and_then(|filling| filling.fill(&mut self.resolver, &mut self.switch));
         filled.map_err(|found| told(&found, &self.map))
     }
 }

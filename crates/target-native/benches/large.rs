@@ -6,7 +6,8 @@ mod common;
 
 use base_bits::Bits;
 use base_time::{Rng, Time};
-use ir_interp::{KeyMatch, Options};
+use control_writes::Match;
+use ir_interp::{Options};
 use std::time::Instant;
 use target_native::{Engine, Packet};
 
@@ -27,7 +28,7 @@ fn main() {
     let started = Instant::now();
     for n in 0..STATIONS {
         let port = [Bits::new(9, u128::from(n % 500))];
-        let key = [KeyMatch::Exact(Bits::new(48, station(n)))];
+        let key = [Match::Exact(Bits::new(48, station(n)))];
         engine.switch().table_add("stations", &key, "forward", &port, None).expect("a station");
     }
     engine.process(&mut packets, Time::ZERO);
@@ -39,7 +40,7 @@ fn main() {
         let length = rng.between(16, 28) as u32;
         let address = rng.between(0, u64::from(u32::MAX)) as u32;
         let prefix = address >> (32 - length) << (32 - length);
-        let key = [KeyMatch::Lpm { value: Bits::new(32, u128::from(prefix)), prefix_len: length }];
+        let key = [Match::Lpm { value: Bits::new(32, u128::from(prefix)), prefix_len: length }];
         if engine.switch().table_add("routes", &key, "rewrite", &[Bits::new(48, 7)], None).is_ok() {
             destinations.push(address);
         }

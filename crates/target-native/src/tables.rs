@@ -4,15 +4,14 @@ use crate::access::Access;
 use crate::layout::Kind;
 use crate::runtime::{Asked, MOST_ASKED, TableRef};
 use crate::turns::lock;
-use base_bits::Bits;
 use dataplane_tables::{
-    Control, EntryKey as CopyKey, Field, FieldMatch, FirstBits, KeyLayout, MatchKind, Run, TableSpec, Tables,
+    Control, EntryKey as CopyKey, Field, FirstBits, KeyLayout, MatchKind, Run, TableSpec, Tables,
     WriteError,
 };
 use ir_interp::embed::{
     ActionView, EntryKey, EntryView, Host, News, SharedCells, TableAt, TableChange, TableFacts,
 };
-use ir_interp::{KeyMatch, KeySpec};
+use ir_interp::{KeySpec};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
@@ -48,7 +47,6 @@ unsafe impl Send for Mirrors {}
 #[derive(Clone)]
 struct Mirror {
     at: TableAt,
-    keys: Vec<KeySpec>,
     layout: KeyLayout,
     data: Vec<Vec<(usize, Kind)>>,
     /// Where hits are noted, or a profile says what runs: the entries by their numbers in the copy.
@@ -101,9 +99,9 @@ impl Mirrors {
         let numbers = (facts.notes_hits || facts.has_profile).then(Numbers::default);
         let nobodys = || [const { AtomicU64::new(0) }; 2].into();
         let counts = facts.counts.then(|| vec![facts.misses.clone().unwrap_or_else(nobodys)]);
-        let (keys, layout) = (facts.keys.clone(), layout.clone());
+        let layout = layout.clone();
         let has_profile = facts.has_profile;
-        self.mirrors.push(Mirror { at, keys, layout, data, numbers, counts, has_profile, chosen_by });
+        self.mirrors.push(Mirror { at, layout, data, numbers, counts, has_profile, chosen_by });
         let is_direct = self.specs.last().is_some_and(TableSpec::is_direct);
         (self.mirrors.len() - 1, is_direct)
     }
@@ -288,22 +286,7 @@ impl Mirror {
     }
 
     fn key(&self, entry: &EntryView) -> Option<CopyKey> {
-        let of = |(spec, wanted): (&KeySpec, &KeyMatch)| match wanted {
-            KeyMatch::Exact(value) => FieldMatch::Exact(value.clone()),
-            KeyMatch::Ternary { value, mask } => {
-                FieldMatch::Ternary { value: value.clone(), mask: mask.clone() }
-            }
-            KeyMatch::Lpm { value, prefix_len } => {
-                FieldMatch::Lpm { value: value.clone(), prefix_len: *prefix_len }
-            }
-            KeyMatch::Range { lo, hi } => FieldMatch::Range { lo: lo.clone(), hi: hi.clone() },
-            KeyMatch::Any if spec.kind == ir::MatchKind::Lpm => {
-                FieldMatch::Lpm { value: Bits::zero(spec.width), prefix_len: 0 }
-            }
-            KeyMatch::Any => FieldMatch::Any,
-        };
-        let matches: Vec<_> = self.keys.iter().zip(&entry.key.keys).map(of).collect();
-        self.layout.entry_key(&matches, entry.key.priority).ok()
+        self.layout.entry_key(&entry.key.matches, entry.key.priority).ok()
     }
 
     /// What the record of an entry says; `None` if it is gone again.

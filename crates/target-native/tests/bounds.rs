@@ -6,7 +6,8 @@ mod common;
 
 use base_bits::Bits;
 use base_time::Time;
-use ir_interp::{KeyMatch, Options};
+use control_writes::Match;
+use ir_interp::{Options};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use target_native::{Engine, Fate, Packet};
@@ -54,14 +55,14 @@ fn engine(size: &str) -> Engine {
 }
 
 /// The number of an entry as the key of a table; a packet with that number hits it.
-fn key(table: &str, number: u64) -> (KeyMatch, Option<i64>) {
+fn key(table: &str, number: u64) -> (Match, Option<i64>) {
     let bits = |width, value| Bits::new(width, u128::from(value));
     match table {
-        "exacts" => (KeyMatch::Exact(bits(48, number)), None),
-        "prefixes" => (KeyMatch::Lpm { value: bits(32, number << 8), prefix_len: 24 }, None),
-        "masked" => (KeyMatch::Ternary { value: bits(64, number), mask: bits(64, 0xffff_ffff) }, Some(1)),
+        "exacts" => (Match::Exact(bits(48, number)), None),
+        "prefixes" => (Match::Lpm { value: bits(32, number << 8), prefix_len: 24 }, None),
+        "masked" => (Match::Ternary { value: bits(64, number), mask: bits(64, 0xffff_ffff) }, Some(1)),
         _ => {
-            (KeyMatch::Range { lo: bits(8, number % 256), hi: bits(8, 255) }, Some(1 + (number / 256) as i64))
+            (Match::Range { lo: bits(8, number % 256), hi: bits(8, 255) }, Some(1 + (number / 256) as i64))
         }
     }
 }

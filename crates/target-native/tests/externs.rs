@@ -5,7 +5,8 @@ mod common;
 use base_bits::Bits;
 use base_time::{Duration, Rng, Time};
 use dataplane_api::Device;
-use ir_interp::{KeyMatch, MeterRate, Options, Switch};
+use control_writes::{Match, Rate, Rates};
+use ir_interp::{Options, Switch};
 use std::sync::Arc;
 use target_native::{Engine, Fate, Packet};
 
@@ -15,27 +16,27 @@ fn byte(value: u64) -> Bits {
 
 /// Members, groups, entries and rates; called again, it changes them.
 fn fill(switch: &mut Switch, first: u64) {
-    let committed = MeterRate::per_second(20_000, 200);
-    let peak = MeterRate::per_second(60_000 + first, 400);
+    let rates =
+        Rates { committed: Rate::per_second(20_000, 200), peak: Rate::per_second(60_000 + first, 400) };
     for cell in [0, 2] {
-        switch.meter_set_rates("I.rates", cell, committed, peak).expect("a meter");
+        switch.meter_set_rates("I.rates", cell, rates).expect("a meter");
     }
     let ports: Vec<u32> = (first..first + 3)
         .map(|port| switch.member_add("groups", "send", &[Bits::new(9, u128::from(port))]).expect("a member"))
         .collect();
     let group = switch.group_add("groups", &ports).expect("a group");
     let drop = switch.member_add("groups", "drop", &[]).expect("a member");
-    let key = |value, mask| [KeyMatch::Ternary { value: byte(value), mask: byte(mask) }];
+    let key = |value, mask| [Match::Ternary { value: byte(value), mask: byte(mask) }];
     let low = first as i64;
     switch.table_add_group("groups", &key(first % 2, 1), group, Some(low)).expect("an entry");
     switch.table_add_member("groups", &key(first % 8, 7), drop, Some(low + 1)).expect("an entry");
     switch.table_add_member("groups", &key(first % 8 + 1, 7), 77, Some(low + 2)).ok();
     let mark = switch.member_add("marks", "mark", &[byte(first + 100)]).expect("a member");
     for value in first..first + 3 {
-        let key = [KeyMatch::Exact(byte(value % 16))];
+        let key = [Match::Exact(byte(value % 16))];
         switch.table_add_member("marks", &key, mark, None).ok();
         if let Ok(handle) = switch.table_add("meters", &key, "metered", &[], None) {
-            switch.direct_meter_set_rates("meters", handle, committed, peak).expect("an entry's meter");
+            switch.direct_meter_set_rates("meters", handle, rates).expect("an entry's meter");
         }
     }
 }

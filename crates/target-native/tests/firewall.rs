@@ -5,7 +5,8 @@ mod common;
 use base_bits::Bits;
 use base_time::{Rng, Time};
 use dataplane_api::Device;
-use ir_interp::{KeyMatch, Options, Switch};
+use control_writes::Match;
+use ir_interp::{Options, Switch};
 use std::sync::Arc;
 use target_native::{Engine, Fate, Packet};
 
@@ -13,7 +14,7 @@ use target_native::{Engine, Fate, Packet};
 const INSIDE: u32 = 1;
 
 fn fill(switch: &mut Switch) -> Vec<u32> {
-    let side = [KeyMatch::Exact(Bits::new(9, u128::from(INSIDE)))];
+    let side = [Match::Exact(Bits::new(9, u128::from(INSIDE)))];
     switch.table_add("sides", &side, "set_side", &[Bits::new(1, 1)], None).expect("a side");
     common::fill(switch, 40, &mut Rng::new(3))
 }

@@ -6,7 +6,8 @@ mod common;
 use base_bits::Bits;
 use base_time::{Rng, Time};
 use dataplane_api::Output;
-use ir_interp::{KeyMatch, Options, Switch};
+use control_writes::Match;
+use ir_interp::{Options, Switch};
 use std::sync::Arc;
 use target_native::{Engine, Packet};
 
@@ -21,10 +22,10 @@ fn value(rng: &mut Rng, width: u32) -> Bits {
     Bits::new(width, high | low << (width - 23) >> rng.below(10))
 }
 
-fn prefix(rng: &mut Rng, width: u32) -> KeyMatch {
+fn prefix(rng: &mut Rng, width: u32) -> Match {
     let prefix_len = width - rng.below(u64::from(width) - 3) as u32;
     let mask = Bits::ones(width).shl_by(u64::from(width - prefix_len));
-    KeyMatch::Lpm { value: value(rng, width).and(&mask), prefix_len }
+    Match::Lpm { value: value(rng, width).and(&mask), prefix_len }
 }
 
 #[test]
@@ -34,7 +35,7 @@ fn all_lengths_and_widths() {
     let mut interpreter = Switch::new(Arc::new(program), Options::default()).expect("a device");
     assert_eq!(engine.report().fallbacks, []);
     let mut rng = Rng::new(1);
-    let mut there: Vec<(&str, KeyMatch)> = vec![];
+    let mut there: Vec<(&str, Match)> = vec![];
     let mut hits = 0;
     for round in 0..60 {
         // More and more, and then less and less.

@@ -5,7 +5,8 @@ mod common;
 use base_bits::Bits;
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, Output};
-use ir_interp::{Count, Driver, KeyMatch, MeterRate, Options, Session, Switch};
+use control_writes::{Count, Match, Rate, Rates};
+use ir_interp::{Driver, Options, Session, Switch};
 use std::sync::Arc;
 use target_native::{Engine, Fate, MOST_BYTES, Mutant, Packet, Shared};
 
@@ -19,12 +20,12 @@ fn fill(switch: &mut Switch) {
     let short = Session { port: Some(9), max_length: Some(9), class_of_service: 3, ..Session::default() };
     switch.clone_session_set(6, Some(short));
     for value in 0..4 {
-        let keys = [KeyMatch::Exact(Bits::new(16, 2 * value))];
+        let keys = [Match::Exact(Bits::new(16, 2 * value))];
         switch.table_add("names", &keys, "name", &[Bits::new(8, value + 1)], None).expect("an entry");
     }
     switch.table_set_default("names", "nameless", &[Bits::new(24, 3)]).expect("a default action");
-    let slow = MeterRate { per_gigamicrosecond: 300_000_000, burst: 60 };
-    switch.meter_set_rates("speeds", 1, slow, slow).expect("a cell");
+    let slow = Rate { per_gigamicrosecond: 300_000_000, burst: 60 };
+    switch.meter_set_rates("speeds", 1, Rates { committed: slow, peak: slow }).expect("a cell");
 }
 
 /// Bytes that are 0 to 7 more often than others; one in fifty frames is too long for a buffer.

@@ -83,7 +83,7 @@ fn writes_are_seen_by_the_next_batch() {
     assert_eq!(fate(&mut engine), Fate::Dropped);
     common::fill(engine.switch(), 10, &mut Rng::new(5));
     assert!(matches!(fate(&mut engine), Fate::Sent(_)));
-    let any = ir_interp::KeyMatch::Lpm { value: base_bits::Bits::zero(32), prefix_len: 0 };
+    let any = control_writes::Match::Lpm { value: base_bits::Bits::zero(32), prefix_len: 0 };
     engine.switch().clear_tables();
     engine.switch().table_add("routes", std::slice::from_ref(&any), "drop", &[], None).expect("a route");
     assert_eq!(fate(&mut engine), Fate::Dropped);

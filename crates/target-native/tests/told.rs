@@ -5,7 +5,8 @@ mod common;
 use base_bits::Bits;
 use base_time::Time;
 use dataplane_api::Device;
-use ir_interp::{KeyMatch, Options, Switch, Told, Value};
+use control_writes::Match;
+use ir_interp::{Options, Switch, Told, Value};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use target_native::{Packet, Shared, Worker};
 
@@ -43,7 +44,7 @@ fn heard(told: &Told) -> Vec<(u8, usize)> {
 }
 
 fn add(switch: &mut Switch, key: u8) {
-    let key = [KeyMatch::Exact(Bits::new(8, u128::from(key)))];
+    let key = [Match::Exact(Bits::new(8, u128::from(key)))];
     switch.table_add("kinds", &key, "NoAction", &[], None).expect("an entry");
 }
 

@@ -4,7 +4,8 @@ mod common;
 
 use base_bits::Bits;
 use base_time::Time;
-use ir_interp::{KeyMatch, Options, Switch};
+use control_writes::Match;
+use ir_interp::{Options, Switch};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use target_native::{Fate, Packet, Shared, Worker};
@@ -33,8 +34,8 @@ fn number(packet: &Packet, from: usize, to: usize) -> u64 {
 /// The entry with this key is of this version, in both tables.
 fn write(switch: &mut Switch, key: u8, version: u64, is_new: bool) {
     let bits = |width, value| Bits::new(width, u128::from(value));
-    let exact = [KeyMatch::Exact(bits(8, u64::from(key)))];
-    let ternary = [KeyMatch::Ternary { value: bits(8, u64::from(key)), mask: bits(8, 0xff) }];
+    let exact = [Match::Exact(bits(8, u64::from(key)))];
+    let ternary = [Match::Ternary { value: bits(8, u64::from(key)), mask: bits(8, 0xff) }];
     let pair = [bits(32, version), bits(32, version)];
     let more = [bits(64, version)];
     if is_new {
@@ -83,7 +84,7 @@ fn a_batch_sees_all_of_a_write_or_nothing() {
             // Others come and go, so that numbers of entries are used again.
             let other = 10 + (version % 50) as u8;
             shared.write(|switch| {
-                let key = [KeyMatch::Exact(Bits::new(8, u128::from(other)))];
+                let key = [Match::Exact(Bits::new(8, u128::from(other)))];
                 switch.table_delete("firsts", &key, None).ok();
                 switch.table_add("firsts", &key, "NoAction", &[], None).expect("an entry");
             });

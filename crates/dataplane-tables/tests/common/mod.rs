@@ -4,6 +4,7 @@
 
 use base_bits::Bits;
 use base_time::Rng;
+use control_writes::Match;
 use dataplane_tables::*;
 use std::cmp::Ordering;
 
@@ -11,7 +12,7 @@ use std::cmp::Ordering;
 pub struct Oracle {
     pub fields: Vec<Field>,
     pub size: usize,
-    pub entries: Vec<(Vec<FieldMatch>, i64, u32)>,
+    pub entries: Vec<(Vec<Match>, i64, u32)>,
 }
 
 impl Oracle {
@@ -33,12 +34,12 @@ impl Oracle {
         best.map_or(MISS, |(_, number)| number)
     }
 
-    fn rank(&self, matches: &[FieldMatch], priority: i64) -> i64 {
+    fn rank(&self, matches: &[Match], priority: i64) -> i64 {
         if self.has_priorities() {
             return priority;
         }
         let prefix = matches.iter().find_map(|m| match m {
-            FieldMatch::Lpm { prefix_len, .. } => Some(*prefix_len),
+            Match::Lpm { prefix_len, .. } => Some(*prefix_len),
             _ => None,
         });
         prefix.map_or(0, i64::from)
@@ -50,18 +51,18 @@ impl Oracle {
         self.fields.iter().any(ranked)
     }
 
-    pub fn position(&self, matches: &[FieldMatch], priority: i64) -> Option<usize> {
+    pub fn position(&self, matches: &[Match], priority: i64) -> Option<usize> {
         self.entries.iter().position(|(m, p, _)| m == matches && *p == priority)
     }
 }
 
-fn fits(field: &Field, wanted: &FieldMatch, value: &Bits) -> bool {
+fn fits(field: &Field, wanted: &Match, value: &Bits) -> bool {
     match wanted {
-        FieldMatch::Exact(want) => want == value,
-        FieldMatch::Ternary { value: want, mask } => value.and(mask) == *want,
-        FieldMatch::Lpm { value: want, prefix_len } => value.and(&prefix(field.width, *prefix_len)) == *want,
-        FieldMatch::Any => true,
-        FieldMatch::Range { lo, hi } => {
+        Match::Exact(want) => want == value,
+        Match::Ternary { value: want, mask } => value.and(mask) == *want,
+        Match::Lpm { value: want, prefix_len } => value.and(&prefix(field.width, *prefix_len)) == *want,
+        Match::Any => true,
+        Match::Range { lo, hi } => {
             let order = |a: &Bits, b: &Bits| match field.kind {
                 MatchKind::Range { signed: true } => a.cmp_signed(b),
                 _ => a.cmp_unsigned(b),
@@ -92,16 +93,16 @@ pub fn value(rng: &mut Rng, width: u32) -> Bits {
 }
 
 /// What an entry may want of a field, in normal form.
-pub fn field_match(rng: &mut Rng, field: &Field) -> FieldMatch {
+pub fn field_match(rng: &mut Rng, field: &Field) -> Match {
     let width = field.width;
     let one = value(rng, width);
     match field.kind {
-        MatchKind::Exact => FieldMatch::Exact(one),
-        MatchKind::Optional if rng.next_bool() => FieldMatch::Any,
-        MatchKind::Optional => FieldMatch::Exact(one),
+        MatchKind::Exact => Match::Exact(one),
+        MatchKind::Optional if rng.next_bool() => Match::Any,
+        MatchKind::Optional => Match::Exact(one),
         MatchKind::Lpm => {
             let prefix_len = rng.below(u64::from(width) + 1) as u32;
-            FieldMatch::Lpm { value: one.and(&prefix(width, prefix_len)), prefix_len }
+            Match::Lpm { value: one.and(&prefix(width, prefix_len)), prefix_len }
         }
         MatchKind::Ternary => {
             let mask = match rng.below(3) {
@@ -109,30 +110,30 @@ pub fn field_match(rng: &mut Rng, field: &Field) -> FieldMatch {
                 1 => Bits::ones(width),
                 _ => value(rng, width),
             };
-            FieldMatch::Ternary { value: one.and(&mask), mask }
+            Match::Ternary { value: one.and(&mask), mask }
         }
         MatchKind::Range { signed } => {
             let other = value(rng, width);
             let order = if signed { one.cmp_signed(&other) } else { one.cmp_unsigned(&other) };
             let (lo, hi) = if order == Ordering::Greater { (other, one) } else { (one, other) };
-            FieldMatch::Range { lo, hi }
+            Match::Range { lo, hi }
         }
     }
 }
 
 /// A packet's value for a field: one that an entry wants, or any.
-pub fn near(rng: &mut Rng, field: &Field, wanted: Option<&FieldMatch>) -> Bits {
+pub fn near(rng: &mut Rng, field: &Field, wanted: Option<&Match>) -> Bits {
     let other = value(rng, field.width);
     if rng.chance(1, 6) {
         return other;
     }
     match wanted {
-        Some(FieldMatch::Exact(want)) => want.clone(),
-        Some(FieldMatch::Ternary { value: want, mask }) => want.or(&other.and(&mask.not())),
-        Some(FieldMatch::Lpm { value: want, prefix_len }) => {
+        Some(Match::Exact(want)) => want.clone(),
+        Some(Match::Ternary { value: want, mask }) => want.or(&other.and(&mask.not())),
+        Some(Match::Lpm { value: want, prefix_len }) => {
             want.or(&other.and(&prefix(field.width, *prefix_len).not()))
         }
-        Some(FieldMatch::Range { lo, hi }) => {
+        Some(Match::Range { lo, hi }) => {
             let pick =
                 [lo.clone(), hi.clone(), lo.sub(&Bits::one(field.width)), hi.add(&Bits::one(field.width))];
             pick[rng.index(4)].clone()

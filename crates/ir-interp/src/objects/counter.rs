@@ -1,24 +1,14 @@
 //! `counter` and `direct_counter`: packets and bytes, both always kept.
 
+use control_writes::Count;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
-/// One counter.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Count {
-    /// Packets counted.
-    pub packets: u64,
-    /// Their lengths as they came in, in bytes.
-    pub bytes: u64,
-}
-
-impl Count {
-    /// One packet more.
-    pub(crate) fn count(&mut self, bytes: u64) {
-        self.packets = self.packets.wrapping_add(1);
-        self.bytes = self.bytes.wrapping_add(bytes);
-    }
+/// Counts one packet more.
+pub(crate) fn add(count: &mut Count, bytes: u64) {
+    count.packets = count.packets.wrapping_add(1);
+    count.bytes = count.bytes.wrapping_add(bytes);
 }
 
 /// The counter of one entry. Compiled code counts in it, once it has asked for it.
@@ -43,7 +33,7 @@ impl EntryCounter {
     /// One packet more.
     pub(crate) fn count(&self, bytes: u64) {
         let mut count = self.read();
-        count.count(bytes);
+        add(&mut count, bytes);
         self.write(count);
     }
 
@@ -95,7 +85,7 @@ impl Counter {
     /// Counts a packet; out of range nothing happens.
     pub(crate) fn count(&mut self, index: u64, bytes: u64) {
         if let Some(mut count) = self.read(index) {
-            count.count(bytes);
+            add(&mut count, bytes);
             self.write(index, count);
         }
     }

@@ -3,6 +3,7 @@
 //! As BMv2: the tokens that came in are worked out from the time since the start, so that no rounding adds up;
 //! the peak bucket is asked first, and a packet it refuses takes nothing from the other.
 
+use control_writes::{Rate, Rates};
 use std::collections::BTreeMap;
 
 /// A meter's answer, as v1model numbers it.
@@ -12,27 +13,11 @@ pub(crate) const YELLOW: u8 = 1;
 /// See [`GREEN`].
 pub(crate) const RED: u8 = 2;
 
-/// A rate and a burst.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct MeterRate {
-    /// Packets or bytes in 10^9 microseconds.
-    pub per_gigamicrosecond: u64,
-    /// Packets or bytes the bucket holds.
-    pub burst: u64,
-}
-
-impl MeterRate {
-    /// `rate` packets or bytes a second.
-    pub fn per_second(rate: u64, burst: u64) -> MeterRate {
-        MeterRate { per_gigamicrosecond: rate.saturating_mul(1000), burst }
-    }
-}
-
 /// A bucket of a meter, to be looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BucketView {
     /// How fast it fills, and how much it holds.
-    pub rate: MeterRate,
+    pub rate: Rate,
     /// What the last packet left in it.
     pub tokens: u64,
 }
@@ -46,20 +31,20 @@ pub(crate) struct Meter {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Bucket {
-    rate: MeterRate,
+    rate: Rate,
     tokens: u64,
     /// That came in since time 0.
     seen: u64,
 }
 
 impl Bucket {
-    fn new(rate: MeterRate) -> Bucket {
+    fn new(rate: Rate) -> Bucket {
         Bucket { rate, tokens: rate.burst, seen: 0 }
     }
 
     /// True if there were enough tokens, which are then taken.
     fn take(&mut self, want: u64, now_us: u64) -> bool {
-        let since_start = u128::from(now_us) * u128::from(self.rate.per_gigamicrosecond) / 1_000_000_000;
+        let since_start = self.rate.per_gigamicrosecond.saturating_mul(now_us.into()) / 1_000_000_000;
         let since_start = u64::try_from(since_start).unwrap_or(u64::MAX);
         let more = since_start.saturating_sub(self.seen);
         self.seen = self.seen.max(since_start);
@@ -74,13 +59,13 @@ impl Bucket {
 
 impl Meter {
     /// Sets both rates; the buckets are full.
-    pub(crate) fn configure(&mut self, committed: MeterRate, peak: MeterRate) {
-        self.buckets = Some(Box::new([Bucket::new(peak), Bucket::new(committed)]));
+    pub(crate) fn configure(&mut self, rates: Rates) {
+        self.buckets = Some(Box::new([Bucket::new(rates.peak), Bucket::new(rates.committed)]));
     }
 
     /// Committed and peak rate, if set.
-    pub(crate) fn rates(&self) -> Option<(MeterRate, MeterRate)> {
-        self.buckets.as_ref().map(|both| (both[1].rate, both[0].rate))
+    pub(crate) fn rates(&self) -> Option<Rates> {
+        self.buckets.as_ref().map(|both| Rates { committed: both[1].rate, peak: both[0].rate })
     }
 
     /// The colour of a packet that takes `units`. `before` is the colour it has: green where the meter is
@@ -140,9 +125,9 @@ impl MeterArray {
     }
 
     /// Sets the rates of one meter; false out of range.
-    pub(crate) fn configure(&mut self, index: u64, committed: MeterRate, peak: MeterRate) -> bool {
+    pub(crate) fn configure(&mut self, index: u64, rates: Rates) -> bool {
         if index < self.size {
-            self.cells.entry(index).or_default().configure(committed, peak);
+            self.cells.entry(index).or_default().configure(rates);
         }
         index < self.size
     }
@@ -157,13 +142,19 @@ impl MeterArray {
     }
 
     /// Sets the rates of all meters.
-    pub(crate) fn configure_all(&mut self, committed: MeterRate, peak: MeterRate) {
+    pub(crate) fn configure_all(&mut self, rates: Rates) {
         self.cells.clear();
-        self.others.configure(committed, peak);
+        self.others.configure(rates);
+    }
+
+    /// All meters make all packets green again.
+    pub(crate) fn reset_all(&mut self) {
+        self.cells.clear();
+        self.others = Meter::default();
     }
 
     /// The rates of one meter, if set.
-    pub(crate) fn rates(&self, index: u64) -> Option<(MeterRate, MeterRate)> {
+    pub(crate) fn rates(&self, index: u64) -> Option<Rates> {
         self.cells.get(&index).unwrap_or(&self.others).rates()
     }
 

@@ -3,6 +3,7 @@
 use crate::hash::Algorithm;
 use crate::names::refused;
 use crate::value::Value;
+use control_writes::GroupMember;
 use dataplane_api::{EntryError, Port};
 use ir::Name;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,17 +27,6 @@ struct Group {
     members: Vec<GroupMember>,
     /// The members to choose from, by their numbers, each as often as its weight says.
     choice: Vec<u32>,
-}
-
-/// A member of a group.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct GroupMember {
-    /// Its number.
-    pub member: u32,
-    /// How often it is chosen, beside the others.
-    pub weight: u32,
-    /// It is chosen only while this port is up.
-    pub watch: Option<Port>,
 }
 
 /// The largest sum of weights in a group.
@@ -99,7 +89,7 @@ impl Profile {
         let mut members = members.to_vec();
         members.sort_unstable();
         members.dedup();
-        let members = members.into_iter().map(|member| GroupMember { member, weight: 1, watch: None });
+        let members = members.into_iter().map(GroupMember::new);
         let id = smallest_free(&self.groups);
         self.set_group(id, Some(members.collect()))?;
         Ok(id)
@@ -117,7 +107,7 @@ impl Profile {
         if let Some(missing) = members.iter().find(|m| !self.members.contains_key(&m.member)) {
             return Err(refused(format!("there is no member {}", missing.member)));
         }
-        let sum: u64 = members.iter().map(|m| u64::from(m.weight)).sum();
+        let sum: u64 = members.iter().map(|m| often(m)).sum();
         if sum > MOST_CHOICES {
             return Err(refused(format!(
                 "the weights of a group sum up to at most {MOST_CHOICES}, not {sum}"
@@ -142,15 +132,20 @@ impl Profile {
     }
 
     fn choice(&self, members: &[GroupMember]) -> Vec<u32> {
-        let up = |member: &&GroupMember| member.watch.is_none_or(|port| !self.down.contains(&port));
-        let often = |member: &GroupMember| std::iter::repeat_n(member.member, member.weight as usize);
-        members.iter().filter(up).flat_map(often).collect()
+        let up = |member: &&GroupMember| member.watch.port().is_none_or(|port| !self.down.contains(&port));
+        let each = |member: &GroupMember| std::iter::repeat_n(member.member, often(member) as usize);
+        members.iter().filter(up).flat_map(each).collect()
     }
 
     /// True if there is such a group.
     pub(crate) fn has_group(&self, id: u32) -> bool {
         self.groups.contains_key(&id)
     }
+}
+
+/// How often a member stands in its group's choice. Where weights are not allowed all are 0, and equal.
+fn often(member: &GroupMember) -> u64 {
+    u64::try_from(member.weight).unwrap_or(0).max(1)
 }
 
 fn smallest_free<T>(used: &BTreeMap<u32, T>) -> u32 {

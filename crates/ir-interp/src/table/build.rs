@@ -1,12 +1,13 @@
 //! A table as the source says it: keys, actions, default action, entries.
 
 use super::{
-    ActionSpec, DEFAULT_SIZE, DirectCells, Entry, EntryKey, Journal, KeyMatch, KeySpec, Rank, Run, Table,
+    ActionSpec, DEFAULT_SIZE, DirectCells, Entry, Journal, KeySpec, Rank, Run, Table,
 };
 use crate::codes;
 use crate::operate;
 use crate::value::Value;
 use base_bits::Bits;
+use control_writes::{EntryKey, Match};
 use base_diag::{Diagnostic, Span};
 use indexmap::IndexMap;
 use ir::{
@@ -137,7 +138,7 @@ fn add_entry(
         idle: None,
     };
     built.next_handle += 1;
-    built.entries.entry(EntryKey { keys, priority }).or_insert(added);
+    built.entries.entry(EntryKey { matches: keys.into(), priority }).or_insert(added);
     Ok(())
 }
 
@@ -166,18 +167,18 @@ fn marked_priority(entry: &ir::Entry) -> Option<i64> {
     }
 }
 
-fn key_match(program: &Program, keyset: &Keyset) -> Option<KeyMatch> {
+fn key_match(program: &Program, keyset: &Keyset) -> Option<Match> {
     let bits = |e: &Expr| const_value(program, e).and_then(|v| v.to_key());
     Some(match keyset {
-        Keyset::DontCare => KeyMatch::Any,
-        Keyset::Value(value) => KeyMatch::Exact(bits(value)?),
+        Keyset::DontCare => Match::Any,
+        Keyset::Value(value) => Match::Exact(bits(value)?),
         Keyset::Mask(value, mask) => {
             let (value, mask) = (bits(value)?, bits(mask)?);
             let width = value.width().max(mask.width());
             let (value, mask): (Bits, Bits) = (value.resize(width), mask.resize(width));
-            KeyMatch::Ternary { value: value.and(&mask), mask }
+            Match::Ternary { value: value.and(&mask), mask }
         }
-        Keyset::Range(lo, hi) => KeyMatch::Range { lo: bits(lo)?, hi: bits(hi)? },
+        Keyset::Range(lo, hi) => Match::Range { lo: bits(lo)?, hi: bits(hi)? },
         Keyset::ValueSet(_) => return None,
     })
 }

@@ -2,19 +2,9 @@
 
 use crate::objects::counter::EntryCounter;
 use crate::objects::meter::Meter;
-use crate::table::KeyMatch;
 use crate::table::idle::IdleTimer;
 use crate::value::Value;
 use ir::{Name, Type};
-
-/// What makes two entries the same.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct EntryKey {
-    /// In normal form, one for each key that is matched.
-    pub keys: Vec<KeyMatch>,
-    /// The greater wins; 0 in tables without priorities.
-    pub priority: i64,
-}
 
 /// An entry.
 #[derive(Clone, PartialEq, Eq, Debug)]

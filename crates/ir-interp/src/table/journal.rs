@@ -1,6 +1,6 @@
 //! What was written to a table since compiled code last looked: it keeps a copy in structures of its own.
 
-use super::EntryKey;
+use control_writes::EntryKey;
 
 /// Writes that are noted at most; with more it is cheaper to copy the table anew.
 const KEPT: usize = 1 << 16;

@@ -2,39 +2,10 @@
 
 use crate::names::refused;
 use base_bits::Bits;
+use control_writes::Match;
 use dataplane_api::EntryError;
 use ir::{MatchKind, Name, Type};
 use std::cmp::Ordering;
-
-/// What an entry wants of one key element.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum KeyMatch {
-    /// This value.
-    Exact(Bits),
-    /// Equal where `mask` has ones.
-    Ternary {
-        /// Zero outside the mask once it is in a table.
-        value: Bits,
-        /// The bits that count.
-        mask: Bits,
-    },
-    /// The leading bits are equal.
-    Lpm {
-        /// Zero behind the prefix once it is in a table.
-        value: Bits,
-        /// How many bits count.
-        prefix_len: u32,
-    },
-    /// From ... to, both included.
-    Range {
-        /// The least.
-        lo: Bits,
-        /// The greatest.
-        hi: Bits,
-    },
-    /// Anything.
-    Any,
-}
 
 /// One key element of a table or value set.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,11 +25,11 @@ pub struct KeySpec {
 impl KeySpec {
     /// `wanted` in the one form that the match kind has: ternary as value and mask, and so on; widths are the
     /// key's.
-    pub(crate) fn normal(&self, wanted: &KeyMatch) -> Result<KeyMatch, EntryError> {
+    pub(crate) fn normal(&self, wanted: &Match) -> Result<Match, EntryError> {
         match (&self.kind, wanted) {
-            (MatchKind::Exact, KeyMatch::Exact(value)) => Ok(KeyMatch::Exact(self.fit(value)?)),
-            (MatchKind::Optional, KeyMatch::Exact(value)) => Ok(KeyMatch::Exact(self.fit(value)?)),
-            (MatchKind::Optional, KeyMatch::Any) => Ok(KeyMatch::Any),
+            (MatchKind::Exact, Match::Exact(value)) => Ok(Match::Exact(self.fit(value)?)),
+            (MatchKind::Optional, Match::Exact(value)) => Ok(Match::Exact(self.fit(value)?)),
+            (MatchKind::Optional, Match::Any) => Ok(Match::Any),
             (MatchKind::Ternary, wanted) => self.normal_ternary(wanted),
             (MatchKind::Lpm, wanted) => self.normal_lpm(wanted),
             (MatchKind::Range, wanted) => self.normal_range(wanted),
@@ -66,58 +37,58 @@ impl KeySpec {
         }
     }
 
-    fn normal_ternary(&self, wanted: &KeyMatch) -> Result<KeyMatch, EntryError> {
+    fn normal_ternary(&self, wanted: &Match) -> Result<Match, EntryError> {
         let (value, mask) = match wanted {
-            KeyMatch::Exact(value) => (self.fit(value)?, Bits::ones(self.width)),
-            KeyMatch::Ternary { value, mask } => (self.fit(value)?, self.fit(mask)?),
-            KeyMatch::Lpm { value, prefix_len } => (self.fit(value)?, self.prefix(*prefix_len)?),
-            KeyMatch::Any => (Bits::zero(self.width), Bits::zero(self.width)),
-            KeyMatch::Range { .. } => return Err(self.unfit(wanted)),
+            Match::Exact(value) => (self.fit(value)?, Bits::ones(self.width)),
+            Match::Ternary { value, mask } => (self.fit(value)?, self.fit(mask)?),
+            Match::Lpm { value, prefix_len } => (self.fit(value)?, self.prefix(*prefix_len)?),
+            Match::Any => (Bits::zero(self.width), Bits::zero(self.width)),
+            Match::Range { .. } => return Err(self.unfit(wanted)),
         };
-        Ok(KeyMatch::Ternary { value: value.and(&mask), mask })
+        Ok(Match::Ternary { value: value.and(&mask), mask })
     }
 
-    fn normal_lpm(&self, wanted: &KeyMatch) -> Result<KeyMatch, EntryError> {
+    fn normal_lpm(&self, wanted: &Match) -> Result<Match, EntryError> {
         let (value, prefix_len) = match wanted {
-            KeyMatch::Exact(value) => (self.fit(value)?, self.width),
-            KeyMatch::Lpm { value, prefix_len } => (self.fit(value)?, *prefix_len),
-            KeyMatch::Ternary { value, mask } => match self.fit(mask)?.prefix_len() {
+            Match::Exact(value) => (self.fit(value)?, self.width),
+            Match::Lpm { value, prefix_len } => (self.fit(value)?, *prefix_len),
+            Match::Ternary { value, mask } => match self.fit(mask)?.prefix_len() {
                 Some(length) => (self.fit(value)?, length),
                 None => return Err(refused(format!("the mask of `{}` is no prefix", self.name))),
             },
-            KeyMatch::Any => (Bits::zero(self.width), 0),
-            KeyMatch::Range { .. } => return Err(self.unfit(wanted)),
+            Match::Any => (Bits::zero(self.width), 0),
+            Match::Range { .. } => return Err(self.unfit(wanted)),
         };
-        Ok(KeyMatch::Lpm { value: value.and(&self.prefix(prefix_len)?), prefix_len })
+        Ok(Match::Lpm { value: value.and(&self.prefix(prefix_len)?), prefix_len })
     }
 
-    fn normal_range(&self, wanted: &KeyMatch) -> Result<KeyMatch, EntryError> {
+    fn normal_range(&self, wanted: &Match) -> Result<Match, EntryError> {
         let (lo, hi) = match wanted {
-            KeyMatch::Exact(value) => (self.fit(value)?, self.fit(value)?),
-            KeyMatch::Range { lo, hi } => (self.fit(lo)?, self.fit(hi)?),
-            KeyMatch::Any if self.signed => (Bits::min_signed(self.width), Bits::max_signed(self.width)),
-            KeyMatch::Any => (Bits::zero(self.width), Bits::ones(self.width)),
-            KeyMatch::Ternary { .. } | KeyMatch::Lpm { .. } => return Err(self.unfit(wanted)),
+            Match::Exact(value) => (self.fit(value)?, self.fit(value)?),
+            Match::Range { lo, hi } => (self.fit(lo)?, self.fit(hi)?),
+            Match::Any if self.signed => (Bits::min_signed(self.width), Bits::max_signed(self.width)),
+            Match::Any => (Bits::zero(self.width), Bits::ones(self.width)),
+            Match::Ternary { .. } | Match::Lpm { .. } => return Err(self.unfit(wanted)),
         };
         if self.order(&lo, &hi) == Ordering::Greater {
             return Err(refused(format!("the range of `{}` is empty", self.name)));
         }
-        Ok(KeyMatch::Range { lo, hi })
+        Ok(Match::Range { lo, hi })
     }
 
     /// True if `value` is what the normal form `wanted` wants.
-    pub(crate) fn matches(&self, wanted: &KeyMatch, value: &Bits) -> bool {
+    pub(crate) fn matches(&self, wanted: &Match, value: &Bits) -> bool {
         let value = &value.resize(self.width);
         match wanted {
-            KeyMatch::Exact(want) => want == value,
-            KeyMatch::Ternary { value: want, mask } => value.matches(want, mask),
-            KeyMatch::Lpm { value: want, prefix_len } => {
+            Match::Exact(want) => want == value,
+            Match::Ternary { value: want, mask } => value.matches(want, mask),
+            Match::Lpm { value: want, prefix_len } => {
                 value.matches(want, &prefix_mask(self.width, *prefix_len))
             }
-            KeyMatch::Range { lo, hi } => {
+            Match::Range { lo, hi } => {
                 self.order(lo, value) != Ordering::Greater && self.order(value, hi) != Ordering::Greater
             }
-            KeyMatch::Any => true,
+            Match::Any => true,
         }
     }
 
@@ -144,13 +115,13 @@ impl KeySpec {
         Ok(prefix_mask(self.width, length))
     }
 
-    fn unfit(&self, wanted: &KeyMatch) -> EntryError {
+    fn unfit(&self, wanted: &Match) -> EntryError {
         let kind = match wanted {
-            KeyMatch::Exact(_) => "a value",
-            KeyMatch::Ternary { .. } => "a mask",
-            KeyMatch::Lpm { .. } => "a prefix",
-            KeyMatch::Range { .. } => "a range",
-            KeyMatch::Any => "anything",
+            Match::Exact(_) => "a value",
+            Match::Ternary { .. } => "a mask",
+            Match::Lpm { .. } => "a prefix",
+            Match::Range { .. } => "a range",
+            Match::Any => "anything",
         };
         refused(format!("the key `{}` is {}: it cannot match {kind}", self.name, kind_name(&self.kind)))
     }

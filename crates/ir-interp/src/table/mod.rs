@@ -12,17 +12,17 @@ mod key;
 mod write;
 
 pub(crate) use build::key_spec;
-pub use entry::EntryKey;
 pub(crate) use entry::{ActionSpec, DirectCells, Entry, Run};
 pub use idle::IdleEntry;
 pub(crate) use idle::IdleTimer;
 pub(crate) use journal::{Change, Journal};
 pub(crate) use key::fit;
-pub use key::{KeyMatch, KeySpec};
+pub use key::KeySpec;
 pub(crate) use write::action_data;
 
 use crate::value::Value;
 use base_bits::Bits;
+use control_writes::{EntryKey, Match};
 use indexmap::IndexMap;
 use ir::{InstanceId, MatchKind, Name, Program};
 use rustc_hash::FxBuildHasher;
@@ -82,8 +82,8 @@ impl Table {
         }
         if self.rank == Rank::Only {
             let keys =
-                self.keys.iter().zip(key).map(|(spec, v)| KeyMatch::Exact(v.resize(spec.width))).collect();
-            return self.entries.get_index_of(&EntryKey { keys, priority: 0 });
+                self.keys.iter().zip(key).map(|(spec, v)| Match::Exact(v.resize(spec.width))).collect();
+            return self.entries.get_index_of(&EntryKey { matches: keys, priority: 0 });
         }
         let mut best: Option<(i64, Reverse<u64>, usize)> = None;
         for (position, (entry, what)) in self.entries.iter().enumerate() {
@@ -110,13 +110,13 @@ impl Table {
     }
 
     fn fits(&self, entry: &EntryKey, key: &[Bits]) -> bool {
-        self.keys.iter().zip(&entry.keys).zip(key).all(|((spec, want), value)| spec.matches(want, value))
+        self.keys.iter().zip(&entry.matches).zip(key).all(|((spec, want), value)| spec.matches(want, value))
     }
 
     fn rank_of(&self, entry: &EntryKey) -> i64 {
         match self.rank {
-            Rank::LongestPrefix(position) => match entry.keys.get(position) {
-                Some(KeyMatch::Lpm { prefix_len, .. }) => i64::from(*prefix_len),
+            Rank::LongestPrefix(position) => match entry.matches.get(position) {
+                Some(Match::Lpm { prefix_len, .. }) => i64::from(*prefix_len),
                 _ => 0,
             },
             Rank::Only | Rank::Priority => entry.priority,
@@ -137,6 +137,11 @@ impl Table {
     /// How many entries it takes.
     pub(crate) fn size(&self) -> u64 {
         self.size
+    }
+
+    /// The handle of the next entry.
+    pub(crate) fn next_handle(&self) -> u64 {
+        self.next_handle
     }
 
     /// True if entries have priorities.

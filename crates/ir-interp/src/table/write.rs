@@ -1,10 +1,11 @@
 //! What the control plane does to a table.
 
-use super::{ActionSpec, Change, Entry, EntryKey, KeyMatch, Run, Table, fit};
+use super::{ActionSpec, Change, Entry, Run, Table, fit};
 use crate::by_key::EntryOf;
 use crate::names::{refused, resolve};
 use crate::value::Value;
 use base_bits::Bits;
+use control_writes::{EntryKey, Match};
 use dataplane_api::EntryError;
 use indexmap::map::Entry as Slot;
 use ir::Program;
@@ -14,7 +15,7 @@ impl Table {
     /// `priority` is for tables that have priorities; the greater wins.
     pub(crate) fn add(
         &mut self,
-        keys: &[KeyMatch],
+        keys: &[Match],
         priority: Option<i64>,
         run: Run,
     ) -> Result<u64, EntryError> {
@@ -41,7 +42,7 @@ impl Table {
     }
 
     /// Removes an entry.
-    pub(crate) fn delete(&mut self, keys: &[KeyMatch], priority: Option<i64>) -> Result<(), EntryError> {
+    pub(crate) fn delete(&mut self, keys: &[Match], priority: Option<i64>) -> Result<(), EntryError> {
         let key = self.entry_key(keys, priority)?;
         match self.entries.get(&key) {
             None => Err(refused(format!("`{}` has no such entry", self.control_plane_name))),
@@ -59,7 +60,7 @@ impl Table {
     /// Replaces what an entry runs.
     pub(crate) fn modify(
         &mut self,
-        keys: &[KeyMatch],
+        keys: &[Match],
         priority: Option<i64>,
         run: Run,
     ) -> Result<(), EntryError> {
@@ -120,18 +121,23 @@ impl Table {
         })
     }
 
+    /// True if there is an entry with exactly this key.
+    pub(crate) fn has(&self, of: EntryOf<'_>) -> Result<bool, EntryError> {
+        Ok(self.entries.contains_key(&self.entry_key(of.keys, of.priority)?))
+    }
+
     /// The position of an entry.
     pub(crate) fn position(&self, of: EntryOf<'_>) -> Result<usize, EntryError> {
         let key = self.entry_key(of.keys, of.priority)?;
         let found = self.entries.get_index_of(&key);
         // The ranks of constant entries are the program's own and not those that control planes see.
         let of_source = || self.entries.iter().take(self.of_source);
-        let constant = || of_source().position(|(k, entry)| entry.is_const && k.keys == key.keys);
+        let constant = || of_source().position(|(k, entry)| entry.is_const && k.matches == key.matches);
         let missing = || refused(format!("`{}` has no such entry", self.control_plane_name));
         found.or_else(constant).ok_or_else(missing)
     }
 
-    fn entry_key(&self, keys: &[KeyMatch], priority: Option<i64>) -> Result<EntryKey, EntryError> {
+    fn entry_key(&self, keys: &[Match], priority: Option<i64>) -> Result<EntryKey, EntryError> {
         if keys.len() != self.keys.len() {
             return Err(refused(format!(
                 "`{}` has {} keys, not {}",
@@ -146,9 +152,9 @@ impl Table {
                 self.control_plane_name
             )));
         }
-        let keys = self.keys.iter().zip(keys).map(|(spec, k)| spec.normal(k)).collect::<Result<_, _>>()?;
+        let matches = self.keys.iter().zip(keys).map(|(spec, k)| spec.normal(k)).collect::<Result<_, _>>()?;
         let priority = if self.has_priorities() { priority.unwrap_or(0) } else { 0 };
-        Ok(EntryKey { keys, priority })
+        Ok(EntryKey { matches, priority })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The steps of a packet's way, as data.
 
-use crate::table::KeyMatch;
+use control_writes::Match;
 use base_bits::Bits;
 use base_diag::Span;
 use dataplane_api::{DropReason, Port};
@@ -47,7 +47,7 @@ pub struct Hit {
     /// Counts up from 0 in each table.
     pub handle: u64,
     /// One for each key but those of kind `selector`.
-    pub keys: Vec<KeyMatch>,
+    pub keys: Vec<Match>,
     /// The greater wins; `None` in tables without priorities.
     pub priority: Option<i64>,
     /// The group or member of the table's profile that the entry names: `group 2`.

@@ -91,7 +91,7 @@ impl Trace {
 }
 
 /// A value for a person who knows its type.
-pub(crate) fn value_text(value: &crate::Value) -> String {
+pub fn value_text(value: &crate::Value) -> String {
     use crate::Value;
     let list = |values: &[Value]| values.iter().map(value_text).collect::<Vec<_>>().join(", ");
     match value {

@@ -193,7 +193,7 @@ pub(crate) fn table_event(
         .collect();
     let hit = found.and_then(|at| table.entries.get_index(at)).map(|(key, entry)| Hit {
         handle: entry.handle,
-        keys: key.keys.clone(),
+        keys: key.matches.to_vec(),
         priority: table.has_priorities().then_some(key.priority),
         through: match &entry.run {
             Run::Action(..) => None,

@@ -2,7 +2,8 @@
 #![allow(dead_code)]
 
 use base_diag::{Diagnostic, Severity, SourceMap, Span, Style, render};
-use ir_interp::{Options, Switch, run_stf};
+use ir_fill::run_stf;
+use ir_interp::{Options, Switch};
 use p4_syntax::{LoadError, Loader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

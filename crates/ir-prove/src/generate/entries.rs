@@ -4,7 +4,7 @@ use super::pool::{Pool, random};
 use base_bits::Bits;
 use base_time::Rng;
 use ir::{ActionRef, Control, MatchKind, Name, Program, Table, Type};
-use ir_interp::KeyMatch;
+use control_writes::Match;
 
 /// An entry to write.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -12,7 +12,7 @@ pub struct EntrySpec {
     /// The table's control-plane name.
     pub table: Name,
     /// One for each key element that is not `selector`.
-    pub keys: Vec<KeyMatch>,
+    pub keys: Vec<Match>,
     /// The action's control-plane name.
     pub action: Name,
     /// Its data.
@@ -93,29 +93,29 @@ pub fn default_action(
     Some((table.control_plane_name.clone(), action.control_plane_name.clone(), args))
 }
 
-fn one_key(kind: &MatchKind, width: u32, pool: &mut Pool, rng: &mut Rng) -> KeyMatch {
+fn one_key(kind: &MatchKind, width: u32, pool: &mut Pool, rng: &mut Rng) -> Match {
     let value = pool.draw(width, rng);
     match kind {
         MatchKind::Lpm => {
             let prefix_len = if rng.next_bool() { width } else { rng.below(u64::from(width) + 1) as u32 };
             let mask = Bits::ones(width).shl_by(u64::from(width - prefix_len));
-            KeyMatch::Lpm { value: value.and(&mask), prefix_len }
+            Match::Lpm { value: value.and(&mask), prefix_len }
         }
         MatchKind::Ternary => match rng.below(3) {
-            0 => KeyMatch::Any,
-            1 => KeyMatch::Exact(value),
+            0 => Match::Any,
+            1 => Match::Exact(value),
             _ => {
                 let mask = random(width, rng);
-                KeyMatch::Ternary { value: value.and(&mask), mask }
+                Match::Ternary { value: value.and(&mask), mask }
             }
         },
         MatchKind::Range => {
             let other = pool.draw(width, rng);
             let (lo, hi) = if value.cmp_unsigned(&other).is_lt() { (value, other) } else { (other, value) };
-            KeyMatch::Range { lo, hi }
+            Match::Range { lo, hi }
         }
-        MatchKind::Optional if rng.next_bool() => KeyMatch::Any,
-        _ => KeyMatch::Exact(value),
+        MatchKind::Optional if rng.next_bool() => Match::Any,
+        _ => Match::Exact(value),
     }
 }
 

@@ -6,7 +6,8 @@ use super::{EntrySpec, entries};
 use base_bits::Bits;
 use base_time::Rng;
 use ir::{Name, Program, Type};
-use ir_interp::{KeyMatch, Session};
+use control_writes::Match;
+use ir_interp::{Session};
 
 /// Most groups and sessions, and most ports of a group.
 const MOST: usize = 12;
@@ -19,7 +20,7 @@ pub struct Setup {
     /// Default actions that are not those of the source: table, action, data.
     pub defaults: Vec<(Name, Name, Vec<Bits>)>,
     /// Members of the program's value sets.
-    pub value_sets: Vec<(Name, Vec<KeyMatch>)>,
+    pub value_sets: Vec<(Name, Vec<Match>)>,
     /// Multicast groups: ports with replica ids.
     pub groups: Vec<(u32, Vec<(u32, u16)>)>,
     /// Clone sessions.
@@ -74,12 +75,12 @@ pub fn setup(program: &Program, pool: &mut Pool, most: usize, rng: &Rng) -> Setu
 }
 
 /// A member of a value set: one value for each field of its type.
-fn member(program: &Program, ty: &Type, pool: &mut Pool, rng: &mut Rng) -> Option<Vec<KeyMatch>> {
+fn member(program: &Program, ty: &Type, pool: &mut Pool, rng: &mut Rng) -> Option<Vec<Match>> {
     let fields = program.fields(ty);
     let types: Vec<Type> = match (ty, fields.is_empty()) {
         (Type::Tuple(parts), _) => parts.clone(),
         (_, true) => vec![ty.clone()],
         (_, false) => fields.iter().map(|f| f.ty.clone()).collect(),
     };
-    types.iter().map(|ty| Some(KeyMatch::Exact(pool.draw(width(program, ty)?, rng)))).collect()
+    types.iter().map(|ty| Some(Match::Exact(pool.draw(width(program, ty)?, rng)))).collect()
 }

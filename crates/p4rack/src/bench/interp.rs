@@ -2,10 +2,10 @@
 
 use super::contestant::{Contestant, Setup, Timing};
 use super::{clock, source};
-use crate::run::fill::fill;
 use base_time::Time;
 use bench_load::wire::{Outcome, report_bytes};
 use bench_load::{Load, Program};
+use ir_fill::Resolver;
 use ir_interp::{Digest, Options, Switch, Value};
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ impl Interp {
         let ir = source::compile(program)?;
         let mut switch = Switch::new(Arc::clone(&ir), Options::default()).map_err(source::first)?;
         let compiled = clock::thread();
-        fill(&load.entries, &ir, &mut switch).map_err(source::first)?;
+        Resolver::new(&ir).and_then(|mut resolver| resolver.fill(&load.entries, &mut switch)).map_err(source::first)?;
         let setup = Setup {
             compile: compiled - before,
             fill: clock::thread() - compiled,

@@ -4,11 +4,11 @@ use super::contestant::{Contestant, Setup, Timing, Updates};
 use super::feed::{BATCH, BATCHES, Feed};
 use super::interp::reports;
 use super::{clock, source};
-use crate::run::fill::fill;
 use base_time::Time;
 use bench_load::wire::Outcome;
 use bench_load::{Load, Program};
 use dataplane_api::Output;
+use ir_fill::Resolver;
 use ir_interp::Options;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,7 +36,8 @@ impl Native {
         let ir = source::compile(program)?;
         let mut engine = Engine::compile(&ir, Options::default()).map_err(source::first)?;
         let compiled = clock::thread();
-        fill(&load.entries, &ir, engine.switch()).map_err(source::first)?;
+        let mut resolver = Resolver::new(&ir).map_err(source::first)?;
+        resolver.fill(&load.entries, engine.switch()).map_err(source::first)?;
         // Tables are brought into their form with the first packet.
         engine.process(&mut [Packet::default()], Time::ZERO);
         engine.switch().take_digests();
@@ -91,9 +92,10 @@ impl Contestant for Native {
             let forwarding = scope.spawn(forward);
             let mut updates = Updates::default();
             let mut written = Ok(());
+            let mut resolver = Resolver::new(&self.ir).map_err(source::first)?;
             for entry in &self.load.entries {
                 let (start, wall) = (clock::thread(), clock::wall());
-                written = shared.write(|switch| fill(std::slice::from_ref(entry), &self.ir, switch));
+                written = shared.write(|switch| resolver.fill(std::slice::from_ref(entry), switch));
                 updates.entries += 1;
                 updates.cpu += clock::thread() - start;
                 updates.wall += clock::wall() - wall;

@@ -5,10 +5,10 @@ use super::feed::{BATCH, BATCHES, Feed};
 use super::interp::reports;
 use super::native::note;
 use super::{clock, source};
-use crate::run::fill::fill;
 use base_time::Time;
 use bench_load::wire::Outcome;
 use bench_load::{Load, Program};
+use ir_fill::Resolver;
 use ir_interp::Options;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,7 +35,8 @@ impl Sharing {
         let shared = Shared::compile(&ir, Options::default()).map_err(source::first)?;
         let shared = shared.ok_or_else(|| "the program is not compiled".to_string())?;
         let compiled = clock::thread();
-        shared.write(|switch| fill(&load.entries, &ir, switch)).map_err(source::first)?;
+        let mut resolver = Resolver::new(&ir).map_err(source::first)?;
+        shared.write(|switch| resolver.fill(&load.entries, switch)).map_err(source::first)?;
         let setup = Setup {
             compile: compiled - before,
             fill: clock::thread() - compiled,

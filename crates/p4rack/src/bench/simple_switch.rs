@@ -13,11 +13,10 @@ use super::clock;
 use super::contestant::{Contestant, Setup, Timing};
 use super::peer::run;
 use crate::bmv2::fill_commands;
-use crate::run::fill::fill;
 use base_pcap::{Reader, Record, Writer};
 use bench_load::wire::Outcome;
 use bench_load::{HEADERS, Load, Program};
-use ir_interp::{Options, Switch};
+use ir_fill::Resolver;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -110,12 +109,15 @@ impl SimpleSwitch {
         dir: PathBuf,
     ) -> Result<SimpleSwitch, String> {
         let ir = super::source::compile(program)?;
-        let mut switch = Switch::new(Arc::clone(&ir), Options::default()).map_err(super::source::first)?;
-        switch.record_fill();
-        fill(&load.entries, &ir, &mut switch).map_err(super::source::first)?;
+        let mut resolver = Resolver::new(&ir).map_err(super::source::first)?;
+        let mut writes = vec![];
+        for statement in &load.entries {
+            let placed = resolver.statement(statement).map_err(super::source::first)?;
+            writes.extend(placed.into_iter().map(|placed| placed.write));
+        }
         // Queues as long as the load: what is read at once is not to be lost.
         let mut commands = format!("set_queue_depth {}\n", load.packets.len().max(1));
-        commands.push_str(&fill_commands(&ir, &switch.take_fill()));
+        commands.push_str(&fill_commands(&ir, &writes));
         let received = load.packets.iter().map(|packet| packet.port);
         let sent = wanted.sent.iter().flatten().map(|(port, _)| *port);
         let setup = Setup { compile, entries: load.entries.len(), ..Setup::default() };

@@ -1,59 +1,158 @@
 //! A rack's own entries as P4Runtime updates of the whole program.
 //!
-//! P4Runtime numbers members and groups from 1, and its priorities too; value sets and clone sessions are written whole.
+//! P4Runtime numbers members and groups from 1, and its priorities too; clone sessions have replicas of their own.
 
-use super::data;
-use crate::entries::{Entries, is_ranked};
-use base_bits::Bits;
+use crate::entries::Entries;
 use base_diag::{Diagnostic, codes::emulate as codes};
-use base_time::Duration;
-use ir::{MatchKind, Program};
-use ir_interp::{EntryRun, KeyMatch, Rates, Session, Write};
-use p4runtime_proto::p4::config::v1::{P4Info, Table};
-use p4runtime_proto::p4::v1::{
-    Action, ActionProfileGroup, ActionProfileMember, CloneSessionEntry, CounterData, CounterEntry, Entity,
-    FieldMatch, Index, MeterConfig, MeterEntry, MulticastGroupEntry, PacketReplicationEngineEntry,
-    RegisterEntry, Replica, TableAction, TableEntry, Update, ValueSetEntry, ValueSetMember, action::Param,
-    action_profile_group::Member, entity::Entity as Kind, field_match, field_match::FieldMatchType,
-    packet_replication_engine_entry::Type as Replication, replica::PortKind, table_action, update::Type,
-};
-use p4runtime_store::Described;
-use std::collections::BTreeMap;
+use control_writes::{CloneSession, EntryKey, Kind, Run};
+use ir::{Name, Program};
+use ir_fill::Write;
+use ir_interp::Specs;
+use p4runtime_proto::p4::config::v1::P4Info;
+use p4runtime_proto::p4::v1::Update;
+use p4runtime_store::{Described, Fault, Store};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The updates that write a rack's entries.
 pub fn updates(entries: &Entries, whole: &Program) -> Result<Vec<Update>, Vec<Diagnostic>> {
-    updates_of(entries.writes(), whole)
+    updates_of(&entries.writes().cloned().collect::<Vec<_>>(), whole)
 }
 
 /// The updates that do what is written to a program.
 pub(crate) fn updates_of(writes: &[Write], whole: &Program) -> Result<Vec<Update>, Vec<Diagnostic>> {
-    let info = p4info::p4info(whole)?;
-    let tables: BTreeMap<&str, &ir::Table> =
-        whole.controls.iter().flat_map(|c| &c.tables).map(|t| (t.control_plane_name.as_str(), t)).collect();
-    let priorities = writes.iter().filter_map(|write| match write {
-        Write::Entry { table, entry, .. } => {
-            tables.get(table.as_str()).filter(|t| is_ranked(t)).map(|_| entry.priority)
-        }
-        _ => None,
-    });
-    let least = priorities.min().unwrap_or(1).min(1);
-    let filler = Filler { info: &info, whole, tables, writes, least };
-    let updates = filler.writes.iter().map(|write| filler.updates(write)).collect::<Result<Vec<_>, _>>();
-    updates.map(|updates| updates.into_iter().flatten().collect()).map_err(|found| vec![*found])
+    let info = Arc::new(p4info::p4info(whole)?);
+    let filler = Filler::new(&info, writes, Specs::new(whole)?);
+    let updates = writes.iter().map(|write| filler.update(write)).collect::<Result<Vec<_>, _>>();
+    updates.map_err(|found| vec![*found])
 }
 
 struct Filler<'f> {
     info: &'f P4Info,
-    whole: &'f Program,
-    tables: BTreeMap<&'f str, &'f ir::Table>,
-    writes: &'f [Write],
+    store: Store,
+    specs: Specs,
     /// The lowest priority, or 1: P4Runtime has none below.
     least: i64,
+    /// Profiles that have a member or group 0, which P4Runtime has not.
+    from_zero: BTreeSet<&'f Name>,
+    /// Multicast groups as they are at the end, for sessions that go to them.
+    groups: BTreeMap<u32, &'f control_writes::MulticastGroup>,
 }
 
-/// Of a kind and a name, the one in the P4Info.
-fn known<'i, T: Described>(all: &'i [T], what: &str, name: &str) -> Result<&'i T, Box<Diagnostic>> {
-    all.iter().find(|one| one.name() == name).ok_or_else(|| {
+impl<'f> Filler<'f> {
+    fn new(info: &'f Arc<P4Info>, writes: &'f [Write], specs: Specs) -> Filler<'f> {
+        let ranked = |name: &Name| specs.tables.iter().any(|table| table.name == *name && table.has_priorities);
+        let priorities = writes.iter().filter_map(|write| match write {
+            Write::Entry { table, key, .. } if ranked(table) => Some(key.priority),
+            _ => None,
+        });
+        let least = priorities.min().unwrap_or(1).min(1);
+        let from_zero = writes.iter().filter_map(|write| match write {
+            Write::Member { profile, member: 0, .. } | Write::Group { profile, group: 0, .. } => {
+                Some(profile)
+            }
+            _ => None,
+        });
+        let groups = writes.iter().filter_map(|write| match write {
+            Write::Multicast { group, to: Some(to) } => Some((*group, to)),
+            _ => None,
+        });
+        Filler {
+            info,
+            store: Store::new(Arc::clone(info)),
+            least,
+            from_zero: from_zero.collect(),
+            groups: groups.collect(),
+            specs,
+        }
+    }
+
+    fn update(&self, write: &Write) -> Result<Update, Box<Diagnostic>> {
+        if let Write::CustomCrc { .. } = write {
+            let title = "P4Runtime has no parameters of hash functions";
+            let help = "write them as annotations of `main`: `docs/run.md`";
+            return Err(Box::new(Diagnostic::error(codes::NOT_AN_ENTRY, title).help(help)));
+        }
+        if let Write::Entry { table, key, .. } = write
+            && let Some(known) = self.specs.tables.iter().find(|known| known.name == *table)
+            && known.entries.iter().any(|entry| entry.key == *key)
+        {
+            let title = "an entry of the source cannot be changed on a rack's devices";
+            let help = "take it out of the program, and write it with the other entries";
+            return Err(Box::new(Diagnostic::error(codes::NOT_AN_ENTRY, title).help(help)));
+        }
+        let change = self.renumbered(write).refer(|kind, name| id(self.info, kind, name))?;
+        self.store.update_of(&change).map_err(|fault| unsaid(write, &fault))
+    }
+
+    /// The write with P4Runtime's numbers.
+    fn renumbered(&self, write: &Write) -> Write {
+        let mut write = write.clone();
+        match &mut write {
+            Write::Entry { table, key, to, .. } => {
+                self.rank(table, key);
+                let profile = self.specs.tables.iter().find(|known| known.name == *table);
+                let profile = profile.and_then(|known| known.profile.as_ref());
+                if let (Some(profile), Some(to)) = (profile, to)
+                    && let Run::Member(number) | Run::Group(number) = &mut to.run
+                {
+                    *number = self.number(profile, *number);
+                }
+            }
+            Write::DirectCounter { table, key, .. } if !key.is_of_default() => self.rank(table, key),
+            Write::Member { profile, member, .. } => *member = self.number(profile, *member),
+            Write::Group { profile, group, to } => {
+                *group = self.number(profile, *group);
+                let bound = self.info.action_profiles.iter().find(|known| known.name() == profile.as_str());
+                if let Some(to) = to {
+                    to.members.iter_mut().for_each(|m| m.member = self.number(profile, m.member));
+                    if to.max_size == 0 {
+                        to.max_size = bound.map_or(0, |profile| profile.max_group_size);
+                    }
+                }
+            }
+            Write::CloneSession { to: Some(to), .. } => self.own_replicas(to),
+            _ => {}
+        }
+        write
+    }
+
+    fn rank(&self, table: &Name, key: &mut EntryKey) {
+        let known = self.specs.tables.iter().find(|known| known.name == *table);
+        if known.is_some_and(|known| known.has_priorities) {
+            key.priority = key.priority.saturating_sub(self.least).saturating_add(1).min(i32::MAX.into());
+        }
+    }
+
+    /// The number of a member or group that has this one in files.
+    fn number(&self, profile: &Name, here: u32) -> u32 {
+        if self.from_zero.contains(profile) { here.saturating_add(1) } else { here }
+    }
+
+    /// A session has replicas of its own: those of the group that it names come first.
+    fn own_replicas(&self, to: &mut CloneSession) {
+        let of_group = to.group.take().and_then(|group| self.groups.get(&group));
+        let of_group = of_group.map_or(&[][..], |group| group.replicas.as_slice());
+        to.replicas = [of_group, to.replicas.as_slice()].concat();
+    }
+}
+
+/// The id of what has a control-plane name.
+fn id(info: &P4Info, kind: Kind, name: &Name) -> Result<u32, Box<Diagnostic>> {
+    fn find<T: Described>(all: &[T], name: &str) -> Option<u32> {
+        all.iter().find(|one| one.name() == name).map(Described::id)
+    }
+    let (what, found) = match kind {
+        Kind::Table => ("table", find(&info.tables, name)),
+        Kind::Action => ("action", find(&info.actions, name)),
+        Kind::Profile => ("action profile", find(&info.action_profiles, name)),
+        Kind::ValueSet => ("value set", find(&info.value_sets, name)),
+        Kind::Digest => ("digest", find(&info.digests, name)),
+        Kind::Meter => ("meter", find(&info.meters, name)),
+        Kind::Counter => ("counter", find(&info.counters, name)),
+        Kind::Register => ("register", find(&info.registers, name)),
+    };
+    found.ok_or_else(|| {
         Box::new(
             Diagnostic::error(codes::NOT_AN_ENTRY, format!("control planes do not know {what} `{name}`"))
                 .note("what can never run is not in the P4Info")
@@ -62,266 +161,13 @@ fn known<'i, T: Described>(all: &'i [T], what: &str, name: &str) -> Result<&'i T
     })
 }
 
-impl Filler<'_> {
-    /// Most writes are one update; the rates of all meters of an array are as many as there are meters.
-    fn updates(&self, write: &Write) -> Result<Vec<Update>, Box<Diagnostic>> {
-        let (how, kind) = match write {
-            Write::Entry { table, entry, timeout, rates } => {
-                (Type::Insert, Kind::TableEntry(self.entry(table, entry, *timeout, *rates)?))
-            }
-            Write::Default { table, action, args } => {
-                let entry = TableEntry {
-                    table_id: self.table(table)?.id(),
-                    action: Some(run(table_action::Type::Action(self.action(action, args)?))),
-                    is_default_action: true,
-                    ..TableEntry::default()
-                };
-                (Type::Modify, Kind::TableEntry(entry))
-            }
-            Write::Member { table, member, action, args } => {
-                let member = ActionProfileMember {
-                    action_profile_id: self.table(table)?.implementation_id,
-                    member_id: number(*member),
-                    action: Some(self.action(action, args)?),
-                };
-                (Type::Insert, Kind::ActionProfileMember(member))
-            }
-            Write::Group { table, group, members } => {
-                let member =
-                    |member: &u32| Member { member_id: number(*member), weight: 1, ..Member::default() };
-                let profile = self.table(table)?.implementation_id;
-                let described = self.info.action_profiles.iter().find(|known| known.id() == profile);
-                let group = ActionProfileGroup {
-                    action_profile_id: profile,
-                    group_id: number(*group),
-                    members: members.iter().map(member).collect(),
-                    max_size: described.map_or(0, |profile| profile.max_group_size),
-                };
-                (Type::Insert, Kind::ActionProfileGroup(group))
-            }
-            Write::ValueSet { set, .. } => (Type::Modify, Kind::ValueSetEntry(self.value_set(set)?)),
-            Write::Multicast { group, members } => {
-                let group = MulticastGroupEntry {
-                    multicast_group_id: *group,
-                    replicas: replicas(members),
-                    ..MulticastGroupEntry::default()
-                };
-                replication(Replication::MulticastGroupEntry(group))
-            }
-            Write::Session { session, to } => {
-                replication(Replication::CloneSessionEntry(self.session(*session, *to)))
-            }
-            Write::Register { name, index, value } => {
-                let register = known(&self.info.registers, "register", name)?;
-                let data = data::message(self.info, register.type_spec.as_ref(), value).map_err(|fault| {
-                    let title = format!("`{name}` cannot be written by P4Runtime");
-                    Box::new(Diagnostic::error(codes::NOT_AN_ENTRY, title).note(fault.to_string()))
-                })?;
-                let entry = RegisterEntry { register_id: register.id(), index: at(*index), data: Some(data) };
-                (Type::Modify, Kind::RegisterEntry(entry))
-            }
-            Write::Counter { name, index, count } => {
-                let data =
-                    CounterData { byte_count: signed(count.bytes), packet_count: signed(count.packets) };
-                let counter_id = known(&self.info.counters, "counter", name)?.id();
-                let entry = CounterEntry { counter_id, index: at(*index), data: Some(data) };
-                (Type::Modify, Kind::CounterEntry(entry))
-            }
-            Write::Meter { name, index, rates } => {
-                let meter = known(&self.info.meters, "meter", name)?;
-                let one = |index| {
-                    let config = Some(config(*rates));
-                    let entry =
-                        MeterEntry { meter_id: meter.id(), index: at(index), config, counter_data: None };
-                    update(Type::Modify, Kind::MeterEntry(entry))
-                };
-                let all = 0..u64::try_from(meter.size).unwrap_or(0);
-                return Ok(match index {
-                    Some(index) => vec![one(*index)],
-                    None => all.map(one).collect(),
-                });
-            }
-            Write::CustomCrc { .. } => {
-                let title = "P4Runtime has no parameters of hash functions";
-                let help = "write them as annotations of `main`: `docs/run.md`";
-                return Err(Box::new(Diagnostic::error(codes::NOT_AN_ENTRY, title).help(help)));
-            }
-        };
-        Ok(vec![update(how, kind)])
-    }
-
-    fn table(&self, name: &str) -> Result<&Table, Box<Diagnostic>> {
-        known(&self.info.tables, "table", name)
-    }
-
-    fn action(&self, name: &str, args: &[Bits]) -> Result<Action, Box<Diagnostic>> {
-        let action = known(&self.info.actions, "action", name)?;
-        let params = action.params.iter().zip(args);
-        let params = params.map(|(param, arg)| Param { param_id: param.id, value: bytes(arg) }).collect();
-        Ok(Action { action_id: action.id(), params })
-    }
-
-    fn entry(
-        &self,
-        name: &str,
-        entry: &ir_interp::TableEntry,
-        timeout: Option<Duration>,
-        rates: Option<Rates>,
-    ) -> Result<TableEntry, Box<Diagnostic>> {
-        let table = self.table(name)?;
-        let declared = self.tables.get(name);
-        let keys = declared.into_iter().flat_map(|table| &table.keys);
-        let keys = keys.filter(|key| key.match_kind != MatchKind::Selector);
-        let fields = table.match_fields.iter().zip(keys.zip(&entry.keys));
-        let fields = fields.filter_map(|(field, (key, wanted))| {
-            let width = self.whole.bits(&key.expr.ty).and_then(|bits| u32::try_from(bits).ok()).unwrap_or(0);
-            let found = field_match(&key.match_kind, width, wanted)?;
-            Some(FieldMatch { field_id: field.id, field_match_type: Some(found) })
-        });
-        let rank = entry.priority.saturating_sub(self.least).saturating_add(1);
-        let action = match &entry.run {
-            EntryRun::Action(action, args) => table_action::Type::Action(self.action(action, args)?),
-            EntryRun::Member(member) => table_action::Type::ActionProfileMemberId(number(*member)),
-            EntryRun::Group(group) => table_action::Type::ActionProfileGroupId(number(*group)),
-        };
-        Ok(TableEntry {
-            table_id: table.id(),
-            r#match: fields.collect(),
-            action: Some(run(action)),
-            priority: if declared.is_some_and(|table| is_ranked(table)) {
-                i32::try_from(rank).unwrap_or(i32::MAX)
-            } else {
-                0
-            },
-            idle_timeout_ns: timeout.map_or(0, |timeout| signed(timeout.as_ns())),
-            meter_config: rates.map(config),
-            ..TableEntry::default()
-        })
-    }
-
-    /// All that is written to the set: with each member once more.
-    fn value_set(&self, name: &str) -> Result<ValueSetEntry, Box<Diagnostic>> {
-        let set = known(&self.info.value_sets, "value set", name)?;
-        let members = self.writes.iter().filter_map(|write| match write {
-            Write::ValueSet { set, member } if set == name => Some(member),
-            _ => None,
-        });
-        let member = |member: &Vec<KeyMatch>| ValueSetMember {
-            r#match: set
-                .r#match
-                .iter()
-                .zip(member)
-                .filter_map(|(field, wanted)| {
-                    let found = FieldMatchType::Exact(match wanted {
-                        KeyMatch::Exact(value) => field_match::Exact { value: bytes(value) },
-                        _ => return None,
-                    });
-                    Some(FieldMatch { field_id: field.id, field_match_type: Some(found) })
-                })
-                .collect(),
-        };
-        Ok(ValueSetEntry { value_set_id: set.id(), members: members.map(member).collect() })
-    }
-
-    /// A session has replicas of its own: those of the group that it names.
-    fn session(&self, session: u32, to: Session) -> CloneSessionEntry {
-        let of_group = self.writes.iter().find_map(|write| match write {
-            Write::Multicast { group, members } if Some(*group) == to.group => Some(members.as_slice()),
-            _ => None,
-        });
-        let port = to.port.map(|port| (port, 0));
-        let all: Vec<_> = of_group.unwrap_or_default().iter().copied().chain(port).collect();
-        CloneSessionEntry {
-            session_id: session,
-            replicas: replicas(&all),
-            class_of_service: u32::from(to.class_of_service),
-            packet_length_bytes: to.max_length.map_or(0, |most| i32::try_from(most).unwrap_or(i32::MAX)),
+/// What P4Runtime has no word for.
+fn unsaid(write: &Write, fault: &Fault) -> Box<Diagnostic> {
+    let title = match write {
+        Write::Register { register, .. } | Write::RegisterReset { register } => {
+            format!("`{register}` cannot be written by P4Runtime")
         }
-    }
-}
-
-fn update(how: Type, kind: Kind) -> Update {
-    Update { r#type: how as i32, entity: Some(Entity { entity: Some(kind) }) }
-}
-
-fn replication(kind: Replication) -> (Type, Kind) {
-    let entry = PacketReplicationEngineEntry { r#type: Some(kind) };
-    (Type::Insert, Kind::PacketReplicationEngineEntry(entry))
-}
-
-fn run(action: table_action::Type) -> TableAction {
-    TableAction { r#type: Some(action) }
-}
-
-/// The number of a member or group that has this one in files.
-fn number(here: u32) -> u32 {
-    here.saturating_add(1)
-}
-
-fn at(index: u64) -> Option<Index> {
-    Some(Index { index: signed(index) })
-}
-
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// Rates per second.
-fn config((committed, peak): Rates) -> MeterConfig {
-    MeterConfig {
-        cir: signed(committed.per_gigamicrosecond / 1000),
-        cburst: signed(committed.burst),
-        pir: signed(peak.per_gigamicrosecond / 1000),
-        pburst: signed(peak.burst),
-        eburst: 0,
-    }
-}
-
-fn replicas(members: &[(u32, u16)]) -> Vec<Replica> {
-    let replica = |(port, rid): &(u32, u16)| Replica {
-        instance: u32::from(*rid),
-        port_kind: Some(PortKind::Port(bytes(&Bits::new(32, u128::from(*port))))),
-        ..Replica::default()
+        _ => "P4Runtime cannot say this entry".to_string(),
     };
-    members.iter().map(replica).collect()
-}
-
-/// `None` where anything matches.
-fn field_match(kind: &MatchKind, width: u32, key: &KeyMatch) -> Option<FieldMatchType> {
-    Some(match (kind, key) {
-        (_, KeyMatch::Any) => return None,
-        (MatchKind::Ternary, KeyMatch::Exact(value)) => FieldMatchType::Ternary(field_match::Ternary {
-            value: bytes(value),
-            mask: bytes(&Bits::ones(width)),
-        }),
-        (MatchKind::Lpm, KeyMatch::Exact(value)) => FieldMatchType::Lpm(field_match::Lpm {
-            value: bytes(value),
-            prefix_len: i32::try_from(width).unwrap_or(i32::MAX),
-        }),
-        (MatchKind::Range, KeyMatch::Exact(value)) => {
-            FieldMatchType::Range(field_match::Range { low: bytes(value), high: bytes(value) })
-        }
-        (MatchKind::Optional, KeyMatch::Exact(value)) => {
-            FieldMatchType::Optional(field_match::Optional { value: bytes(value) })
-        }
-        (_, KeyMatch::Exact(value)) => FieldMatchType::Exact(field_match::Exact { value: bytes(value) }),
-        (_, KeyMatch::Ternary { mask, .. }) if mask.is_zero() => return None,
-        (_, KeyMatch::Ternary { value, mask }) => {
-            let value = bytes(&value.and(mask));
-            FieldMatchType::Ternary(field_match::Ternary { value, mask: bytes(mask) })
-        }
-        (_, KeyMatch::Lpm { prefix_len: 0, .. }) => return None,
-        (_, KeyMatch::Lpm { value, prefix_len }) => FieldMatchType::Lpm(field_match::Lpm {
-            value: bytes(value),
-            prefix_len: i32::try_from(*prefix_len).unwrap_or(i32::MAX),
-        }),
-        (_, KeyMatch::Range { lo, hi }) if lo.is_zero() && *hi == Bits::ones(width) => return None,
-        (_, KeyMatch::Range { lo, hi }) => {
-            FieldMatchType::Range(field_match::Range { low: bytes(lo), high: bytes(hi) })
-        }
-    })
-}
-
-fn bytes(value: &Bits) -> Vec<u8> {
-    value.to_canonical_bytes()
+    Box::new(Diagnostic::error(codes::NOT_AN_ENTRY, title).note(fault.to_string()))
 }

@@ -28,7 +28,8 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, Update};
 use p4runtime_server::{Builder, Built, Status};
-use p4runtime_store::{Catalog, EntryKey};
+use control_writes::EntryKey;
+use p4runtime_store::Catalog;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use target_native::Engine;
@@ -76,10 +77,6 @@ pub struct Controlled {
     now: Time,
     /// Entries that can be idle, by table and handle.
     handles: BTreeMap<(u32, u64), EntryKey>,
-    /// Of entries with groups of their own: a table of the selector, the group, its members.
-    one_shots: BTreeMap<(u32, EntryKey), (String, u32, Vec<u32>)>,
-    /// Numbers given to such groups and members.
-    numbers: u32,
     /// How many changes are done before the next one is refused.
     breaks: VecDeque<u32>,
     /// Where the program's text stands.
@@ -181,8 +178,6 @@ impl Builder for Maker {
             catalog: Catalog::new(Arc::clone(&plain)),
             now: Time::ZERO,
             handles: BTreeMap::new(),
-            one_shots: BTreeMap::new(),
-            numbers: 0,
             breaks: VecDeque::new(),
             map,
             token: Arc::default(),

@@ -1,11 +1,11 @@
 //! A file that fills a device, in any form of entries.
 
-use super::fill;
 use crate::control::{Offered, offered};
 use base_diag::codes::run::{ENTRIES_SYNTAX, STF_REFUSED};
 use base_diag::{Diagnostic, Severity};
 use ir::Program;
-use ir_interp::{StfRun, Switch};
+use ir_fill::{Placed, Resolver, is_entry};
+use ir_interp::Switch;
 use p4_entries::Statement;
 use p4_stf::Spanned;
 use p4runtime_store::Names;
@@ -22,8 +22,10 @@ pub struct Filling {
 enum Statements {
     /// STF, without packets.
     Stf(Vec<Spanned>),
-    /// TOML, commands, or P4Runtime updates.
+    /// TOML or commands.
     Others(Vec<Statement>),
+    /// P4Runtime updates.
+    Updates(Vec<p4runtime_entries::Placed>),
 }
 
 /// A form of entries.
@@ -170,36 +172,26 @@ fn read_known(
 }
 
 fn read_form(program: &Program, text: &str, start: u32, form: Form) -> Result<Filling, Vec<Diagnostic>> {
-    let whole = |(statements, problems): (Vec<Statement>, Vec<Diagnostic>)| match problems
-        .iter()
-        .any(|problem| problem.severity == Severity::Error)
-    {
-        true => Err(problems),
-        false => Ok(Filling { statements: Statements::Others(statements), warnings: problems }),
+    let filling = |statements: Statements, problems: Vec<Diagnostic>| {
+        match problems.iter().any(|problem| problem.severity == Severity::Error) {
+            true => Err(problems),
+            false => Ok(Filling { statements, warnings: problems }),
+        }
     };
+    let others = |(statements, problems)| filling(Statements::Others(statements), problems);
+    let updates = |(updates, problems)| filling(Statements::Updates(updates), problems);
     match form {
-        Form::Toml => whole(p4_entries::read_toml(text, start)),
-        Form::Commands => whole(p4_entries::read_commands(text, start)),
+        Form::Toml => others(p4_entries::read_toml(text, start)),
+        Form::Commands => others(p4_entries::read_commands(text, start)),
         Form::Stf => {
             let (file, mut problems) = p4_stf::parse(text, start);
-            for statement in &file.statements {
-                use p4_stf::Statement::{Expect, NoPacket, Packet};
-                if matches!(statement.kind, Packet { .. } | Expect { .. } | NoPacket) {
-                    let problem = Diagnostic::error(STF_REFUSED, "this statement is no entry")
-                        .at(statement.span, "packets and expectations make a test")
-                        .help("give the file as a test, without `--entries`");
-                    problems.push(problem);
-                }
-            }
-            if !problems.is_empty() {
-                return Err(problems);
-            }
-            Ok(Filling { statements: Statements::Stf(file.statements), warnings: vec![] })
+            problems.extend(file.statements.iter().filter(|s| !is_entry(&s.kind)).map(no_statement));
+            filling(Statements::Stf(file.statements), problems)
         }
         Form::P4RuntimeText | Form::P4RuntimeJson => {
             let Offered { info, plain, initial } = offered(program)?;
             let names = Names::new(&info, &plain, &initial);
-            whole(match form {
+            updates(match form {
                 Form::P4RuntimeJson => p4runtime_entries::read_json(text, start, &plain, names),
                 _ => p4runtime_entries::read(text, start, &plain, names),
             })
@@ -207,20 +199,51 @@ fn read_form(program: &Program, text: &str, start: u32, form: Form) -> Result<Fi
     }
 }
 
-impl Filling {
-    /// Writes it to a device.
-    pub fn fill(&self, program: &Program, switch: &mut Switch) -> Result<(), Vec<Diagnostic>> {
-        match &self.statements {
-            Statements::Stf(statements) => stf(statements, switch),
-            Statements::Others(statements) => fill::fill(statements, program, switch),
+/// A statement of STF that a file of entries cannot have.
+fn no_statement(statement: &Spanned) -> Diagnostic {
+    use p4_stf::Statement::{Expect, NoPacket, Packet};
+    let (label, help) = match statement.kind {
+        Packet { .. } | Expect { .. } | NoPacket => {
+            ("packets and expectations make a test", "give the file as a test, without `--entries`")
         }
-    }
+        _ => (
+            "it writes nothing: entries are written before there are packets",
+            "take it out, or give the file as a test, without `--entries`",
+        ),
+    };
+    Diagnostic::error(STF_REFUSED, "this statement is no entry").at(statement.span, label).help(help)
 }
 
-/// Runs statements that are no packets.
-pub(super) fn stf(statements: &[Spanned], switch: &mut Switch) -> Result<(), Vec<Diagnostic>> {
-    let mut run = StfRun::new(switch, super::INTERVAL);
-    statements.iter().for_each(|statement| run.statement(statement));
-    let report = run.report();
-    if report.passed() { Ok(()) } else { Err(report.problems) }
+impl Filling {
+    /// What it writes, in order; `give` may refuse a write. All that is refused is told.
+    pub fn resolve(
+        &self,
+        resolver: &mut Resolver,
+        give: &mut dyn FnMut(&Placed) -> Result<(), Diagnostic>,
+    ) -> Result<(), Vec<Diagnostic>> {
+        resolver.begin();
+        let mut problems = vec![];
+        let mut done = |resolved: Result<Vec<Placed>, Vec<Diagnostic>>| match resolved {
+            // Where a device refuses one write of a statement, the others are of no use.
+            Ok(placed) => problems.extend(placed.iter().try_for_each(&mut *give).err()),
+            Err(found) => problems.extend(found),
+        };
+        match &self.statements {
+            Statements::Stf(all) => all.iter().for_each(|statement| done(resolver.stf(statement))),
+            Statements::Others(all) => all.iter().for_each(|statement| done(resolver.statement(statement))),
+            Statements::Updates(all) => {
+                for (write, span) in all {
+                    let placed = Placed::new(write.clone(), *span);
+                    let noted = resolver.note(write).map_err(|error| vec![placed.refused(error)]);
+                    done(noted.map(|()| vec![placed]));
+                }
+            }
+        }
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
+    }
+
+    /// Writes it to a device.
+    pub fn fill(&self, resolver: &mut Resolver, switch: &mut Switch) -> Result<(), Vec<Diagnostic>> {
+        self.resolve(resolver, &mut |placed| placed.write_to(switch))
+    }
 }

@@ -5,8 +5,6 @@
 
 pub mod entries;
 pub mod feed;
-pub mod fill;
-mod handles;
 pub mod json;
 pub mod spec;
 pub mod state;
@@ -22,7 +20,8 @@ use dataplane_api::{Counters, Device, Port};
 use entries::Filling;
 use feed::Feed;
 use ir::Program;
-use ir_interp::{Driver, Options, PortNumbers, StfReport, StfRun, Switch};
+use ir_fill::{Resolver, StfReport, StfRun};
+use ir_interp::{Driver, Options, PortNumbers, Switch};
 use p4_stf::File;
 use state::Object;
 use std::collections::BTreeSet;
@@ -89,8 +88,8 @@ pub fn check_ports(
 }
 
 impl Job {
-    /// A device with its entries.
-    pub fn device(&self) -> Result<Switch, Vec<Diagnostic>> {
+    /// A device with its entries, and what was resolved for them.
+    pub fn device(&self) -> Result<(Switch, Resolver), Vec<Diagnostic>> {
         let options = Options { registry: functions::all(), seed: self.seed, ..Options::default() };
         let mut switch = match self.engine {
             Engine::Native if !self.trace => {
@@ -99,18 +98,19 @@ impl Job {
             _ => Switch::new(Arc::clone(&self.program), options)?,
         };
         check_ports(switch.port_numbers(), self.cpu_port)?;
+        let mut resolver = Resolver::new(&self.program)?;
         for filling in &self.fillings {
-            filling.fill(&self.program, &mut switch)?;
+            filling.fill(&mut resolver, &mut switch)?;
         }
         switch.set_trace(self.trace);
-        Ok(switch)
+        Ok((switch, resolver))
     }
 
     /// Runs a test on a device of its own.
     pub fn test(&self, test: &File, watch: &mut Watch) -> Result<(StfReport, Ended), Vec<Diagnostic>> {
-        let mut switch = self.device()?;
+        let (mut switch, mut resolver) = self.device()?;
         let mut gatherer = Gatherer::new(self, &switch);
-        let mut run = StfRun::new(&mut switch, self.interval.unwrap_or(INTERVAL));
+        let mut run = StfRun::new(&mut switch, &mut resolver, self.interval.unwrap_or(INTERVAL));
         let mut sent = 0;
         for statement in &test.statements {
             let packet = match &statement.kind {
@@ -135,7 +135,7 @@ impl Job {
 
     /// Runs packets from captures and the command line.
     pub fn feed(&self, feed: &mut Feed, watch: &mut Watch) -> Result<Ended, Vec<Diagnostic>> {
-        let mut switch = self.device()?;
+        let (mut switch, _) = self.device()?;
         check_ports(switch.port_numbers(), feed.ports())?;
         let mut gatherer = Gatherer::new(self, &switch);
         let mut driver = Driver::new(&mut switch);

@@ -3,7 +3,7 @@
 use super::Job;
 use base_time::{Duration, Time};
 use dataplane_api::{Counters, Device, DropReason, Output, Port};
-use ir::{Program, Type, TypeId};
+use ir::Program;
 use ir_interp::{Driver, Event, EventKind, Shown, Switch};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -155,7 +155,7 @@ impl Gatherer {
             let table = idle.table.to_string();
             let keys = tables.entry(table.clone()).or_insert_with(|| {
                 let entries = switch.table_entries(&table).unwrap_or_default();
-                entries.iter().map(|e| (e.handle, super::trace::keys_text(&e.keys))).collect()
+                entries.iter().map(|e| (e.handle, super::trace::keys_text(&e.key.matches))).collect()
             });
             let key = keys.get(&idle.handle).cloned().unwrap_or_default();
             Idle { at: idle.at, table, key }
@@ -172,13 +172,7 @@ impl Gatherer {
     }
 
     fn digest(&self, digest: ir_interp::Digest) -> (String, Shown) {
-        let of_type = self.program.types.iter().position(|t| t.name == digest.name);
-        let of_type = of_type.map(|at| Type::Named(TypeId::from(at)));
-        let of_object = || {
-            let named = self.program.instances.iter().find(|i| i.control_plane_name == digest.name)?;
-            named.type_args.first().cloned()
-        };
-        let ty = of_type.or_else(of_object).unwrap_or(Type::Void);
+        let ty = digest.ty(&self.program);
         (digest.name.to_string(), ir_interp::show(&self.program, &ty, &digest.data))
     }
 }

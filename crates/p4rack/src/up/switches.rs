@@ -3,12 +3,12 @@
 
 use super::control::Domain;
 use super::refused;
-use crate::control::{Maker, Splitter, make_part, updates_of, wires};
+use crate::control::{Maker, Splitter, make_part, updates, updates_of, wires};
 use crate::entries::Entries;
 use crate::rack::{Racked, SplitApp};
 use base_diag::{Diagnostic, codes::emulate as codes};
 use controller::{Part, Planner, RegionMap, Rollout, Wires};
-use ir_interp::Write;
+use ir_fill::Write;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, Update};
@@ -69,7 +69,7 @@ impl Staged<'_> {
     }
 
     fn has_own_entries(&self, device: usize) -> bool {
-        let own = self.racked.own_entries.get(device).is_some_and(|own| !own.writes().is_empty());
+        let own = self.racked.own_entries.get(device).is_some_and(|own| own.writes().next().is_some());
         own || self.added(device).next().is_some()
     }
 
@@ -118,5 +118,5 @@ pub(super) fn one(app: &SplitApp, maker: Maker) -> Result<Beginning, Vec<Diagnos
     let wires = wires(&placement);
     let plan = Plan::Rack(Box::new(Splitter { maker, placement }));
     let domain = Domain::new(plan, (0..app.parts.len()).collect(), wires);
-    Ok((domain, updates_of(app.entries.writes(), &app.whole)?))
+    Ok((domain, updates(&app.entries, &app.whole)?))
 }

@@ -15,7 +15,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, JumpTableData, Value, types};
 use cranelift_frontend::Switch;
 use ir::Expr;
-use ir_interp::KeyMatch;
+use control_writes::Match;
 use ir_interp::embed::ActionView;
 use std::mem::offset_of;
 
@@ -81,7 +81,7 @@ impl<'a> Code<'a, '_> {
         let mut switch = Switch::new();
         let blocks: Vec<Block> = constant.entries.iter().map(|_| self.b.create_block()).collect();
         for ((keys, _), block) in constant.entries.iter().zip(&blocks) {
-            if let [KeyMatch::Exact(value)] = keys.as_slice() {
+            if let [Match::Exact(value)] = &**keys {
                 switch.set_entry(value.low_u128(), *block);
             }
         }
@@ -131,7 +131,7 @@ impl<'a> Code<'a, '_> {
     }
 
     /// Whether a key fits; `None` if anything does.
-    fn test(&mut self, wanted: &KeyMatch, key: &Expr, value: Value) -> Option<Value> {
+    fn test(&mut self, wanted: &Match, key: &Expr, value: Value) -> Option<Value> {
         let ty = self.b.func.dfg.value_type(value);
         let width = kind_of(self.program, &key.ty)?.width();
         let masked = |code: &mut Self, want: u128, mask: u128| {
@@ -141,19 +141,19 @@ impl<'a> Code<'a, '_> {
             code.b.ins().icmp(IntCC::Equal, value, want)
         };
         match wanted {
-            KeyMatch::Any => None,
-            KeyMatch::Exact(want) => {
+            Match::Any => None,
+            Match::Exact(want) => {
                 let want = self.constant(ty, want.low_u128());
                 Some(self.b.ins().icmp(IntCC::Equal, value, want))
             }
-            KeyMatch::Ternary { value: want, mask } => {
+            Match::Ternary { value: want, mask } => {
                 (!mask.is_zero()).then(|| masked(self, want.low_u128(), mask.low_u128()))
             }
-            KeyMatch::Lpm { value: want, prefix_len } => (*prefix_len > 0).then(|| {
+            Match::Lpm { value: want, prefix_len } => (*prefix_len > 0).then(|| {
                 let mask = super::wire::ones(width) & !super::wire::ones(width - prefix_len);
                 masked(self, want.low_u128(), mask)
             }),
-            KeyMatch::Range { lo, hi } => {
+            Match::Range { lo, hi } => {
                 // Of signed numbers the first bit is turned over.
                 let turn = if self.places().is_signed(&key.ty) { 1 << (width - 1) } else { 0 };
                 let turned = self.constant(ty, turn);

@@ -7,7 +7,8 @@ use base_bits::Bits;
 use base_diag::{Severity, SourceMap};
 use base_time::Rng;
 use ir::Program;
-use ir_interp::{KeyMatch, Switch};
+use control_writes::Match;
+use ir_interp::{Switch};
 use p4_syntax::{LoadError, Loader, Options};
 use std::sync::Arc;
 
@@ -51,7 +52,7 @@ const HOPS: u64 = 64;
 /// The router's tables: so many routes, some inside of others. Gives the destinations that they are for.
 pub fn fill(switch: &mut Switch, routes: usize, rng: &mut Rng) -> Vec<u32> {
     for hop in 0..HOPS {
-        let keys = [KeyMatch::Exact(Bits::new(16, u128::from(hop)))];
+        let keys = [Match::Exact(Bits::new(16, u128::from(hop)))];
         let mac = 0x0200_0000_0000 + u128::from(hop);
         let args =
             [Bits::new(9, u128::from(hop % 16 + 1)), Bits::new(48, mac), Bits::new(48, mac + 0x10_0000)];
@@ -62,7 +63,7 @@ pub fn fill(switch: &mut Switch, routes: usize, rng: &mut Rng) -> Vec<u32> {
         let length = rng.between(8, 32) as u32;
         let address = rng.between(0, u64::from(u32::MAX)) as u32;
         let prefix = if length == 32 { address } else { address >> (32 - length) << (32 - length) };
-        let keys = [KeyMatch::Lpm { value: Bits::new(32, u128::from(prefix)), prefix_len: length }];
+        let keys = [Match::Lpm { value: Bits::new(32, u128::from(prefix)), prefix_len: length }];
         let hop = Bits::new(16, u128::from(rng.between(0, HOPS - 1)));
         if switch.table_add("routes", &keys, "set_next_hop", &[hop], None).is_ok() {
             destinations.push(address);

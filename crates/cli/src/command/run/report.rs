@@ -6,7 +6,7 @@ use super::stream::Stream;
 use crate::ExitCode;
 use crate::output::{self, Batch, Format};
 use base_diag::{Diagnostic, SourceMap};
-use ir_interp::StfReport;
+use ir_fill::StfReport;
 use p4rack::run::feed::Feed;
 use p4rack::run::step::Step;
 use p4rack::run::{Ended, json, state, text, trace};

@@ -5,7 +5,8 @@ pub mod proto;
 pub mod text;
 
 use base_diag::{Position, SourceMap, Span};
-use ir_interp::{Cause, KeyMatch, hex_text};
+use control_writes::Match;
+use ir_interp::{Cause, hex_text};
 
 /// Where a step stands, in the user's file.
 fn position(map: &SourceMap, span: Span) -> Option<Position> {
@@ -22,18 +23,18 @@ fn source(map: &SourceMap, span: Span) -> String {
 }
 
 /// A match as entries write it: `0x0a000000/8`
-pub fn key_text(wanted: &KeyMatch) -> String {
+pub fn key_text(wanted: &Match) -> String {
     match wanted {
-        KeyMatch::Exact(value) => hex_text(value),
-        KeyMatch::Ternary { value, mask } => format!("{}&&&{}", hex_text(value), hex_text(mask)),
-        KeyMatch::Lpm { value, prefix_len } => format!("{}/{prefix_len}", hex_text(value)),
-        KeyMatch::Range { lo, hi } => format!("{}..{}", hex_text(lo), hex_text(hi)),
-        KeyMatch::Any => "*".to_string(),
+        Match::Exact(value) => hex_text(value),
+        Match::Ternary { value, mask } => format!("{}&&&{}", hex_text(value), hex_text(mask)),
+        Match::Lpm { value, prefix_len } => format!("{}/{prefix_len}", hex_text(value)),
+        Match::Range { lo, hi } => format!("{}..{}", hex_text(lo), hex_text(hi)),
+        Match::Any => "*".to_string(),
     }
 }
 
 /// The matches of an entry.
-pub(super) fn keys_text(keys: &[KeyMatch]) -> String {
+pub(super) fn keys_text(keys: &[Match]) -> String {
     keys.iter().map(key_text).collect::<Vec<_>>().join(", ")
 }
 

@@ -1,0 +1,279 @@
+//! Writes.
+
+use crate::{ActionCall, Count, Data, DefaultEntry, Entry, EntryKey, Match, Rates, Watch};
+
+/// What one thing becomes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Write<R> {
+    /// An entry of a table; `None` deletes it.
+    Entry {
+        /// The table.
+        table: R,
+        /// Which entry.
+        key: EntryKey,
+        /// What it becomes.
+        to: Option<Box<Entry<R>>>,
+        /// What its direct counter becomes, if that changes.
+        count: Option<Count>,
+    },
+    /// The default entry of a table.
+    Default {
+        /// The table.
+        table: R,
+        /// What it becomes.
+        to: Box<DefaultEntry<R>>,
+        /// What its direct counter becomes, if that changes.
+        count: Option<Count>,
+    },
+    /// A member of an action profile; `None` deletes it.
+    Member {
+        /// The profile.
+        profile: R,
+        /// The member's number.
+        member: u32,
+        /// What it becomes.
+        to: Option<ActionCall<R>>,
+    },
+    /// A group of an action selector; `None` deletes it.
+    Group {
+        /// The selector.
+        profile: R,
+        /// The group's number.
+        group: u32,
+        /// What it becomes.
+        to: Option<Group>,
+    },
+    /// A multicast group; `None` deletes it.
+    Multicast {
+        /// Its number.
+        group: u32,
+        /// What it becomes.
+        to: Option<MulticastGroup>,
+    },
+    /// A clone session; `None` deletes it.
+    CloneSession {
+        /// Its number.
+        session: u32,
+        /// What it becomes.
+        to: Option<CloneSession>,
+    },
+    /// The members of a value set.
+    ValueSet {
+        /// The set.
+        set: R,
+        /// All there are from now on, each with one match for each field.
+        members: Vec<Vec<Match>>,
+    },
+    /// Whether and how digests are sent; `None` stops them.
+    Digest {
+        /// The digest.
+        digest: R,
+        /// What it becomes.
+        to: Option<DigestConfig>,
+    },
+    /// The rates of a meter; `None` makes all packets green.
+    Meter {
+        /// The meter.
+        meter: R,
+        /// Which cell.
+        index: u64,
+        /// What they become.
+        to: Option<Rates>,
+    },
+    /// The rates of all meters of an array; `None` makes all packets green.
+    MeterArray {
+        /// The meter.
+        meter: R,
+        /// What they become.
+        to: Option<Rates>,
+    },
+    /// All cells of a counter become zero.
+    CounterReset {
+        /// The counter.
+        counter: R,
+    },
+    /// All cells of a register become as at the start.
+    RegisterReset {
+        /// The register.
+        register: R,
+    },
+    /// A cell of a counter.
+    Counter {
+        /// The counter.
+        counter: R,
+        /// Which cell.
+        index: u64,
+        /// What it becomes.
+        to: Count,
+    },
+    /// A cell of a register.
+    Register {
+        /// The register.
+        register: R,
+        /// Which cell.
+        index: u64,
+        /// What it becomes: of the type of the register's cells.
+        to: Data,
+    },
+    /// The direct counter of an entry or of the default entry.
+    DirectCounter {
+        /// The table.
+        table: R,
+        /// Which entry.
+        key: EntryKey,
+        /// What it becomes.
+        to: Count,
+    },
+    /// What `crc16_custom` or `crc32_custom` computes, in every call. P4Runtime has no word for it.
+    CustomCrc {
+        /// 16 or 32.
+        width: u32,
+        /// The parameters.
+        to: Crc,
+    },
+}
+
+/// Where a write goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Target<'w, R> {
+    /// To a table.
+    Table(&'w R),
+    /// To a value set.
+    ValueSet(&'w R),
+    /// To a register, counter, meter or action profile.
+    Object(&'w R),
+    /// To a digest.
+    Digest(&'w R),
+    /// To the traffic manager.
+    TrafficManager,
+    /// To the hash functions of every device.
+    Hashes,
+}
+
+impl<R> Write<R> {
+    /// Where it goes.
+    pub fn target(&self) -> Target<'_, R> {
+        match self {
+            Write::Entry { table, .. } | Write::Default { table, .. } | Write::DirectCounter { table, .. } => {
+                Target::Table(table)
+            }
+            Write::ValueSet { set, .. } => Target::ValueSet(set),
+            Write::Member { profile: object, .. }
+            | Write::Group { profile: object, .. }
+            | Write::Meter { meter: object, .. }
+            | Write::MeterArray { meter: object, .. }
+            | Write::Counter { counter: object, .. }
+            | Write::CounterReset { counter: object }
+            | Write::Register { register: object, .. }
+            | Write::RegisterReset { register: object } => Target::Object(object),
+            Write::Digest { digest, .. } => Target::Digest(digest),
+            Write::Multicast { .. } | Write::CloneSession { .. } => Target::TrafficManager,
+            Write::CustomCrc { .. } => Target::Hashes,
+        }
+    }
+}
+
+/// A group of an action selector.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Group {
+    /// Each member once, in the controller's order.
+    pub members: Vec<GroupMember>,
+    /// The controller's bound; 0: none.
+    pub max_size: i32,
+}
+
+/// A member of a group.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct GroupMember {
+    /// Its number.
+    pub member: u32,
+    /// How often it is chosen, beside the others; 0 where the device chooses the weights.
+    pub weight: i32,
+    /// Chosen only while this port is up.
+    pub watch: Watch,
+}
+
+impl GroupMember {
+    /// A member of weight 1 that is always chosen from.
+    pub fn new(member: u32) -> GroupMember {
+        GroupMember { member, weight: 1, watch: Watch::No }
+    }
+}
+
+/// Where copies of a packet go.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct MulticastGroup {
+    /// In the order of replication.
+    pub replicas: Vec<Replica>,
+    /// The controller's own.
+    pub metadata: Vec<u8>,
+}
+
+/// Where a copy goes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Replica {
+    /// The port.
+    pub port: u32,
+    /// `egress_rid` or its like.
+    pub instance: u16,
+    /// The controller said `egress_port`, as older ones do, and not `port`.
+    pub legacy: bool,
+    /// Where the copy goes while the port is down: to the first port that is up. Port and instance of each.
+    pub backups: Vec<(u32, u16)>,
+}
+
+impl Replica {
+    /// A copy to a port, whether that is up or not.
+    pub fn new(port: u32, instance: u16) -> Replica {
+        Replica { port, instance, legacy: false, backups: vec![] }
+    }
+}
+
+/// Port and instance of each.
+pub fn members(replicas: &[Replica]) -> Vec<(u32, u16)> {
+    replicas.iter().map(|replica| (replica.port, replica.instance)).collect()
+}
+
+/// The backups of each, in the order of the replicas.
+pub fn backups(replicas: &[Replica]) -> Vec<Vec<(u32, u16)>> {
+    replicas.iter().map(|replica| replica.backups.clone()).collect()
+}
+
+/// Where clones go.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct CloneSession {
+    /// A clone for each.
+    pub replicas: Vec<Replica>,
+    /// And clones for the members of this multicast group, as it is when a packet is cloned. P4Runtime has no word for it.
+    pub group: Option<u32>,
+    /// Clones have no more bytes; 0: they are not cut short.
+    pub packet_length_bytes: u32,
+    /// Of the clones: PSA's `class_of_service`, v1model's `priority`.
+    pub class_of_service: u8,
+}
+
+/// How digests are sent (P4Runtime 1.5, section 9.6).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DigestConfig {
+    /// The longest time in nanoseconds that a message waits for a list to be full.
+    pub max_timeout_ns: i64,
+    /// The most messages in a list.
+    pub max_list_size: i32,
+    /// Nanoseconds after which a list that nobody acknowledged is forgotten.
+    pub ack_timeout_ns: i64,
+}
+
+/// The parameters of a cyclic redundancy check (Williams, "A painless guide to CRC error detection algorithms").
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Crc {
+    /// Without the highest term.
+    pub polynomial: u32,
+    /// The remainder at the start.
+    pub initial: u32,
+    /// Added to the remainder at the end.
+    pub final_xor: u32,
+    /// The lowest bit of each byte comes first.
+    pub reflect_data: bool,
+    /// The remainder's bits are turned around at the end.
+    pub reflect_remainder: bool,
+}

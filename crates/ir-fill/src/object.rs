@@ -1,0 +1,100 @@
+//! Registers, counters and meters.
+
+use crate::resolver::Resolver;
+use crate::{Resolved, Write, refuse, refused};
+use base_bits::Bits;
+use control_writes::{Count, Data, EntryKey, Rates};
+use dataplane_api::EntryError;
+use ir::{Name, Type};
+use ir_interp::ObjectKind;
+use p4_entries::Named;
+
+impl Resolver {
+    /// Writes a cell of a register whose cells are numbers or truth values. An error tells whether it is about the name.
+    pub(crate) fn register(
+        &self,
+        name: &str,
+        index: u64,
+        value: &Bits,
+    ) -> Result<Vec<Write>, (bool, EntryError)> {
+        let is_register = |kind: &ObjectKind| matches!(kind, ObjectKind::Register(_));
+        let spec = self.specs.object("register", name, is_register).map_err(|e| (true, e))?;
+        let ObjectKind::Register(ty) = &spec.kind else { return Ok(vec![]) };
+        let to = match self.program.representation(ty) {
+            Type::Bit(width) | Type::Int(width) => fitted(value, *width).map(Data::Bits),
+            Type::Bool => Some(Data::Bool(!value.is_zero())),
+            _ => None,
+        };
+        let to =
+            to.ok_or_else(|| (false, refused(format!("this value does not fit into a cell of `{name}`"))))?;
+        Ok(vec![Write::Register { register: spec.name.clone(), index, to }])
+    }
+
+    /// All cells of a register become zero.
+    pub(crate) fn reset_register(&self, name: &str) -> Result<Vec<Write>, EntryError> {
+        let is_register = |kind: &ObjectKind| matches!(kind, ObjectKind::Register(_));
+        let spec = self.specs.object("register", name, is_register)?;
+        Ok(vec![Write::RegisterReset { register: spec.name.clone() }])
+    }
+
+    /// Writes a cell of a counter.
+    pub(crate) fn counter(&self, name: &str, index: u64, to: Count) -> Result<Vec<Write>, EntryError> {
+        let spec = self.specs.object("counter", name, |kind| *kind == ObjectKind::Counter)?;
+        Ok(vec![Write::Counter { counter: spec.name.clone(), index, to }])
+    }
+
+    /// All cells of a counter become zero, of a direct counter those of all entries.
+    pub(crate) fn reset_counter(&self, name: &Named) -> Resolved {
+        let is_counter =
+            |kind: &ObjectKind| matches!(kind, ObjectKind::Counter | ObjectKind::DirectCounter);
+        let spec = self.specs.object("counter", &name.text, is_counter).map_err(|e| refuse(name.span, e))?;
+        if spec.kind == ObjectKind::Counter {
+            return Ok(vec![Write::CounterReset { counter: spec.name.clone() }]);
+        }
+        let tables = self.specs.tables.iter().zip(&self.tables);
+        let counted = tables.filter(|(table, _)| table.counter.as_ref() == Some(&spec.name));
+        let writes = counted.flat_map(|(table, entries)| {
+            entries.by_key.keys().map(|key| Write::DirectCounter {
+                table: table.name.clone(),
+                key: key.clone(),
+                to: Count::default(),
+            })
+        });
+        Ok(writes.collect())
+    }
+
+    /// Sets the rates of a meter; of a direct one, those of the entry with this handle of the device.
+    pub(crate) fn meter(
+        &mut self,
+        name: &str,
+        index: u64,
+        rates: Rates,
+    ) -> Result<Vec<Write>, EntryError> {
+        let is_meter = |kind: &ObjectKind| matches!(kind, ObjectKind::Meter | ObjectKind::DirectMeter);
+        let spec = self.specs.object("meter", name, is_meter)?;
+        if spec.kind == ObjectKind::Meter {
+            return Ok(vec![Write::Meter { meter: spec.name.clone(), index, to: Some(rates) }]);
+        }
+        let none = || refused(format!("`{name}` measures no entry with the handle {index}"));
+        let (at, key) = self.measured(&spec.name, index).ok_or_else(none)?;
+        self.change(at, key, |entry| entry.meter = Some(rates))
+    }
+
+    /// The entry that a direct meter measures.
+    fn measured(&self, meter: &Name, handle: u64) -> Option<(usize, EntryKey)> {
+        let at = self.specs.tables.iter().position(|table| table.meter.as_ref() == Some(meter))?;
+        Some((at, self.tables.get(at)?.with_handle(handle)?.clone()))
+    }
+
+    /// Sets the rates of all meters of an array.
+    pub(crate) fn meter_array(&self, name: &str, rates: Rates) -> Result<Vec<Write>, EntryError> {
+        let spec = self.specs.object("meter", name, |kind| *kind == ObjectKind::Meter)?;
+        Ok(vec![Write::MeterArray { meter: spec.name.clone(), to: Some(rates) }])
+    }
+}
+
+/// `value` in `width` bits, if nothing is lost.
+fn fitted(value: &Bits, width: u32) -> Option<Bits> {
+    let fitted = value.resize(width);
+    (fitted.to_biguint() == value.to_biguint()).then_some(fitted)
+}
