@@ -186,11 +186,11 @@ impl<'s> StfRun<'s> {
             }
             Statement::MeterGetRates(name, index) => {
                 let rates = self.driver.switch().meter_rates(&name.text, *index)?;
-                self.reading(name, *index, format!("{rates:?}"))
+                self.reading(name, *index, rates.map_or("no rates".to_string(), rates_text))
             }
             Statement::MirroringGet(session) => {
-                let to = self.driver.switch().clone_session(*session);
-                self.readings.push(format!("session {session}: {to:?}"));
+                let to = self.resolver.sessions.get(session);
+                self.readings.push(format!("session {session}: {}", to.map_or("not there".into(), to_text)));
                 Ok(())
             }
             // Packets run to their end before the next statement: there is nothing to wait for.
@@ -224,6 +224,23 @@ impl<'s> StfRun<'s> {
     fn refuse(&mut self, error: EntryError, span: Span) {
         self.problems.push(refusal(error, span));
     }
+}
+
+/// As `meter_set_rates` takes them: for one microsecond.
+fn rates_text(Rates { committed, peak }: Rates) -> String {
+    let one = |rate: Rate| {
+        const GIGA: u128 = 1_000_000_000;
+        let (whole, part) = (rate.per_gigamicrosecond / GIGA, rate.per_gigamicrosecond % GIGA);
+        format!("{whole}.{part:09}:{}", rate.burst)
+    };
+    format!("{} {}", one(committed), one(peak))
+}
+
+/// Where clones go, in words.
+fn to_text(to: &CloneSession) -> String {
+    let ports = to.replicas.iter().map(|replica| format!("port {}", replica.port));
+    let group = to.group.map(|group| format!("group {group}"));
+    ports.chain(group).collect::<Vec<_>>().join(" and ")
 }
 
 fn two_rates(rates: &[p4_stf::MeterRate]) -> Result<Rates, EntryError> {
