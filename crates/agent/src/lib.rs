@@ -281,7 +281,7 @@ fn owner(setup: Setup, ports: Ports, front: Front, links: Vec<Link>) -> Result<O
             (Box::new(OneSwitch::new(maker(program), device_id, epoch, cpu_port)), updates)
         }
         Switch::Rack(program, placement, updates) => {
-            let splitter = Splitter { maker: maker(Some(program)), placement: *placement };
+            let splitter = Splitter::new(maker(Some(program)), *placement);
             let rack = RackSwitch::new(splitter, device_id, epoch, cpu_port, Direct);
             if let Some(port) = ports.numbers().find(|port| rack.is_internal(*port)) {
                 return Err(failed(format!("port {port} leads to another device of the rack")));
@@ -292,7 +292,7 @@ fn owner(setup: Setup, ports: Ports, front: Front, links: Vec<Link>) -> Result<O
             if let Some(port) = ports.numbers().next() {
                 return Err(failed(format!("port {port}: the ports of devices with agents are their own")));
             }
-            let splitter = Splitter { maker: maker(Some(program)), placement: *placement };
+            let splitter = Splitter::new(maker(Some(program)), *placement);
             let rack = RemoteRack::new(splitter, addresses, device_id, epoch).fresh(fresh).audit(audit);
             (Box::new(rack), Some(updates))
         }

@@ -22,6 +22,8 @@ const ELECTION: Uint128 = Uint128 { high: 0, low: 1 };
 pub struct Agent<B: Builder> {
     server: Server<B>,
     held: Held,
+    /// What is saved is committed when the write that is being done has ended well.
+    commits: bool,
 }
 
 /// What the agent wants done.
@@ -49,12 +51,13 @@ impl<B: Builder> Agent<B> {
         let hello = StreamMessageRequest { update: Some(Asked::Arbitration(hello)) };
         // The only controller is the primary.
         server.message(STREAM, &hello);
-        Agent { server, held: Held::No }
+        Agent { server, held: Held::No, commits: false }
     }
 
     /// The device begins anew, without a program; nothing waits outside.
     pub fn restart(&mut self) {
         self.server.stop();
+        self.commits = false;
         self.held = Held::No;
     }
 
@@ -70,17 +73,44 @@ impl<B: Builder> Agent<B> {
 
     /// Does what is asked; the answer, if there is one.
     pub fn ask(&mut self, now: Time, ask: Ask) -> (Option<Answer>, Vec<Effect>) {
+        let (mut answer, effects) = self.begin(now, ask);
+        while answer.is_none() && self.is_busy() {
+            answer = self.go_on();
+        }
+        (answer, effects)
+    }
+
+    /// True while a write is done in slices, between which frames may pass.
+    pub fn is_busy(&self) -> bool {
+        self.server.is_writing()
+    }
+
+    /// Does the next slice; the answer, if it was the last.
+    pub fn go_on(&mut self) -> Option<Answer> {
+        let ended = self.server.go_on()?;
+        let ended = ended.and_then(|()| self.commit());
+        Some(ended.map_or_else(Answer::Refused, |()| Answer::Done))
+    }
+
+    /// The same as [`ask`](Agent::ask), but that a long write has only begun: the agent is busy then.
+    pub fn begin(&mut self, now: Time, ask: Ask) -> (Option<Answer>, Vec<Effect>) {
         let mut effects: Vec<Effect> = self.let_in(now).into_iter().collect();
         let done = match ask {
             Ask::Save(config) => self.set_config(Action::VerifyAndSave, Some(*config)),
-            Ask::Load(updates) => self.write(updates),
-            Ask::Commit(updates) => {
-                let written = if updates.is_empty() { Ok(()) } else { self.write(updates) };
-                written.and_then(|()| self.set_config(Action::Commit, None))
-            }
+            Ask::Load(updates) => match self.write(updates, false) {
+                Some(done) => done,
+                None => return (None, effects),
+            },
+            Ask::Commit(updates) => match self.write(updates, true) {
+                Some(done) => done,
+                None => return (None, effects),
+            },
             Ask::Write(updates) => {
                 self.server.forget_saved();
-                self.write(updates)
+                match self.write(updates, false) {
+                    Some(done) => done,
+                    None => return (None, effects),
+                }
             }
             Ask::Read(entities) => return (Some(self.read(entities)), effects),
             Ask::Holdings => return (Some(self.holdings()), effects),
@@ -168,14 +198,25 @@ impl<B: Builder> Agent<B> {
         })
     }
 
-    fn write(&mut self, updates: Vec<Update>) -> Result<(), Status> {
-        self.server.write(&WriteRequest {
-            device_id: 1,
-            election_id: Some(ELECTION),
-            updates,
-            atomicity: Atomicity::RollbackOnError as i32,
-            ..WriteRequest::default()
-        })
+    /// Nothing comes back if it is long, and has only begun.
+    fn write(&mut self, updates: Vec<Update>, commits: bool) -> Option<Result<(), Status>> {
+        self.commits = commits;
+        let written = match updates.is_empty() && commits {
+            true => Ok(()),
+            false => self.server.begin_write(WriteRequest {
+                device_id: 1,
+                election_id: Some(ELECTION),
+                updates,
+                atomicity: Atomicity::RollbackOnError as i32,
+                ..WriteRequest::default()
+            })?,
+        };
+        Some(written.and_then(|()| self.commit()))
+    }
+
+    /// Runs what is saved, if that is to be.
+    fn commit(&mut self) -> Result<(), Status> {
+        if std::mem::take(&mut self.commits) { self.set_config(Action::Commit, None) } else { Ok(()) }
     }
 
     fn say(&mut self, what: Asked) -> Vec<Effect> {

@@ -17,7 +17,7 @@ use p4runtime_proto::p4::v1::{
     Update, WriteRequest, stream_message_request as asked, stream_message_response as told,
 };
 use p4runtime_proto::p4rack::v1::{Client, TraceRequest, TraceResponse};
-use p4runtime_server::{self as server, Pieces, Server, Status, StreamId};
+use p4runtime_server::{self as server, Ahead, Pieces, Server, Status, StreamId};
 use p4runtime_store::Store;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -132,6 +132,7 @@ impl<P: Planner + 'static> Controller<P> {
             idle: Idle::default(),
             stopped: false,
             alarm: None,
+            pauses: false,
         };
         let shared = Shared(Rc::new(RefCell::new(state)));
         Controller { shared, task: None, waiting: VecDeque::new(), again: None, paused: false, audits: None }
@@ -165,6 +166,17 @@ impl<P: Planner + 'static> Controller<P> {
     /// Checks whether the sender of a `SetForwardingPipelineConfig` may make it.
     pub fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
         self.shared.state().server.may_set_config(head)
+    }
+
+    /// What takes long in a `SetForwardingPipelineConfig`, for another thread before the call; nothing if it is quick, or its sender
+    /// may not make it.
+    pub fn ahead(&self, request: &SetForwardingPipelineConfigRequest) -> Option<Ahead> {
+        self.shared.state().server.ahead(request)
+    }
+
+    /// True while a call takes long and waits for nothing: [`go_on`](Controller::go_on) does more of it.
+    pub fn is_busy(&self) -> bool {
+        self.shared.state().pauses
     }
 
     /// The RPC `GetForwardingPipelineConfig`.
@@ -302,7 +314,7 @@ impl<P: Planner + 'static> Controller<P> {
     }
 
     /// Does what can be done.
-    fn go_on(&mut self, now: Time) -> Vec<Output> {
+    pub fn go_on(&mut self, now: Time) -> Vec<Output> {
         {
             let mut state = self.shared.state();
             state.now = now;

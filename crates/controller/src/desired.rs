@@ -6,7 +6,7 @@ use base_time::Time;
 use control_writes::{Count, Data, EntryKey};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, P4Data};
-use p4runtime_server::{Builder, Built, Status, Target};
+use p4runtime_server::{Ahead, Builder, Built, Status, Target};
 use p4runtime_store::{Catalog, Change, Live, Result, Within, fault};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -38,6 +38,13 @@ impl<P: Planner> Builder for Plans<P> {
 
     fn keeps(&self, config: &ForwardingPipelineConfig) -> bool {
         self.planner.keeps(config)
+    }
+
+    fn ahead(&self, config: &ForwardingPipelineConfig) -> Option<Ahead> {
+        let ahead = self.planner.ahead(config, self.epoch.get() + 1)?;
+        // No other plan has this epoch.
+        self.epoch.set(self.epoch.get() + 1);
+        Some(ahead)
     }
 
     fn build(&self, config: &ForwardingPipelineConfig) -> std::result::Result<Built<Desired>, Status> {

@@ -3,7 +3,7 @@
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, ForwardingPipelineConfig, Update, entity::Entity as Kind};
-use p4runtime_server::Status;
+use p4runtime_server::{Ahead, Status};
 use p4runtime_store::Described;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,6 +15,12 @@ pub type RegionMap = BTreeMap<String, String>;
 pub trait Planner {
     /// What each device runs. `epoch` tells this rollout's hand-overs from those of the ones before it.
     fn plan(&self, config: &ForwardingPipelineConfig, epoch: u64) -> Result<Rollout, Status>;
+
+    /// What takes long in [`plan`](Planner::plan), for another thread: once it has run, the next plan of this configuration is made
+    /// quickly, and is of this epoch. Nothing if it is quick anyway.
+    fn ahead(&self, _config: &ForwardingPipelineConfig, _epoch: u64) -> Option<Ahead> {
+        None
+    }
 
     /// True if a configuration means the program that runs, whatever its `p4_device_config` is.
     fn keeps(&self, _config: &ForwardingPipelineConfig) -> bool {

@@ -10,7 +10,7 @@ use p4runtime_proto::p4::v1::{
     CounterEntry, DirectCounterEntry, Entity, RegisterEntry, TableEntry, Update, entity::Entity as Kind,
     update::Type,
 };
-use p4runtime_server::Status;
+use p4runtime_server::{SLICE, Status};
 use p4runtime_store::making;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,22 +58,29 @@ pub(crate) async fn gather<P: Planner>(
             by_device.entry(device).or_default().push(query.clone());
         }
     }
-    let asks = by_device.into_iter().map(|(device, queries)| (device, Ask::Read(queries))).collect();
-    let mut found = Found::new();
-    for (device, answer) in shared.ask_all(asks).await {
-        match answer {
-            Answer::Found(entities) => drop(found.insert(device, entities)),
-            other => {
-                let why = format!("device `{}` cannot be read: {}", rollout.name(device), reason(&other));
+    let (mut found, mut gathered) = (Found::new(), BTreeMap::new());
+    while !by_device.is_empty() {
+        let mut asks = vec![];
+        by_device.retain(|device, queries| {
+            let rest = queries.split_off(queries.len().min(SLICE));
+            asks.push((*device, Ask::Read(std::mem::replace(queries, rest))));
+            !queries.is_empty()
+        });
+        for (device, answer) in shared.ask_all(asks).await {
+            let Answer::Found(entities) = answer else {
+                let why = format!("device `{}` cannot be read: {}", rollout.name(device), reason(&answer));
                 return Err(Status::new(Code::Unavailable, why));
+            };
+            if let Some(desired) = shared.state().server.target() {
+                let known: &mut Gathered = gathered.entry(device).or_default();
+                known.prefer(Gathered::of(&desired.catalog, entities.clone()));
             }
+            found.entry(device).or_default().extend(entities);
         }
     }
     if let Some(desired) = shared.state().server.target() {
         desired.gathered = Gathered::default();
-        for entities in found.values() {
-            desired.gathered.add(Gathered::of(&desired.catalog, entities.clone()));
-        }
+        gathered.into_values().for_each(|one| desired.gathered.add(one));
     }
     Ok(found)
 }

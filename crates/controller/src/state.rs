@@ -37,6 +37,8 @@ pub(crate) struct State<P: Planner> {
     pub(crate) stopped: bool,
     /// A task waits for this time.
     pub(crate) alarm: Option<Time>,
+    /// A task waits for nothing: whatever else there is to do comes first.
+    pub(crate) pauses: bool,
 }
 
 /// An ask whose answer is waited for.
@@ -140,6 +142,7 @@ impl<P: Planner> State<P> {
     /// When something is to be done although nothing comes in.
     pub(crate) fn deadline(&self) -> Option<Time> {
         let waiting = self.asked.values().filter(|asked| asked.answer.is_none()).map(|asked| asked.until);
-        waiting.chain(self.alarm).chain(self.held.map(|(_, due)| due)).min()
+        let pause = self.pauses.then_some(self.now);
+        waiting.chain(self.alarm).chain(pause).chain(self.held.map(|(_, due)| due)).min()
     }
 }

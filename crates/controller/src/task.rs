@@ -158,6 +158,19 @@ impl<P: Planner> Shared<P> {
         }
     }
 
+    /// Lets whatever else there is to do come first: frames, where devices are in this process.
+    pub(crate) async fn pause(&self) {
+        let mut has_paused = false;
+        poll_fn(|_| {
+            self.state().pauses = !has_paused;
+            match std::mem::replace(&mut has_paused, true) {
+                false => Poll::Pending,
+                true => Poll::Ready(()),
+            }
+        })
+        .await;
+    }
+
     /// Waits.
     pub(crate) async fn sleep(&self, time: Duration) {
         let until = self.state().now + time;

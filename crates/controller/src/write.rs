@@ -1,14 +1,15 @@
 //! The RPC `Write` over all devices: desired state first, then the devices, and back if one of them refuses.
 
 use crate::ask::{Answer, Ask};
+use crate::desired::Plans;
 use crate::part::{Planner, Rollout};
 use crate::repair::{self, Found, is_unknown, reason};
 use crate::spread::{Spread, spread};
 use crate::task::Shared;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
-use p4runtime_proto::p4::v1::{Update, WriteRequest, update::Type};
-use p4runtime_server::{Outcomes, Status};
+use p4runtime_proto::p4::v1::{Entity, Update, WriteRequest, update::Type};
+use p4runtime_server::{Outcomes, SLICE, Server, Status};
 use p4runtime_store::{Change, Fault};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -97,23 +98,26 @@ async fn transact<P: Planner>(
     let mut before = Found::new();
     if let Some(rollout) = &running {
         within_reach(shared, rollout, updates)?;
-        let queries = needed(shared, updates);
+        let queries = needed(shared, updates).await;
         before = repair::gather(shared, rollout, queries).await?;
     }
-    let batch = desire(shared, running.as_ref(), updates, way)?;
+    let mut batch = desire(shared, running.as_ref(), updates, way).await?;
     if batch.forth.is_empty() {
         return Ok(Ended::Done(batch.outcomes));
     }
     let origin = running.as_ref().map(|rollout| rollout.origin);
-    let holds = way.at_once && batch.forth.len() > 1;
+    // One device does few updates at once.
+    let is_long = batch.forth.len() > 1 || batch.forth.values().any(|list| list.len() > SLICE);
+    let holds = way.at_once && is_long;
     if let (true, Some(origin)) = (holds, origin)
         && let Err(status) = shared.hold(origin).await
     {
         shared.release(origin).await;
-        shared.state().server.undo(batch.undo)?;
+        undo(shared, batch.undo).await?;
         return Err(status);
     }
-    let asks = batch.forth.iter().map(|(device, list)| (*device, Ask::Write(list.clone()))).collect();
+    let forth = std::mem::take(&mut batch.forth);
+    let asks = forth.into_iter().map(|(device, list)| (device, Ask::Write(list))).collect();
     let mut answers = shared.ask_all(asks).await;
     let mut all_done = answers.iter().all(|(_, answer)| *answer == Answer::Done);
     if let (true, true, Some(origin)) = (all_done, holds, origin)
@@ -156,59 +160,97 @@ fn within_reach<P: Planner>(
 }
 
 /// What has to be read to lead back.
-fn needed<P: Planner>(shared: &Shared<P>, updates: &[Lowered<'_>]) -> Vec<p4runtime_proto::p4::v1::Entity> {
-    let state = shared.state();
-    let Some(store) = state.server.store() else { return vec![] };
-    let changes = known(updates).filter(|update| update.r#type() != Type::Insert);
-    let live = changes.filter_map(|update| Some((update, store.query(update)?)));
-    let live = live.filter(|(update, query)| store.reads_live(query) && store.plan(update).is_ok());
-    live.map(|(_, query)| query).collect()
+async fn needed<P: Planner>(shared: &Shared<P>, updates: &[Lowered<'_>]) -> Vec<Entity> {
+    let mut queries = vec![];
+    for (slice, is_first) in slices(updates) {
+        if !is_first {
+            shared.pause().await;
+        }
+        let state = shared.state();
+        let Some(store) = state.server.store() else { return vec![] };
+        let changes = known(slice).filter(|update| update.r#type() != Type::Insert);
+        let live = changes.filter_map(|update| Some((update, store.query(update)?)));
+        let live = live.filter(|(update, query)| store.reads_live(query) && store.plan(update).is_ok());
+        queries.extend(live.map(|(_, query)| query));
+    }
+    queries
+}
+
+/// What is done at a time, and whether it is the first.
+fn slices<T>(all: &[T]) -> impl Iterator<Item = (&[T], bool)> {
+    all.chunks(SLICE).zip(std::iter::once(true).chain(std::iter::repeat(false)))
+}
+
+/// Undoes changes of the desired state, the last first.
+async fn undo<P: Planner>(shared: &Shared<P>, mut changes: Vec<Change>) -> Result<(), Status> {
+    loop {
+        let last = changes.split_off(changes.len().saturating_sub(SLICE));
+        shared.state().server.undo(last)?;
+        if changes.is_empty() {
+            return Ok(());
+        }
+        shared.pause().await;
+    }
 }
 
 /// Does the updates to the desired state.
-fn desire<P: Planner>(
+async fn desire<P: Planner>(
     shared: &Shared<P>,
     running: Option<&Arc<Rollout>>,
     updates: &[Lowered<'_>],
     way: Way<'_>,
 ) -> Result<Batch, Status> {
-    let mut state = shared.state();
     let mut batch = Batch::default();
-    for (index, update) in updates.iter().enumerate() {
-        if batch.outcomes.failed() && way.all_or_nothing {
-            batch.outcomes.not_tried();
-            continue;
+    let mut index = 0;
+    for (slice, is_first) in slices(updates) {
+        if !is_first {
+            shared.pause().await;
         }
-        let update = match update {
-            Ok(update) => update,
-            Err(fault) => {
-                batch.outcomes.note::<()>(Err(fault.clone()));
+        let mut state = shared.state();
+        for update in slice {
+            if batch.outcomes.failed() && way.all_or_nothing {
+                batch.outcomes.not_tried();
                 continue;
             }
-        };
-        let back = state.server.undoing(update);
-        match state.server.update(way.role, update) {
-            Err(fault) => batch.outcomes.note::<()>(Err(fault)),
-            Ok(inverse) => {
-                batch.undo.extend(inverse);
-                batch.outcomes.note(Ok(()));
-                let Some(rollout) = running else { continue };
-                spread(rollout, update, &mut batch.forth);
-                for update in back.unwrap_or_default() {
-                    spread(rollout, &update, &mut batch.back);
-                }
-                for (device, list) in &batch.forth {
-                    batch.of.entry(*device).or_default().resize(list.len(), index);
-                }
-            }
+            desire_one(&mut state.server, running, (update, index), way, &mut batch);
+            index += 1;
         }
     }
     if batch.outcomes.failed() && way.all_or_nothing {
-        state.server.undo(std::mem::take(&mut batch.undo))?;
+        undo(shared, std::mem::take(&mut batch.undo)).await?;
         batch.outcomes.rolled_back();
         batch.forth.clear();
     }
     Ok(batch)
+}
+
+/// Does one update, in the order of the request, to the desired state.
+fn desire_one<P: Planner>(
+    server: &mut Server<Plans<P>>,
+    running: Option<&Arc<Rollout>>,
+    (update, index): (&Lowered<'_>, usize),
+    way: Way<'_>,
+    batch: &mut Batch,
+) {
+    let update = match update {
+        Ok(update) => update,
+        Err(fault) => return batch.outcomes.note::<()>(Err(fault.clone())),
+    };
+    let back = server.undoing(update);
+    let inverse = match server.update(way.role, update) {
+        Ok(inverse) => inverse,
+        Err(fault) => return batch.outcomes.note::<()>(Err(fault)),
+    };
+    batch.undo.extend(inverse);
+    batch.outcomes.note(Ok(()));
+    let Some(rollout) = running else { return };
+    spread(rollout, update, &mut batch.forth);
+    for update in back.unwrap_or_default() {
+        spread(rollout, &update, &mut batch.back);
+    }
+    for (device, list) in &batch.forth {
+        batch.of.entry(*device).or_default().resize(list.len(), index);
+    }
 }
 
 /// A device could not: what others have done is undone, and so is the desired state.
@@ -244,7 +286,7 @@ async fn roll_back<P: Planner>(
             }
         }
     }
-    shared.state().server.undo(std::mem::take(&mut batch.undo))?;
+    undo(shared, std::mem::take(&mut batch.undo)).await?;
     let undone = shared.ask_all(asks).await;
     unknown
         .extend(undone.into_iter().filter(|(_, answer)| *answer != Answer::Done).map(|(device, _)| device));

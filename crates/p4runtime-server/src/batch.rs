@@ -1,89 +1,159 @@
-//! A `Write` in slices, between which frames pass: 100,000 updates take long.
+//! A batch of updates, in slices if it is long: 100,000 updates take long, and frames pass between two slices.
 //!
-//! What the slices do is what [`Server::write`] does at once, for requests that are not `DATAPLANE_ATOMIC`: frames may see some of the
-//! updates (P4Runtime 1.5, section 12.2). Whoever serves requests does no other between the slices, so that reads see all of a
-//! write or nothing.
+//! Frames may see some of the updates, unless the request is `DATAPLANE_ATOMIC` (P4Runtime 1.5, section 12.2): that is one slice. Whoever
+//! serves requests does no other between the slices, so that reads see all of a write or nothing.
 
+use crate::config::Configured;
 use crate::outcomes::Outcomes;
 use crate::server::{Server, no_program};
 use crate::status::Status;
-use crate::target::Builder;
+use crate::target::{Builder, Target};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4::v1::{Update, WriteRequest};
 use p4runtime_store::{Change, Result};
 use std::borrow::Cow;
 
-/// A write that has begun.
-pub struct Writing {
-    request: Box<WriteRequest>,
-    /// For each update, why it is refused, or the update in numbers if that differs from the request's.
-    lowered: Vec<Result<Option<Update>>>,
+/// Updates that are done at a time.
+pub const SLICE: usize = 512;
+
+/// An update in numbers, or why it has none.
+type Lowered<'u> = Result<Cow<'u, Update>>;
+
+/// A batch that has begun.
+pub(crate) struct Batch<'u> {
+    role: String,
+    updates: std::vec::IntoIter<Lowered<'u>>,
+    /// One that cannot be done ends them and undoes all.
     all_or_nothing: bool,
-    /// The next update.
-    next: usize,
     outcomes: Outcomes,
     undo: Vec<Change>,
 }
 
-impl Writing {
-    /// True if a request is to be done in slices: it has more than `slice` updates, and frames may see some of them.
-    pub fn is_for(request: &WriteRequest, slice: usize) -> bool {
-        request.updates.len() > slice && request.atomicity() != Atomicity::DataplaneAtomic
+impl<'u> Batch<'u> {
+    pub(crate) fn new(role: &str, updates: Vec<Lowered<'u>>, all_or_nothing: bool) -> Batch<'u> {
+        let (role, updates) = (role.to_string(), updates.into_iter());
+        Batch { role, updates, all_or_nothing, outcomes: Outcomes::default(), undo: vec![] }
+    }
+
+    fn is_over(&self) -> bool {
+        self.all_or_nothing && self.outcomes.failed()
+    }
+
+    /// Does up to `slice` updates, or undoes as many. The outcomes come back when all is done.
+    pub(crate) fn go_on<T: Target>(
+        &mut self,
+        on: &mut Configured<T>,
+        slice: usize,
+    ) -> Option<std::result::Result<Outcomes, Status>> {
+        let mut left = slice;
+        while left > 0
+            && !self.is_over()
+            && let Some(update) = self.updates.next()
+        {
+            let undo = self.all_or_nothing.then_some(&mut self.undo);
+            self.outcomes.note(update.and_then(|update| on.update(&self.role, &update, undo)));
+            left -= 1;
+        }
+        if self.is_over() {
+            let last = self.undo.split_off(self.undo.len().saturating_sub(slice));
+            if let Err(status) = on.roll_back(last) {
+                return Some(Err(status));
+            }
+            if !self.undo.is_empty() {
+                return None;
+            }
+            self.updates.by_ref().for_each(|_| self.outcomes.not_tried());
+            self.outcomes.rolled_back();
+        } else if self.updates.len() > 0 {
+            return None;
+        }
+        Some(Ok(std::mem::take(&mut self.outcomes)))
+    }
+
+    /// Does all of it.
+    pub(crate) fn finish<T: Target>(
+        mut self,
+        on: &mut Configured<T>,
+    ) -> std::result::Result<Outcomes, Status> {
+        loop {
+            if let Some(ended) = self.go_on(on, usize::MAX) {
+                return ended;
+            }
+        }
     }
 }
 
 impl<B: Builder> Server<B> {
-    /// Begins a write. Nothing is done yet.
-    pub fn begin_write(&mut self, request: Box<WriteRequest>) -> std::result::Result<Writing, Status> {
-        self.may_write(&request)?;
-        let all_or_nothing = request.atomicity() != Atomicity::ContinueOnError;
-        let own = |update: Result<Cow<'_, Update>>| match update {
-            Ok(Cow::Owned(update)) => Ok(Some(update)),
-            Ok(Cow::Borrowed(_)) => Ok(None),
-            Err(fault) => Err(fault),
-        };
-        let lowered = self.lower(&request.updates).into_iter().map(own).collect();
-        let (outcomes, undo) = (Outcomes::default(), vec![]);
-        Ok(Writing { request, lowered, all_or_nothing, next: 0, outcomes, undo })
+    /// The RPC `Write`, all at once.
+    pub fn write(&mut self, request: WriteRequest) -> std::result::Result<(), Status> {
+        self.writing = Some(self.batch(request)?);
+        self.go_on_by(usize::MAX).unwrap_or(Ok(()))
     }
 
-    /// Does up to `slice` updates, or undoes as many. The result of the write comes back when all is done.
-    pub fn go_on_writing(
-        &mut self,
-        writing: &mut Writing,
-        slice: usize,
-    ) -> Option<std::result::Result<(), Status>> {
+    /// The same, in slices if it is long: without an answer, [`go_on`](Server::go_on) goes on with it.
+    pub fn begin_write(&mut self, request: WriteRequest) -> Option<std::result::Result<(), Status>> {
+        let is_one = request.updates.len() <= SLICE || request.atomicity() == Atomicity::DataplaneAtomic;
+        let begun = match is_one {
+            true => return Some(self.write(request)),
+            false => self.batch(request),
+        };
+        match begun {
+            Ok(batch) => {
+                self.writing = Some(batch);
+                None
+            }
+            Err(status) => Some(Err(status)),
+        }
+    }
+
+    /// True while a write is done in slices. Only frames may come between these.
+    pub fn is_writing(&self) -> bool {
+        self.writing.is_some()
+    }
+
+    /// Does the next slice of a write. When that was the last one, the answer comes back.
+    pub fn go_on(&mut self) -> Option<std::result::Result<(), Status>> {
+        self.go_on_by(SLICE)
+    }
+
+    fn go_on_by(&mut self, slice: usize) -> Option<std::result::Result<(), Status>> {
+        let mut writing = self.writing.take()?;
         let Some(configured) = self.saved.as_mut().or(self.running.as_mut()) else {
             return Some(Err(no_program()));
         };
-        let Writing { request, lowered, all_or_nothing, next, outcomes, undo } = writing;
-        let is_over = |outcomes: &Outcomes| outcomes.failed() && *all_or_nothing;
-        let end = (*next + slice).min(lowered.len());
-        while *next < end && !is_over(outcomes) {
-            let known = std::mem::replace(&mut lowered[*next], Ok(None));
-            let update =
-                known.map(|update| update.unwrap_or_else(|| std::mem::take(&mut request.updates[*next])));
-            let undo = all_or_nothing.then_some(&mut *undo);
-            outcomes.note(update.and_then(|update| configured.update(&request.role, &update, undo)));
-            *next += 1;
-        }
-        if is_over(outcomes) {
-            for change in undo.split_off(undo.len().saturating_sub(slice)).into_iter().rev() {
-                if let Err(fault) = configured.change(change, false) {
-                    let why = format!("rolling back failed: {fault}");
-                    return Some(Err(Status::new(Code::Internal, why)));
-                }
-            }
-            if !undo.is_empty() {
-                return None;
-            }
-            (*next..lowered.len()).for_each(|_| outcomes.not_tried());
-            outcomes.rolled_back();
-        } else if *next < lowered.len() {
+        let Some(ended) = writing.go_on(configured, slice) else {
+            self.writing = Some(writing);
             return None;
-        }
+        };
         self.forget_digests();
-        Some(std::mem::take(&mut writing.outcomes).status())
+        Some(ended.and_then(Outcomes::status))
+    }
+
+    /// A write whose sender may make it. Nothing is done yet.
+    fn batch(&mut self, request: WriteRequest) -> std::result::Result<Batch<'static>, Status> {
+        self.may_write(&request)?;
+        if self.writing.is_some() {
+            return Err(Status::new(Code::Unavailable, "another write is being done: try again"));
+        }
+        let all_or_nothing = request.atomicity() != Atomicity::ContinueOnError;
+        let WriteRequest { role, updates, .. } = request;
+        Ok(Batch::new(&role, self.lower_all(updates), all_or_nothing))
+    }
+
+    /// The updates of one request, in numbers.
+    fn lower_all(&mut self, updates: Vec<Update>) -> Vec<Lowered<'static>> {
+        let own = |lowered: Lowered<'_>| match lowered {
+            Ok(Cow::Owned(update)) => Some(Ok(update)),
+            Ok(Cow::Borrowed(_)) => None,
+            Err(fault) => Some(Err(fault)),
+        };
+        let lowered: Vec<_> = match self.says_strings() {
+            true => self.lower(&updates).into_iter().map(own).collect(),
+            false => vec![],
+        };
+        let lowered = lowered.into_iter().chain(std::iter::repeat_with(|| None));
+        let all = updates.into_iter().zip(lowered);
+        all.map(|(update, lowered)| lowered.unwrap_or(Ok(update)).map(Cow::Owned)).collect()
     }
 }

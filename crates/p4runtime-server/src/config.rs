@@ -3,7 +3,7 @@
 use crate::packet_io::PacketIo;
 use crate::server::{Server, no_program};
 use crate::status::Status;
-use crate::target::{Builder, Built, Target};
+use crate::target::{Ahead, Builder, Built, Target};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
@@ -172,7 +172,14 @@ impl<B: Builder> Server<B> {
 
     /// Runs nothing any more.
     pub fn stop(&mut self) {
-        (self.running, self.saved) = (None, None);
+        (self.running, self.saved, self.writing) = (None, None, None);
+    }
+
+    /// What takes long in a `SetForwardingPipelineConfig`, for another thread before the request is made; nothing if it is quick, or
+    /// its sender may not make it.
+    pub fn ahead(&self, request: &SetForwardingPipelineConfigRequest) -> Option<Ahead> {
+        self.may_set_config(request).ok()?;
+        self.builder.ahead(request.config.as_ref()?)
     }
 
     /// The RPC `SetForwardingPipelineConfig`. What fails changes nothing.

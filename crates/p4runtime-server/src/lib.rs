@@ -22,10 +22,10 @@ mod status;
 mod target;
 
 pub use arbitration::StreamId;
-pub use batch::Writing;
+pub use batch::SLICE;
 pub use config::Prepared;
 pub use outcomes::Outcomes;
 pub use pieces::Pieces;
 pub use server::{Output, Server};
 pub use status::Status;
-pub use target::{Builder, Built, Target};
+pub use target::{Ahead, Builder, Built, Target};

@@ -1,5 +1,6 @@
 //! The RPCs `Write` and `Read` (P4Runtime 1.5, sections 12 and 13).
 
+use crate::batch::Batch;
 use crate::config::Configured;
 use crate::outcomes::Outcomes;
 use crate::pieces::Pieces;
@@ -8,7 +9,6 @@ use crate::status::Status;
 use crate::target::{Builder, Target};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
-use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4::v1::{Entity, PacketOut, ReadRequest, Update, WriteRequest, entity::Entity as Kind};
 use p4runtime_proto::to_binary;
 use control_writes::EntryKey;
@@ -22,17 +22,6 @@ use std::collections::BTreeMap;
 const MOST_LOOKS: usize = 256;
 
 impl<B: Builder> Server<B> {
-    /// The RPC `Write`. No packet sees the device between two updates of a request.
-    pub fn write(&mut self, request: &WriteRequest) -> std::result::Result<(), Status> {
-        self.may_write(request)?;
-        let configured = self.saved.as_mut().or(self.running.as_mut()).ok_or_else(no_program)?;
-        let all_or_nothing = request.atomicity() != Atomicity::ContinueOnError;
-        let updates = configured.names.lower(&request.updates, &configured.store);
-        let outcomes = configured.batch(&request.role, updates, all_or_nothing)?;
-        self.forget_digests();
-        outcomes.status()
-    }
-
     /// Refuses a write to another device, by somebody who is not the primary, or without a program.
     pub fn may_write(&self, request: &WriteRequest) -> std::result::Result<(), Status> {
         self.check_device(request.device_id)?;
@@ -46,6 +35,11 @@ impl<B: Builder> Server<B> {
             Some(configured) => configured.names.lower(updates, &configured.store),
             None => updates.iter().map(|update| Ok(Cow::Borrowed(update))).collect(),
         }
+    }
+
+    /// True if the program has values that are strings on the controllers' side.
+    pub(crate) fn says_strings(&self) -> bool {
+        self.saved.as_ref().or(self.running.as_ref()).is_some_and(|configured| !configured.names.is_empty())
     }
 
     /// Updates come in numbers.
@@ -206,7 +200,8 @@ impl<T: Target> Configured<T> {
     /// Updates of nobody's, in numbers, all or none.
     pub(crate) fn fill(&mut self, updates: &[Update]) -> std::result::Result<(), Status> {
         self.names.note(updates);
-        self.batch("", updates.iter().map(|update| Ok(Cow::Borrowed(update))).collect(), true)?.status()
+        let updates = updates.iter().map(|update| Ok(Cow::Borrowed(update))).collect();
+        Batch::new("", updates, true).finish(self)?.status()
     }
 
     /// The packet in numbers.
@@ -274,33 +269,8 @@ impl<T: Target> Configured<T> {
         })
     }
 
-    /// Updates one after the other; where it is all or nothing, one that cannot be done ends them and undoes all.
-    fn batch(
-        &mut self,
-        role: &str,
-        updates: Vec<Result<Cow<'_, Update>>>,
-        all_or_nothing: bool,
-    ) -> std::result::Result<Outcomes, Status> {
-        let mut outcomes = Outcomes::default();
-        let mut undo = vec![];
-        for update in updates {
-            match outcomes.failed() && all_or_nothing {
-                true => outcomes.not_tried(),
-                false => {
-                    let undo = all_or_nothing.then_some(&mut undo);
-                    outcomes.note(update.and_then(|update| self.update(role, &update, undo)));
-                }
-            }
-        }
-        if outcomes.failed() && all_or_nothing {
-            self.roll_back(undo)?;
-            outcomes.rolled_back();
-        }
-        Ok(outcomes)
-    }
-
     /// Does the inverses, the last first.
-    fn roll_back(&mut self, undo: Vec<Change>) -> std::result::Result<(), Status> {
+    pub(crate) fn roll_back(&mut self, undo: Vec<Change>) -> std::result::Result<(), Status> {
         for change in undo.into_iter().rev() {
             self.change(change, false)
                 .map_err(|fault| Status::new(Code::Internal, format!("rolling back failed: {fault}")))?;

@@ -1,6 +1,7 @@
 //! The server: who may do what, and the streams.
 
 use crate::arbitration::{Arbitration, StreamId};
+use crate::batch::Batch;
 use crate::config::Configured;
 use crate::digests::Digests;
 use crate::requests::names_role;
@@ -41,6 +42,8 @@ pub struct Server<B: Builder> {
     pub(crate) saved: Option<Configured<B::Target>>,
     pub(crate) digests: Digests,
     pub(crate) configs: u64,
+    /// A write that is done in slices.
+    pub(crate) writing: Option<Batch<'static>>,
 }
 
 impl<B: Builder> Server<B> {
@@ -55,6 +58,7 @@ impl<B: Builder> Server<B> {
             saved: None,
             digests: Digests::default(),
             configs: 0,
+            writing: None,
         }
     }
 

@@ -20,6 +20,9 @@ pub trait Target: Live {
     fn take_idle(&mut self, catalog: &Catalog, now: Time) -> Vec<(u32, EntryKey)>;
 }
 
+/// Work for another thread.
+pub type Ahead = Box<dyn FnOnce() + Send>;
+
 /// Makes devices of configurations.
 pub trait Builder {
     /// What it makes.
@@ -28,6 +31,12 @@ pub trait Builder {
     /// True if a configuration means the program that runs, whatever its `p4_device_config` is.
     fn keeps(&self, _config: &ForwardingPipelineConfig) -> bool {
         false
+    }
+
+    /// What takes long in [`build`](Builder::build), so that frames pass meanwhile: once it has run, that is quick. Nothing if it is
+    /// quick anyway.
+    fn ahead(&self, _config: &ForwardingPipelineConfig) -> Option<Ahead> {
+        None
     }
 
     /// The device that a configuration describes, with the program's own entries and nothing else.

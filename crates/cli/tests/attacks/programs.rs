@@ -1,6 +1,6 @@
-//! Programs that take long to read.
+//! Programs and writes that take long, while frames pass.
 
-use crate::setup::{GIGABYTE, Victim, alone, at_length, runtime, stream};
+use crate::setup::{Client, GIGABYTE, Victim, alone, at_length, entries, ids, running, runtime, stream};
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, SetForwardingPipelineConfigRequest};
 use std::net::UdpSocket;
@@ -8,10 +8,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+const DEVICE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../agent/benches/served/l2.p4");
+
 /// The program that runs, with statements that do nothing.
 fn program(ifs: usize) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../agent/benches/served/l2.p4");
-    let text = std::fs::read_to_string(path).unwrap();
+    let text = std::fs::read_to_string(DEVICE).unwrap();
     let line = |n: usize| {
         format!("        if (hdr.ethernet.src == 48w{n}) {{ hdr.ethernet.ether_type = 16w{}; }}\n", n % 65536)
     };
@@ -19,38 +20,46 @@ fn program(ifs: usize) -> Vec<u8> {
     text.replacen("        sources.apply();\n", &format!("        sources.apply();\n{many}"), 1).into_bytes()
 }
 
-/// A program of 20,000 `if`s kept every frame waiting for ten seconds: it was compiled by the thread that runs frames. No test had
-/// sent frames while a program came in.
-#[test]
-fn frames_pass_while_a_program_is_compiled() {
-    let _alone = alone();
-    let ifs = if at_length() { 20_000 } else { 400 };
+/// The same program on two devices of one process.
+fn rack() -> String {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("attacked.toml");
+    let text = format!(
+        "[rack]\nname = \"attacked\"\n\n[device.tor]\nclass = \"switch\"\n\n[device.nic]\nclass = \"smartnic\"\n\n\
+         [[link]]\nends = [\"tor:500\", \"nic:500\"]\nrate = \"10Gbit/s\"\n\n\
+         [[app]]\nprogram = {DEVICE:?}\norigin = \"tor\"\nmap = {{ Destinations = \"nic\" }}\n"
+    );
+    std::fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+/// Sends frames, one after the other, while a controller's work is done. Each of them comes back: how many were waited for less
+/// than a second is told, and the longest wait.
+fn frames_pass_while(
+    what: &str,
+    program: &str,
+    work: impl AsyncFnOnce(&mut Client, (u32, u32)) + Send + 'static,
+) {
     let outside = UdpSocket::bind("127.0.0.1:0").unwrap();
     outside.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
     let inside = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let port = format!("1@udp:{inside},{}", outside.local_addr().unwrap());
-    let victim = Victim::start(GIGABYTE, &["-i", &port]);
+    let victim = Victim::of(GIGABYTE, &[program, "-i", &port]);
     outside.connect(inside).unwrap();
     let address = victim.address.clone();
     let is_done = AtomicBool::new(false);
     let (passed, worst, took) = std::thread::scope(|scope| {
         let (entered, enter) = std::sync::mpsc::channel();
         let is_done = &is_done;
-        let pushed = scope.spawn(move || {
+        let worked = scope.spawn(move || {
             runtime().block_on(async {
                 let mut client = crate::setup::connect(&address).await;
                 let _stream = stream(&mut client, 1).await;
-                let ids = crate::setup::ids(&mut client).await;
+                let ids = ids(&mut client).await;
                 // Frames for 00:00:00:00:00:01 leave by port 1, on which they came.
-                client.write(crate::setup::entries(ids, 1, "INSERT", 0..1)).await.unwrap();
-                let request = "device_id: 1 election_id { low: 1 } action: RECONCILE_AND_COMMIT";
-                let mut request: SetForwardingPipelineConfigRequest = from_text(request).unwrap();
-                // The statements change nothing of the P4Info.
-                let config = crate::setup::running(&mut client).await;
-                request.config = Some(ForwardingPipelineConfig { p4_device_config: program(ifs), ..config });
+                client.write(entries(ids, 1, "INSERT", 0..1)).await.unwrap();
                 entered.send(()).unwrap();
                 let asked = Instant::now();
-                client.set_forwarding_pipeline_config(request).await.unwrap();
+                work(&mut client, ids).await;
                 is_done.store(true, Ordering::SeqCst);
                 asked.elapsed()
             })
@@ -59,15 +68,60 @@ fn frames_pass_while_a_program_is_compiled() {
         let frame = [vec![0, 0, 0, 0, 0, 1], vec![2, 0, 0, 0, 0, 1], vec![8, 0], vec![0; 46]].concat();
         let (mut passed, mut worst) = (0, Duration::ZERO);
         let mut buffer = [0; 2048];
-        while !is_done.load(Ordering::SeqCst) && !pushed.is_finished() {
+        while !is_done.load(Ordering::SeqCst) && !worked.is_finished() {
             let sent = Instant::now();
             outside.send(&frame).unwrap();
             outside.recv(&mut buffer).unwrap();
             worst = worst.max(sent.elapsed());
             passed += usize::from(!is_done.load(Ordering::SeqCst));
         }
-        (passed, worst, pushed.join().unwrap())
+        (passed, worst, worked.join().unwrap())
     });
-    eprintln!("a program of {ifs} ifs: {took:?}, meanwhile {passed} frames, the longest wait {worst:?}");
+    eprintln!("{what}: {took:?}, meanwhile {passed} frames, the longest wait {worst:?}");
     assert!(passed > 10, "{passed} frames passed");
+}
+
+/// Pushes the program with so many statements.
+fn push(ifs: usize) -> impl AsyncFnOnce(&mut Client, (u32, u32)) + Send + 'static {
+    async move |client: &mut Client, _| {
+        let request = "device_id: 1 election_id { low: 1 } action: RECONCILE_AND_COMMIT";
+        let mut request: SetForwardingPipelineConfigRequest = from_text(request).unwrap();
+        // The statements change nothing of the P4Info.
+        let config = running(client).await;
+        request.config = Some(ForwardingPipelineConfig { p4_device_config: program(ifs), ..config });
+        client.set_forwarding_pipeline_config(request).await.unwrap();
+    }
+}
+
+/// A program of 20,000 `if`s kept every frame waiting for ten seconds: it was compiled by the thread that runs frames. No test had
+/// sent frames while a program came in.
+#[test]
+fn frames_pass_while_a_program_is_compiled() {
+    let _alone = alone();
+    let ifs = if at_length() { 20_000 } else { 400 };
+    frames_pass_while(&format!("a program of {ifs} ifs"), DEVICE, push(ifs));
+}
+
+/// The same of a rack in one process, which split and compiled programs in that thread after single devices did not any more.
+#[test]
+fn frames_pass_while_a_program_is_split() {
+    let _alone = alone();
+    let ifs = if at_length() { 20_000 } else { 400 };
+    frames_pass_while(&format!("a program of {ifs} ifs, on a rack"), &rack(), push(ifs));
+}
+
+/// A write of 100,000 updates is done in slices; racks did it at once.
+#[test]
+fn frames_pass_while_much_is_written() {
+    let _alone = alone();
+    let most = if at_length() { 100_000 } else { 10_000 };
+    for (what, program) in [("a device", DEVICE.to_string()), ("a rack", rack())] {
+        let write = async move |client: &mut Client, ids: (u32, u32)| {
+            client.write(entries(ids, 1, "INSERT", 1..most + 1)).await.unwrap();
+            // All of them are rolled back for the last one, which is not there.
+            let again = entries(ids, 1, "MODIFY", (1..most).chain(std::iter::once(0xff_ffff)));
+            client.write(again).await.unwrap_err();
+        };
+        frames_pass_while(&format!("{most} updates, twice, to {what}"), &program, write);
+    }
 }

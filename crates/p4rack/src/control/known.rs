@@ -5,7 +5,7 @@ use crate::functions;
 use base_diag::{Diagnostic, SourceMap};
 use ir_interp::Options;
 use p4runtime_proto::p4::v1::ForwardingPipelineConfig;
-use p4runtime_server::Status;
+use p4runtime_server::{Ahead, Status};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use target_native::{Compiled, Engine, Report};
@@ -21,9 +21,12 @@ pub struct Known(Arc<Mutex<Programs>>);
 struct Programs {
     /// Parts of a rack's programs.
     own: BTreeMap<Vec<u8>, KnownProgram>,
-    /// The programs that controllers pushed last, or why they were refused.
-    sent: VecDeque<(Vec<u8>, Result<KnownProgram, Status>)>,
+    /// The programs that controllers pushed last, each with its parts if devices of a rack run these.
+    sent: VecDeque<Vec<Pushed>>,
 }
+
+/// A text and its program, or why it was refused.
+type Pushed = (Vec<u8>, Result<KnownProgram, Status>);
 
 #[derive(Clone)]
 pub(super) struct KnownProgram {
@@ -38,8 +41,8 @@ impl Known {
     /// The program with this text, or why it was refused.
     pub(super) fn get(&self, text: &[u8]) -> Option<Result<KnownProgram, Status>> {
         let programs = lock(&self.0);
-        let sent =
-            || programs.sent.iter().find(|(known, _)| known == text).map(|(_, program)| program.clone());
+        let mut sent = programs.sent.iter().flatten();
+        let sent = || sent.find(|(known, _)| known == text).map(|(_, program)| program.clone());
         programs.own.get(text).cloned().map(Ok).or_else(sent)
     }
 
@@ -54,11 +57,21 @@ impl Known {
         Ok(report)
     }
 
-    /// Keeps a pushed program, or why it was refused.
-    fn note(&self, text: Vec<u8>, program: Result<KnownProgram, Status>) {
+    /// Compiles programs by their texts, those that are not known, and keeps them together.
+    pub(super) fn push<'t>(&self, programs: impl Iterator<Item = (&'t [u8], Arc<ir::Program>)>) {
+        let mut all: Vec<Pushed> = vec![];
+        for (text, program) in programs {
+            if self.get(text).is_none() && all.iter().all(|(known, _)| known != text) {
+                all.push((text.to_vec(), KnownProgram::pushed(program, SourceMap::new())));
+            }
+        }
+        self.note(all);
+    }
+
+    /// Keeps what was pushed.
+    fn note(&self, all: Vec<Pushed>) {
         let mut programs = lock(&self.0);
-        programs.sent.retain(|(known, _)| *known != text);
-        programs.sent.push_back((text, program));
+        programs.sent.push_back(all);
         if programs.sent.len() > MOST_SENT {
             programs.sent.pop_front();
         }
@@ -66,6 +79,11 @@ impl Known {
 }
 
 impl KnownProgram {
+    /// The same, of a controller.
+    fn pushed(program: Arc<ir::Program>, map: SourceMap) -> Result<KnownProgram, Status> {
+        KnownProgram::compile(program, map).map_err(|problems| told("the program cannot run", &problems))
+    }
+
     fn compile(program: Arc<ir::Program>, map: SourceMap) -> Result<KnownProgram, Vec<Diagnostic>> {
         let options = Options { registry: functions::all(), ..Options::default() };
         let engine = Engine::compile(&program, options)?;
@@ -76,7 +94,7 @@ impl KnownProgram {
 
 impl Maker {
     /// Work that compiles a pushed program and keeps the result; nothing if the program is known.
-    pub(super) fn ahead(&self, text: &[u8]) -> Option<Box<dyn FnOnce() + Send>> {
+    pub(super) fn compile_ahead(&self, text: &[u8]) -> Option<Ahead> {
         if text.is_empty() || self.known.get(text).is_some() {
             return None;
         }
@@ -86,15 +104,13 @@ impl Maker {
         Some(Box::new(move || {
             let config =
                 ForwardingPipelineConfig { p4_device_config: text, ..ForwardingPipelineConfig::default() };
-            let compiled = maker.program(&config).and_then(|(program, map)| {
-                KnownProgram::compile(program, map)
-                    .map_err(|problems| told("the program cannot run", &problems))
-            });
-            maker.known.note(config.p4_device_config, compiled);
+            let compiled =
+                maker.program(&config).and_then(|(program, map)| KnownProgram::pushed(program, map));
+            maker.known.note(vec![(config.p4_device_config, compiled)]);
         }))
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -27,8 +27,8 @@ use ir_interp::{Options, PortNumbers, Switch};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, Update};
-use p4runtime_server::{Builder, Built, Status};
 use control_writes::EntryKey;
+use p4runtime_server::{Ahead, Builder, Built, Status};
 use p4runtime_store::Catalog;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -155,6 +155,10 @@ impl Builder for Maker {
 
     fn keeps(&self, config: &ForwardingPipelineConfig) -> bool {
         self.keep_program && device_config(&config.p4_device_config) == Ok(DeviceConfig::Json)
+    }
+
+    fn ahead(&self, config: &ForwardingPipelineConfig) -> Option<Ahead> {
+        if self.keeps(config) { None } else { self.compile_ahead(&config.p4_device_config) }
     }
 
     fn build(&self, config: &ForwardingPipelineConfig) -> Result<Built<Controlled>, Status> {

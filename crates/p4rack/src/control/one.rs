@@ -11,11 +11,8 @@ use p4runtime_proto::p4::v1::{
     SetForwardingPipelineConfigRequest, StreamMessageRequest, WriteRequest,
 };
 use p4runtime_proto::p4rack::v1::{Device, ShowResponse, TraceResponse, show_response::State};
-use p4runtime_server::{Output, Pieces, Server, Status, StreamId, Writing};
+use p4runtime_server::{Ahead, Output, Pieces, Server, Status, StreamId};
 use std::collections::BTreeMap;
-
-/// Updates of a write that are done at a time; frames pass before the next ones.
-const SLICE: usize = 512;
 
 /// The most ports whose frames are counted each for itself.
 const MOST_PORTS: usize = 1024;
@@ -23,8 +20,6 @@ const MOST_PORTS: usize = 1024;
 /// A device with its server.
 pub struct OneSwitch {
     server: Server<Maker>,
-    /// The same as the server's.
-    maker: Maker,
     cpu_port: Option<u32>,
     gate: Gate,
     /// How long that is closed.
@@ -32,8 +27,8 @@ pub struct OneSwitch {
     ports: BTreeMap<u32, PortCount>,
     /// Frames by ports that the program's architecture cannot number.
     unfit: u64,
-    /// A write that is done in slices.
-    writing: Option<(Ticket, Writing)>,
+    /// Whose write is done in slices.
+    writing: Option<Ticket>,
 }
 
 impl OneSwitch {
@@ -41,8 +36,7 @@ impl OneSwitch {
     /// nanoseconds; frames for and from controllers go by `cpu_port`.
     pub fn new(maker: Maker, device: u64, epoch_ns: i64, cpu_port: Option<u32>) -> OneSwitch {
         OneSwitch {
-            server: Server::new(maker.clone(), device, epoch_ns),
-            maker,
+            server: Server::new(maker, device, epoch_ns),
             cpu_port,
             gate: Gate::default(),
             held: Held::No,
@@ -163,16 +157,13 @@ impl Served for OneSwitch {
                 let why = "this is one device: no others hold anything for it";
                 Reply::Done(Err(Status::new(Code::Unimplemented, why)))
             }
-            Call::Write(request) if Writing::is_for(&request, SLICE) => {
-                match self.server.begin_write(request) {
-                    Ok(writing) => {
-                        self.writing = Some((ticket, writing));
-                        return events;
-                    }
-                    Err(status) => Reply::Done(Err(status)),
+            Call::Write(request) => match self.server.begin_write(*request) {
+                Some(ended) => Reply::Done(ended),
+                None => {
+                    self.writing = Some(ticket);
+                    return events;
                 }
-            }
-            Call::Write(request) => Reply::Done(self.server.write(&request)),
+            },
             Call::SetConfig(request) => Reply::Done(self.server.set_config(*request)),
             Call::Steer(election, steer) => {
                 let may = match &election {
@@ -203,20 +194,14 @@ impl Served for OneSwitch {
     }
 
     fn is_busy(&self) -> bool {
-        self.writing.is_some()
+        self.server.is_writing()
     }
 
     fn go_on(&mut self, now: Time) -> Vec<Event> {
         self.at(now);
-        let Some((ticket, writing)) = &mut self.writing else { return vec![] };
-        let ticket = *ticket;
-        match self.server.go_on_writing(writing, SLICE) {
-            Some(ended) => {
-                self.writing = None;
-                vec![Event::Reply(ticket, Reply::Done(ended))]
-            }
-            None => vec![],
-        }
+        let Some(ended) = self.server.go_on() else { return vec![] };
+        let reply = |ticket| Event::Reply(ticket, Reply::Done(ended));
+        self.writing.take().map(reply).into_iter().collect()
     }
 
     fn message(&mut self, now: Time, stream: StreamId, message: &StreamMessageRequest) -> Vec<Event> {
@@ -270,10 +255,8 @@ impl Served for OneSwitch {
         self.server.may_set_config(head)
     }
 
-    fn ahead(&self, request: &SetForwardingPipelineConfigRequest) -> Option<Box<dyn FnOnce() + Send>> {
-        self.server.may_set_config(request).ok()?;
-        let text = &request.config.as_ref()?.p4_device_config;
-        self.maker.ahead(text)
+    fn ahead(&self, request: &SetForwardingPipelineConfigRequest) -> Option<Ahead> {
+        self.server.ahead(request)
     }
 
     fn get_config(

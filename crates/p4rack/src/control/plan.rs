@@ -1,10 +1,11 @@
 //! What each device of a rack runs, of a whole program and a placement: the planner of the [`controller`].
 
-use super::{Maker, Offered, told};
+use super::known::lock;
+use super::{Known, Maker, Offered, told};
 use crate::rack::make_parts;
 use base_diag::SourceMap;
 use controller::{Part, Planner, RegionMap, Rollout, Wires};
-use ir::Program;
+use ir::{Name, Program};
 use ir_split::{DeviceIndex, Linkage, Placement};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
@@ -13,13 +14,16 @@ use p4runtime_proto::p4::v1::{
     ValueSetMember, action::Param, entity::Entity as Kind, field_match, forwarding_pipeline_config::Cookie,
     table_action, update::Type,
 };
-use p4runtime_server::{Builder, Status};
+use p4runtime_server::{Ahead, Builder, Status};
 use p4runtime_store::Described;
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
 
 /// Epochs have so many values; a hand-over that is so many plans old is taken for a new one.
 const EPOCHS: u64 = 1 << 8;
+
+/// The most plans that were made ahead and wait for their requests.
+const MOST_AHEAD: usize = 4;
 
 /// Splits programs by one placement.
 pub struct Splitter {
@@ -27,35 +31,104 @@ pub struct Splitter {
     pub maker: Maker,
     /// Where regions run; its epoch is the first.
     pub placement: Placement,
+    /// Devices of this process run the parts: their machine code is made ahead, too.
+    pub(super) runs_parts: bool,
+    ahead: Arc<Mutex<VecDeque<Planned>>>,
+}
+
+/// A plan that was made ahead, for one request.
+struct Planned {
+    text: Vec<u8>,
+    regions: BTreeMap<Name, DeviceIndex>,
+    rollout: Result<Rollout, Status>,
+}
+
+impl Splitter {
+    /// For devices in other processes, or emulated ones.
+    pub fn new(maker: Maker, placement: Placement) -> Splitter {
+        Splitter { maker, placement, runs_parts: false, ahead: Arc::default() }
+    }
+
+    fn of_epoch(&self, epoch: u64) -> Placement {
+        Placement { epoch: (self.placement.epoch + epoch - 1) % EPOCHS, ..self.placement.clone() }
+    }
+
+    /// The plan for a text that was made ahead, if there is one.
+    fn take_planned(&self, text: &[u8]) -> Option<Result<Rollout, Status>> {
+        let mut ahead = lock(&self.ahead);
+        let is_it = |planned: &Planned| planned.text == text && planned.regions == self.placement.regions;
+        let at = ahead.iter().position(is_it)?;
+        ahead.remove(at).map(|planned| planned.rollout)
+    }
+}
+
+/// Splits a program, whatever its P4Info is. `code` keeps the parts' machine code, if that is to be made.
+fn rollout(
+    maker: &Maker,
+    placement: &Placement,
+    config: &ForwardingPipelineConfig,
+    code: Option<&Known>,
+) -> Result<Rollout, Status> {
+    let (mut whole, _) = maker.program(config)?;
+    ir_split::landings(Arc::make_mut(&mut whole)).map_err(|problems| told("the program", &problems))?;
+    let offered = super::offered(&whole).map_err(|problems| told("no P4Info of the program", &problems));
+    let Offered { info, plain, initial } = offered?;
+    let cookie = cookie_of(&whole);
+    let mut map = SourceMap::new();
+    let (_, parts, texts) = make_parts(&whole, placement, &mut map)
+        .map_err(|problems| told("the program cannot be split so", &problems))?;
+    if let Some(code) = code {
+        let both = parts.iter().zip(&texts);
+        code.push(both.filter_map(|(part, text)| {
+            Some((text.as_ref()?.as_bytes(), Arc::clone(&part.as_ref()?.program)))
+        }));
+    }
+    let devices = parts.into_iter().zip(texts).zip(&placement.devices);
+    let parts = devices.map(|((part, text), name)| match (part, text) {
+        (Some(part), Some(text)) => {
+            let mut part = make_part(name, &part.program, &part.linkage, text, &info)?;
+            part.config.cookie = Some(cookie);
+            Ok(Some(part))
+        }
+        _ => Ok(None),
+    });
+    let parts: Vec<_> = parts.collect::<Result<_, _>>()?;
+    let origin = placement.origin.0 as usize;
+    let clones = whole.extern_functions.iter().any(|f| !f.user && f.name.starts_with("clone"));
+    let cuts_clones = !clones || parts.iter().flatten().count() == 1;
+    Ok(Rollout { info, plain, initial, origin, parts, wires: wires(placement), cuts_clones })
 }
 
 impl Planner for Splitter {
     fn plan(&self, config: &ForwardingPipelineConfig, epoch: u64) -> Result<Rollout, Status> {
-        let (mut whole, _) = self.maker.program(config)?;
-        ir_split::landings(Arc::make_mut(&mut whole)).map_err(|problems| told("the program", &problems))?;
-        let offered = super::offered(&whole).map_err(|problems| told("no P4Info of the program", &problems));
-        let Offered { info, plain, initial } = offered?;
-        super::agrees(config, &info)?;
-        let placement =
-            Placement { epoch: (self.placement.epoch + epoch - 1) % EPOCHS, ..self.placement.clone() };
-        let cookie = cookie_of(&whole);
-        let mut map = SourceMap::new();
-        let (_, parts, texts) = make_parts(&whole, &placement, &mut map)
-            .map_err(|problems| told("the program cannot be split so", &problems))?;
-        let devices = parts.into_iter().zip(texts).zip(&placement.devices);
-        let parts = devices.map(|((part, text), name)| match (part, text) {
-            (Some(part), Some(text)) => {
-                let mut part = make_part(name, &part.program, &part.linkage, text, &info)?;
-                part.config.cookie = Some(cookie);
-                Ok(Some(part))
+        let rollout = match self.take_planned(&config.p4_device_config) {
+            Some(planned) => planned?,
+            None => rollout(&self.maker, &self.of_epoch(epoch), config, None)?,
+        };
+        super::agrees(config, &rollout.info)?;
+        Ok(rollout)
+    }
+
+    fn ahead(&self, config: &ForwardingPipelineConfig, epoch: u64) -> Option<Ahead> {
+        let text = &config.p4_device_config;
+        if text.is_empty() || self.keeps(config) {
+            return None;
+        }
+        let maker = Maker { own: None, ..self.maker.clone() };
+        let (placement, regions) = (self.of_epoch(epoch), self.placement.regions.clone());
+        let config = ForwardingPipelineConfig {
+            p4_device_config: text.clone(),
+            ..ForwardingPipelineConfig::default()
+        };
+        let (runs_parts, ahead) = (self.runs_parts, Arc::clone(&self.ahead));
+        Some(Box::new(move || {
+            let rollout = rollout(&maker, &placement, &config, runs_parts.then_some(&maker.known));
+            let mut ahead = lock(&ahead);
+            ahead.push_back(Planned { text: config.p4_device_config, regions, rollout });
+            if ahead.len() > MOST_AHEAD {
+                ahead.pop_front();
             }
-            _ => Ok(None),
-        });
-        let parts: Vec<_> = parts.collect::<Result<_, _>>()?;
-        let origin = placement.origin.0 as usize;
-        let clones = whole.extern_functions.iter().any(|f| !f.user && f.name.starts_with("clone"));
-        let cuts_clones = !clones || parts.iter().flatten().count() == 1;
-        Ok(Rollout { info, plain, initial, origin, parts, wires: wires(&placement), cuts_clones })
+        }))
     }
 
     fn keeps(&self, config: &ForwardingPipelineConfig) -> bool {

@@ -5,25 +5,27 @@
 use super::gate::Gate;
 use super::{Controlled, Event, Maker, Metric, Served, Splitter, metric, show};
 use base_time::{Duration, Time};
-use controller::{Agent, Answer, Ask, Call, Controller, DeviceId, Effect, Output, Ticket, Timing, Wires};
+use controller::{
+    Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Effect, Output, Ticket, Timing, Wires,
+};
 use dataplane_api::Device;
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, Entity, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
     SetForwardingPipelineConfigRequest, StreamMessageRequest, WriteRequest,
 };
 use p4runtime_proto::p4rack::v1::ShowResponse;
-use p4runtime_server::{Status, StreamId};
+use p4runtime_server::{Ahead, SLICE, Status, StreamId};
 use std::collections::VecDeque;
 
 /// The most links that what comes of one frame passes.
 const MOST_HOPS: usize = 1 << 16;
 
-/// Answers come at once, where they are not lost, and no packet is ever on its way.
+/// Answers come as soon as a device is done, where they are not lost, and no packet is ever on its way.
 const TIMING: Timing = Timing {
     drain: Duration::ZERO,
     quiet: Duration::ZERO,
-    patience_least: Duration::from_s(1),
-    patience_most: Duration::from_s(1),
+    patience_least: Duration::from_s(60),
+    patience_most: Duration::from_s(60),
     lease: Duration::from_s(5),
 };
 
@@ -82,20 +84,45 @@ pub struct RackSwitch<C> {
     cpu_port: Option<u32>,
     gate: Gate,
     counters: RackCounters,
+    /// What the controller asks, and is not done yet.
+    asks: VecDeque<(DeviceId, Option<AskId>, Ask)>,
+    /// An agent that does a long write in slices.
+    working: Option<Working>,
     /// The way to the agents.
     pub channel: C,
+}
+
+/// What an agent is busy with.
+struct Working {
+    device: usize,
+    id: Option<AskId>,
+    /// The answer does not arrive.
+    is_lost: bool,
+}
+
+/// What an ask takes, in updates of a write: frames pass after [`SLICE`] of them.
+fn cost(ask: &Ask) -> usize {
+    /// Bytes of a program's text that take as long as an update.
+    const TEXT: usize = 256;
+    match ask {
+        Ask::Save(config) => config.p4_device_config.len() / TEXT,
+        Ask::Load(updates) | Ask::Commit(updates) | Ask::Write(updates) => updates.len(),
+        Ask::Read(queries) => queries.len(),
+        _ => 0,
+    }
 }
 
 impl<C: Channel> RackSwitch<C> {
     /// Without a program: [`Call::Start`] or a controller brings it. `device` is the whole's id; `epoch_ns` the Unix time of
     /// time 0, in nanoseconds.
     pub fn new(
-        splitter: Splitter,
+        mut splitter: Splitter,
         device: u64,
         epoch_ns: i64,
         cpu_port: Option<u32>,
         channel: C,
     ) -> RackSwitch<C> {
+        splitter.runs_parts = true;
         let placement = &splitter.placement;
         let makers = placement.devices.iter().map(|_| Maker { own: None, ..splitter.maker.clone() });
         RackSwitch {
@@ -106,6 +133,8 @@ impl<C: Channel> RackSwitch<C> {
             cpu_port,
             gate: Gate::default(),
             counters: RackCounters::default(),
+            asks: VecDeque::new(),
+            working: None,
             controller: Controller::new(splitter, device, epoch_ns, TIMING),
             channel,
         }
@@ -145,6 +174,7 @@ impl<C: Channel> RackSwitch<C> {
         if let Some(agent) = self.agents.get_mut(device) {
             agent.restart();
         }
+        self.working = self.working.take().filter(|working| working.device != device);
         let outputs = self.controller.restarted(now, DeviceId(device));
         self.perform(now, outputs)
     }
@@ -153,51 +183,85 @@ impl<C: Channel> RackSwitch<C> {
         self.agents.iter_mut().flat_map(Agent::targets).for_each(|target| target.at(now));
     }
 
-    /// Does what the controller wants, until it waits for something else.
+    /// Does what the controller wants, until it waits for something else or much has been done.
     fn perform(&mut self, now: Time, outputs: Vec<Output>) -> Vec<Event> {
-        let mut waiting = VecDeque::from(outputs);
         let mut events = vec![];
-        while let Some(output) = waiting.pop_front() {
+        self.take(outputs, &mut events);
+        let mut done = 0;
+        while done <= SLICE
+            && self.working.is_none()
+            && let Some((device, id, ask)) = self.asks.pop_front()
+        {
+            done += cost(&ask);
+            let outputs = self.ask(now, device, id, ask, &mut events);
+            self.take(outputs, &mut events);
+        }
+        events
+    }
+
+    fn take(&mut self, outputs: Vec<Output>, events: &mut Vec<Event>) {
+        for output in outputs {
             match output {
                 Output::Reply(ticket, reply) => events.push(Event::Reply(ticket, reply)),
                 Output::Send(stream, message) => events.push(Event::Send(stream, message)),
                 Output::End(stream, why) => events.push(Event::End(stream, why)),
-                Output::Ask(device, id, ask) => {
-                    let passage = self.channel.pass(device, &ask);
-                    let (answer, more) = match passage {
-                        Passage::AskLost => (None, vec![]),
-                        Passage::Refused(status) => (Some(Answer::Refused(status)), vec![]),
-                        Passage::Through | Passage::AnswerLost | Passage::Breaks(_) => {
-                            let Some(agent) = self.agents.get_mut(device.0) else { continue };
-                            if let Passage::Breaks(after) = &passage {
-                                agent.targets().for_each(|target| target.break_after(after));
-                            }
-                            let (answer, effects) = match (ask, agent.target()) {
-                                (Ask::Trace(request), Some(target)) => {
-                                    let answer = match target.trace(now, request) {
-                                        Ok(hop) => Answer::Traced(Box::new(hop)),
-                                        Err(status) => Answer::Refused(status),
-                                    };
-                                    (Some(answer), vec![])
-                                }
-                                (ask, _) => agent.ask(now, ask),
-                            };
-                            for target in agent.targets() {
-                                target.break_after(&[]);
-                                target.at(now);
-                            }
-                            let more = self.effects(now, device.0, effects, &mut events);
-                            (answer.filter(|_| passage != Passage::AnswerLost), more)
-                        }
-                    };
-                    waiting.extend(more);
-                    if let (Some(id), Some(answer)) = (id, answer) {
-                        waiting.extend(self.controller.answer(now, id, answer));
-                    }
-                }
+                Output::Ask(device, id, ask) => self.asks.push_back((device, id, ask)),
             }
         }
-        events
+    }
+
+    /// Has an agent do what it is asked, or begin with it.
+    fn ask(
+        &mut self,
+        now: Time,
+        device: DeviceId,
+        id: Option<AskId>,
+        ask: Ask,
+        events: &mut Vec<Event>,
+    ) -> Vec<Output> {
+        let passage = self.channel.pass(device, &ask);
+        let working = Working { device: device.0, id, is_lost: passage == Passage::AnswerLost };
+        match passage {
+            Passage::AskLost => return vec![],
+            Passage::Refused(status) => return self.answer(now, &working, Answer::Refused(status)),
+            Passage::Through | Passage::AnswerLost | Passage::Breaks(_) => {}
+        }
+        let Some(agent) = self.agents.get_mut(device.0) else { return vec![] };
+        if let Passage::Breaks(after) = &passage {
+            agent.targets().for_each(|target| target.break_after(after));
+        }
+        let (answer, effects) = match (ask, agent.target()) {
+            (Ask::Trace(request), Some(target)) => {
+                let answer = match target.trace(now, request) {
+                    Ok(hop) => Answer::Traced(Box::new(hop)),
+                    Err(status) => Answer::Refused(status),
+                };
+                (Some(answer), vec![])
+            }
+            (ask, _) => agent.begin(now, ask),
+        };
+        let is_busy = agent.is_busy();
+        let mut outputs = self.effects(now, device.0, effects, events);
+        match answer {
+            Some(answer) => outputs.extend(self.answer(now, &working, answer)),
+            None if is_busy => self.working = Some(working),
+            None => {}
+        }
+        outputs
+    }
+
+    /// An agent has done what it was asked.
+    fn answer(&mut self, now: Time, working: &Working, answer: Answer) -> Vec<Output> {
+        if let Some(agent) = self.agents.get_mut(working.device) {
+            for target in agent.targets() {
+                target.break_after(&[]);
+                target.at(now);
+            }
+        }
+        match working.id {
+            Some(id) if !working.is_lost => self.controller.answer(now, id, answer),
+            _ => vec![],
+        }
     }
 
     /// The frames that were kept come in.
@@ -357,6 +421,29 @@ impl<C: Channel> Served for RackSwitch<C> {
 
     fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
         self.controller.may_set_config(head)
+    }
+
+    fn ahead(&self, request: &SetForwardingPipelineConfigRequest) -> Option<Ahead> {
+        self.controller.ahead(request)
+    }
+
+    fn is_busy(&self) -> bool {
+        self.working.is_some() || !self.asks.is_empty() || self.controller.is_busy()
+    }
+
+    fn go_on(&mut self, now: Time) -> Vec<Event> {
+        self.at(now);
+        let outputs = match self.working.take() {
+            None => self.controller.go_on(now),
+            Some(working) => match self.agents.get_mut(working.device).and_then(Agent::go_on) {
+                Some(answer) => self.answer(now, &working, answer),
+                None => {
+                    self.working = Some(working);
+                    vec![]
+                }
+            },
+        };
+        self.perform(now, outputs)
     }
 
     fn get_config(

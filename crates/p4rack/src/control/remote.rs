@@ -10,7 +10,7 @@ use p4runtime_proto::p4::v1::{
     SetForwardingPipelineConfigRequest, StreamMessageRequest, WriteRequest,
 };
 use p4runtime_proto::p4rack::v1::{Metric as Counted, ShowResponse, show_response::State};
-use p4runtime_server::{Pieces, Status, StreamId};
+use p4runtime_server::{Ahead, Pieces, Status, StreamId};
 use std::collections::BTreeSet;
 
 /// Answers are waited for by the ways to the agents, which know whether anybody is there: this is longer than they do.
@@ -253,6 +253,19 @@ impl Served for RemoteRack {
 
     fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
         self.controller.may_set_config(head)
+    }
+
+    fn ahead(&self, request: &SetForwardingPipelineConfigRequest) -> Option<Ahead> {
+        self.controller.ahead(request)
+    }
+
+    fn is_busy(&self) -> bool {
+        self.controller.is_busy()
+    }
+
+    fn go_on(&mut self, now: Time) -> Vec<Event> {
+        let outputs = self.controller.go_on(now);
+        self.perform(now, outputs)
     }
 
     fn get_config(

@@ -8,7 +8,7 @@ use p4runtime_proto::p4::v1::{
     SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, WriteRequest,
 };
 use p4runtime_proto::p4rack::v1::ShowResponse;
-use p4runtime_server::{Status, StreamId};
+use p4runtime_server::{Ahead, Status, StreamId};
 
 /// What a switch wants done outside.
 #[derive(Clone, PartialEq, Debug)]
@@ -53,19 +53,13 @@ pub trait Served {
 
     /// The expensive part of a `SetForwardingPipelineConfig` that does not need the switch, if there is one. It can run on another thread
     /// before the call.
-    fn ahead(&self, _request: &SetForwardingPipelineConfigRequest) -> Option<Box<dyn FnOnce() + Send>> {
-        None
-    }
+    fn ahead(&self, request: &SetForwardingPipelineConfigRequest) -> Option<Ahead>;
 
     /// True while a call is done in slices: [`go_on`](Served::go_on) does the next one. Frames may come in between, and nothing else.
-    fn is_busy(&self) -> bool {
-        false
-    }
+    fn is_busy(&self) -> bool;
 
     /// The next slice.
-    fn go_on(&mut self, _now: Time) -> Vec<Event> {
-        vec![]
-    }
+    fn go_on(&mut self, now: Time) -> Vec<Event>;
 
     /// The RPC `GetForwardingPipelineConfig`.
     fn get_config(

@@ -116,7 +116,7 @@ pub(super) fn one(app: &SplitApp, maker: Maker) -> Result<Beginning, Vec<Diagnos
     let maker = Maker { own: Some(Arc::clone(&app.whole)), ..maker };
     let placement = app.placement.clone();
     let wires = wires(&placement);
-    let plan = Plan::Rack(Box::new(Splitter { maker, placement }));
+    let plan = Plan::Rack(Box::new(Splitter::new(maker, placement)));
     let domain = Domain::new(plan, (0..app.parts.len()).collect(), wires);
     Ok((domain, updates(&app.entries, &app.whole)?))
 }

@@ -1,16 +1,19 @@
 //! Arbitration and configuration.
 
 use crate::setup::{
-    Bench, PROGRAM, arbitration, both, both_bare, both_keeping, compiled_at, info, one_device, write_request,
+    Bench, PROGRAM, arbitration, both, both_bare, both_keeping, compiled_at, info, one_device, rack,
+    write_request,
 };
 use base_time::Time;
 use controller::{Call, Reply, Ticket};
 use expect_test::expect;
-use p4rack::control::{Controlled, Event, Served};
+use p4rack::control::{Controlled, Direct, Event, Served};
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
-use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, SetForwardingPipelineConfigRequest, Uint128};
+use p4runtime_proto::p4::v1::{
+    ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, SetForwardingPipelineConfigRequest, Uint128,
+};
 use p4runtime_server::StreamId;
 
 #[test]
@@ -231,7 +234,7 @@ fn controllers_for_bmv2_are_told_what_to_send() {
     });
 }
 
-/// A device does a large write in slices, a rack at once: they end alike.
+/// A device and a rack do a large write in slices, and end alike.
 #[test]
 fn a_large_write_is_done_in_slices() {
     both(|mut bench| {
@@ -266,25 +269,96 @@ fn a_large_write_is_done_in_slices() {
     });
 }
 
+/// A device, and a rack, with a primary controller.
+fn served() -> [Box<dyn Served>; 2] {
+    let mut both: [Box<dyn Served>; 2] = [Box::new(one_device()), Box::new(rack(Direct))];
+    for switch in &mut both {
+        switch.call(Time::ZERO, Ticket(1), Call::Start(Box::default(), vec![]));
+        switch.message(Time::ZERO, StreamId(0), &arbitration(1, Some(1)));
+    }
+    both
+}
+
+/// Frames are for the controller from the first of these updates on.
+const DEFAULT: &str = "MODIFY table_entry { table_id: $MyIngress.route is_default_action: true action { action { action_id: $MyIngress.to_cpu } } }";
+
+/// Racks did a write at once, whatever its length.
 #[test]
 fn frames_pass_between_the_slices_of_a_write() {
-    let mut switch = one_device();
-    let now = Time::ZERO;
-    switch.call(now, Ticket(1), Call::Start(Box::default(), vec![]));
-    switch.message(now, StreamId(0), &arbitration(1, Some(1)));
-    let default = "MODIFY table_entry { table_id: $MyIngress.route is_default_action: true action { action { action_id:                    $MyIngress.to_cpu } } }";
-    let write = Box::new(write_request("CONTINUE_ON_ERROR", &[default; 1200]));
-    assert!(switch.call(now, Ticket(2), Call::Write(write)).is_empty());
-    let mut slices = 0;
-    let ended = loop {
-        assert!(switch.is_busy());
-        let told = switch.frame(now, 3, &[1; 60]);
-        assert!(slices == 0 || matches!(told[..], [Event::Send(..)]), "{told:?}");
-        slices += 1;
-        if let Some(event) = switch.go_on(now).pop() {
-            break event;
+    // A rack looks at each update, does it to what the device is to hold, and has the device do it.
+    for (mut switch, wanted) in served().into_iter().zip([3, 7]) {
+        let now = Time::ZERO;
+        let write = Box::new(write_request("CONTINUE_ON_ERROR", &[DEFAULT; 1200]));
+        assert!(switch.call(now, Ticket(2), Call::Write(write)).is_empty());
+        let mut slices = 0;
+        let (ended, told) = loop {
+            assert!(switch.is_busy());
+            let told = switch.frame(now, 3, &[1; 60]);
+            slices += 1;
+            if let Some(event) = switch.go_on(now).pop() {
+                break (event, told);
+            }
+        };
+        assert!(matches!(told[..], [Event::Send(..)]), "{told:?}");
+        assert_eq!((ended, slices), (Event::Reply(Ticket(2), Reply::Done(Ok(()))), wanted));
+        assert!(!switch.is_busy());
+    }
+}
+
+/// A rack sent a device all updates of a batch at once, which does so many in slices: frames saw some of them.
+#[test]
+fn no_frame_sees_some_of_an_atomic_batch() {
+    for mut switch in served() {
+        let now = Time::ZERO;
+        let write = Box::new(write_request("DATAPLANE_ATOMIC", &[DEFAULT; 1200]));
+        let mut events = switch.call(now, Ticket(2), Call::Write(write));
+        let mut sent = 0;
+        while switch.is_busy() {
+            let passed = switch.frame(now, 3, &[1; 60]);
+            // Before it begins they go where they went, after that they wait.
+            assert!(!matches!(passed[..], [Event::Send(..)]), "{passed:?}");
+            sent += usize::from(passed.is_empty());
+            events.extend(switch.go_on(now));
         }
-    };
-    assert_eq!((ended, slices), (Event::Reply(Ticket(2), Reply::Done(Ok(()))), 3));
-    assert!(!switch.is_busy());
+        let told = events.iter().filter(|event| matches!(event, Event::Send(..))).count();
+        assert!(told <= sent, "{told} of {sent}");
+        assert!(events.contains(&Event::Reply(Ticket(2), Reply::Done(Ok(())))), "{events:?}");
+        assert!(matches!(switch.frame(now, 3, &[1; 60])[..], [Event::Send(..)]));
+    }
+}
+
+/// What is done ahead is what the request needs: the plan is the one that was made, and its epoch is no other's.
+#[test]
+fn programs_are_prepared_beside_frames() {
+    for mut switch in served() {
+        let other = PROGRAM.replace("reason = 5", "reason = 6");
+        let request = |text: &str| SetForwardingPipelineConfigRequest {
+            device_id: 1,
+            election_id: Some(Uint128 { high: 0, low: 1 }),
+            action: Action::ReconcileAndCommit as i32,
+            config: Some(ForwardingPipelineConfig {
+                p4_device_config: text.into(),
+                p4info: Some(info()),
+                ..ForwardingPipelineConfig::default()
+            }),
+            ..SetForwardingPipelineConfigRequest::default()
+        };
+        let mut stranger = request(&other);
+        stranger.election_id = None;
+        assert!(switch.ahead(&stranger).is_none(), "who may not push has nothing compiled");
+        assert!(switch.ahead(&request("")).is_none(), "the program of its own is there");
+        for text in [other.as_str(), "parser p("] {
+            let work = switch.ahead(&request(text)).unwrap();
+            work();
+            let mut events = switch.call(Time::ZERO, Ticket(2), Call::SetConfig(Box::new(request(text))));
+            while switch.is_busy() {
+                events.extend(switch.go_on(Time::ZERO));
+            }
+            let is_right = text == other;
+            let [Event::Reply(_, Reply::Done(ended))] = &events[..] else { panic!("{events:?}") };
+            assert_eq!(ended.is_ok(), is_right, "{ended:?}");
+            let running = switch.get_config(&GetForwardingPipelineConfigRequest::default()).unwrap();
+            assert_eq!(running.config.unwrap().p4_device_config, other.as_bytes());
+        }
+    }
 }

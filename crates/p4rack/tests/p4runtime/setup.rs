@@ -83,7 +83,7 @@ pub fn both_named(test: impl Fn(Bench)) {
         placement.devices = vec!["tor".into(), "nic".into()];
         placement.regions = [("Routes".into(), nic)].into();
         placement.ports = [((tor, nic), 500), ((nic, tor), 500)].into();
-        let splitter = Splitter { maker, placement };
+        let splitter = Splitter::new(maker, placement);
         let rack = RackSwitch::new(splitter, 1, 1_000_000_000, Some(CPU), Direct);
         test(Bench { world: World::Rack(Box::new(rack)), now: Time::ZERO }.started());
     }
@@ -117,7 +117,7 @@ fn rack_of<C: Channel>(maker: Maker, channel: C) -> RackSwitch<C> {
     for (a, b, port) in [(tor, nic, 500), (tor, fpga, 501), (nic, fpga, 502)] {
         placement.ports.extend([((a, b), port), ((b, a), port)]);
     }
-    RackSwitch::new(Splitter { maker, placement }, 1, 1_000_000_000, Some(CPU), channel)
+    RackSwitch::new(Splitter::new(maker, placement), 1, 1_000_000_000, Some(CPU), channel)
 }
 
 /// Names and ids of all programs.
