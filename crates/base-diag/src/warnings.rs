@@ -4,11 +4,17 @@ use crate::{Diagnostic, Severity, did_you_mean};
 
 /// Every name that a warning may have, with what it means.
 pub const WARNINGS: &[(&str, &str)] = &[
-    ("control-name", "two actions of different tables with one control-plane name"),
+    (
+        "control-name",
+        "actions of different tables with one control-plane name, or an object that belongs to no table with that of another",
+    ),
     ("default-rate", "a link without a rate"),
     ("deprecated", "a call of something that has a better replacement"),
     ("endless-loop", "frames that devices pass round without end"),
-    ("entry-mask", "an entry of an lpm key whose mask is no prefix, or of a range key with a mask"),
+    (
+        "entry-mask",
+        "an entry of an lpm key whose mask is no prefix, or of an exact, optional or range key with a mask",
+    ),
     ("flow-order", "packets of one flow may leave in another order than they came in"),
     ("invalid-header", "a field of a header that is or may be invalid here"),
     ("keys", "a table entry or select case that never matches"),

@@ -2,7 +2,7 @@
 
 use base_diag::{Diagnostic, Severity, Span};
 use ir::{ErrorId, ExternFunctionId, ExternId, FunctionId, TypeId};
-use p4_arch::{Architecture, Declared};
+use p4_arch::{Architecture, Declared, TableUse};
 use p4_check::typed::{self, Id};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
@@ -28,6 +28,9 @@ const CORE_ERRORS: [&str; 7] = [
     "ParserTimeout",
     "ParserInvalidArgument",
 ];
+
+/// The kind of extern instances among control-plane names.
+pub(crate) const INSTANCE: &str = "extern instance";
 
 /// A declared type with its arguments.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -71,6 +74,8 @@ pub(crate) struct Elaborator<'p> {
     control_plane: FxHashMap<(&'static str, SmolStr), Span>,
     /// Direct objects, each with the table it belongs to.
     pub(crate) direct_owners: FxHashMap<ir::InstanceId, SmolStr>,
+    /// Extern instances with the name of an earlier one: whether a direct object has a table is known in the end.
+    clashes: Vec<ir::InstanceId>,
     reported: FxHashSet<(base_diag::Code, Span)>,
 }
 
@@ -109,6 +114,7 @@ impl<'p> Elaborator<'p> {
             made: 0,
             control_plane: FxHashMap::default(),
             direct_owners: FxHashMap::default(),
+            clashes: vec![],
             reported: FxHashSet::default(),
         }
     }
@@ -120,6 +126,7 @@ impl<'p> Elaborator<'p> {
         self.declared_types();
         self.global_objects();
         self.bind_stages();
+        self.settle_clashes();
         let refused = self.diagnostics.iter().any(|d| d.severity == Severity::Error);
         ((!refused).then_some(self.out), self.diagnostics)
     }
@@ -188,6 +195,53 @@ impl<'p> Elaborator<'p> {
         }
         self.control_plane.insert((kind, name.clone()), span);
         name
+    }
+
+    /// The control-plane name of the extern instance that is made next. If another has it, one of the two may be a
+    /// direct object without a table: [`Elaborator::settle_clashes`] decides.
+    pub(crate) fn claim_instance_name(
+        &mut self,
+        name: SmolStr,
+        annotations: &typed::Annotations,
+        span: Span,
+    ) -> SmolStr {
+        if self.control_plane.contains_key(&(INSTANCE, name.clone())) && !annotations.has("hidden") {
+            self.clashes.push(ir::InstanceId::from(self.out.instances.len()));
+            return name;
+        }
+        self.claim_control_plane_name(INSTANCE, name, annotations, span)
+    }
+
+    /// Two extern instances of one name are an error, unless one is a direct object that no table has: control planes
+    /// reach direct objects through tables, so nothing has the name of that one, and it gets another.
+    fn settle_clashes(&mut self) {
+        for clash in std::mem::take(&mut self.clashes) {
+            let name = self.out.instance(clash).control_plane_name.clone();
+            let ids = (0..self.out.instances.len()).map(ir::InstanceId::from);
+            let same: Vec<_> = ids.filter(|id| self.out.instance(*id).control_plane_name == name).collect();
+            let Some(owner) = same.iter().find(|id| !self.is_idle(**id)).or(same.first()) else { continue };
+            for id in same.iter().filter(|id| *id != owner) {
+                let [first, second] = [owner.min(id), owner.max(id)].map(|id| self.out.instance(*id).span);
+                if !self.is_idle(*id) {
+                    self.report(refuse::duplicate_name(INSTANCE, &name, first, second));
+                    continue;
+                }
+                self.report(refuse::idle_direct_object(&name, self.out.instance(*id).span));
+                let free = self.free_control_plane_name(INSTANCE, name.clone());
+                self.control_plane.insert((INSTANCE, free.clone()), second);
+                if let Some(instance) = self.out.instances.get_mut(id.index()) {
+                    instance.control_plane_name = free;
+                }
+            }
+        }
+    }
+
+    /// Whether this is a direct object that belongs to no table.
+    fn is_idle(&self, id: ir::InstanceId) -> bool {
+        let object = &self.out.extern_object(self.out.instance(id).object).name;
+        let facts = self.arch.and_then(|arch| arch.object(object));
+        facts.is_some_and(|facts| matches!(facts.table, TableUse::Direct(_)))
+            && !self.direct_owners.contains_key(&id)
     }
 
     /// `name`, with a number behind it if another thing of its kind has it.

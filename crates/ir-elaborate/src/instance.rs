@@ -6,7 +6,7 @@ use p4_check::typed::{self, Arg, ArgValue, Constructed, Expr, ExprKind, Id, Type
 use smol_str::SmolStr;
 
 use crate::annotation::{annotations, local_name};
-use crate::elaborator::Elaborator;
+use crate::elaborator::{Elaborator, INSTANCE};
 use crate::env::Env;
 use crate::names::qualify;
 use crate::value::{Made, Object, Value};
@@ -151,7 +151,7 @@ impl Elaborator<'_> {
         let name = self.typed.vars[param].name.text.clone();
         let control_plane_name = qualify(&env.prefix, &name);
         let site = Site {
-            control_plane_name: self.free_control_plane_name("extern instance", control_plane_name),
+            control_plane_name: self.free_control_plane_name(INSTANCE, control_plane_name),
             name,
             is_global: package.is_some(),
             package: package.cloned().unwrap_or_default(),
@@ -181,12 +181,8 @@ impl Elaborator<'_> {
         }
         let made = InstanceId::from(self.out.instances.len());
         let type_args = type_args.iter().map(|t| self.ty(t)).collect();
-        let control_plane_name = self.claim_control_plane_name(
-            "extern instance",
-            site.control_plane_name.clone(),
-            site.annotations,
-            site.span,
-        );
+        let control_plane_name =
+            self.claim_instance_name(site.control_plane_name.clone(), site.annotations, site.span);
         self.out.instances.push(Instance {
             name: site.name.clone(),
             control_plane_name,

@@ -37,6 +37,15 @@ pub(crate) fn duplicate_name(kind: &str, name: &str, first: Span, second: Span) 
         .help("give one of them another name with `@name(\"...\")`")
 }
 
+/// A direct object that belongs to no table, and has the name of another object.
+pub(crate) fn idle_direct_object(name: &str, span: Span) -> Diagnostic {
+    let title = format!("two extern instances have the control-plane name `{name}`");
+    Diagnostic::warning(codes::DUPLICATE_NAME, "control-name", title)
+        .at(span, "this one belongs to no table")
+        .note("a direct object works through its table: without one it does nothing, and no control plane sees it")
+        .help("name it in a property of its table, or take it away")
+}
+
 /// A parameter of a stage that is no struct.
 pub(crate) fn stage_parameter(arch: &str, var: &ir::Var, role: ir::Role, noun: &str) -> Diagnostic {
     let (what, help) = match role {

@@ -141,7 +141,7 @@ impl Body<'_, '_> {
         out
     }
 
-    /// An `lpm` key matches prefixes, a `range` key no masks.
+    /// An `lpm` key matches prefixes; a `range`, `exact` or `optional` key no masks.
     fn refuse_masks(&mut self, sets: &[Keyset], keys: &[TableKey]) {
         for (set, key) in sets.iter().zip(keys) {
             let Keyset::Mask(_, mask) = set else { continue };
@@ -161,6 +161,12 @@ impl Body<'_, '_> {
                         "a `range` key matches values from one to another",
                         mask.span,
                     ));
+                }
+                (MatchKind::Exact | MatchKind::Optional, _) => {
+                    let why = format!("`{}` matches single values", key.name);
+                    let rule =
+                        "an `exact` or `optional` key matches one value, and `optional` every value (`_`)";
+                    self.el.report(refuse::mask(&why, rule, mask.span));
                 }
                 _ => {}
             }

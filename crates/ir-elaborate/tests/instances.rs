@@ -230,6 +230,52 @@ fn two_things_of_one_name_are_refused() {
     .assert_eq(&refusal(&source));
 }
 
+/// Programs that p4c made of P4-14 declare the counter that a table makes in its property once more.
+#[test]
+fn a_direct_object_without_a_table_gives_its_name_to_one_with() {
+    let source = ingress(
+        "",
+        "@name(\".hits\") direct_counter(CounterType.packets) hits;
+         action count() { hits.count(); }
+         @name(\".hits\") table t {
+             actions = { count; }
+             @name(\".hits\") counters = direct_counter(CounterType.packets);
+         }
+         @name(\".hits\") direct_counter(CounterType.packets) more;",
+        "t.apply();",
+    );
+    expect![[r#"
+        @name(".hits") instance hits: direct_counter(CounterType::packets) "hits_2" in control In;
+        @name(".hits") instance more: direct_counter(CounterType::packets) "hits_3" in control In;
+        @name(".hits") instance counters: direct_counter(CounterType::packets) "hits" in control In;
+        instances hits, more, counters;
+        counters counters;
+    "#]]
+    .assert_eq(&lines(&source, &["instance ", "counters"]));
+}
+
+/// One that a table has keeps its name, and two others clash.
+#[test]
+fn two_direct_objects_with_tables_clash() {
+    let source = ingress(
+        "",
+        "@name(\".hits\") direct_counter(CounterType.packets) a;
+         @name(\".hits\") direct_counter(CounterType.packets) b;
+         @name(\".hits\") direct_counter(CounterType.packets) idle;
+         table t { actions = { NoAction; } counters = a; }
+         table u { actions = { NoAction; } counters = b; }",
+        "t.apply(); u.apply();",
+    );
+    expect![[r#"
+        P4R0307: two extern instances have the control-plane name `hits`
+          `@name(".hits") direct_counter(CounterType.packets) b;`: this one too
+          `@name(".hits") direct_counter(CounterType.packets) a;`: the first one
+        P4R0307: two extern instances have the control-plane name `hits`
+          `@name(".hits") direct_counter(CounterType.packets) idle;`: this one belongs to no table
+    "#]]
+    .assert_eq(&refusal(&source));
+}
+
 #[test]
 fn a_block_is_given_the_object_of_another() {
     let inner =

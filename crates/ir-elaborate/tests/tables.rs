@@ -242,3 +242,15 @@ fn range_keys_match_no_masks() {
     let expected = "P4R0402: this entry does not fit its table\n  `3`: `std.ingress_port` matches ranges\n";
     assert_eq!(refusal(&ingress("", table, "t.apply();")), expected);
 }
+
+#[test]
+fn exact_and_optional_keys_match_no_masks() {
+    for kind in ["exact", "optional"] {
+        let table = format!(
+            "table t {{ key = {{ std.ingress_port: {kind}; }} actions = {{ NoAction; }} const entries = {{ 1 &&& 3: NoAction(); }} }}"
+        );
+        let expected =
+            "P4R0402: this entry does not fit its table\n  `3`: `std.ingress_port` matches single values\n";
+        assert_eq!(refusal(&ingress("", &table, "t.apply();")), expected);
+    }
+}

@@ -36,6 +36,7 @@ tests! {
     resubmit
     sessions
     shared_actions
+    shared_names
     tables
     truncate
     vectors

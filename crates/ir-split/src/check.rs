@@ -45,7 +45,14 @@ pub fn check_program(program: &Program) -> Vec<Diagnostic> {
             check_block(program, &action.body, false, &mut found);
         }
     }
-    found
+    let mut once = vec![];
+    for diagnostic in found {
+        // The copies of an action are one place of the source.
+        if !once.contains(&diagnostic) {
+            once.push(diagnostic);
+        }
+    }
+    once
 }
 
 fn check_block(program: &Program, block: &Block, is_body: bool, found: &mut Vec<Diagnostic>) {

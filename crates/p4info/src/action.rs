@@ -26,11 +26,15 @@ impl Describer<'_> {
                 continue;
             };
             self.check_field_ids(param_ids(control, action), action.span);
-            let params =
-                data_params(control, action).into_iter().filter(|_| has_data).zip(param_ids(control, action));
-            let params = params.map(|(var, id)| self.param(var, id)).collect();
+            let params = self.action_data(control, action, has_data);
             self.info.actions.push(v1::Action { preamble: Some(preamble), params });
         }
+    }
+
+    /// What entries have to give for the action, where they give anything.
+    pub(crate) fn action_data(&mut self, control: &Control, action: &Action, has_data: bool) -> Vec<Param> {
+        let params = data_params(control, action).into_iter().filter(|_| has_data);
+        params.zip(param_ids(control, action)).map(|(var, id)| self.param(var, id)).collect()
     }
 
     fn param(&mut self, var: &Var, id: u32) -> Param {

@@ -7,7 +7,7 @@ use crate::types::Types;
 use crate::used::{self, Within};
 use base_diag::{Diagnostic, codes::elaborate as codes};
 use ir::{Action, Annotations, Control, ControlId, Instance, InstanceId, Name, ParserId, Program, Table};
-use p4runtime_proto::p4::config::v1::{P4Info, Preamble};
+use p4runtime_proto::p4::config::v1::{P4Info, Preamble, action::Param};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An action that can run.
@@ -89,30 +89,35 @@ impl<'p> Describer<'p> {
         }
     }
 
-    /// Two actions of one name: tables can tell them apart, a P4Info cannot. Copies of a top-level action are one.
+    /// Two actions of one name are described as one, which is true of both if they take the same data. Tables tell them
+    /// apart. Copies of a top-level action are one.
     fn refuse_equal_names(&mut self) {
-        let mut first: BTreeMap<&Name, &Action> = BTreeMap::new();
-        for (id, within) in &self.controls {
-            let control = self.program.control(*id);
-            let used = within.listed.union(&within.called);
-            for action in used.filter_map(|id| control.actions.get(id.index())) {
+        let mut first: BTreeMap<&Name, (&Action, Vec<Param>)> = BTreeMap::new();
+        let (program, controls) = (self.program, std::mem::take(&mut self.controls));
+        for (id, within) in &controls {
+            let control = program.control(*id);
+            for id in within.listed.union(&within.called) {
+                let Some(action) = control.actions.get(id.index()) else { continue };
                 if has(&action.annotations, "hidden") {
                     continue;
                 }
-                let before = *first.entry(&action.control_plane_name).or_insert(action);
+                let data = self.action_data(control, action, within.has_data(*id));
+                let (before, wanted) =
+                    first.entry(&action.control_plane_name).or_insert_with(|| (action, data.clone()));
                 let is_copy = action.top_level && before.top_level && action.span == before.span;
-                if !is_copy && !std::ptr::eq(before, action) {
+                if !is_copy && !same_data(&data, wanted) {
                     let title =
                         format!("two actions have the control-plane name `{}`", action.control_plane_name);
                     let error = Diagnostic::error(codes::DUPLICATE_NAME, title)
-                        .at(action.span, "this one too")
+                        .at(action.span, "this one takes other data")
                         .at(before.span, "the first one")
-                        .note("a P4Info has one action of each name (P4-16 §18.3.2)")
+                        .note("a P4Info has one action of each name (P4-16 §18.3.2), and its data for all")
                         .help("give one of them another name with `@name(\"...\")`");
                     self.diagnostics.push(error);
                 }
             }
         }
+        self.controls = controls;
     }
 
     pub(crate) fn used_controls(&self) -> Vec<&'p Control> {
@@ -188,4 +193,10 @@ impl<'p> Describer<'p> {
             annotation_locations: vec![],
         })
     }
+}
+
+/// Whether values for the one are values for the other, by number and by name.
+fn same_data(one: &[Param], other: &[Param]) -> bool {
+    let facts = |param: &Param| (param.id, param.name.clone(), param.bitwidth, param.type_name.clone());
+    one.iter().map(facts).eq(other.iter().map(facts))
 }

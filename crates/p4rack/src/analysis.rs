@@ -85,15 +85,15 @@ pub struct Edge {
 
 /// How control passes between the regions of a program, each on a device of its own; or why it cannot be cut so.
 pub fn edges(program: &Program, policy: Option<Policy>) -> Result<Vec<Edge>, Vec<String>> {
-    let reasons = |found: Vec<Diagnostic>| found.iter().map(reason).collect::<Vec<_>>();
     let mut marked = program.clone();
     if let Some(policy) = policy {
-        marked = base(program, policy).map_err(reasons)?;
+        marked = base(program, policy).map_err(|found| reasons(&found))?;
         let cuts = auto::cuts(&marked, policy);
         auto::mark(&mut marked, &cuts);
     }
-    let names: Vec<Name> = marks(&marked).map_err(reasons)?.into_iter().map(|mark| mark.name).collect();
-    let split = split(&marked, &Placement::apart(&names)).map_err(reasons)?;
+    let names: Vec<Name> =
+        marks(&marked).map_err(|found| reasons(&found))?.into_iter().map(|mark| mark.name).collect();
+    let split = split(&marked, &Placement::apart(&names)).map_err(|found| reasons(&found))?;
     let section = |id: ir_split::SectionId| &split.sections[id.0 as usize];
     let edge = |(from, to): &(ir_split::SectionId, ir_split::SectionId)| Edge {
         from: section(*from).name.to_string(),
@@ -137,7 +137,7 @@ pub fn regions(
                 tables: vec![],
                 state: vec![],
                 paths: Paths::default(),
-                cut: Err(refused.iter().map(reason).collect()),
+                cut: Err(reasons(&refused)),
                 nearest: None,
             }),
         }
@@ -193,7 +193,7 @@ fn analyze(program: &Program, mark: &Mark, map: &SourceMap) -> Region {
         paths: paths::of_region(program, &mark.name).unwrap_or_default(),
         cut: match &result {
             Ok(split) => Ok(cut(split, &mark.name, map)),
-            Err(found) => Err(found.iter().map(reason).collect()),
+            Err(found) => Err(reasons(found)),
         },
         nearest: None,
     }
@@ -246,6 +246,17 @@ fn cut(split: &Split, region: &Name, map: &SourceMap) -> Cut {
             .map(|s| (s.name.to_string(), live(s)))
             .collect(),
     }
+}
+
+/// Each reason once, as a line.
+pub(crate) fn reasons(found: &[Diagnostic]) -> Vec<String> {
+    let mut lines: Vec<String> = vec![];
+    for line in found.iter().map(reason) {
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
 }
 
 /// A refusal in a line.

@@ -10,15 +10,17 @@ pub(crate) type CheckCall = fn(&Program, Unit, &Call, &str) -> Option<Diagnostic
 
 /// Refuses calls that cannot be run.
 pub(super) fn check(program: &Program, check_call: CheckCall) -> Result<(), Vec<Diagnostic>> {
-    let mut problems = vec![];
+    let mut problems: Vec<Diagnostic> = vec![];
     for unit in units(program) {
         calls(program, unit, &mut |call| {
             let Callee::ExternFunction(id) = call.callee else { return };
             let Some(function) = program.extern_functions.get(id.index()) else { return };
-            problems.extend(match function.user {
+            let problem = match function.user {
                 true => Some(refused(call, format!("`{}` is not supported", function.name))),
                 false => check_call(program, unit, call, &function.name),
-            });
+            };
+            // A call in a block or action of which the program has copies is one place of the source.
+            problems.extend(problem.filter(|problem| !problems.contains(problem)));
         });
     }
     if problems.is_empty() { Ok(()) } else { Err(problems) }

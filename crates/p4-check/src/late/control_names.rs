@@ -1,16 +1,17 @@
 //! No two tables of a program have the same control-plane name, nor two actions of one table (P4-16 §18.3).
 //!
-//! Actions of different tables with one name get a warning. The specification forbids them: a P4Info can hold one action
-//! of a name. But the name still tells which action an entry of a table runs, and p4c accepts such programs unless it writes a
-//! P4Info. So does p4rack: `p4info` refuses them.
+//! Actions of different tables with one name get a warning. The specification forbids them, and p4c refuses them since 2024;
+//! before, it described them as one. The name still tells which action an entry of a table runs, so p4rack runs such programs,
+//! and `p4info` describes actions of one name as one where they take the same data.
 //!
 //! Names are those of the instances that `main` leads to: `@name("x") table t` of instance `c` in `MyIngress` is
 //! `MyIngress.c.x`; a name that starts with a dot stands for itself. Tables that nothing applies have no name, and those
 //! of a control with constructor parameters are left to elaboration, which knows which of them are applied.
 
 use base_diag::{Diagnostic, Diagnostics, Span};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use smol_str::{SmolStr, format_smolstr};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::reach::all_bodies;
 use crate::codes;
@@ -30,11 +31,12 @@ pub(crate) fn check_control_names(program: &Program, diags: &mut Diagnostics) {
         diags,
         applied: applied.0,
         seen: FxHashMap::default(),
-        warned: FxHashSet::default(),
+        shared: BTreeMap::new(),
         depth: 0,
         instances: 0,
     };
     names.package(&program.instances[main].construct);
+    names.warn();
 }
 
 /// What has a name: its kind, and where it is declared.
@@ -54,8 +56,8 @@ struct Names<'a> {
     applied: Vec<bool>,
     /// The declaration behind a name and the prefix of the instance it belongs to.
     seen: FxHashMap<(Kind, SmolStr), (Span, SmolStr)>,
-    /// Declarations of actions that have a warning: one for each is enough.
-    warned: FxHashSet<Span>,
+    /// Names of several actions, with the places of all.
+    shared: BTreeMap<SmolStr, BTreeSet<Span>>,
     depth: u32,
     instances: u32,
 }
@@ -138,8 +140,8 @@ impl Names<'_> {
         let title = format!("two actions have the control-plane name `{full}`");
         self.diags.push(
             Diagnostic::error(codes::CONTROL_NAME, title)
-                .at(action.name.span, "")
-                .at(before.name.span, "and this one")
+                .at(action.name.span.max(before.name.span), "")
+                .at(action.name.span.min(before.name.span), "and this one")
                 .note(format!("table `{}` lists both, and its entries name their action", table.name.text))
                 .help("give one of them another `@name`"),
         );
@@ -155,26 +157,44 @@ impl Names<'_> {
         if *before == here {
             return;
         }
-        let what = match kind {
-            Kind::Table => "tables",
-            Kind::Action => "actions",
-        };
-        let (first, second) =
-            if before.0.lo <= name.span.lo { (before.0, name.span) } else { (name.span, before.0) };
-        let title = format!("two {what} have the control-plane name `{full}`");
-        let mut diagnostic = match kind {
-            Kind::Table => Diagnostic::error(codes::CONTROL_NAME, title),
-            Kind::Action if silenced(annotations, "control-name") || !self.warned.insert(second) => return,
-            Kind::Action => Diagnostic::warning(codes::CONTROL_NAME, "control-name", title)
-                .note("P4Runtime allows one action of a name: `p4rack p4info` refuses the program"),
+        if kind == Kind::Action {
+            if !silenced(annotations, "control-name") {
+                self.shared.entry(full).or_default().extend([before.0, name.span]);
+            }
+            return;
         }
-        .at(second, "");
+        let title = format!("two tables have the control-plane name `{full}`");
+        let (first, second) = (before.0.min(name.span), before.0.max(name.span));
+        let mut diagnostic = Diagnostic::error(codes::CONTROL_NAME, title).at(second, "");
         if first == second {
             diagnostic = diagnostic.note(format!("`{}` and `{prefix}` both have one", before.1));
         } else {
             diagnostic = diagnostic.at(first, "and this one");
         }
         self.diags.push(diagnostic.help("give one of them another `@name`"));
+    }
+
+    /// One warning for each name that actions of different tables share.
+    fn warn(&mut self) {
+        for (name, spans) in std::mem::take(&mut self.shared) {
+            let mut in_order = spans.iter().copied();
+            let (Some(first), second) = (in_order.next(), in_order.next()) else { continue };
+            let how_many = match spans.len() {
+                0..=2 => "two".to_string(),
+                more => more.to_string(),
+            };
+            let title = format!("{how_many} actions have the control-plane name `{name}`");
+            let mut warning = Diagnostic::warning(codes::CONTROL_NAME, "control-name", title);
+            warning = match second {
+                Some(second) => warning.at(second, "").at(first, "and this one"),
+                None => warning.at(first, "in two instances of its control"),
+            };
+            self.diags.push(
+                warning
+                    .note("P4-16 wants one action of a name (§18.3.2); a P4Info has one for all that take the same data")
+                    .help("give each of them a `@name` of its own"),
+            );
+        }
     }
 }
 

@@ -32,8 +32,9 @@ fn kind_name<'a>(program: &'a Program, table: &Table, key: usize) -> &'a str {
     table.keys.get(key).map_or("", |k| program.match_kinds[k.match_kind].name.text.as_str())
 }
 
-/// An exact or optional match takes single values, a range match ranges, the others masks; all of them everything (`_`). A mask of an `lpm` key that is no prefix, or of a `range` key, is a warning: the
-/// language leaves to a target what it can match, and p4c's front end accepts both.
+/// An exact or optional match takes single values, a range match ranges, the others masks; all of them everything (`_`). A
+/// mask of an `lpm` key that is no prefix, or of an `exact`, `optional` or `range` key, is a warning: the language leaves to
+/// a target what it can match, and p4c's front end accepts all of them.
 fn check_sets(program: &Program, table: &Table, entries: &Entries, diags: &mut Diagnostics) {
     for entry in &entries.entries {
         for (key, set) in entry.sets.iter().enumerate() {
@@ -49,7 +50,13 @@ fn check_sets(program: &Program, table: &Table, entries: &Entries, diags: &mut D
                     warn_mask(table, title, value.span.to(mask.span), "not a range", diags);
                     continue;
                 }
-                ("exact" | "optional" | "selector", KeySet::Mask(..)) => "this key matches single values",
+                ("exact" | "optional", KeySet::Mask(value, mask)) => {
+                    let title = format!("a key of kind `{kind}` with a mask");
+                    let label = "this key matches single values";
+                    warn_mask(table, &title, value.span.to(mask.span), label, diags);
+                    continue;
+                }
+                ("selector", KeySet::Mask(..)) => "this key matches single values",
                 ("exact" | "optional" | "selector" | "lpm" | "ternary", KeySet::Range(..)) => {
                     "this key does not match ranges"
                 }

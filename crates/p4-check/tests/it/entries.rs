@@ -68,11 +68,11 @@ fn sets_fit_their_match_kind() {
             table t1 { key = { x: lpm; } actions = { e; } const entries = { 0x10 &&& 0xf0: e; 1: e; _: e; 0x10 &&& 0x90: e; } }
                                                                                                           ^^^^^^^^^^^^^ entry-mask: the mask of an `lpm` key is no prefix -- not ones followed by zeros
             table t2 { key = { x: optional; } actions = { e; } const entries = { 1: e; _: e; 1 &&& 1: e; } }
-                                                                                             ^^^^^^^ error: this set does not fit a key of kind `optional` -- this key matches single values
+                                                                                             ^^^^^^^ entry-mask: a key of kind `optional` with a mask -- this key matches single values
             table t3 { key = { x: range; } actions = { e; } const entries = { 1 .. 2: e; 3: e; _: e; } }
             table t4 { key = { x: exact; } actions = { e; } const entries = { 1 .. 2: e; 1 &&& 3: e; _: e; } }
                                                                               ^^^^^^ error: this set does not fit a key of kind `exact` -- this key does not match ranges
-                                                                                         ^^^^^^^ error: this set does not fit a key of kind `exact` -- this key matches single values
+                                                                                         ^^^^^^^ entry-mask: a key of kind `exact` with a mask -- this key matches single values
             table t5 { key = { x: ternary; } actions = { e; } const entries = { 1 .. 2: e; 1 &&& 5: e; } }
                                                                                 ^^^^^^ error: this set does not fit a key of kind `ternary` -- this key does not match ranges
             table t6 { key = { x: range; } actions = { e; } const entries = { 1 &&& 3: e; } }

@@ -2,6 +2,7 @@
 
 use crate::support::{check, check_entries, check_wrong, ids, in_ingress, info, program};
 use expect_test::expect;
+use p4runtime_proto::p4::config::v1::Table;
 
 #[test]
 fn a_table_with_its_action() {
@@ -527,25 +528,44 @@ fn entries_of_the_source() {
 
 /// `check` gives a warning, since the tables of the program tell the two apart.
 #[test]
-fn two_actions_of_one_name_are_refused() {
+fn two_actions_of_one_name_and_other_data_are_refused() {
     check_wrong(
         &in_ingress(
-            "@name(\".nop\") action one() {} @name(\".nop\") action other() { m.class = 1; }
-             table t { actions = { one; } default_action = one; }
-             table u { actions = { other; } default_action = other; }",
+            "@name(\".set\") action one(bit<8> x) {} @name(\".set\") action other(bit<9> x) { m.class = 1; }
+             table t { actions = { one; } }
+             table u { actions = { other; } }",
             "t.apply(); u.apply();",
         ),
         expect![[r#"
-            error[P4R0307]: two actions have the control-plane name `nop`
-              --> test.p4:29:35
+            error[P4R0307]: two actions have the control-plane name `set`
+              --> test.p4:29:43
                |
-            29 |     @name(".nop") action one() {} @name(".nop") action other() { m.class = 1; }
-               |     ----------------------------- ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this one too
+            29 |     @name(".set") action one(bit<8> x) {} @name(".set") action other(bit<9> x) { m.class = 1; }
+               |     ------------------------------------- ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this one takes other data
                |     |
                |     the first one
                |
-               = note: a P4Info has one action of each name (P4-16 §18.3.2)
+               = note: a P4Info has one action of each name (P4-16 §18.3.2), and its data for all
                = help: give one of them another name with `@name("...")`
         "#]],
     );
+}
+
+/// Programs that p4c made of P4-14 have a `nop` in each control.
+#[test]
+fn two_actions_of_one_name_and_the_same_data_are_one() {
+    let info = info(&in_ingress(
+        "@name(\".set\") action one(bit<8> x) {} @name(\".set\") action other(bit<8> x) { m.class = x; }
+         table t { actions = { one; } }
+         table u { actions = { other; } }",
+        "t.apply(); u.apply();",
+    ));
+    let of = |id: u32| info.actions.iter().find(|a| a.preamble.as_ref().is_some_and(|p| p.id == id));
+    let name = |id: u32| of(id).and_then(|a| a.preamble.as_ref()).map_or("", |p| &p.name);
+    let refs = |t: &Table| t.action_refs.iter().map(|a| name(a.id)).collect::<Vec<_>>().join(" ");
+    assert_eq!(info.tables.iter().map(refs).collect::<Vec<_>>(), ["set NoAction", "set NoAction"]);
+    let mut names: Vec<&str> =
+        info.actions.iter().filter_map(|a| a.preamble.as_ref()).map(|p| &*p.name).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["NoAction", "set"]);
 }

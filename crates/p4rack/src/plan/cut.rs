@@ -3,7 +3,7 @@
 use super::Result;
 use super::offers::{call_time, calls};
 use super::shares;
-use crate::analysis::reason;
+use crate::analysis;
 use crate::footprint::{self, Mode};
 use crate::functions;
 use base_diag::{Diagnostic, Span};
@@ -102,7 +102,7 @@ impl Cut {
 
 /// Refusals in a line.
 fn reasons(found: &[Diagnostic]) -> String {
-    found.iter().map(reason).collect::<Vec<_>>().join("; ")
+    analysis::reasons(found).join("; ")
 }
 
 /// What a section needs of its device.
