@@ -218,6 +218,19 @@ fn a_rack_whose_regions_all_run_at_the_switch_works_too() {
     assert!(output.status.success(), "{}", stderr(&output));
 }
 
+/// Also of a split that is refused; the step `sectoin` is not known.
+#[test]
+fn split_prints_what_a_step_leaves() {
+    let output = p4rack(&["split", "examples/slice", "--print-after", "route", "--print-after", "mark"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.starts_with("# after mark\ningress Sample on nic\n"), "{text}");
+    assert!(text.contains("# after route\ntor -> nic  for nic: Sample\n"), "{text}");
+    let unknown = p4rack(&["split", "examples/slice", "--print-after", "sectoin"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(stderr(&unknown).contains("'section'"), "{}", stderr(&unknown));
+}
+
 #[test]
 fn split_writes_programs_and_commands() {
     let target = directory("split");

@@ -34,7 +34,7 @@ impl Live {
     }
 }
 
-impl Flow<'_> {
+impl Flow {
     /// What is live before `code`, given what is live at the start of each section.
     pub fn code_backward(
         &self,
@@ -242,7 +242,7 @@ impl Flow<'_> {
             Callee::Method(instance, _) => self.count(*instance, &mut live.live),
             _ => {}
         }
-        let gives = v1model::surely_gives(self.program, call);
+        let gives = v1model::surely_gives(&self.program, call);
         for (arg, direction) in call.args.iter().zip(&directions) {
             if let (Some(arg), Direction::Out) = (arg, direction) {
                 live = match gives {

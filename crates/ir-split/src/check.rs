@@ -1,20 +1,80 @@
 //! What cannot be cut exactly, refused with the place and the reason.
 
 use crate::access_order::Overtaken;
-use crate::check_shape::check_shape;
-use crate::fit::TooLong;
+use crate::analysis::Analysis;
+use crate::check_shape::{check_headers, check_shape, check_stale, check_verified};
+use crate::fit::{TooLong, too_long};
 use crate::flow::Flow;
 use crate::layout::{APP_BITS, NotCarried};
 use crate::mark::Mark;
 use crate::placement::{DeviceIndex, Placement};
+use crate::refuse::unsupported;
 use crate::routes::Routes;
-use crate::section::{Code, SectionId, Sections};
+use crate::section::{Code, Half, SectionId, Sections};
 use crate::state::{Separated, Uses};
 use crate::v1model::{Effect, frame_extern, function_effect, object_effect, order_matters};
 use base_diag::codes::split as codes;
 use base_diag::{Diagnostic, Span};
 use ir::{Arch, Block, Callee, Expr, ExprKind, Program, Stmt, StmtKind, visit};
 use std::collections::BTreeMap;
+
+/// A check.
+pub struct Check {
+    /// As the text form shows it.
+    pub name: &'static str,
+    /// What holds if it finds nothing.
+    pub about: &'static str,
+    /// The step after which it runs.
+    after: &'static str,
+    /// Nothing that follows makes sense for what it refuses.
+    stops: bool,
+    run: fn(&Analysis<'_>) -> Vec<Diagnostic>,
+}
+
+const fn check(
+    name: &'static str,
+    about: &'static str,
+    after: &'static str,
+    run: fn(&Analysis<'_>) -> Vec<Diagnostic>,
+) -> Check {
+    Check { name, about, after, stops: false, run }
+}
+
+/// All checks, in the order in which their findings are reported.
+#[rustfmt::skip]
+pub const CHECKS: &[Check] = &[
+    Check { stops: true, ..check("placement", "every region that is placed is marked", "mark", |a| check_placement(&a.marks, a.placement)) },
+    Check { stops: true, ..check("stages", "the program has what a v1model pipeline has", "mark", |a| if_cut(a, || check_stages(&a.program))) },
+    check("program", "every call and jump is one that sections keep", "port", |a| if_cut(a, || check_program(&a.program))),
+    check("links", "a path joins the ends of every cut edge", "layout", |a| check_links(&a.sections, a.placement, &a.routes)),
+    check("origins", "no helper of several origins holds state", "layout", |a| check_origins(&a.program, &a.sections, a.placement, &a.uses)),
+    check("state", "every object is at one device, and no packet leaves it between two uses", "layout", |a| check_state(&a.program, &a.sections, a.placement, &a.separated)),
+    check("bytes", "the length of every counted packet is known", "layout", |a| if_cut(a, || check_bytes(&a.program, &a.counted, &a.sections))),
+    check("order", "all packets use all objects in one order", "layout", |a| a.overtaken.iter().map(|found| check_order(&a.program, a.placement, found)).collect()),
+    check("originals", "the packet as it came in can be made anew", "layout", |a| a.originals.as_ref().err().cloned().unwrap_or_default()),
+    check("headers", "headers are whole bytes", "layout", |a| if_cut(a, || check_headers(&a.program, a.places()))),
+    check("length", "egress sees the packet's own length", "layout", |a| a.uncounted.clone()),
+    check("verified", "no header changes while checksums are verified", "layout", |a| if a.keeps_originals() { check_verified(&a.program) } else { vec![] }),
+    check("stale", "a clone needs nothing from invalid headers", "layout", |a| if a.orders.clones_original { check_stale(&a.flow, &a.at_start(Half::Egress).live.hidden) } else { vec![] }),
+    check("carried", "every live value has a form in a header", "layout", |a| a.layout.as_ref().err().map_or(vec![], |refused| check_carried(&a.flow, &a.sections, refused))),
+    check("fit", "hand-overs fit their links", "layout", |a| a.layout.as_ref().map_or(vec![], |layout| check_fit(&a.sections, a.placement, &too_long(a, layout)))),
+];
+
+fn if_cut(a: &Analysis<'_>, check: impl FnOnce() -> Vec<Diagnostic>) -> Vec<Diagnostic> {
+    if a.is_cut() { check() } else { vec![] }
+}
+
+/// Runs the checks that follow a step; an error holds all that was found if nothing can follow.
+pub fn after(step: &str, a: &mut Analysis<'_>) -> Result<(), Vec<Diagnostic>> {
+    for check in CHECKS.iter().filter(|check| check.after == step) {
+        let found = (check.run)(a);
+        if check.stops && !found.is_empty() {
+            return Err(found);
+        }
+        a.found.extend(found.into_iter().map(|diagnostic| (check.name, diagnostic)));
+    }
+    Ok(())
+}
 
 /// What is not a program for v1model.
 pub fn check_stages(program: &Program) -> Vec<Diagnostic> {
@@ -103,14 +163,6 @@ fn check_call(program: &Program, call: &ir::Call, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Refuses what stands at `span`.
-pub fn unsupported(span: Span, what: &str) -> Diagnostic {
-    Diagnostic::error(codes::NOT_SPLIT_YET, "this program cannot be split yet")
-        .at(span, what)
-        .note("what is not kept exact over a cut is refused, not approximated")
-        .help("place all regions on one device to run the program whole")
-}
-
 /// A placement names a region that the program, which has these, does not have.
 pub fn unknown_region(name: &str, marks: &[Mark]) -> Diagnostic {
     let title = format!("the program has no region `{name}`");
@@ -172,7 +224,7 @@ pub fn check_flow_order(deciding: &[Span]) -> Option<Diagnostic> {
 }
 
 /// State at a helper of several origins: each origin is a switch of its own.
-pub fn check_twins(
+pub fn check_origins(
     program: &Program,
     sections: &Sections,
     placement: &Placement,
@@ -292,7 +344,7 @@ pub fn check_fit(sections: &Sections, placement: &Placement, found: &[TooLong]) 
 }
 
 /// Live values without a form in a header.
-pub fn check_carried(flow: &Flow<'_>, sections: &Sections, refused: &[NotCarried]) -> Vec<Diagnostic> {
+pub fn check_carried(flow: &Flow, sections: &Sections, refused: &[NotCarried]) -> Vec<Diagnostic> {
     let report = |r: &NotCarried| {
         let info = flow.places.info(r.leaf);
         let section = sections.get(r.section);

@@ -1,10 +1,10 @@
 //! Forms that a hand-over or the runtime's own code would disturb: refused.
 
-use crate::check::unsupported;
 use crate::flow::{Flow, parser_of};
 use crate::leaf_set::LeafSet;
 use crate::originals::root;
 use crate::place::{HeaderIndex, Places, RoleKey, Root};
+use crate::refuse::unsupported;
 use base_diag::Diagnostic;
 use ir::{Block, Callee, Expr, ExprKind, Program, StageKind, Stmt, StmtKind, Type, TypeId, TypeKind, visit};
 use std::collections::BTreeSet;
@@ -93,7 +93,7 @@ pub fn check_verified(program: &Program) -> Vec<Diagnostic> {
 
 /// Of headers that the parser may leave invalid with something in their fields, those that egress reads all the same: a clone
 /// of ingress is made of the valid ones.
-pub fn check_stale(flow: &Flow<'_>, hidden: &LeafSet) -> Vec<Diagnostic> {
+pub fn check_stale(flow: &Flow, hidden: &LeafSet) -> Vec<Diagnostic> {
     let read: BTreeSet<HeaderIndex> =
         hidden.iter().filter_map(|leaf| flow.places.packet_header(leaf)).collect();
     let refuse = |header: &HeaderIndex| {

@@ -1,12 +1,10 @@
 //! Do hand-overs fit the links?
 
-use crate::flow::AtSection;
+use crate::analysis::Analysis;
 use crate::layout::Layout;
-use crate::place::{HeaderIndex, Places};
-use crate::placement::{DeviceIndex, Placement};
-use crate::routes::Routes;
+use crate::place::HeaderIndex;
+use crate::placement::DeviceIndex;
 use crate::section::SectionId;
-use ir::Program;
 
 /// A hand-over that is longer than its link carries.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,24 +23,18 @@ pub struct TooLong {
     pub link: u32,
 }
 
-/// Looks at each link on the way of each hand-over, where its limit is known.
-pub fn too_long(
-    program: &Program,
-    places: &Places,
-    at: &[AtSection],
-    layout: &Layout,
-    originals: &[HeaderIndex],
-    placement: &Placement,
-    routes: &Routes,
-) -> Vec<TooLong> {
+/// Looks at each link on the path of each hand-over, where its limit is known.
+pub fn too_long(a: &Analysis<'_>, layout: &Layout) -> Vec<TooLong> {
+    let (placement, places) = (a.placement, a.places());
+    let originals = a.originals.as_deref().unwrap_or_default();
     let Some(frame) = placement.longest_frame else { return vec![] };
-    let bytes = |index: HeaderIndex| program.bits(&places.header(index).ty).unwrap_or(0).div_ceil(8);
+    let bytes = |index: HeaderIndex| a.program.bits(&places.header(index).ty).unwrap_or(0).div_ceil(8);
     let copies: u64 = originals.iter().map(|&index| bytes(index)).sum();
     let mut found = vec![];
-    for leg in &routes.legs {
+    for leg in &a.routes.legs {
         let (from, into, to) = (leg.from, leg.to, leg.section);
         let Some(&link) = placement.longest_on_link.get(&(from, into)) else { continue };
-        let facts = &at[to.0 as usize].facts;
+        let facts = &a.at[to.0 as usize].facts;
         let made = places.of_packet().filter(|(index, _)| facts.may_be_made(*index));
         let grown: u64 = made.map(|(index, _)| bytes(index)).sum();
         let ours = u64::from((layout.common_bits() + layout.section_bits(to)) / 8);

@@ -23,11 +23,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// A program prepared for dataflow.
-pub struct Flow<'a> {
+pub struct Flow {
     /// The program.
-    pub program: &'a Program,
+    pub program: Rc<Program>,
     /// Its leaves.
-    pub places: &'a Places,
+    pub places: Rc<Places>,
     port: Option<usize>,
     /// What counters of bytes read.
     counted_length: Option<Leaf>,
@@ -53,17 +53,17 @@ pub struct AtSection {
     pub live: Live,
 }
 
-impl<'a> Flow<'a> {
+impl Flow {
     /// Prepares a program; `port` is the metadata field with the port a packet is for, if it is not in `egress_port`.
-    pub fn new(program: &'a Program, places: &'a Places, port: Option<usize>) -> Flow<'a> {
+    pub fn new(program: Rc<Program>, port: Option<usize>) -> Flow {
         let mut flow = Flow {
-            program,
-            places,
+            program: Rc::clone(&program),
+            places: Rc::new(Places::new(&program)),
             port,
             counted_length: None,
             parser_writes: LeafSet::default(),
             parser_reads: LeafSet::default(),
-            metadata: role_type(program, Role::Metadata),
+            metadata: role_type(&program, Role::Metadata),
             cloned_hidden: RefCell::default(),
             stale_after_parser: BTreeSet::new(),
             parsed_before: Rc::default(),
@@ -71,9 +71,9 @@ impl<'a> Flow<'a> {
         flow.counted_length = flow.metadata.as_ref().and_then(|ty| {
             let counted = |f: &ir::Field| f.annotations.iter().any(|a| a.name == COUNTED_LENGTH);
             let number = program.fields(ty).iter().position(counted)?;
-            places.leaf_at(RoleKey::Metadata, &[number as u32])
+            flow.places.leaf_at(RoleKey::Metadata, &[number as u32])
         });
-        if let Some((parser, stage)) = parser_of(program) {
+        if let Some((parser, stage)) = parser_of(&program) {
             let by_var = shared_of(parser, stage);
             flow.read_parser(parser, &by_var);
         }
@@ -97,7 +97,7 @@ impl<'a> Flow<'a> {
     /// The metadata that a field list keeps, or that any does.
     pub fn kept(&self, list: Option<u32>) -> Vec<Leaf> {
         match &self.metadata {
-            Some(ty) => kept_by(self.program, self.places, ty, list),
+            Some(ty) => kept_by(&self.program, &self.places, ty, list),
             None => vec![],
         }
     }
@@ -287,7 +287,7 @@ impl<'a> Flow<'a> {
 
     /// Counting bytes reads how many there are.
     pub fn count(&self, instance: InstanceId, live: &mut LeafSet) {
-        if let Some(length) = self.counted_length.filter(|_| v1model::counts_bytes(self.program, instance)) {
+        if let Some(length) = self.counted_length.filter(|_| v1model::counts_bytes(&self.program, instance)) {
             live.insert(length);
         }
     }
@@ -471,7 +471,7 @@ impl<'a> Flow<'a> {
     }
 
     fn parser_reads_of(&mut self, expr: &Expr, by_var: &BTreeMap<VarId, RoleKey>) {
-        metadata_read(expr, by_var, self.places, &mut |leaf| {
+        metadata_read(expr, by_var, &self.places, &mut |leaf| {
             self.parser_reads.insert(leaf);
         });
     }
@@ -484,7 +484,7 @@ impl<'a> Flow<'a> {
 
     /// The metadata leaves at or below a place of the parser; none for anything else.
     fn metadata_under(&self, place: &Expr, by_var: &BTreeMap<VarId, RoleKey>) -> Vec<Leaf> {
-        metadata_under(place, by_var, self.places)
+        metadata_under(place, by_var, &self.places)
     }
 }
 

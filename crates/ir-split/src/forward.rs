@@ -11,7 +11,7 @@ use ir::{
 };
 use std::collections::BTreeMap;
 
-impl Flow<'_> {
+impl Flow {
     /// The facts behind `code`, and those at each `Goto`; `None` if control never comes out at the end.
     pub fn code_forward(
         &self,

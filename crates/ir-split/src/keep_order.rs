@@ -44,7 +44,7 @@ const MOST_WAYS: usize = 8;
 type Ways = BTreeSet<Vec<DeviceIndex>>;
 
 /// The conditions that lead packets of one flow over different devices.
-pub fn deciding(flow: &Flow<'_>, sections: &Sections, controls: [ControlId; 2]) -> Vec<Span> {
+pub fn deciding(flow: &Flow, sections: &Sections, controls: [ControlId; 2]) -> Vec<Span> {
     if sections.cut_edges().is_empty() {
         return vec![];
     }
@@ -82,12 +82,12 @@ fn by(device: DeviceIndex, mut way: Vec<DeviceIndex>) -> Vec<DeviceIndex> {
     way
 }
 
-struct Varying<'f, 'p> {
-    flow: &'f Flow<'p>,
+struct Varying<'f> {
+    flow: &'f Flow,
     leaves: LeafSet,
 }
 
-impl Varying<'_, '_> {
+impl Varying<'_> {
     fn start(&mut self) {
         for leaf in self.flow.standard(&VARYING) {
             self.leaves.insert(leaf);
@@ -96,7 +96,7 @@ impl Varying<'_, '_> {
         self.flow.kept(None).into_iter().for_each(|leaf| {
             self.leaves.insert(leaf);
         });
-        let Some((parser, _)) = parser_of(self.flow.program) else { return };
+        let Some((parser, _)) = parser_of(&self.flow.program) else { return };
         let mut looks = false;
         for state in &parser.states {
             let block = Block { annotations: vec![], stmts: state.stmts.clone() };

@@ -38,7 +38,7 @@ pub const APP_BITS: u32 = 8;
 pub const EPOCH_BITS: u32 = 8;
 
 /// The layout of a program's hand-overs under one placement.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Layout {
     /// The fields of `p4rack_t`, in order; whole bytes together.
     pub common: Vec<LayoutField>,

@@ -7,10 +7,10 @@
 //! A clone needs no more than the headers as the parser left them: any parser will do for it that finds the same headers in
 //! the clone (`parsed_again`).
 
-use crate::check::unsupported;
 use crate::flow::{Flow, parser_of, successors};
 use crate::parsed_again;
 use crate::place::{HeaderIndex, RoleKey, constant};
+use crate::refuse::unsupported;
 use base_diag::{Diagnostic, Span};
 use ir::{Expr, ExprKind, Parser, Role, Stmt, StmtKind, visit};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,8 +27,8 @@ struct Unit {
 
 /// The headers that the parser may extract, in the order in which it does; refused where they do not tell how the
 /// packet came in. `bytes` says that its bytes have to be made from them.
-pub fn originals(flow: &Flow<'_>, bytes: bool) -> Result<Vec<HeaderIndex>, Vec<Diagnostic>> {
-    let Some((parser, stage)) = parser_of(flow.program) else { return Ok(vec![]) };
+pub fn originals(flow: &Flow, bytes: bool) -> Result<Vec<HeaderIndex>, Vec<Diagnostic>> {
+    let Some((parser, stage)) = parser_of(&flow.program) else { return Ok(vec![]) };
     let position = stage.roles.iter().position(|r| *r == Role::Headers);
     let headers = position.and_then(|p| parser.params.get(p)).copied();
     let mut found = Finder { headers, bytes, refused: vec![] };
@@ -145,7 +145,7 @@ impl Finder {
     }
 
     /// The parser may not look at what is not the same when the packet is parsed again.
-    fn reads(&mut self, flow: &Flow<'_>) {
+    fn reads(&mut self, flow: &Flow) {
         let kept: BTreeSet<_> = flow.kept(None).into_iter().collect();
         let same = flow.standard(&SAME_AGAIN);
         for leaf in flow.parser_reads.iter() {

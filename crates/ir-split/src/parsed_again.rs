@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub type Differs = Vec<(Span, String)>;
 
 /// The headers of the packet that the parser may change, in declaration order.
-pub fn headers(flow: &Flow<'_>, parser: &Parser, stage: &Stage) -> Result<Vec<HeaderIndex>, Differs> {
+pub fn headers(flow: &Flow, parser: &Parser, stage: &Stage) -> Result<Vec<HeaderIndex>, Differs> {
     let mut taint = Taint::new(flow, shared_of(parser, stage));
     loop {
         let before = (taint.leaves.clone(), taint.vars.clone());
@@ -50,8 +50,8 @@ pub fn headers(flow: &Flow<'_>, parser: &Parser, stage: &Stage) -> Result<Vec<He
 }
 
 /// What may differ at the second time.
-struct Taint<'a, 'p> {
-    flow: &'a Flow<'p>,
+struct Taint<'a> {
+    flow: &'a Flow,
     by_var: BTreeMap<VarId, RoleKey>,
     leaves: LeafSet,
     /// Variables of the parser.
@@ -61,8 +61,8 @@ struct Taint<'a, 'p> {
     differs: Differs,
 }
 
-impl<'a, 'p> Taint<'a, 'p> {
-    fn new(flow: &'a Flow<'p>, by_var: BTreeMap<VarId, RoleKey>) -> Taint<'a, 'p> {
+impl<'a> Taint<'a> {
+    fn new(flow: &'a Flow, by_var: BTreeMap<VarId, RoleKey>) -> Taint<'a> {
         let same = flow.standard(&SAME_AGAIN);
         let mut leaves = LeafSet::default();
         for (number, info) in (0..).zip(&flow.places.leaves) {
@@ -79,7 +79,7 @@ impl<'a, 'p> Taint<'a, 'p> {
     /// The first thing in an expression that may differ.
     fn differs_in(&self, expr: &Expr) -> Option<String> {
         let mut found = None;
-        metadata_read(expr, &self.by_var, self.flow.places, &mut |leaf| {
+        metadata_read(expr, &self.by_var, &self.flow.places, &mut |leaf| {
             if found.is_none() && self.leaves.contains(leaf) {
                 found = Some(self.flow.places.info(leaf).name.clone());
             }
@@ -224,7 +224,7 @@ impl<'a, 'p> Taint<'a, 'p> {
             Some(var) if !self.by_var.contains_key(&var) => {
                 self.vars.insert(var);
             }
-            _ => metadata_under(place, &self.by_var, self.flow.places).into_iter().for_each(|leaf| {
+            _ => metadata_under(place, &self.by_var, &self.flow.places).into_iter().for_each(|leaf| {
                 self.leaves.insert(leaf);
             }),
         }

@@ -27,7 +27,7 @@ pub struct Witnesses {
 
 impl Witnesses {
     /// Looks at all sections once.
-    pub fn new(flow: &Flow<'_>, sections: &Sections, controls: (ControlId, ControlId)) -> Witnesses {
+    pub fn new(flow: &Flow, sections: &Sections, controls: (ControlId, ControlId)) -> Witnesses {
         let uses = sections.iter().map(|(_, section)| {
             let control = if section.half == Half::Ingress { controls.0 } else { controls.1 };
             let mut walk = Walk { flow, control, open: BTreeSet::new(), found: vec![] };
@@ -70,7 +70,7 @@ impl Witnesses {
 }
 
 struct Walk<'a> {
-    flow: &'a Flow<'a>,
+    flow: &'a Flow,
     control: ControlId,
     /// Tables whose actions are being walked.
     open: BTreeSet<TableId>,

@@ -14,7 +14,7 @@ use ir::Program;
 use ir_fill::Write;
 use ir_prove::Part;
 use ir_split::auto::{self, Policy};
-use ir_split::{DeviceIndex, Length, Limits, Order, Placement, Split, marks, split, unknown_region};
+use ir_split::{DeviceIndex, Length, Limits, Order, Placement, Split, Traced, marks, split, unknown_region};
 use p4_syntax::Options;
 use rack_emulator::Captures;
 use rack_model::{App, Cable, Cuts, DeviceClass, DeviceId, LinkId, NodeId, Rack, Regions, Spanned, Stage};
@@ -172,6 +172,31 @@ pub fn load_as(
         made.push(SplitApp { whole: program, placement, split, costs, parts, texts, entries });
     }
     Ok(Racked { rack, apps: made, own_entries, stage_entries, captures, sources, warnings })
+}
+
+/// Splits the apps of a rack, without compiling their parts: of each its name and the split with the text of the steps that
+/// `shown` names (`ir_split::STEPS`).
+pub fn trace(
+    path: &Path,
+    extra_defines: &[String],
+    shown: &[&str],
+    map: &mut SourceMap,
+) -> Result<Vec<(String, Traced)>, Vec<Diagnostic>> {
+    let Read { rack, apps, rules, .. } = read(path, extra_defines, map, &|_| ())?;
+    let mut traced = vec![];
+    for (at, (model, ReadApp { program, .. })) in rack.apps.iter().zip(apps).enumerate() {
+        let placement = match &model.map {
+            Regions::Planned => {
+                let mut problem = RackProblem::new(&rack, at, program.clone(), &rules, &[])?;
+                problem.best().map_err(|found| in_app(found, model))?.0
+            }
+            Regions::ByHand(regions) => by_hand(&rack, at, regions, &program)?,
+        };
+        let mut app = ir_split::trace(&program, &placement, shown);
+        app.outcome = app.outcome.map_err(|found| in_app(found, model));
+        traced.push((model.name.value.clone(), app));
+    }
+    Ok(traced)
 }
 
 /// What has no place of its own is about the app as a whole.

@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack split examples/slice -o out
-  p4rack split examples/slice/plain.toml -o out --overhead")]
+  p4rack split examples/slice/plain.toml -o out --overhead
+  p4rack split examples/slice --print-after section")]
 pub struct Args {
     /// A RACK.toml, or the directory that has one
     rack: PathBuf,
@@ -29,9 +30,18 @@ pub struct Args {
     /// Also print what the runtime costs on each device: tables, bits of entries, registers and headers, branches, ports
     #[arg(long)]
     overhead: bool,
+    /// Print what this step of the split leaves, and write nothing; may be given several times
+    #[arg(long, value_name = "STEP", value_parser = steps(), conflicts_with_all = ["output", "overhead", "format"])]
+    print_after: Vec<String>,
     /// How to print what was done
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
+}
+
+/// The steps of the splitter, each with what it does.
+fn steps() -> clap::builder::PossibleValuesParser {
+    let value = |step: &ir_split::Step| clap::builder::PossibleValue::new(step.name).help(step.about);
+    ir_split::STEPS.iter().map(value).collect::<Vec<_>>().into()
 }
 
 /// A switch that runs the programs.
@@ -44,6 +54,9 @@ enum Target {
 /// Exit status 1 if the program cannot be split so, or a file cannot be written.
 pub fn run(args: &Args) -> ExitCode {
     let mut map = SourceMap::new();
+    if !args.print_after.is_empty() {
+        return print_after(args, &mut map);
+    }
     let racked = match rack::load(&args.rack, &args.define, &mut map) {
         Ok(racked) => racked,
         Err(found) => return output::failed(&found, &map, args.format),
@@ -72,6 +85,24 @@ pub fn run(args: &Args) -> ExitCode {
         })),
     }
     ExitCode::SUCCESS
+}
+
+/// Prints what the steps leave, also of an app that a later step refuses.
+fn print_after(args: &Args, map: &mut SourceMap) -> ExitCode {
+    let shown: Vec<&str> = args.print_after.iter().map(String::as_str).collect();
+    let traced = match rack::trace(&args.rack, &args.define, &shown, map) {
+        Ok(traced) => traced,
+        Err(found) => return output::failed(&found, map, args.format),
+    };
+    let mut refused = vec![];
+    for (app, ir_split::Traced { texts, outcome }) in &traced {
+        for ir_split::StepText { step, text } in texts {
+            let of = if traced.len() > 1 { format!(", {app}") } else { String::new() };
+            output::print(&format!("# after {step}{of}\n{text}"));
+        }
+        refused.extend(outcome.as_ref().err().into_iter().flatten().cloned());
+    }
+    if refused.is_empty() { ExitCode::SUCCESS } else { output::failed(&refused, map, args.format) }
 }
 
 /// `DIR/DEVICE.p4`, and `DIR/DEVICE.commands.txt` for `simple_switch_CLI`; of a legacy switch `DIR/DEVICE.flows` for `ovs-ofctl add-flows`.

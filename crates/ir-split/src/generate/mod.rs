@@ -29,7 +29,9 @@ mod rename;
 mod runtime;
 mod types;
 
+use crate::analysis::Analysis;
 use crate::layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, ETHERNET_BITS, Layout, VERSION_BITS};
+use crate::parsed::parsed_bytes;
 use crate::place::{HeaderIndex, Leaf, Places, RoleKey};
 use crate::placement::{DeviceIndex, Placement};
 use crate::prepare::{Lengths, Lent, Orders, drop_lent};
@@ -78,6 +80,36 @@ pub struct Cut<'a> {
     pub port: Option<Leaf>,
     /// How many bytes of a packet the parser takes at most; `None` if that has no bound.
     pub parsed_bytes: Option<u64>,
+}
+
+impl<'a> Cut<'a> {
+    /// What the generator reads of an analysed program; `None` if it has no parser.
+    pub fn new(a: &'a Analysis<'_>) -> Option<Cut<'a>> {
+        let parser = a.program.stages.iter().find_map(|s| match s.kind {
+            ir::StageKind::Parse(id) => Some(id),
+            _ => None,
+        })?;
+        Some(Cut {
+            program: &a.program,
+            places: a.places(),
+            sections: &a.sections,
+            layout: a.layout.as_ref().ok()?,
+            placement: a.placement,
+            routes: &a.routes,
+            ingress: a.ingress,
+            egress: a.egress,
+            parser,
+            prefix: &a.prefix,
+            lengths: &a.lengths,
+            orders: &a.orders,
+            originals: a.originals.as_ref().ok()?,
+            lent: &a.lent,
+            reads_length: a.reads_length(),
+            reads_hidden: a.at_start(Half::Egress).live.hidden.iter().next().is_some(),
+            port: a.port_leaf(),
+            parsed_bytes: parsed_bytes(&a.program),
+        })
+    }
 }
 
 /// What one device runs.

@@ -6,9 +6,9 @@
 //! are refused, but for clones that are made where `instance_type` says that the packet is new.
 
 use super::orders::{CLONE, CutHalves, RECIRCULATE, RESUBMIT, calls, order};
-use crate::check::unsupported;
 use crate::flow::parser_of;
 use crate::layout::ETHERNET_BITS;
+use crate::refuse::unsupported;
 use base_diag::Diagnostic;
 use ir::{
     BinaryOp, Block, Const, ControlId, Expr, ExprKind, Parser, Program, StateRef, StmtKind, Transition, Type,

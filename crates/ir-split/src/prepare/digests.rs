@@ -8,8 +8,8 @@
 //! Each call needs a place of its own, in the order of execution: one that may run twice is refused.
 
 use super::{add_metadata, role_type};
-use crate::check::unsupported;
 use crate::generate::build;
+use crate::refuse::unsupported;
 use base_diag::{Diagnostic, Span};
 use ir::{
     ActionId, Block, Call, Callee, ControlId, Expr, ExprKind, Field, Program, Role, Stmt, StmtKind, SwitchOn,

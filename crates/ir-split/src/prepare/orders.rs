@@ -13,9 +13,9 @@
 //! the packet: it is noted in `restart`, and egress sends the original packet around.
 
 use super::{add_metadata, again, field_list, role_type};
-use crate::check::unsupported;
 use crate::generate::build;
 use crate::layout::bits_for;
+use crate::refuse::unsupported;
 use base_diag::{Diagnostic, Span};
 use ir::{
     AnnotationValue, Block, Call, Callee, ControlId, Expr, ExprKind, Field, Program, Role, Stmt, StmtKind,
@@ -23,7 +23,7 @@ use ir::{
 };
 
 /// Which halves are cut.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct CutHalves {
     /// A region of ingress runs on another device.
     pub ingress: bool,

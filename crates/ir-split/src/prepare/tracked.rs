@@ -14,11 +14,11 @@
 
 use super::counted::{keep_something, kept_lists};
 use super::{Lengths, add_metadata, field_list};
-use crate::check::unsupported;
 use crate::generate::build;
 use crate::layout::varbit_bits;
 use crate::originals::root;
 use crate::place::constant;
+use crate::refuse::unsupported;
 use crate::v1model::frame_extern;
 use base_diag::Diagnostic;
 use ir::{

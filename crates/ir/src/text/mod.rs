@@ -45,5 +45,5 @@ mod write;
 
 pub use read::{TextError, read};
 pub use spans::erase_spans;
-pub use write::write;
+pub use write::{write, write_stmts};
 pub(crate) use write::{write_expr, write_type};

@@ -25,6 +25,15 @@ pub(crate) fn write_expr(program: &Program, vars: &[Var], tables: &[Table], expr
     writer.expr(expr, 0)
 }
 
+/// The text of statements of `control`, indented by `indent` steps of four columns.
+pub fn write_stmts(program: &Program, control: &Control, stmts: &[crate::Stmt], indent: usize) -> String {
+    let mut writer = Writer::new(program);
+    writer.scope = Scope::of_control(control);
+    writer.indent = indent;
+    writer.stmts(stmts);
+    writer.out
+}
+
 /// The text of a type.
 pub(crate) fn write_type(program: &Program, ty: &crate::Type) -> String {
     Writer::new(program).ty(ty)

@@ -1,0 +1,170 @@
+//! Everything that is known of a program while it is split. Each step ([`crate::pipeline`]) adds its part.
+
+use crate::access_order::Overtaken;
+use crate::flow::{AtSection, Flow};
+use crate::layout::{Layout, NotCarried};
+use crate::mark::Mark;
+use crate::place::{HeaderIndex, Leaf, Places};
+use crate::placement::Placement;
+use crate::prepare::{CutHalves, Lengths, Lent, Orders};
+use crate::routes::Routes;
+use crate::section::{Half, SectionId, Sections};
+use crate::split::Split;
+use crate::state::{Separated, Uses};
+use base_diag::{Diagnostic, Span};
+use ir::{Block, ControlId, InstanceId, Program};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Preparations that a program needs beside its cuts.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Needs {
+    /// Bytes are counted after a cut: the packet's own length has to travel.
+    pub counted: bool,
+    /// Egress reads `packet_length`, and v1model would count a hand-over otherwise.
+    pub tracked: bool,
+    /// Branches around each region, from the inside, all of whose arms pass the region's device.
+    pub detours: usize,
+    /// Actions of other tables read a direct meter, and these run elsewhere: the colour becomes a value.
+    pub lent: bool,
+}
+
+/// A program on its way through the steps, with what they have found.
+pub struct Analysis<'a> {
+    /// Where everything runs.
+    pub placement: &'a Placement,
+    /// What the preparation takes care of.
+    pub needs: Needs,
+    /// The program without preparation, its deparser's emits one by one.
+    pub source: Rc<Program>,
+    /// The program as the steps have made it so far.
+    pub program: Rc<Program>,
+    /// The control before the traffic manager.
+    pub ingress: ControlId,
+    /// The control after it.
+    pub egress: ControlId,
+    /// The marked regions.
+    pub marks: Vec<Mark>,
+    /// The halves in which a region runs elsewhere.
+    pub cut: CutHalves,
+    /// What the runtime's names begin with.
+    pub prefix: String,
+    /// Where the lengths of varbits are.
+    pub lengths: Lengths,
+    /// What the program asks of the traffic manager.
+    pub orders: Orders,
+    /// The metadata field with the port a packet is for, where egress may overwrite `egress_port`.
+    pub port: Option<usize>,
+    /// Direct meters and counters that actions of other tables call.
+    pub lent: Lent,
+    /// The sections of the bodies.
+    pub sections: Sections,
+    /// The program prepared for dataflow; of `source` until the step `flow` has run.
+    pub flow: Flow,
+    /// What holds at the start of each section, by its number.
+    pub at: Vec<AtSection>,
+    /// What each section uses.
+    pub uses: BTreeMap<SectionId, Uses>,
+    /// Objects that count bytes after a cut.
+    pub counted: Vec<(InstanceId, SectionId)>,
+    /// Objects that the placement pulls apart.
+    pub separated: Vec<Separated>,
+    /// Objects that packets may use in opposite orders.
+    pub overtaken: Option<Overtaken>,
+    /// Conditions that lead packets of one flow over different devices.
+    pub deciding: Vec<Span>,
+    /// The paths of hand-overs.
+    pub routes: Routes,
+    /// The headers whose copies say how the packet came in; or why there are none.
+    pub originals: Result<Vec<HeaderIndex>, Vec<Diagnostic>>,
+    /// Why egress would see another length than the packet's.
+    pub uncounted: Vec<Diagnostic>,
+    /// What hand-overs carry, or which values have no form in one.
+    pub layout: Result<Layout, Vec<NotCarried>>,
+    /// What the checks have found, each with the name of its check.
+    pub found: Vec<(&'static str, Diagnostic)>,
+    /// Another preparation that may keep what this one does not.
+    pub remedy: Option<Needs>,
+    /// The result.
+    pub split: Split,
+}
+
+impl<'a> Analysis<'a> {
+    /// Before the first step.
+    pub fn new(source: &Rc<Program>, placement: &'a Placement, needs: Needs) -> Analysis<'a> {
+        Analysis {
+            placement,
+            needs,
+            source: Rc::clone(source),
+            program: Rc::clone(source),
+            ingress: ControlId(0),
+            egress: ControlId(0),
+            marks: vec![],
+            cut: CutHalves::default(),
+            prefix: String::new(),
+            lengths: Lengths::new(),
+            orders: Orders::default(),
+            port: None,
+            lent: Lent::new(),
+            sections: Sections { list: vec![] },
+            flow: Flow::new(Rc::clone(source), None),
+            at: vec![],
+            uses: BTreeMap::new(),
+            counted: vec![],
+            separated: vec![],
+            overtaken: None,
+            deciding: vec![],
+            routes: Routes::default(),
+            originals: Ok(vec![]),
+            uncounted: vec![],
+            layout: Ok(Layout::default()),
+            found: vec![],
+            remedy: None,
+            split: Split::default(),
+        }
+    }
+
+    /// Some region runs elsewhere.
+    pub fn is_cut(&self) -> bool {
+        self.cut.ingress || self.cut.egress
+    }
+
+    /// The control of a half.
+    pub fn control(&self, half: Half) -> ControlId {
+        match half {
+            Half::Ingress => self.ingress,
+            Half::Egress => self.egress,
+        }
+    }
+
+    /// The body of a half.
+    pub fn body(&self, half: Half) -> &Block {
+        &self.program.control(self.control(half)).body
+    }
+
+    /// The scalar values of the program.
+    pub fn places(&self) -> &Places {
+        &self.flow.places
+    }
+
+    /// What holds where a half begins.
+    pub fn at_start(&self, half: Half) -> &AtSection {
+        &self.at[self.sections.first(half).0 as usize]
+    }
+
+    /// Egress may read the packet's length.
+    pub fn reads_length(&self) -> bool {
+        let live = &self.at_start(Half::Egress).live.live;
+        self.places().standard("packet_length").is_some_and(|leaf| live.contains(leaf))
+    }
+
+    /// The value that says by which port a packet leaves.
+    pub fn port_leaf(&self) -> Option<Leaf> {
+        self.flow.port()
+    }
+
+    /// The packet as it came in has to be made anew after a cut.
+    pub fn keeps_originals(&self) -> bool {
+        self.orders.clones_original || self.orders.restart.is_some()
+    }
+}

@@ -1,0 +1,12 @@
+//! The diagnostic for forms that no cut keeps exact.
+
+use base_diag::codes::split as codes;
+use base_diag::{Diagnostic, Span};
+
+/// Refuses what stands at `span`.
+pub fn unsupported(span: Span, what: &str) -> Diagnostic {
+    Diagnostic::error(codes::NOT_SPLIT_YET, "this program cannot be split yet")
+        .at(span, what)
+        .note("what is not kept exact over a cut is refused, not approximated")
+        .help("place all regions on one device to run the program whole")
+}

@@ -1,0 +1,54 @@
+// An applied control with an exit becomes structure.
+// place: R = nic
+// show: normalize, section
+#include <core.p4>
+#define V1MODEL_VERSION 20200408
+#include <v1model.p4>
+
+header h_t { bit<8> a; bit<8> b; }
+struct headers { h_t h; h_t g; }
+struct metadata { bit<8> x; bit<8> y; bool flag; }
+
+parser P(packet_in packet, out headers hdr, inout metadata meta, inout standard_metadata_t std) {
+    state start {
+        packet.extract(hdr.h);
+        transition select(hdr.h.a) { 1: second; default: accept; }
+    }
+    state second { packet.extract(hdr.g); transition accept; }
+}
+
+control Inner(inout headers hdr, inout metadata meta) {
+    apply {
+        if (hdr.h.a == 3) {
+            exit;
+        }
+        meta.x = meta.y + 1;
+    }
+}
+
+control V(inout headers hdr, inout metadata meta) { apply { } }
+
+control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {
+    Inner() inner;
+    apply {
+        inner.apply(hdr, meta);
+        @region("R") { meta.y = meta.x; }
+        if (meta.flag) {
+            exit;
+        }
+        std.egress_spec = (bit<9>)meta.x;
+    }
+}
+
+control E(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {
+    apply {
+    }
+}
+
+control C(inout headers hdr, inout metadata meta) { apply { } }
+
+control D(packet_out packet, in headers hdr) {
+    apply { packet.emit(hdr.h); packet.emit(hdr.g); }
+}
+
+V1Switch(P(), V(), I(), E(), C(), D()) main;

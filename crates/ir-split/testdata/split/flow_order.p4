@@ -1,0 +1,45 @@
+// Chance decides which packets pass the helper: those of one flow may overtake.
+// place: R = nic
+// show: mark
+#include <core.p4>
+#define V1MODEL_VERSION 20200408
+#include <v1model.p4>
+
+header h_t { bit<8> a; bit<8> b; }
+struct headers { h_t h; h_t g; }
+struct metadata { bit<8> x; bit<8> y; bool flag; }
+
+parser P(packet_in packet, out headers hdr, inout metadata meta, inout standard_metadata_t std) {
+    state start {
+        packet.extract(hdr.h);
+        transition select(hdr.h.a) { 1: second; default: accept; }
+    }
+    state second { packet.extract(hdr.g); transition accept; }
+}
+
+control V(inout headers hdr, inout metadata meta) { apply { } }
+
+control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {
+    apply {
+        bit<8> n;
+        random<bit<8>>(n, 0, 9);
+        if (n > 3) {
+//          ^^^^^ warning[P4R0512] packets of one flow may overtake one another: this sends some over other devices than others
+            @region("R") { meta.x = 1; }
+        }
+        std.egress_spec = 1;
+    }
+}
+
+control E(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {
+    apply {
+    }
+}
+
+control C(inout headers hdr, inout metadata meta) { apply { } }
+
+control D(packet_out packet, in headers hdr) {
+    apply { packet.emit(hdr.h); packet.emit(hdr.g); }
+}
+
+V1Switch(P(), V(), I(), E(), C(), D()) main;
