@@ -196,7 +196,7 @@ fn serve_until(
             tokio::spawn(end.run(front.clone()));
         }
         let (ending, ended) = tokio::sync::oneshot::channel();
-        let stop = async {
+        let stop = Box::pin(async {
             tokio::select! {
                 () = stop() => {}
                 _ = gone => {}
@@ -205,7 +205,7 @@ fn serve_until(
             // What came before is done; then the controllers' streams end.
             front.stop();
             let _ = ending.send(());
-        };
+        });
         tokio::select! {
             served = p4runtime_grpc::serve(address, tls, front.clone(), bound, stop) => served.map_err(failed),
             // Who does not hang up is left behind.

@@ -21,12 +21,13 @@ mod write;
 
 pub use data::Data;
 pub use entry::{
-    ActionCall, Count, DefaultEntry, Entry, EntryKey, OneShot, OneShotAction, Rate, Rates, Run, SelectionMode,
-    SizeSemantics, Watch,
+    ActionCall, Count, DefaultEntry, Entry, EntryKey, OneShot, OneShotAction, Rate, Rates, Run,
+    SelectionMode, SizeSemantics, Watch,
 };
 pub use matches::Match;
 pub use refer::Kind;
 pub use settled::settled;
 pub use write::{
-    CloneSession, Crc, DigestConfig, Group, GroupMember, MulticastGroup, Replica, Target, Write, backups, members,
+    CloneSession, Crc, DigestConfig, Group, GroupMember, MulticastGroup, Replica, Target, Write, backups,
+    members,
 };

@@ -41,9 +41,7 @@ impl<R> Write<R> {
                 Write::Group { profile: refer(Kind::Profile, profile)?, group: *group, to: to.clone() }
             }
             Write::Multicast { group, to } => Write::Multicast { group: *group, to: to.clone() },
-            Write::CloneSession { session, to } => {
-                Write::CloneSession { session: *session, to: to.clone() }
-            }
+            Write::CloneSession { session, to } => Write::CloneSession { session: *session, to: to.clone() },
             Write::ValueSet { set, members } => {
                 Write::ValueSet { set: refer(Kind::ValueSet, set)?, members: members.clone() }
             }

@@ -154,9 +154,9 @@ impl<R> Write<R> {
     /// Where it goes.
     pub fn target(&self) -> Target<'_, R> {
         match self {
-            Write::Entry { table, .. } | Write::Default { table, .. } | Write::DirectCounter { table, .. } => {
-                Target::Table(table)
-            }
+            Write::Entry { table, .. }
+            | Write::Default { table, .. }
+            | Write::DirectCounter { table, .. } => Target::Table(table),
             Write::ValueSet { set, .. } => Target::ValueSet(set),
             Write::Member { profile: object, .. }
             | Write::Group { profile: object, .. }

@@ -174,9 +174,7 @@ fn normal(at: usize, field: Field, wanted: &Match) -> Result<(Bits, Bits), KeyEr
     Ok(match (field.kind, wanted) {
         (MatchKind::Range { .. }, Match::Exact(value)) => (fit(value)?, fit(value)?),
         (MatchKind::Range { .. }, Match::Range { lo, hi }) => (fit(lo)?, fit(hi)?),
-        (MatchKind::Range { signed: true }, Match::Any) => {
-            (Bits::min_signed(width), Bits::max_signed(width))
-        }
+        (MatchKind::Range { signed: true }, Match::Any) => (Bits::min_signed(width), Bits::max_signed(width)),
         (MatchKind::Range { signed: false }, Match::Any) => (Bits::zero(width), Bits::ones(width)),
         (MatchKind::Range { .. }, _) => return Err(KeyError::Kind(at)),
         (_, Match::Exact(value)) => (fit(value)?, Bits::ones(width)),

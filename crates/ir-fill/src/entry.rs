@@ -5,13 +5,13 @@ use crate::values::{data, matches, no_priority};
 use crate::{Resolved, Write, refuse, refused, wrong};
 use base_diag::{Diagnostic, Span};
 use base_time::Duration;
-use control_writes::{ActionCall, DefaultEntry, Entry, EntryKey, Run};
+use control_writes::{ActionCall, DefaultEntry, Entry, EntryKey, Rates, Run};
 use dataplane_api::EntryError;
 use ir::Name;
-use p4_entries::{Args, Keys, Named, Rate, Value};
+use p4_entries::{Args, Keys, Named, Value};
 
 /// What an entry has beside keys and action: its priority, idle timeout, and the rates of its direct meter.
-type More = (Option<i64>, Option<Duration>, Option<(Rate, Rate)>);
+type More = (Option<i64>, Option<Duration>, Option<Rates>);
 
 impl Resolver {
     /// The position of the table that the user means.
@@ -52,9 +52,8 @@ impl Resolver {
                 (Run::Group(self.labelled(&profile, label, false)?), priority)
             }
         };
-        let meter = rates.map(|(committed, peak)| crate::values::rates(committed, peak));
         let timeout = idle_timeout.map_or(0, |timeout| i64::try_from(timeout.as_ns()).unwrap_or(i64::MAX));
-        let entry = Entry { meter, idle_timeout_ns: timeout, ..Entry::new(run) };
+        let entry = Entry { meter: rates, idle_timeout_ns: timeout, ..Entry::new(run) };
         let key = self.specs.tables[at].key(&matches, priority).map_err(|e| refuse(span, e))?;
         self.add(at, key, entry).map_err(|e| refuse(span, e))
     }
@@ -181,11 +180,7 @@ impl Resolver {
     }
 
     /// The table's position, and the key of its entry with this handle.
-    fn with_handle(
-        &self,
-        table: &Named,
-        handle: &Value<u64>,
-    ) -> Result<(usize, EntryKey), Box<Diagnostic>> {
+    fn with_handle(&self, table: &Named, handle: &Value<u64>) -> Result<(usize, EntryKey), Box<Diagnostic>> {
         let at = self.table_at(table)?;
         let name = self.specs.tables[at].name.as_str();
         let key = self.tables[at].handles.find(name, handle.value).map_err(|e| refuse(handle.span, e))?;

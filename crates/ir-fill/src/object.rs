@@ -45,8 +45,7 @@ impl Resolver {
 
     /// All cells of a counter become zero, of a direct counter those of all entries.
     pub(crate) fn reset_counter(&self, name: &Named) -> Resolved {
-        let is_counter =
-            |kind: &ObjectKind| matches!(kind, ObjectKind::Counter | ObjectKind::DirectCounter);
+        let is_counter = |kind: &ObjectKind| matches!(kind, ObjectKind::Counter | ObjectKind::DirectCounter);
         let spec = self.specs.object("counter", &name.text, is_counter).map_err(|e| refuse(name.span, e))?;
         if spec.kind == ObjectKind::Counter {
             return Ok(vec![Write::CounterReset { counter: spec.name.clone() }]);
@@ -64,12 +63,7 @@ impl Resolver {
     }
 
     /// Sets the rates of a meter; of a direct one, those of the entry with this handle of the device.
-    pub(crate) fn meter(
-        &mut self,
-        name: &str,
-        index: u64,
-        rates: Rates,
-    ) -> Result<Vec<Write>, EntryError> {
+    pub(crate) fn meter(&mut self, name: &str, index: u64, rates: Rates) -> Result<Vec<Write>, EntryError> {
         let is_meter = |kind: &ObjectKind| matches!(kind, ObjectKind::Meter | ObjectKind::DirectMeter);
         let spec = self.specs.object("meter", name, is_meter)?;
         if spec.kind == ObjectKind::Meter {

@@ -4,7 +4,7 @@ use crate::resolver::Resolver;
 use crate::values::data;
 use crate::{Resolved, Write, refuse, unknown, wrong};
 use base_diag::Diagnostic;
-use control_writes::{ActionCall, Group, GroupMember};
+use control_writes::{ActionCall, Group, GroupMember, Run};
 use ir::Name;
 use ir_interp::TableSpec;
 use p4_entries::{Args, Named};
@@ -36,7 +36,7 @@ impl Resolver {
         let (args, _) = data(table, known, action, args)?;
         let call = ActionCall { action: known.name.clone(), args };
         let numbers = self.profiles.entry(profile.clone()).or_default();
-        let member = smallest_free(&numbers.members);
+        let member = smallest_free(numbers.members.iter().copied());
         if numbers.member_labels.contains_key(&label.text) {
             return Err(wrong(label.span, "this name is taken already"));
         }
@@ -50,14 +50,78 @@ impl Resolver {
         let found = members.iter().map(|member| self.labelled(&profile, member, true));
         let found: BTreeSet<u32> = found.collect::<Result<_, _>>()?;
         let numbers = self.profiles.entry(profile.clone()).or_default();
-        let group = smallest_free(&numbers.groups);
+        let group = smallest_free(numbers.groups.keys().copied());
         if numbers.group_labels.contains_key(&label.text) {
             return Err(wrong(label.span, "this name is taken already"));
         }
         numbers.group_labels.insert(label.text.clone(), group);
-        numbers.groups.insert(group);
+        numbers.groups.insert(group, found.clone());
         let members = found.into_iter().map(GroupMember::new).collect();
         Ok(vec![Write::Group { profile, group, to: Some(Group { members, max_size: 0 }) }])
+    }
+
+    /// A group that was made has other members.
+    pub(crate) fn group_members(&mut self, profile: &Named, label: &Named, members: &[Named]) -> Resolved {
+        let profile = self.profile_of(profile)?;
+        let group = self.labelled(&profile, label, false)?;
+        let found = members.iter().map(|member| self.labelled(&profile, member, true));
+        let found: BTreeSet<u32> = found.collect::<Result<_, _>>()?;
+        let members: Vec<_> = found.into_iter().map(GroupMember::new).collect();
+        let numbers = self.profiles.entry(profile.clone()).or_default();
+        numbers.groups.insert(group, members.iter().map(|member| member.member).collect());
+        Ok(vec![Write::Group { profile, group, to: Some(Group { members, max_size: 0 }) }])
+    }
+
+    /// A group that no entry names is removed.
+    pub(crate) fn delete_group(&mut self, profile: &Named, label: &Named) -> Resolved {
+        let profile = self.profile_of(profile)?;
+        let group = self.labelled(&profile, label, false)?;
+        if self.runs(&profile, &Run::Group(group)) {
+            return Err(wrong(label.span, "entries name this group"));
+        }
+        let numbers = self.profiles.entry(profile.clone()).or_default();
+        numbers.groups.remove(&group);
+        numbers.group_labels.remove(&label.text);
+        Ok(vec![Write::Group { profile, group, to: None }])
+    }
+
+    /// A member runs something else.
+    pub(crate) fn modify_member(
+        &mut self,
+        profile: &Named,
+        label: &Named,
+        action: &Named,
+        args: &Args,
+    ) -> Resolved {
+        let (profile, table) = self.profile_and_table(profile)?;
+        let known = table.action(&action.text).map_err(|e| refuse(action.span, e))?;
+        let (args, _) = data(table, known, action, args)?;
+        let call = ActionCall { action: known.name.clone(), args };
+        let member = self.labelled(&profile, label, true)?;
+        Ok(vec![Write::Member { profile, member, to: Some(call) }])
+    }
+
+    /// A member that no entry and no group names is removed.
+    pub(crate) fn delete_member(&mut self, profile: &Named, label: &Named) -> Resolved {
+        let profile = self.profile_of(profile)?;
+        let member = self.labelled(&profile, label, true)?;
+        if self.runs(&profile, &Run::Member(member)) {
+            return Err(wrong(label.span, "entries name this member"));
+        }
+        let numbers = self.profiles.entry(profile.clone()).or_default();
+        if let Some((group, _)) = numbers.groups.iter().find(|(_, members)| members.contains(&member)) {
+            return Err(wrong(label.span, format!("group {group} has this member")));
+        }
+        numbers.members.remove(&member);
+        numbers.member_labels.remove(&label.text);
+        Ok(vec![Write::Member { profile, member, to: None }])
+    }
+
+    /// True if an entry of a table with this profile runs this.
+    fn runs(&self, profile: &Name, run: &Run<Name>) -> bool {
+        let tables = self.specs.tables.iter().zip(&self.tables);
+        let with = tables.filter(|(table, _)| table.profile.as_ref() == Some(profile));
+        { with }.any(|(_, entries)| entries.by_key.values().any(|(_, entry)| entry.run == *run))
     }
 
     /// The number of the member, or else of the group, with a label.
@@ -80,6 +144,6 @@ impl Resolver {
     }
 }
 
-fn smallest_free(used: &BTreeSet<u32>) -> u32 {
-    (0..).zip(used).find(|(free, used)| free != *used).map_or(used.len() as u32, |(free, _)| free)
+fn smallest_free(used: impl Iterator<Item = u32>) -> u32 {
+    (0..).zip(used).take_while(|(free, used)| free == used).count() as u32
 }

@@ -10,7 +10,7 @@ use control_writes::{CloneSession, Entry, EntryKey, Match, MulticastGroup, Repli
 use dataplane_api::EntryError;
 use ir::{Name, Program};
 use ir_interp::{Options, PortNumbers, Specs, Switch, TableSpec};
-use p4_entries::{CustomCrc, Statement};
+use p4_entries::Statement;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -76,7 +76,8 @@ pub(crate) struct Entries {
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Numbers {
     pub(crate) members: BTreeSet<u32>,
-    pub(crate) groups: BTreeSet<u32>,
+    /// The members of each group.
+    pub(crate) groups: BTreeMap<u32, BTreeSet<u32>>,
     /// The numbers of members by their labels.
     pub(crate) member_labels: BTreeMap<String, u32>,
     /// The numbers of groups by their labels.
@@ -172,6 +173,14 @@ impl Resolver {
                 self.member(profile, label, action, args)
             }
             Statement::Group { profile, label, members, .. } => self.group(profile, label, members),
+            Statement::GroupMembers { profile, label, members, .. } => {
+                self.group_members(profile, label, members)
+            }
+            Statement::DeleteGroup { profile, label } => self.delete_group(profile, label),
+            Statement::ModifyMember { profile, label, action, args, .. } => {
+                self.modify_member(profile, label, action, args)
+            }
+            Statement::DeleteMember { profile, label } => self.delete_member(profile, label),
             Statement::Multicast { group, members, .. } => {
                 let replicas = members.iter().map(|(port, rid)| Replica::new(*port, *rid)).collect();
                 let to = MulticastGroup { replicas, metadata: vec![] };
@@ -205,17 +214,7 @@ impl Resolver {
                 self.value_sets.remove(&set);
                 Ok(vec![Write::ValueSet { set, members: vec![] }])
             }
-            Statement::CustomCrc { width, crc, .. } => {
-                let CustomCrc { polynomial, initial, final_xor, reflect_data, reflect_remainder } = *crc;
-                let to = control_writes::Crc {
-                    polynomial,
-                    initial,
-                    final_xor,
-                    reflect_data,
-                    reflect_remainder,
-                };
-                Ok(vec![Write::CustomCrc { width: *width, to }])
-            }
+            Statement::CustomCrc { width, crc, .. } => Ok(vec![Write::CustomCrc { width: *width, to: *crc }]),
             Statement::Register { name, index, value } => {
                 let width = u32::try_from(value.value.bits()).unwrap_or(u32::MAX).max(1);
                 let bits = Bits::from_biguint(width, value.value.clone());
@@ -226,30 +225,38 @@ impl Resolver {
                 let count = control_writes::Count { packets: *packets, bytes: *bytes };
                 self.counter(&name.text, *index, count).map_err(|e| refuse(name.span, e))
             }
-            Statement::Meter { name, index, committed, peak, span } => {
-                let rates = crate::values::rates(*committed, *peak);
-                match index {
-                    Some(index) => self.meter(&name.text, *index, rates),
-                    None => self.meter_array(&name.text, rates),
-                }
-                .map_err(|e| refuse(*span, e))
+            Statement::Meter { name, index, rates, span } => match index {
+                Some(index) => self.meter(&name.text, *index, *rates),
+                None => self.meter_array(&name.text, *rates),
             }
+            .map_err(|e| refuse(*span, e)),
             Statement::ValueSet { name, member, span } => {
                 let member: Vec<_> = member.iter().map(|m| crate::values::plain(&m.value)).collect();
                 self.value_set(&name.text, &member).map_err(|e| refuse(*span, e))
+            }
+            Statement::RemoveFromValueSet { name, member, span } => {
+                let member: Vec<_> = member.iter().map(|m| crate::values::plain(&m.value)).collect();
+                self.remove_from_value_set(&name.text, &member).map_err(|e| refuse(*span, e))
             }
             // It has gone another way.
             Statement::Stf(_) => Ok(vec![]),
         }
     }
 
-    /// Takes note of a write that no statement was resolved to: one of P4Runtime's.
-    pub fn note(&mut self, write: &Write) -> Result<(), EntryError> {
-        match write {
+    /// Takes note of a write that no statement was resolved to, one of P4Runtime's, and gives it with its keys in their tables'
+    /// normal form.
+    pub fn note(&mut self, write: &Write) -> Result<Write, EntryError> {
+        let mut write = write.clone();
+        match &mut write {
+            Write::DirectCounter { table, key, .. } if !key.is_of_default() => {
+                let spec = &self.specs.tables[self.specs.table(table)?];
+                *key = spec.key(&key.matches, Some(key.priority))?;
+            }
             Write::Entry { table, key, to, .. } => {
                 let at = self.specs.table(table)?;
                 let spec = &self.specs.tables[at];
-                let key = spec.key(&key.matches, Some(key.priority))?;
+                *key = spec.key(&key.matches, Some(key.priority))?;
+                let key = key.clone();
                 let known = self.tables[at].find(&key);
                 match (to, known) {
                     (Some(_), Some(_)) => {
@@ -270,18 +277,25 @@ impl Resolver {
             Write::Group { profile, group, to } => {
                 let numbers = self.profiles.entry(profile.clone()).or_default();
                 match to {
-                    Some(_) => drop(numbers.groups.insert(*group)),
+                    Some(to) => {
+                        let members = to.members.iter().map(|member| member.member);
+                        numbers.groups.insert(*group, members.collect());
+                    }
                     None => drop(numbers.groups.remove(group)),
                 }
             }
             Write::Multicast { group, to } => self.nodes.set_group(*group, to.clone()),
             Write::CloneSession { session, to } => drop(self.set_session(*session, to.clone())),
             Write::ValueSet { set, members } => {
+                let spec = self.specs.value_set(set)?;
+                for member in members.iter_mut() {
+                    *member = spec.member(member)?;
+                }
                 self.value_sets.insert(set.clone(), members.clone());
             }
             _ => {}
         }
-        Ok(())
+        Ok(write)
     }
 
     /// A clone session becomes this.
@@ -297,6 +311,15 @@ impl Resolver {
     pub(crate) fn groups_of_nodes(&self, groups: impl IntoIterator<Item = u32>) -> Vec<Write> {
         let write = |group| Write::Multicast { group, to: self.nodes.group(group) };
         groups.into_iter().map(write).collect()
+    }
+
+    /// Removes a member of a value set, if it is there.
+    fn remove_from_value_set(&mut self, name: &str, member: &[Match]) -> Result<Vec<Write>, EntryError> {
+        let spec = self.specs.value_set(name)?;
+        let (set, member) = (spec.name.clone(), spec.member(member)?);
+        let members = self.value_sets.entry(set.clone()).or_default();
+        members.retain(|known| *known != member);
+        Ok(vec![Write::ValueSet { set, members: members.clone() }])
     }
 
     /// Adds a member to a value set.
@@ -319,6 +342,9 @@ fn span_of(statement: &Statement) -> Span {
         | Statement::Default { span, .. }
         | Statement::Member { span, .. }
         | Statement::Group { span, .. }
+        | Statement::GroupMembers { span, .. }
+        | Statement::ModifyMember { span, .. }
+        | Statement::RemoveFromValueSet { span, .. }
         | Statement::Multicast { span, .. }
         | Statement::Clone { span, .. }
         | Statement::Counter { span, .. }
@@ -329,6 +355,7 @@ fn span_of(statement: &Statement) -> Span {
         | Statement::CustomCrc { span, .. } => *span,
         Statement::Register { value, .. } => value.span,
         Statement::Delete { handle, .. } => handle.span,
+        Statement::DeleteGroup { label, .. } | Statement::DeleteMember { label, .. } => label.span,
         Statement::Clear(name)
         | Statement::ResetDefault(name)
         | Statement::ResetCounter(name)

@@ -4,7 +4,7 @@ use crate::{refuse, unknown, wrong};
 use base_bits::Bits;
 use base_bits::num_bigint::BigUint;
 use base_diag::{Diagnostic, Span};
-use control_writes::{Match, Rate, Rates};
+use control_writes::Match;
 use dataplane_api::EntryError;
 use ir::MatchKind;
 use ir_interp::{ActionSpec, KeySpec, TableSpec};
@@ -183,13 +183,4 @@ pub(crate) fn plain(wanted: &p4_entries::Match) -> Match {
         Given::Range(lo, hi) => Match::Range { lo: bits(lo), hi: bits(hi) },
         Given::Any => Match::Any,
     }
-}
-
-/// Committed and peak rate.
-pub(crate) fn rates(committed: p4_entries::Rate, peak: p4_entries::Rate) -> Rates {
-    let rate = |rate: p4_entries::Rate| Rate {
-        per_gigamicrosecond: rate.per_gigamicrosecond.into(),
-        burst: rate.burst,
-    };
-    Rates { committed: rate(committed), peak: rate(peak) }
 }

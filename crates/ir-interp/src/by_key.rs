@@ -146,12 +146,7 @@ impl Switch {
     }
 
     /// Sets committed and peak rate of a meter; `None` makes all packets green.
-    pub fn meter_set(
-        &mut self,
-        name: &str,
-        index: u64,
-        rates: Option<Rates>,
-    ) -> Result<(), EntryError> {
+    pub fn meter_set(&mut self, name: &str, index: u64, rates: Option<Rates>) -> Result<(), EntryError> {
         if let Some(rates) = rates {
             return self.meter_set_rates(name, index, rates);
         }

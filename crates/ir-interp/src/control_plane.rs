@@ -15,8 +15,8 @@ use crate::value::Value;
 use crate::{Access, table};
 use base_bits::Bits;
 use base_time::{Duration, Time};
-use control_writes::{ActionCall, Count, Crc, EntryKey, Match, Rates};
 use control_writes as writes;
+use control_writes::{ActionCall, Count, Crc, EntryKey, Match, Rates};
 use dataplane_api::{EntryError, Port};
 use ir::{Name, Program};
 
@@ -243,9 +243,7 @@ impl Switch {
     pub fn register_set(&mut self, name: &str, index: u64, value: Value) -> Result<(), EntryError> {
         let is_register = |o: &Object| matches!(o, Object::Register(_));
         match self.core.state.object_mut(&self.core.program, "register", name, is_register)? {
-            Object::Register(register) => {
-                in_range(register.write(index, value), name, index, register.size)
-            }
+            Object::Register(register) => in_range(register.write(index, value), name, index, register.size),
             _ => Err(refused("no such register")),
         }
     }
@@ -299,12 +297,7 @@ impl Switch {
     }
 
     /// Sets committed and peak rate of one meter; of a direct meter that of the entry with that handle.
-    pub fn meter_set_rates(
-        &mut self,
-        name: &str,
-        index: u64,
-        rates: Rates,
-    ) -> Result<(), EntryError> {
+    pub fn meter_set_rates(&mut self, name: &str, index: u64, rates: Rates) -> Result<(), EntryError> {
         check_rates(rates)?;
         let is_meter = |o: &Object| matches!(o, Object::Meter(_) | Object::DirectMeter(_)).then_some(());
         let (id, ()) = self.core.state.object(&self.core.program, "meter", name, is_meter)?;
@@ -318,11 +311,7 @@ impl Switch {
     }
 
     /// Sets committed and peak rate of all meters of an array.
-    pub fn meter_array_set_rates(
-        &mut self,
-        name: &str,
-        rates: Rates,
-    ) -> Result<(), EntryError> {
+    pub fn meter_array_set_rates(&mut self, name: &str, rates: Rates) -> Result<(), EntryError> {
         check_rates(rates)?;
         let is_meter = |o: &Object| matches!(o, Object::Meter(_));
         match self.core.state.object_mut(&self.core.program, "meter", name, is_meter)? {

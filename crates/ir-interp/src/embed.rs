@@ -24,10 +24,10 @@ pub use crate::hash::{Algorithm, ByByte, by_byte};
 pub use crate::life::Life;
 pub use crate::psa::{Half, HalfDone, HalfEnd, HalfStart, Halves};
 pub use crate::region::Path;
-pub use control_writes::EntryKey;
 pub use crate::v1model::{
     BlockName, Halt, Host, Left, PacketParts, RunsOn, Side, Stay, digest_name, log_line,
 };
+pub use control_writes::EntryKey;
 
 /// Runs packets in the interpreter's place: see [`Switch::accelerate`](crate::Switch::accelerate).
 pub trait Accelerator: Send {

@@ -1,8 +1,8 @@
 //! The hash algorithms of v1model, over bytes, as BMv2 has them.
 
-use control_writes::Crc;
 use crate::crc;
 use base_diag::Diagnostic;
+use control_writes::Crc;
 use ir::{Annotation, AnnotationValue, Program};
 
 /// An algorithm.

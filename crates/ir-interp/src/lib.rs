@@ -69,5 +69,7 @@ pub use spec::{ActionSpec, ObjectKind, ObjectSpec, Specs, TableSpec, ValueSetSpe
 pub use switch::{Options, Switch, check_architecture};
 pub use table::{IdleEntry, KeySpec};
 pub use told::{Digest, Told};
-pub use trace::{Cause, Event, EventKind, Hit, KeyRead, PacketId, Shown, hex_text, shown as show, value_text};
+pub use trace::{
+    Cause, Event, EventKind, Hit, KeyRead, PacketId, Shown, hex_text, shown as show, value_text,
+};
 pub use value::{Header, Stack, Value};

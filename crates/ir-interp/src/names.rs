@@ -27,11 +27,7 @@ pub(crate) fn resolve<'n>(
 }
 
 /// No such name, and which one may be meant.
-pub fn unknown<'n>(
-    kind: &str,
-    name: &str,
-    known: impl Iterator<Item = &'n str> + Clone,
-) -> EntryError {
+pub fn unknown<'n>(kind: &str, name: &str, known: impl Iterator<Item = &'n str> + Clone) -> EntryError {
     let tails = known.clone().map(|k| k.rsplit('.').next().unwrap_or(k));
     let near = did_you_mean(name, known.clone()).or_else(|| did_you_mean(name, tails));
     let help = match near {

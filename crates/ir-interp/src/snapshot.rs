@@ -3,10 +3,10 @@
 use crate::objects::Object;
 use crate::state::State;
 use crate::table::{DirectCells, Table};
-use control_writes::{Count, EntryKey};
 use crate::value::Value;
 use crate::wire::encode;
 use base_bits::BitWriter;
+use control_writes::{Count, EntryKey};
 use ir::{Const, ExprKind, Instance, Program};
 use std::collections::BTreeMap;
 

@@ -166,9 +166,8 @@ impl Specs {
 
 impl TableSpec {
     fn new(program: &Program, table: &Table) -> TableSpec {
-        let named = |id: Option<InstanceId>| {
-            Some(program.instances.get(id?.index())?.control_plane_name.clone())
-        };
+        let named =
+            |id: Option<InstanceId>| Some(program.instances.get(id?.index())?.control_plane_name.clone());
         let width = |ty: &Type| Value::zero(program, ty).to_key().map_or(0, |bits| bits.width());
         let action = |action: &crate::table::ActionSpec| ActionSpec {
             name: action.control_plane_name.clone(),

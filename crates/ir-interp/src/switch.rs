@@ -4,7 +4,6 @@
 use crate::check;
 use crate::embed::{Accelerator, Halves, Host};
 use crate::environment::{Environment, PassThrough};
-use crate::write::OneShots;
 use crate::life::Life;
 use crate::machine::Stop;
 use crate::plan::Plan;
@@ -15,6 +14,7 @@ use crate::state::State;
 use crate::trace::{Cause, EventKind, PacketId};
 use crate::v1model::{Model, V1Model};
 use crate::value::Value;
+use crate::write::OneShots;
 use base_bits::Bits;
 use base_diag::Diagnostic;
 use base_diag::codes::elaborate::ARCHITECTURE;

@@ -2,8 +2,8 @@
 
 use crate::names::refused;
 use crate::table::KeySpec;
-use control_writes::Match;
 use base_bits::Bits;
+use control_writes::Match;
 use dataplane_api::EntryError;
 use ir::{Name, ParserId, ValueSetId};
 

@@ -271,7 +271,8 @@ impl Switch {
             }
             _ => Session { group: Some(own), ..kind },
         };
-        let replicas = if made.group == Some(own) && to.group.is_none() { to.replicas.as_slice() } else { &[] };
+        let replicas =
+            if made.group == Some(own) && to.group.is_none() { to.replicas.as_slice() } else { &[] };
         if own < 2 * SESSION_GROUPS {
             self.set_replicas(own, replicas);
         }

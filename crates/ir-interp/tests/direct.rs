@@ -5,8 +5,8 @@ mod common;
 use base_bits::Bits;
 use base_time::Time;
 use common::Test;
-use dataplane_api::Device;
 use control_writes::{Count, Match, Rate, Rates};
+use dataplane_api::Device;
 use ir_interp::{Cells, Event, EventKind, Options, Switch};
 
 /// `t` counts and meters what its actions are told to; the colour is in the packet's last byte.
@@ -77,9 +77,7 @@ fn send(switch: &mut Switch, key: u8) -> [u8; 2] {
 fn misses_count_and_are_metered_for_the_default_action() {
     let mut switch = psa();
     let start = switch.state();
-    switch
-        .table_add("t", &[Match::Exact(Bits::new(16, 1))], "measured", &[Bits::new(8, 9)], None)
-        .unwrap();
+    switch.table_add("t", &[Match::Exact(Bits::new(16, 1))], "measured", &[Bits::new(8, 9)], None).unwrap();
     let two = Rate { per_gigamicrosecond: 0, burst: 2 };
     switch.default_set_rates("t", Some(Rates { committed: two, peak: two })).unwrap();
     let colours: Vec<_> = [1, 2, 3, 4, 1].map(|key| send(&mut switch, key)).into();

@@ -5,9 +5,11 @@ mod common;
 use base_bits::Bits;
 use base_time::{Duration, Time};
 use common::{Test, conserved};
-use dataplane_api::{Device, DropReason, QueueRecord};
 use control_writes::{ActionCall, Match, Rate, Rates, Run};
-use ir_interp::{Access, AccessKind, Header, Observation, Options, Recorder, Replayer, Source, Switch, Value};
+use dataplane_api::{Device, DropReason, QueueRecord};
+use ir_interp::{
+    Access, AccessKind, Header, Observation, Options, Recorder, Replayer, Source, Switch, Value,
+};
 
 /// A switch with `common.p4` and this ingress and egress body.
 fn switch(ingress: &str, egress: &str, options: Options) -> Switch {
@@ -265,9 +267,7 @@ fn value_sets_are_empty_until_they_are_filled() {
     assert!(switch.value_set_add("ones", &pair).is_err(), "too many fields");
     switch.value_set_add("ones", &[Match::Exact(bits(8, 6))]).expect("a member");
     assert!(
-        switch
-            .value_set_add("ones", &[Match::Exact(bits(8, 7))])
-            .is_err_and(|e| e.message.contains("full"))
+        switch.value_set_add("ones", &[Match::Exact(bits(8, 7))]).is_err_and(|e| e.message.contains("full"))
     );
 }
 

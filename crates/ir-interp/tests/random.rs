@@ -6,9 +6,9 @@ mod common;
 use base_bits::Bits;
 use base_time::{Duration, Rng, Time};
 use common::{Test, conserved};
+use control_writes::Match;
 use dataplane_api::{Device, Output};
 use ir::MatchKind;
-use control_writes::Match;
 use ir_interp::{KeySpec, Options, Session, Switch};
 
 const PACKETS: u64 = 150;

@@ -6,8 +6,8 @@ use base_bits::Bits;
 use base_diag::SourceMap;
 use base_time::Time;
 use common::Test;
-use expect_test::{Expect, expect};
 use control_writes::Match;
+use expect_test::{Expect, expect};
 use ir_interp::{Event, EventKind, Options, Session, Shown, Switch};
 
 const INGRESS: &str = "
@@ -25,9 +25,7 @@ fn test() -> (Test, Switch) {
     let test = Test::inline(&text);
     let mut switch = test.switch(Options::default()).expect("a device");
     let port = |n| Bits::new(9, n);
-    switch
-        .table_add("routes", &[Match::Exact(Bits::new(8, 4))], "to", &[port(6)], None)
-        .expect("an entry");
+    switch.table_add("routes", &[Match::Exact(Bits::new(8, 4))], "to", &[port(6)], None).expect("an entry");
     switch.clone_session_set(5, Some(Session { port: Some(7), ..Session::default() }));
     switch.set_trace(true);
     (test, switch)

@@ -3,10 +3,16 @@
 //! Commands that only show something are passed over, with a warning. What changes the program or the process is refused.
 
 use crate::handles::{table_clear, table_delete, table_modify, table_reset_default, table_set_timeout};
-use crate::{Args, CustomCrc, Keys, Named, Run, Statement, Value, parse_match, parse_number};
+use crate::profiles::{
+    Profile, add_member_to_group, create_group, create_member, delete_group, delete_member, indirect_default,
+    modify_member, remove_member_from_group,
+};
+use crate::{Args, Keys, Named, Run, Statement, Value, parse_match, parse_number};
 use base_bits::num_bigint::BigUint;
 use base_diag::codes::run::{COMMAND_PASSED_OVER, ENTRIES_SYNTAX};
 use base_diag::{Diagnostic, Span};
+use control_writes::Crc;
+use std::collections::BTreeMap;
 
 /// Commands that STF has too, with the same words.
 const STF: [&str; 16] = [
@@ -29,7 +35,7 @@ const STF: [&str; 16] = [
 ];
 
 /// Our own readers.
-const OURS: [(&str, Reader); 21] = [
+const OURS: [(&str, Reader); 33] = [
     ("table_add", table_add),
     ("table_set_default", table_set_default),
     ("table_indirect_add", table_indirect_add),
@@ -37,18 +43,30 @@ const OURS: [(&str, Reader); 21] = [
     ("act_prof_create_member", create_member),
     ("act_prof_create_group", create_group),
     ("act_prof_add_member_to_group", add_member_to_group),
+    ("act_prof_modify_member", modify_member),
+    ("act_prof_delete_member", delete_member),
+    ("act_prof_delete_group", delete_group),
+    ("act_prof_remove_member_from_group", remove_member_from_group),
     // The names of before, which take the table.
     ("table_indirect_create_member", create_member),
     ("table_indirect_create_group", create_group),
     ("table_indirect_add_member_to_group", add_member_to_group),
+    ("table_indirect_modify_member", modify_member),
+    ("table_indirect_delete_member", delete_member),
+    ("table_indirect_delete_group", delete_group),
+    ("table_indirect_remove_member_from_group", remove_member_from_group),
     ("table_modify", table_modify),
     ("table_delete", table_delete),
     ("table_indirect_delete", table_delete),
     ("table_set_timeout", table_set_timeout),
     ("table_clear", table_clear),
     ("table_reset_default", table_reset_default),
+    ("table_indirect_reset_default", table_reset_default),
+    ("table_indirect_set_default", indirect_default),
+    ("table_indirect_set_default_with_group", indirect_default),
     ("counter_reset", counter_reset),
     ("pvs_add", pvs_add),
+    ("pvs_remove", pvs_remove),
     ("pvs_clear", pvs_clear),
     ("set_crc16_parameters", set_crc16_parameters),
     ("set_crc32_parameters", set_crc32_parameters),
@@ -120,39 +138,18 @@ pub fn read_commands(text: &str, start: u32) -> (Vec<Statement>, Vec<Diagnostic>
         at = at.saturating_add(u32::try_from(raw.len()).unwrap_or(u32::MAX));
     }
     problems.extend(passed_over(&state.passed_over));
-    // A group is known once all its members are.
-    let first_use = statements.iter().position(|s| matches!(s, Statement::Entry { run: Run::Group(_), .. }));
-    let groups = state.groups.into_iter().map(|g| Statement::Group {
-        profile: g.profile,
-        label: g.label,
-        members: g.members,
-        span: g.span,
-    });
-    let place = first_use.unwrap_or(statements.len());
-    let (members, others): (Vec<_>, Vec<_>) =
-        statements.drain(place..).partition(|s| matches!(s, Statement::Member { .. }));
-    statements.extend(members);
-    statements.extend(groups);
-    statements.extend(others);
     (statements, problems)
 }
 
-/// What lines before have made, by profile.
+/// What lines before have made.
 #[derive(Default)]
 struct State {
-    members: Vec<(String, u32)>,
-    groups: Vec<Group>,
+    /// By the names that lines have for them.
+    profiles: BTreeMap<String, Profile>,
     /// Commands that only show something.
     passed_over: Vec<Named>,
     /// The calculation whose parameters were set, by width.
-    crcs: Vec<(u32, Named, CustomCrc)>,
-}
-
-struct Group {
-    profile: Named,
-    label: Named,
-    members: Vec<Named>,
-    span: Span,
+    crcs: Vec<(u32, Named, Crc)>,
 }
 
 pub(crate) struct Line<'s> {
@@ -281,13 +278,18 @@ impl Line<'_> {
         words.iter().map(arg).collect()
     }
 
-    /// A handle that BMv2 gave, as a label.
-    fn handle(&mut self, what: &str) -> Result<Named, Diagnostic> {
+    /// A handle that BMv2 gave, and the word that says it.
+    pub(crate) fn handle(&mut self, what: &str) -> Result<(u32, Named), Diagnostic> {
         let word = self.take(what)?;
         match word.text.parse::<u32>() {
-            Ok(handle) => Ok(Named { text: handle.to_string(), span: word.span }),
+            Ok(handle) => Ok((handle, word)),
             Err(_) => Err(self.wrong(word.span, "this is no handle", "handles count up from 0")),
         }
+    }
+
+    /// What lines before have made of a profile.
+    pub(crate) fn profile(&mut self, name: &Named) -> &mut Profile {
+        self.state.profiles.entry(name.text.clone()).or_default()
     }
 }
 
@@ -335,7 +337,8 @@ fn indirect(line: &mut Line, run: fn(Named) -> Run) -> Read {
     let (keys, behind) = line.halves();
     let keys = line.keys(&keys)?;
     line.words = behind.unwrap_or_default();
-    let handle = line.handle("the handle behind `=>`")?;
+    let (handle, word) = line.handle("the handle after `=>`")?;
+    let handle = Named { text: handle.to_string(), span: word.span };
     let priority = match line.words.first() {
         Some(word) => match word.text.parse::<i32>() {
             Ok(priority) => Some(-i64::from(priority)),
@@ -354,49 +357,6 @@ fn indirect(line: &mut Line, run: fn(Named) -> Run) -> Read {
     }))
 }
 
-/// `act_prof_create_member PROFILE ACTION ARG...`
-fn create_member(line: &mut Line) -> Read {
-    let (profile, action) = (line.take("the profile")?, line.take("the action")?);
-    let words = std::mem::take(&mut line.words);
-    let args = line.args(&words)?;
-    let members = &mut line.state.members;
-    let handle = match members.iter_mut().find(|(name, _)| *name == profile.text) {
-        Some((_, next)) => {
-            *next += 1;
-            *next
-        }
-        None => {
-            members.push((profile.text.clone(), 0));
-            0
-        }
-    };
-    let label = Named { text: handle.to_string(), span: line.span };
-    Ok(Some(Statement::Member { profile, label, action, args: Args::InOrder(args), span: line.span }))
-}
-
-/// `act_prof_create_group PROFILE`
-fn create_group(line: &mut Line) -> Read {
-    let profile = line.take("the profile")?;
-    let handle = line.state.groups.iter().filter(|g| g.profile.text == profile.text).count();
-    let label = Named { text: handle.to_string(), span: line.span };
-    line.state.groups.push(Group { profile, label, members: vec![], span: line.span });
-    Ok(None)
-}
-
-/// `act_prof_add_member_to_group PROFILE MEMBER GROUP`
-fn add_member_to_group(line: &mut Line) -> Read {
-    let profile = line.take("the profile")?;
-    let (member, group) = (line.handle("the member")?, line.handle("the group")?);
-    let groups = &mut line.state.groups;
-    match groups.iter_mut().find(|g| g.profile.text == profile.text && g.label.text == group.text) {
-        Some(found) => {
-            found.members.push(member);
-            Ok(None)
-        }
-        None => Err(line.wrong(group.span, "there is no such group", "no line above makes it")),
-    }
-}
-
 /// `pvs_add SET VALUE`
 fn pvs_add(line: &mut Line) -> Read {
     let name = line.take("the value set")?;
@@ -407,6 +367,14 @@ fn pvs_add(line: &mut Line) -> Read {
         }
         _ => Err(line.wrong(line.span, "this command is too short", "the value is missing")),
     }
+}
+
+/// `pvs_remove SET VALUE`
+fn pvs_remove(line: &mut Line) -> Read {
+    Ok(pvs_add(line)?.map(|statement| match statement {
+        Statement::ValueSet { name, member, span } => Statement::RemoveFromValueSet { name, member, span },
+        other => other,
+    }))
 }
 
 /// `pvs_clear SET`
@@ -434,7 +402,7 @@ fn set_crc32_parameters(line: &mut Line) -> Read {
 /// `set_crcW_parameters CALCULATION POLYNOMIAL INITIAL FINAL_XOR REFLECT_DATA REFLECT_REMAINDER`
 fn custom_crc(line: &mut Line, width: u32) -> Read {
     let name = line.take("the calculation's name")?;
-    let crc = CustomCrc {
+    let crc = Crc {
         polynomial: word(line, width, "the polynomial")?,
         initial: word(line, width, "the initial remainder")?,
         final_xor: word(line, width, "the final value")?,

@@ -14,11 +14,12 @@
 
 mod commands;
 mod handles;
+mod profiles;
 mod statement;
 mod toml;
 mod value;
 
 pub use commands::read_commands;
-pub use statement::{Args, CustomCrc, Keys, Named, Rate, Run, Statement, Value};
+pub use statement::{Args, Keys, Named, Run, Statement, Value};
 pub use toml::read_toml;
 pub use value::{Match, MatchError, parse_match, parse_number};

@@ -4,6 +4,7 @@ use crate::Match;
 use base_bits::num_bigint::BigUint;
 use base_diag::Span;
 use base_time::Duration;
+use control_writes::{Crc, Rates};
 
 /// A name with its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,15 +57,6 @@ pub enum Run {
     Group(Named),
 }
 
-/// A rate and a burst of a meter.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Rate {
-    /// Packets or bytes in 10^9 microseconds.
-    pub per_gigamicrosecond: u64,
-    /// Packets or bytes.
-    pub burst: u64,
-}
-
 /// One thing to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[allow(clippy::large_enum_variant)]
@@ -82,7 +74,7 @@ pub enum Statement {
         /// How long it may stay without a hit before the controller is told.
         idle_timeout: Option<Duration>,
         /// The rates of its direct meter, committed and peak.
-        rates: Option<(Rate, Rate)>,
+        rates: Option<Rates>,
         /// All of it.
         span: Span,
     },
@@ -120,6 +112,44 @@ pub enum Statement {
         members: Vec<Named>,
         /// All of it.
         span: Span,
+    },
+    /// A group that was made has other members.
+    GroupMembers {
+        /// The selector, or a table that uses it.
+        profile: Named,
+        /// The group's label.
+        label: Named,
+        /// The labels of all its members.
+        members: Vec<Named>,
+        /// All of it.
+        span: Span,
+    },
+    /// A group is removed.
+    DeleteGroup {
+        /// The selector, or a table that uses it.
+        profile: Named,
+        /// The group's label.
+        label: Named,
+    },
+    /// A member runs something else.
+    ModifyMember {
+        /// The profile, or a table that uses it.
+        profile: Named,
+        /// The member's label.
+        label: Named,
+        /// The action.
+        action: Named,
+        /// Its data.
+        args: Args,
+        /// All of it.
+        span: Span,
+    },
+    /// A member is removed.
+    DeleteMember {
+        /// The profile, or a table that uses it.
+        profile: Named,
+        /// The member's label.
+        label: Named,
     },
     /// A multicast group.
     Multicast {
@@ -169,15 +199,22 @@ pub enum Statement {
         name: Named,
         /// Which one; all without.
         index: Option<u64>,
-        /// Above it packets are yellow.
-        committed: Rate,
-        /// Above it packets are red.
-        peak: Rate,
+        /// What they become.
+        rates: Rates,
         /// All of it.
         span: Span,
     },
     /// A member of a parser value set.
     ValueSet {
+        /// The set.
+        name: Named,
+        /// One for each field.
+        member: Vec<Value<Match>>,
+        /// All of it.
+        span: Span,
+    },
+    /// A member of a parser value set is removed, if it is there.
+    RemoveFromValueSet {
         /// The set.
         name: Named,
         /// One for each field.
@@ -229,25 +266,10 @@ pub enum Statement {
         /// 16 or 32.
         width: u32,
         /// The parameters.
-        crc: CustomCrc,
+        crc: Crc,
         /// All of it.
         span: Span,
     },
     /// What STF says in the same words.
     Stf(p4_stf::Spanned),
-}
-
-/// The parameters of a cyclic redundancy check.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CustomCrc {
-    /// Without the highest term.
-    pub polynomial: u32,
-    /// What the remainder starts with.
-    pub initial: u32,
-    /// What the remainder is turned over by at the end.
-    pub final_xor: u32,
-    /// The lowest bit of each byte comes first.
-    pub reflect_data: bool,
-    /// The remainder's bits are turned around at the end.
-    pub reflect_remainder: bool,
 }

@@ -85,15 +85,15 @@ fn everything_is_read() {
     assert_eq!(problems, []);
     assert_eq!(statements.len(), 13);
     let entry = statements.iter().find_map(|s| match s {
-        Statement::Entry { idle_timeout: Some(timeout), rates: Some((committed, peak)), .. } => {
-            Some((timeout.to_string(), committed.per_gigamicrosecond, peak.burst))
+        Statement::Entry { idle_timeout: Some(timeout), rates: Some(rates), .. } => {
+            Some((timeout.to_string(), rates.committed.per_gigamicrosecond, rates.peak.burst))
         }
         _ => None,
     });
     assert_eq!(entry, Some(("1.5s".to_string(), 100_000, 10)));
     let (statements, problems) = read_commands(COMMANDS, 1);
     assert_eq!(problems, []);
-    assert_eq!(statements.len(), 10);
+    assert_eq!(statements.len(), 11);
 }
 
 #[test]
@@ -287,18 +287,18 @@ fn mistakes_in_commands() {
         read_commands,
         "act_prof_add_member_to_group p 0 0\nmirroring_add 1\n",
         expect![[r#"
-        error[P4R0440]: there is no such group
-         --> entries:1:34
-          |
-        1 | act_prof_add_member_to_group p 0 0
-          |                                  ^ no line above makes it
+            error[P4R0440]: there is no such member
+             --> entries:1:32
+              |
+            1 | act_prof_add_member_to_group p 0 0
+              |                                ^ no line above makes it
 
-        error[P4R0420]: a number is wanted
-         --> entries:2:16
-          |
-        2 | mirroring_add 1
-          |                ^ such as `12`, `0x1f`, `0b1*0`
-    "#]],
+            error[P4R0420]: a number is wanted
+             --> entries:2:16
+              |
+            2 | mirroring_add 1
+              |                ^ such as `12`, `0x1f`, `0b1*0`
+        "#]],
     );
 }
 

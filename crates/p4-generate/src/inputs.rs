@@ -2,9 +2,9 @@
 
 use base_bits::Bits;
 use base_time::{Rng, Time};
+use control_writes::{Match, Rate, Rates};
 use dataplane_api::EntryError;
 use ir::{MatchKind, Program, Type};
-use control_writes::{Match, Rate, Rates};
 use ir_interp::{Session, Switch};
 use ir_prove::generate::{EntrySpec, PacketMaker, Pool, entries};
 

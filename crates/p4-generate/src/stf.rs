@@ -3,8 +3,8 @@
 use crate::check::Outcome;
 use crate::inputs::{Inputs, Write};
 use base_bits::Bits;
-use ir::{Control, Program, Table};
 use control_writes::{Match, Rate, Rates};
+use ir::{Control, Program, Table};
 use ir_prove::generate::EntrySpec;
 use std::fmt::Write as _;
 

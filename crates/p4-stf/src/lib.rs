@@ -21,6 +21,6 @@ mod statement;
 pub use number::{Base, Number};
 pub use parser::parse;
 pub use statement::{
-    ActionCall, Comparison, CounterCheck, CounterIndex, File, KeyValue, MatchValue, MeterRate, Named,
-    NodePorts, Pattern, Spanned, Statement, Unit,
+    ActionCall, Comparison, CounterCheck, CounterIndex, File, KeyValue, MatchValue, Named, NodePorts,
+    Pattern, Spanned, Statement, Unit,
 };

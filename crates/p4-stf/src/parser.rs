@@ -3,11 +3,12 @@
 use crate::Number;
 use crate::lexer::{Token, span, tokens};
 use crate::statement::{
-    ActionCall, Comparison, CounterCheck, CounterIndex, File, KeyValue, MatchValue, MeterRate, Named,
-    NodePorts, Pattern, Spanned, Statement, Unit,
+    ActionCall, Comparison, CounterCheck, CounterIndex, File, KeyValue, MatchValue, Named, NodePorts,
+    Pattern, Spanned, Statement, Unit,
 };
 use base_diag::codes::run::STF_SYNTAX;
 use base_diag::{Diagnostic, Span};
+use control_writes::Rate;
 
 const KEYWORDS: [&str; 28] = [
     "add",
@@ -336,12 +337,12 @@ impl Cursor {
         Ok(numbers)
     }
 
-    fn rates(&mut self) -> Result<Vec<MeterRate>, Diagnostic> {
+    fn rates(&mut self) -> Result<Vec<Rate>, Diagnostic> {
         let mut rates = vec![];
         while self.peek().is_some() {
             let per_gigamicrosecond = self.rate()?;
             self.want(":")?;
-            rates.push(MeterRate { per_gigamicrosecond, burst: self.large()? });
+            rates.push(Rate { per_gigamicrosecond: per_gigamicrosecond.into(), burst: self.large()? });
         }
         if rates.is_empty() {
             return Err(mistake("a rate is wanted", self.here(), "such as `0.5:100`"));

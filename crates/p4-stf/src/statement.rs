@@ -2,6 +2,7 @@
 
 use crate::Number;
 use base_diag::Span;
+use control_writes::Rate;
 
 /// A test.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -110,9 +111,9 @@ pub enum Statement {
     /// `meter_get_rates NAME INDEX`
     MeterGetRates(Named, u64),
     /// `meter_set_rates NAME INDEX RATE:BURST RATE:BURST`
-    MeterSetRates(Named, u64, Vec<MeterRate>),
+    MeterSetRates(Named, u64, Vec<Rate>),
     /// `meter_array_set_rates NAME RATE:BURST RATE:BURST`
-    MeterArraySetRates(Named, Vec<MeterRate>),
+    MeterArraySetRates(Named, Vec<Rate>),
 }
 
 /// Where a multicast node sends copies. No number stands twice.
@@ -231,14 +232,4 @@ impl Comparison {
             Comparison::Ge => left >= right,
         }
     }
-}
-
-/// `RATE:BURST`
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct MeterRate {
-    /// Packets or bytes in 10^9 microseconds: the rate as written, which is for one microsecond, times 10^9,
-    /// rounded down.
-    pub per_gigamicrosecond: u64,
-    /// Packets or bytes.
-    pub burst: u64,
 }

@@ -186,8 +186,8 @@ fn objects() {
             RegisterWrite("r", 4, Number { base: Hexadecimal, digits: [Some(15), Some(15)]) <- register_write r 4 0xff
             RegisterReset("r") <- register_reset r
             MeterGetRates("m", 1) <- meter_get_rates m 1
-            MeterSetRates("m", 1, [MeterRate { per_gigamicrosecond: 5000, burst: 4, MeterRate { per_gigamicrosecond: 2000000000, burst: 5]) <- meter_set_rates m 1 0.000005:4 2:5
-            MeterArraySetRates("m", [MeterRate { per_gigamicrosecond: 1000000000, burst: 1, MeterRate { per_gigamicrosecond: 1500000000, burst: 2]) <- meter_array_set_rates m 1:1 1.5:2
+            MeterSetRates("m", 1, [Rate { per_gigamicrosecond: 5000, burst: 4, Rate { per_gigamicrosecond: 2000000000, burst: 5]) <- meter_set_rates m 1 0.000005:4 2:5
+            MeterArraySetRates("m", [Rate { per_gigamicrosecond: 1000000000, burst: 1, Rate { per_gigamicrosecond: 1500000000, burst: 2]) <- meter_array_set_rates m 1:1 1.5:2
             MirroringAdd(1, 2) <- mirroring_add 1 2
             MirroringAddMc(1, 2) <- mirroring_add_mc 1 2
             MirroringDelete(1) <- mirroring_delete 1

@@ -9,9 +9,7 @@ use crate::rack::Racked;
 use base_bits::Bits;
 use base_bits::num_bigint::BigUint;
 use base_diag::{Diagnostic, codes::emulate as codes};
-use control_writes::{
-    ActionCall, Crc, Data, Entry, EntryKey, Match, OneShot, Rate, Rates, Run, members,
-};
+use control_writes::{ActionCall, Crc, Data, Entry, EntryKey, Match, OneShot, Rate, Rates, Run, members};
 use ir::{MatchKind, Name, Program, Table, TableKey};
 use ir_fill::Write;
 use std::collections::BTreeMap;
@@ -107,7 +105,9 @@ impl<'p> Told<'p> {
 
     fn profile(&self, name: &str) -> Option<&'p str> {
         let mut instances = self.program.instances.iter();
-        instances.find(|known| known.control_plane_name == name).map(|known| known.control_plane_name.as_str())
+        instances
+            .find(|known| known.control_plane_name == name)
+            .map(|known| known.control_plane_name.as_str())
     }
 
     fn profile_of(&self, table: &Table) -> Option<&'p str> {

@@ -32,7 +32,10 @@ pub fn read(path: &Path, whole: &Arc<Program>, map: &mut SourceMap) -> Result<En
         writes.push((placed.write.clone(), placed.span));
         Ok(())
     })?;
-    Ok(Entries { writes: settled(writes).into_iter().map(|(write, _)| write).collect(), warnings: filling.warnings })
+    Ok(Entries {
+        writes: settled(writes).into_iter().map(|(write, _)| write).collect(),
+        warnings: filling.warnings,
+    })
 }
 
 impl Entries {

@@ -123,7 +123,8 @@ impl Racked {
     pub fn fill(&self, index: usize) -> Vec<&Write> {
         let Some((app, part)) = self.part(index) else { return vec![] };
         let is_origin = app.placement.origins().any(|origin| origin.0 as usize == index);
-        let before = |write: &Write| app.parts[..index].iter().flatten().any(|p| has(&p.program, write.target()));
+        let before =
+            |write: &Write| app.parts[..index].iter().flatten().any(|p| has(&p.program, write.target()));
         let shared = app.entries.for_part(&part.program, is_origin);
         let shared = shared.filter(|write| !matches!(write, Write::Counter { .. }) || !before(write));
         let own = self.own_entries.get(index).into_iter();

@@ -4,8 +4,8 @@
 
 use base_diag::{SourceMap, Span, Style, render};
 use base_time::Time;
-use ir::Program;
 use control_writes::{ActionCall, Run};
+use ir::Program;
 use ir_fill::Resolver;
 use ir_interp::{Options, Switch};
 use p4_syntax::Options as Preprocessor;
@@ -181,4 +181,65 @@ fn what_only_shows_is_passed_over() {
         ["`set_queue_depth` is passed over", "3 commands that only show something are passed over"]
     );
     assert_eq!(filling.warnings[1].notes, ["they are: help, table_dump"]);
+}
+
+/// A table whose entries name members and groups of `paths`: what runs writes a byte. A header is taken where its first byte is in
+/// the value set.
+fn selecting() -> Arc<Program> {
+    let text = "#include <core.p4>\n#include <v1model.p4>\nheader h_t { bit<8> a; bit<8> b; }\nstruct hs { h_t h; }\nstruct m_t {}\n\
+         parser P(packet_in p, out hs h, inout m_t m, inout standard_metadata_t s) {\n\
+             value_set<bit<8>>(4) firsts;\n\
+             state start { transition select(p.lookahead<bit<8>>()) { firsts: take; default: accept; } }\n\
+             state take { p.extract(h.h); transition accept; } }\n\
+         control V(inout hs h, inout m_t m) { apply {} }\n\
+         control I(inout hs h, inout m_t m, inout standard_metadata_t s) {\n\
+             action set(bit<8> v) { h.h.b = v; }\n\
+             @name(\"paths\") action_selector(HashAlgorithm.crc16, 16, 8) paths;\n\
+             table t { key = { h.h.a: exact; h.h.b: selector; } actions = { set; NoAction; } implementation = paths; }\n\
+             apply { s.egress_spec = 1; t.apply(); } }\n\
+         control E(inout hs h, inout m_t m, inout standard_metadata_t s) { apply {} }\n\
+         control D(packet_out p, in hs h) { apply { p.emit(h.h); } }\n\
+         V1Switch(P(), V(), I(), E(), V(), D()) main;\n";
+    p4rack::reparse::reparse("selecting.p4", text, &mut SourceMap::new()).expect("the program is right")
+}
+
+/// What entry 1, which names a member, and entry 2, which names a group, write.
+fn written(commands: &str) -> [u8; 2] {
+    let mut switch = filled(&selecting(), commands).unwrap_or_else(|said| panic!("{said}"));
+    [1, 2].map(|first| switch.process(0, &[first, 0], Time::ZERO)[0].frame[1])
+}
+
+#[test]
+fn members_and_groups_change() {
+    let start = "pvs_add firsts 1\npvs_add firsts 2\nact_prof_create_member paths set 7\n\
+        act_prof_create_member paths set 8\nact_prof_create_group paths\n\
+        act_prof_add_member_to_group paths 0 0\ntable_indirect_add t 1 => 0\n\
+        table_indirect_add_with_group t 2 => 0\n";
+    assert_eq!(written(start), [7, 7]);
+    let with = |more: &str| written(&format!("{start}{more}"));
+    assert_eq!(with("act_prof_modify_member paths set 0 => 9\n"), [9, 9]);
+    let other = "act_prof_remove_member_from_group paths 0 0\nact_prof_add_member_to_group paths 1 0\n";
+    assert_eq!(with(other), [7, 8]);
+    // The handle of a member that was deleted is given again.
+    let again = "act_prof_create_member paths set 5\nact_prof_delete_member paths 1\n\
+        act_prof_create_member paths set 6\nact_prof_remove_member_from_group paths 0 0\n\
+        act_prof_add_member_to_group paths 1 0\n";
+    assert_eq!(with(again), [7, 6]);
+    let group = "act_prof_create_group paths\nact_prof_add_member_to_group paths 1 1\ntable_delete t 1\n\
+        table_indirect_add_with_group t 2 => 1\nact_prof_delete_group paths 0\n";
+    assert_eq!(with(group), [7, 8]);
+    assert_eq!(with("pvs_remove firsts 2\npvs_remove firsts 3\n"), [7, 0], "2 is not extracted");
+    for (more, words) in [
+        ("act_prof_delete_member paths 0\n", "entries name this member"),
+        ("table_delete t 0\nact_prof_delete_member paths 0\n", "group 0 has this member"),
+        ("act_prof_delete_group paths 0\n", "entries name this group"),
+        ("act_prof_modify_member paths set 4 1\n", "there is no such member"),
+        ("act_prof_remove_member_from_group paths 1 0\n", "the group has no such member"),
+        ("act_prof_add_member_to_group paths 0 0\n", "the group has this member already"),
+        ("act_prof_delete_group paths 3\n", "there is no such group"),
+        ("table_indirect_set_default t 0\n", "a default that names a member or group"),
+    ] {
+        let said = filled(&selecting(), &format!("{start}{more}")).err();
+        assert!(said.as_ref().is_some_and(|said| said.contains(words)), "{more}: {said:?}");
+    }
 }

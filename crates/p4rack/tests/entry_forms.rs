@@ -98,7 +98,10 @@ fn messages_say_what_a_file_was_taken_for() {
     );
     let named = entries::read_as(&program, Path::new("l2.txtpb"), &text, 1, Form::Commands);
     assert!(says(&named.err().unwrap()[0]).contains("commands of simple_switch_CLI, as asked"));
-    // A mistake in JSON has no line: it says in which message it is.
+    // A mistake in JSON has its place, as one in text has.
     let wrong = json.replacen("\"tableId\": ", "\"tableId\": 1", 1);
-    assert!(said("l2.json", &wrong).contains("updates[0].entity.table_entry"), "{}", said("l2.json", &wrong));
+    let problem = &entries::read(&program, Path::new("l2.json"), &wrong, 1).err().expect("a mistake")[0];
+    let at = problem.labels[0].span;
+    let place = wrong.get(at.lo as usize - 1..at.hi as usize - 1);
+    assert!(place.is_some_and(|place| place.starts_with("\"tableId\": 1")), "{place:?}");
 }

@@ -211,3 +211,86 @@ fn a_policy_is_read_from_the_file() {
         });
     }
 }
+
+/// What only P4Runtime can say: tables and objects for it.
+const RICH: &str = "
+    register<metadata, bit<32>>(4) records;
+    direct_counter(CounterType.packets_and_bytes) hits;
+    direct_meter<bit<8>>(MeterType.bytes) colours;
+    action_selector(HashAlgorithm.crc16, 16, 8) paths;
+    action_selector(HashAlgorithm.crc16, 16, 8) ways;
+    action set(bit<8> v) { hdr.h.b = v; }
+    action coloured(bit<8> v) { hdr.h.b = v; colours.read(meta.y); }
+    table routes {
+        key = { hdr.h.a: ternary; }
+        actions = { coloured; NoAction; }
+        meters = colours; counters = hits; support_timeout = true;
+    }
+    table spread { key = { hdr.h.a: exact; hdr.h.b: selector; } actions = { set; NoAction; } implementation = paths; }
+    table apart { key = { hdr.h.a: exact; hdr.h.b: selector; } actions = { set; NoAction; } implementation = ways; }
+";
+
+/// In canonical form; `<NAME>` is the id of what has this control-plane name, or the number of a parameter or field.
+const UPDATES: &str = r#"
+updates { type: INSERT entity { action_profile_member { action_profile_id: <I.paths> member_id: 7
+  action { action_id: <I.set> params { param_id: 1 value: "\x04" } } } } }
+updates { type: INSERT entity { action_profile_member { action_profile_id: <I.paths> member_id: 9
+  action { action_id: <I.set> params { param_id: 1 value: "\x05" } } } } }
+updates { type: INSERT entity { action_profile_group { action_profile_id: <I.paths> group_id: 3
+  members { member_id: 9 weight: 3 watch_port: "\x02" } members { member_id: 7 weight: 1 } max_size: 6 } } }
+updates { type: INSERT entity { table_entry { table_id: <I.routes>
+  match { field_id: 1 ternary { value: "\x10" mask: "\xf0" } } priority: 5
+  action { action { action_id: <I.coloured> params { param_id: 1 value: "\x09" } } }
+  meter_config { cir: 1000 cburst: 10 pir: 2500 pburst: 20 } counter_data { byte_count: 640 packet_count: 10 }
+  idle_timeout_ns: 2000000000 metadata: "mine" } } }
+updates { type: INSERT entity { table_entry { table_id: <I.spread> match { field_id: 1 exact { value: "\x01" } }
+  action { action_profile_group_id: 3 } } } }
+updates { type: INSERT entity { table_entry { table_id: <I.apart> match { field_id: 1 exact { value: "\x01" } }
+  action { action_profile_action_set {
+    action_profile_actions { action { action_id: <I.set> params { param_id: 1 value: "\x06" } } weight: 2 }
+    action_profile_actions { action { action_id: <I.set> params { param_id: 1 value: "\x07" } } weight: 1 watch_port: "\x03" } } } } } }
+updates { type: INSERT entity { packet_replication_engine_entry { multicast_group_entry { multicast_group_id: 1
+  replicas { port: "\x01" instance: 4 backup_replicas { port: "\x02" instance: 5 } } metadata: "ours" } } } }
+updates { type: INSERT entity { packet_replication_engine_entry { clone_session_entry { session_id: 5
+  replicas { port: "\x01" instance: 1 } replicas { port: "\x02" } class_of_service: 3 packet_length_bytes: 64 } } } }
+updates { type: INSERT entity { digest_entry { digest_id: <metadata>
+  config { max_timeout_ns: 100 max_list_size: 8 ack_timeout_ns: 1000 } } } }
+updates { type: MODIFY entity { register_entry { register_id: <I.records> index { index: 2 }
+  data { struct { members { bitstring: "\x07" } members { bitstring: "\x00" } members { bool: true } } } } } }
+"#;
+
+/// The text with ids in the place of names.
+fn with_ids(text: &str, info: &p4runtime_proto::p4::config::v1::P4Info) -> String {
+    use p4runtime_store::Described;
+    fn ids<T: Described>(all: &[T]) -> impl Iterator<Item = (&str, u32)> {
+        all.iter().map(|one| (one.name(), one.id()))
+    }
+    let all = ids(&info.tables).chain(ids(&info.actions)).chain(ids(&info.action_profiles));
+    let all = all.chain(ids(&info.registers)).chain(ids(&info.digests));
+    all.fold(text.to_string(), |text, (name, id)| text.replace(&format!("<{name}>"), &id.to_string()))
+}
+
+/// All that P4Runtime can say of entries comes back as it was said: nothing on the way is narrower.
+#[test]
+fn nothing_that_p4runtime_says_is_lost() {
+    let ingress =
+        "routes.apply(); spread.apply(); apart.apply(); records.read(meta, 0); digest<metadata>(1, meta);";
+    let program = small_program(RICH, ingress, "");
+    let mut map = SourceMap::new();
+    let whole = support::compile_text(&program, &mut map);
+    let info = p4info::p4info(&whole).unwrap_or_else(|found| panic!("{}", text(&found, &map)));
+    let updates = with_ids(UPDATES, &info);
+    let directory = std::env::temp_dir().join(format!("p4rack-rich-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a directory");
+    let file = directory.join("rich.txtpb");
+    std::fs::write(&file, &updates).expect("a file");
+    let entries = p4rack::entries::read(&file, &whole, &mut map);
+    let entries = entries.unwrap_or_else(|found| panic!("{}", text(&found, &map)));
+    let _ = std::fs::remove_dir_all(&directory);
+    let again = control::updates(&entries, &whole).unwrap_or_else(|found| panic!("{}", text(&found, &map)));
+    let wanted: WriteRequest = p4runtime_proto::from_text(&updates).expect("a request");
+    for (wanted, again) in wanted.updates.iter().zip(&again) {
+        assert_eq!(p4runtime_proto::to_text(again).unwrap(), p4runtime_proto::to_text(wanted).unwrap());
+    }
+    assert_eq!(wanted.updates.len(), again.len());
+}

@@ -17,7 +17,7 @@ use base_diag::{Diagnostic, Span, codes::run as codes};
 use control_writes::{Write, settled};
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, ReadResponse, Update, WriteRequest};
-use p4runtime_proto::{FormError, Places, Step, from_json, from_text_placed};
+use p4runtime_proto::{FormError, Places, Step, from_json_placed, from_text_placed};
 use p4runtime_store::{Change, Fault, Names, Store, making};
 use smol_str::SmolStr;
 use std::ops::Range;
@@ -32,21 +32,22 @@ pub type Placed = (Write<SmolStr>, Span);
 pub fn read(text: &str, base: u32, info: &P4Info, names: Names) -> (Vec<Placed>, Vec<Diagnostic>) {
     let written = from_text_placed::<WriteRequest>(text);
     let updates = match written {
-        Ok((request, places)) => Ok((request.updates, Where::Text(places), "updates")),
+        Ok((request, places)) => Ok((request.updates, places, "updates")),
         Err(error) => match from_text_placed::<ReadResponse>(text) {
-            Ok((response, places)) => Ok((updates_of(response), Where::Text(places), "entities")),
+            Ok((response, places)) => Ok((updates_of(response), places, "entities")),
             Err(_) => Err(unreadable(&error, base, "as text")),
         },
     };
     read_updates(updates, base, info, names)
 }
 
-/// The same for JSON (ProtoJSON). Places are those of messages within messages, as notes.
+/// The same for JSON (ProtoJSON).
 pub fn read_json(text: &str, base: u32, info: &P4Info, names: Names) -> (Vec<Placed>, Vec<Diagnostic>) {
-    let updates = match from_json::<WriteRequest>(text) {
-        Ok(request) => Ok((request.updates, Where::Path, "updates")),
-        Err(error) => match from_json::<ReadResponse>(text) {
-            Ok(response) => Ok((updates_of(response), Where::Path, "entities")),
+    let (text, base) = base_diag::without_mark(text, base);
+    let updates = match from_json_placed::<WriteRequest>(text) {
+        Ok((request, places)) => Ok((request.updates, places, "updates")),
+        Err(error) => match from_json_placed::<ReadResponse>(text) {
+            Ok((response, places)) => Ok((updates_of(response), places, "entities")),
             Err(_) => Err(unreadable(&error, base, "in JSON")),
         },
     };
@@ -54,7 +55,7 @@ pub fn read_json(text: &str, base: u32, info: &P4Info, names: Names) -> (Vec<Pla
 }
 
 /// Updates, their places, and the list in which they stand.
-type Read = (Vec<Update>, Where, &'static str);
+type Read = (Vec<Update>, Places, &'static str);
 
 fn read_updates(
     updates: Result<Read, Diagnostic>,
@@ -71,23 +72,6 @@ fn read_updates(
     reader.finish()
 }
 
-/// How places are told.
-enum Where {
-    /// As spans of a text.
-    Text(Places),
-    /// As the path to a message: `updates[3].entity`.
-    Path,
-}
-
-impl Where {
-    fn span(&self, path: &[Step<'_>], base: u32) -> Span {
-        match self {
-            Where::Text(places) => span(places.of(path), base),
-            Where::Path => Span::NONE,
-        }
-    }
-}
-
 struct Reader {
     base: u32,
     names: Names,
@@ -99,7 +83,7 @@ struct Reader {
 impl Reader {
     fn perform_all(&mut self, (updates, places, list): Read) {
         for (index, update) in self.names.lower(&updates, &self.store).into_iter().enumerate() {
-            let span = places.span(&[(list, index)], self.base);
+            let span = span(places.of(&[(list, index)]), self.base);
             if let Err(fault) = update.and_then(|update| self.perform(&update, span)) {
                 let problem = self.refused(&fault, &places, (list, index));
                 self.problems.push(problem);
@@ -127,17 +111,13 @@ impl Reader {
         (left.into_iter().filter_map(by_name).collect(), self.problems)
     }
 
-    fn refused(&self, fault: &Fault, places: &Where, whole: Step<'_>) -> Diagnostic {
+    fn refused(&self, fault: &Fault, places: &Places, whole: Step<'_>) -> Diagnostic {
         let inside = fault.path.iter().rev().copied();
         // Entities stand in a list of their own, not in updates.
         let inside = inside.filter(|(name, _)| whole.0 == "updates" || *name != "entity");
         let path: Vec<Step<'_>> = std::iter::once(whole).chain(inside).collect();
         let mut problem = Diagnostic::error(codes::ENTRY_REFUSED, fault.title.clone())
-            .at(places.span(&path, self.base), fault.why.clone());
-        if let Where::Path = places {
-            // Without a span there is no label.
-            problem = problem.note(format!("{}: {}", written(&path), fault.why));
-        }
+            .at(span(places.of(&path), self.base), fault.why.clone());
         if let Some(owner) = &fault.owner {
             problem = problem.note(format!("in {owner}"));
         }
@@ -164,15 +144,6 @@ fn updates_of(response: ReadResponse) -> Vec<Update> {
     response.entities.into_iter().map(update).collect()
 }
 
-/// `updates[3].entity.table_entry`: the index of a field that is no list is always 0, and left out.
-fn written(path: &[Step<'_>]) -> String {
-    let step = |(at, (name, index)): (usize, &Step<'_>)| match (at, index) {
-        (0, _) | (_, 1..) => format!("{name}[{index}]"),
-        (_, 0) => name.to_string(),
-    };
-    path.iter().enumerate().map(step).collect::<Vec<_>>().join(".")
-}
-
 fn span(at: Option<Range<usize>>, base: u32) -> Span {
     let offset = |at: usize| u32::try_from(at).ok().and_then(|at| base.checked_add(at));
     match at.and_then(|at| Some((offset(at.start)?, offset(at.end)?))) {
@@ -184,7 +155,11 @@ fn span(at: Option<Range<usize>>, base: u32) -> Span {
 fn unreadable(error: &FormError, base: u32, form: &str) -> Diagnostic {
     let title = format!("this is no `p4.v1.WriteRequest` {form}");
     let problem = Diagnostic::error(codes::ENTRIES_SYNTAX, title);
-    let FormError::Text(error) = error else { return problem.note(error.to_string()) };
+    let error = match error {
+        FormError::Text(error) => error,
+        FormError::Json { message, at } => return problem.at(span(Some(*at..*at), base), message.clone()),
+        _ => return problem.note(error.to_string()),
+    };
     let problem = problem.at(span(Some(error.at.clone()), base), error.message.clone());
     match &error.help {
         Some(help) => problem.help(help.clone()),

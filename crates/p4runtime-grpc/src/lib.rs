@@ -45,7 +45,7 @@ pub use command::{Command, Found, Front, Incoming, Waiting, queue};
 pub use link::{Link, LinkEnd, Place, link};
 pub use p4runtime_server::{Output, Pieces, Status, StreamId};
 pub use secret::{Badge, Secret};
-pub use serve::{ServeError, chain, serve};
+pub use serve::{ServeError, Serving, chain, serve};
 pub use streams::Streams;
 pub use tls::{ClientTls, Tls, endpoint, failure};
 

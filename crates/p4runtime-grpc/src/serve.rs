@@ -8,6 +8,7 @@ use crate::tls::Tls;
 use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -38,13 +39,28 @@ impl fmt::Display for ServeError {
 
 impl std::error::Error for ServeError {}
 
+/// The future of [`serve`].
+pub type Serving<'a> = Pin<Box<dyn Future<Output = Result<(), ServeError>> + 'a>>;
+
 /// Serves on an address until `stop` is done; then calls that are under way end. `bound` is told where it listens.
-pub async fn serve(
+///
+/// All is boxed, so that the server is compiled here and not in each crate that calls this.
+pub fn serve<'a>(
     address: SocketAddr,
     tls: Option<Tls>,
     front: Front,
-    bound: impl FnOnce(SocketAddr),
-    stop: impl Future<Output = ()>,
+    bound: Box<dyn FnOnce(SocketAddr) + 'a>,
+    stop: Pin<Box<dyn Future<Output = ()> + 'a>>,
+) -> Serving<'a> {
+    Box::pin(listen(address, tls, front, bound, stop))
+}
+
+async fn listen(
+    address: SocketAddr,
+    tls: Option<Tls>,
+    front: Front,
+    bound: Box<dyn FnOnce(SocketAddr) + '_>,
+    stop: Pin<Box<dyn Future<Output = ()> + '_>>,
 ) -> Result<(), ServeError> {
     let listener = TcpListener::bind(address).await;
     let taken = |error| format!("cannot listen on {address} for P4Runtime (`--grpc-server-addr`): {error}");

@@ -17,7 +17,12 @@ pub enum FormError {
     /// The text is not protobuf's text format, or not of this message.
     Text(TextError),
     /// The JSON is not JSON, or not of this message; or an `Any` holds what is not known.
-    Json(String),
+    Json {
+        /// A sentence without its period.
+        message: String,
+        /// Where the text is not as it should be, in bytes.
+        at: usize,
+    },
     /// The bytes are not those of this message.
     Binary(String),
     /// Nested deeper than [`MAX_DEPTH`].
@@ -28,7 +33,7 @@ impl fmt::Display for FormError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FormError::Text(error) => write!(f, "{}", error.message),
-            FormError::Json(message) | FormError::Binary(message) => f.write_str(message),
+            FormError::Json { message, .. } | FormError::Binary(message) => f.write_str(message),
             FormError::TooDeep => write!(f, "messages are nested deeper than {MAX_DEPTH}"),
         }
     }
@@ -73,7 +78,7 @@ pub fn from_text_placed<M: Message>(input: &str) -> Result<(M, Places), FormErro
 
 /// The message as JSON (ProtoJSON), indented; the keys of each object in alphabetical order.
 pub fn to_json<M: Message>(message: &M) -> Result<String, FormError> {
-    let error = |e: serde_json::Error| FormError::Json(e.to_string());
+    let error = |e: serde_json::Error| FormError::Json { message: e.to_string(), at: 0 };
     let value = serde_json::to_value(dynamic(message)?).map_err(error)?;
     serde_json::to_string_pretty(&value).map(|text| text + "\n").map_err(error)
 }
@@ -83,10 +88,25 @@ pub fn from_json<M: Message>(input: &str) -> Result<M, FormError> {
     // An editor may have put a byte-order mark first.
     let input = input.strip_prefix('\u{feff}').unwrap_or(input);
     let mut reader = serde_json::Deserializer::from_str(input);
-    let error = |e: serde_json::Error| FormError::Json(e.to_string());
+    let error = |e: serde_json::Error| json_error(input, &e);
     let message = DynamicMessage::deserialize(descriptor::<M>(), &mut reader).map_err(error)?;
     reader.end().map_err(error)?;
     typed(&message)
+}
+
+/// Reads JSON (ProtoJSON), and tells where each field stands. The text has no byte-order mark.
+pub fn from_json_placed<M: Message>(input: &str) -> Result<(M, Places), FormError> {
+    Ok((from_json(input)?, text::json_places(input)))
+}
+
+/// The place of an error is its message's last words: taken off, and given as bytes.
+fn json_error(input: &str, error: &serde_json::Error) -> FormError {
+    let (line, column) = (error.line(), error.column());
+    let before = input.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum::<usize>();
+    let at = (before + column.saturating_sub(1)).min(input.len());
+    let said = error.to_string();
+    let message = said.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&said);
+    FormError::Json { message: message.to_string(), at }
 }
 
 /// The message as bytes.

@@ -21,8 +21,8 @@ mod nesting;
 mod text;
 
 pub use forms::{
-    FormError, Message, binary_size, from_binary, from_json, from_text, from_text_placed, to_binary, to_json,
-    to_text,
+    FormError, Message, binary_size, from_binary, from_json, from_json_placed, from_text, from_text_placed,
+    to_binary, to_json, to_text,
 };
 pub use nesting::MAX_DEPTH;
 pub use text::{Places, Step, TextError};

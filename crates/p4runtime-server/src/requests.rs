@@ -7,14 +7,12 @@ use crate::pieces::Pieces;
 use crate::server::{Server, no_program};
 use crate::status::Status;
 use crate::target::{Builder, Target};
+use control_writes::EntryKey;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, PacketOut, ReadRequest, Update, WriteRequest, entity::Entity as Kind};
 use p4runtime_proto::to_binary;
-use control_writes::EntryKey;
-use p4runtime_store::{
-    Before, Change, Described, Result, Store, Within, canonical, fault, looks_through,
-};
+use p4runtime_store::{Before, Change, Described, Result, Store, Within, canonical, fault, looks_through};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 

@@ -2,9 +2,9 @@
 
 use crate::status::Status;
 use base_time::Time;
+use control_writes::EntryKey;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, P4Data, Update};
-use control_writes::EntryKey;
 use p4runtime_store::{Catalog, Change, Live, Result};
 use std::sync::Arc;
 

@@ -9,8 +9,7 @@ use control_writes::{Data, EntryKey, Kind};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::{
     Action, ActionProfile, Counter, Digest, DirectCounter, DirectMeter, Meter, P4DataTypeSpec, P4Info,
-    Preamble, Register,
-    Table, ValueSet,
+    Preamble, Register, Table, ValueSet,
 };
 use p4runtime_proto::p4::v1::{P4Data, TableEntry};
 use std::collections::BTreeMap;

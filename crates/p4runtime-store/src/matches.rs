@@ -50,9 +50,7 @@ pub(crate) fn encode(fields: &[MatchField], matches: &[Match]) -> Vec<FieldMatch
             Match::Ternary { value, mask } => {
                 FieldMatchType::Ternary(Ternary { value: number(value), mask: number(mask) })
             }
-            Match::Range { lo, hi } => {
-                FieldMatchType::Range(Range { low: number(lo), high: number(hi) })
-            }
+            Match::Range { lo, hi } => FieldMatchType::Range(Range { low: number(lo), high: number(hi) }),
         };
         Some(FieldMatch { field_id: field.id, field_match_type: Some(found) })
     });

@@ -130,12 +130,7 @@ fn group(store: &Store, how: Type, entry: &ActionProfileGroup, profile: &ActionP
         members.push(group_member(store, profile, entry, member, &mut seen).at("members", index)?);
     }
     let to = Group { members, max_size: entry.max_size };
-    within_bound(
-        profile,
-        SizeSemantics::OfSelector,
-        group_size(&to, profile),
-        to.max_size,
-    )?;
+    within_bound(profile, SizeSemantics::OfSelector, group_size(&to, profile), to.max_size)?;
     let others = store.selected(id) - known.map_or(0, |known| group_size(&known.what, profile));
     fits(profile, others, group_size(&to, profile), "the group")?;
     Ok(Change::Group { profile: id, group: number, to: Some(to) })

@@ -102,8 +102,7 @@ impl Store {
             }
             Change::ValueSet { set, members } => {
                 let fields = &catalog.value_set(*set)?.r#match;
-                let member =
-                    |member: &Vec<_>| ValueSetMember { r#match: matches::encode(fields, member) };
+                let member = |member: &Vec<_>| ValueSetMember { r#match: matches::encode(fields, member) };
                 let members = members.iter().map(member).collect();
                 (Type::Modify, Kind::ValueSetEntry(ValueSetEntry { value_set_id: *set, members }))
             }

@@ -5,7 +5,9 @@ use crate::change::{ActionCall, Change, DefaultEntry, Entry, Run};
 use crate::fault::Result;
 use crate::profile::{group_size, one_shot_size};
 use crate::update;
-use control_writes::{CloneSession, Count, Data, DigestConfig, EntryKey, Group, Match, MulticastGroup, Rates};
+use control_writes::{
+    CloneSession, Count, Data, DigestConfig, EntryKey, Group, Match, MulticastGroup, Rates,
+};
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::Update;
 use std::collections::BTreeMap;
@@ -161,9 +163,11 @@ impl Store {
                 for member in to.iter().flat_map(|group| &group.members) {
                     self.use_member(profile, member.member, true);
                 }
-                let new = to.as_ref().map_or(0, |group| self.catalog.size_of(profile, |p| group_size(group, p)));
+                let new =
+                    to.as_ref().map_or(0, |group| self.catalog.size_of(profile, |p| group_size(group, p)));
                 let to = replace_shared(&mut self.groups, (profile, group), to);
-                let old = to.as_ref().map_or(0, |group| self.catalog.size_of(profile, |p| group_size(group, p)));
+                let old =
+                    to.as_ref().map_or(0, |group| self.catalog.size_of(profile, |p| group_size(group, p)));
                 *self.selected.entry(profile).or_default() += new - old;
                 for member in to.iter().flat_map(|group: &Group| &group.members) {
                     self.use_member(profile, member.member, false);

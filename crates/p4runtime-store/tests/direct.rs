@@ -1,10 +1,10 @@
 //! Direct counters and meters of entries and of default entries.
 
+use control_writes::{Count, Data, EntryKey};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, Update};
 use p4runtime_proto::{from_text, to_text};
-use control_writes::{Count, Data, EntryKey};
 use p4runtime_store::{Before, Change, Live, Result, Store, fault};
 use std::sync::Arc;
 

@@ -5,13 +5,12 @@ use crate::layout::Kind;
 use crate::runtime::{Asked, MOST_ASKED, TableRef};
 use crate::turns::lock;
 use dataplane_tables::{
-    Control, EntryKey as CopyKey, Field, FirstBits, KeyLayout, MatchKind, Run, TableSpec, Tables,
-    WriteError,
+    Control, EntryKey as CopyKey, Field, FirstBits, KeyLayout, MatchKind, Run, TableSpec, Tables, WriteError,
 };
+use ir_interp::KeySpec;
 use ir_interp::embed::{
     ActionView, EntryKey, EntryView, Host, News, SharedCells, TableAt, TableChange, TableFacts,
 };
-use ir_interp::{KeySpec};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 

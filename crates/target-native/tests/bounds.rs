@@ -7,7 +7,7 @@ mod common;
 use base_bits::Bits;
 use base_time::Time;
 use control_writes::Match;
-use ir_interp::{Options};
+use ir_interp::Options;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use target_native::{Engine, Fate, Packet};
@@ -61,9 +61,7 @@ fn key(table: &str, number: u64) -> (Match, Option<i64>) {
         "exacts" => (Match::Exact(bits(48, number)), None),
         "prefixes" => (Match::Lpm { value: bits(32, number << 8), prefix_len: 24 }, None),
         "masked" => (Match::Ternary { value: bits(64, number), mask: bits(64, 0xffff_ffff) }, Some(1)),
-        _ => {
-            (Match::Range { lo: bits(8, number % 256), hi: bits(8, 255) }, Some(1 + (number / 256) as i64))
-        }
+        _ => (Match::Range { lo: bits(8, number % 256), hi: bits(8, 255) }, Some(1 + (number / 256) as i64)),
     }
 }
 

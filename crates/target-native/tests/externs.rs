@@ -4,8 +4,8 @@ mod common;
 
 use base_bits::Bits;
 use base_time::{Duration, Rng, Time};
-use dataplane_api::Device;
 use control_writes::{Match, Rate, Rates};
+use dataplane_api::Device;
 use ir_interp::{Options, Switch};
 use std::sync::Arc;
 use target_native::{Engine, Fate, Packet};

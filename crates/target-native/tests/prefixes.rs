@@ -5,8 +5,8 @@ mod common;
 
 use base_bits::Bits;
 use base_time::{Rng, Time};
-use dataplane_api::Output;
 use control_writes::Match;
+use dataplane_api::Output;
 use ir_interp::{Options, Switch};
 use std::sync::Arc;
 use target_native::{Engine, Packet};

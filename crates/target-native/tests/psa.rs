@@ -4,8 +4,8 @@ mod common;
 
 use base_bits::Bits;
 use base_time::{Duration, Rng, Time};
-use dataplane_api::{Device, Output};
 use control_writes::{Count, Match, Rate, Rates};
+use dataplane_api::{Device, Output};
 use ir_interp::{Driver, Options, Session, Switch};
 use std::sync::Arc;
 use target_native::{Engine, Fate, MOST_BYTES, Mutant, Packet, Shared};

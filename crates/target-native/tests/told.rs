@@ -4,8 +4,8 @@ mod common;
 
 use base_bits::Bits;
 use base_time::Time;
-use dataplane_api::Device;
 use control_writes::Match;
+use dataplane_api::Device;
 use ir_interp::{Options, Switch, Told, Value};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use target_native::{Packet, Shared, Worker};

@@ -243,11 +243,9 @@ fn to_text(to: &CloneSession) -> String {
     ports.chain(group).collect::<Vec<_>>().join(" and ")
 }
 
-fn two_rates(rates: &[p4_stf::MeterRate]) -> Result<Rates, EntryError> {
-    let rate =
-        |r: &p4_stf::MeterRate| Rate { per_gigamicrosecond: r.per_gigamicrosecond.into(), burst: r.burst };
+fn two_rates(rates: &[Rate]) -> Result<Rates, EntryError> {
     match rates {
-        [committed, peak] => Ok(Rates { committed: rate(committed), peak: rate(peak) }),
+        [committed, peak] => Ok(Rates { committed: *committed, peak: *peak }),
         _ => Err(refused(format!("a meter has two rates, not {}", rates.len()))),
     }
 }
@@ -273,9 +271,11 @@ impl Resolver {
     pub fn stf(&mut self, statement: &Spanned) -> Result<Vec<Placed>, Vec<Diagnostic>> {
         let span = statement.span;
         match self.stf_writes(&statement.kind) {
-            Ok(writes) => {
-                Ok(writes.unwrap_or_default().into_iter().map(|write| Placed { write, span, is_stf: true }).collect())
-            }
+            Ok(writes) => Ok(writes
+                .unwrap_or_default()
+                .into_iter()
+                .map(|write| Placed { write, span, is_stf: true })
+                .collect()),
             Err(error) => Err(vec![refusal(error, span)]),
         }
     }
@@ -311,9 +311,7 @@ impl Resolver {
             Statement::MeterSetRates(name, index, rates) => {
                 self.meter(&name.text, *index, two_rates(rates)?)?
             }
-            Statement::MeterArraySetRates(name, rates) => {
-                self.meter_array(&name.text, two_rates(rates)?)?
-            }
+            Statement::MeterArraySetRates(name, rates) => self.meter_array(&name.text, two_rates(rates)?)?,
             _ => return self.stf_nodes(statement),
         }))
     }

@@ -1,14 +1,12 @@
 //! A table as the source says it: keys, actions, default action, entries.
 
-use super::{
-    ActionSpec, DEFAULT_SIZE, DirectCells, Entry, Journal, KeySpec, Rank, Run, Table,
-};
+use super::{ActionSpec, DEFAULT_SIZE, DirectCells, Entry, Journal, KeySpec, Rank, Run, Table};
 use crate::codes;
 use crate::operate;
 use crate::value::Value;
 use base_bits::Bits;
-use control_writes::{EntryKey, Match};
 use base_diag::{Diagnostic, Span};
+use control_writes::{EntryKey, Match};
 use indexmap::IndexMap;
 use ir::{
     AnnotationBody, AnnotationValue, Arch, Const, Control, Expr, ExprKind, Keyset, MatchKind, Name, Program,

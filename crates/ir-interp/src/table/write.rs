@@ -13,12 +13,7 @@ use ir::Program;
 impl Table {
     /// Adds an entry and gives its handle. `keys` has one for each key element that is not `selector`.
     /// `priority` is for tables that have priorities; the greater wins.
-    pub(crate) fn add(
-        &mut self,
-        keys: &[Match],
-        priority: Option<i64>,
-        run: Run,
-    ) -> Result<u64, EntryError> {
+    pub(crate) fn add(&mut self, keys: &[Match], priority: Option<i64>, run: Run) -> Result<u64, EntryError> {
         let key = self.entry_key(keys, priority)?;
         if self.const_entries {
             return Err(refused(format!("the entries of `{}` are constant", self.control_plane_name)));

@@ -1,8 +1,8 @@
 //! The steps of a packet's way, as data.
 
-use control_writes::Match;
 use base_bits::Bits;
 use base_diag::Span;
+use control_writes::Match;
 use dataplane_api::{DropReason, Port};
 use ir::{MatchKind, Name};
 

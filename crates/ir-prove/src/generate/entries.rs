@@ -3,8 +3,8 @@
 use super::pool::{Pool, random};
 use base_bits::Bits;
 use base_time::Rng;
-use ir::{ActionRef, Control, MatchKind, Name, Program, Table, Type};
 use control_writes::Match;
+use ir::{ActionRef, Control, MatchKind, Name, Program, Table, Type};
 
 /// An entry to write.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -5,9 +5,9 @@ use super::pool::Pool;
 use super::{EntrySpec, entries};
 use base_bits::Bits;
 use base_time::Rng;
-use ir::{Name, Program, Type};
 use control_writes::Match;
-use ir_interp::{Session};
+use ir::{Name, Program, Type};
+use ir_interp::Session;
 
 /// Most groups and sessions, and most ports of a group.
 const MOST: usize = 12;

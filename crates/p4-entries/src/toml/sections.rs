@@ -1,8 +1,9 @@
 //! The sections of the file, each with its keys.
 
 use super::fields::{Fields, Item, Reader};
-use crate::{Args, Keys, Named, Rate, Run, Statement};
+use crate::{Args, Keys, Named, Run, Statement};
 use base_diag::Span;
+use control_writes::{Rate, Rates};
 use toml::de::DeValue;
 
 /// Reads one section.
@@ -232,24 +233,23 @@ pub(super) fn counters(r: &mut Reader, item: Item, out: &mut Vec<Statement>) {
 /// rates a second
 pub(super) fn meters(r: &mut Reader, item: Item, out: &mut Vec<Statement>) {
     cells(r, "`meter`", item, Some("all"), |r, name, index, item, span| {
-        if let Some((committed, peak)) = two_rates(r, item) {
-            out.push(Statement::Meter { name: name.clone(), index, committed, peak, span });
+        if let Some(rates) = two_rates(r, item) {
+            out.push(Statement::Meter { name: name.clone(), index, rates, span });
         }
     });
 }
 
 /// Committed and peak rate of a meter.
-fn two_rates(r: &mut Reader, item: Item) -> Option<(Rate, Rate)> {
+fn two_rates(r: &mut Reader, item: Item) -> Option<Rates> {
     let mut fields = r.fields("this meter", item)?;
     let mut rate = |rate: &str, burst: &str| {
         let per_second: Option<u64> = fields.need(r, rate, "1000").and_then(|i| r.small(i, u64::MAX));
         let burst = fields.need(r, burst, "10").and_then(|i| r.small(i, u64::MAX));
-        let per_gigamicrosecond = per_second?.saturating_mul(1000);
-        Some(Rate { per_gigamicrosecond, burst: burst? })
+        Some(Rate::per_second(per_second?, burst?))
     };
     let (committed, peak) = (rate("committed", "burst"), rate("peak", "peak_burst"));
     fields.finish(r, &["committed", "burst", "peak", "peak_burst"]);
-    Some((committed?, peak?))
+    Some(Rates { committed: committed?, peak: peak? })
 }
 
 /// `[value_set]`: `NAME = [0x0800, [1, "2 &&& 3"]]`

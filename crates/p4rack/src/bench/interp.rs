@@ -28,7 +28,9 @@ impl Interp {
         let ir = source::compile(program)?;
         let mut switch = Switch::new(Arc::clone(&ir), Options::default()).map_err(source::first)?;
         let compiled = clock::thread();
-        Resolver::new(&ir).and_then(|mut resolver| resolver.fill(&load.entries, &mut switch)).map_err(source::first)?;
+        Resolver::new(&ir)
+            .and_then(|mut resolver| resolver.fill(&load.entries, &mut switch))
+            .map_err(source::first)?;
         let setup = Setup {
             compile: compiled - before,
             fill: clock::thread() - compiled,

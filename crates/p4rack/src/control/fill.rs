@@ -41,7 +41,8 @@ struct Filler<'f> {
 
 impl<'f> Filler<'f> {
     fn new(info: &'f Arc<P4Info>, writes: &'f [Write], specs: Specs) -> Filler<'f> {
-        let ranked = |name: &Name| specs.tables.iter().any(|table| table.name == *name && table.has_priorities);
+        let ranked =
+            |name: &Name| specs.tables.iter().any(|table| table.name == *name && table.has_priorities);
         let priorities = writes.iter().filter_map(|write| match write {
             Write::Entry { table, key, .. } if ranked(table) => Some(key.priority),
             _ => None,

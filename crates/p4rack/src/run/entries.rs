@@ -172,11 +172,12 @@ fn read_known(
 }
 
 fn read_form(program: &Program, text: &str, start: u32, form: Form) -> Result<Filling, Vec<Diagnostic>> {
-    let filling = |statements: Statements, problems: Vec<Diagnostic>| {
-        match problems.iter().any(|problem| problem.severity == Severity::Error) {
-            true => Err(problems),
-            false => Ok(Filling { statements, warnings: problems }),
-        }
+    let filling = |statements: Statements, problems: Vec<Diagnostic>| match problems
+        .iter()
+        .any(|problem| problem.severity == Severity::Error)
+    {
+        true => Err(problems),
+        false => Ok(Filling { statements, warnings: problems }),
     };
     let others = |(statements, problems)| filling(Statements::Others(statements), problems);
     let updates = |(updates, problems)| filling(Statements::Updates(updates), problems);
@@ -233,9 +234,8 @@ impl Filling {
             Statements::Others(all) => all.iter().for_each(|statement| done(resolver.statement(statement))),
             Statements::Updates(all) => {
                 for (write, span) in all {
-                    let placed = Placed::new(write.clone(), *span);
-                    let noted = resolver.note(write).map_err(|error| vec![placed.refused(error)]);
-                    done(noted.map(|()| vec![placed]));
+                    let noted = resolver.note(write).map(|write| vec![Placed::new(write, *span)]);
+                    done(noted.map_err(|error| vec![Placed::new(write.clone(), *span).refused(error)]));
                 }
             }
         }

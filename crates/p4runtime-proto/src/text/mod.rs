@@ -12,6 +12,7 @@
 //! floating-point numbers and extensions, which P4Runtime has none of.
 
 mod build;
+mod json;
 mod lex;
 mod places;
 mod print;
@@ -38,6 +39,11 @@ impl TextError {
     fn new(message: impl Into<String>, at: &Range<usize>) -> TextError {
         TextError { message: message.into(), at: at.clone(), help: None }
     }
+}
+
+/// Where the fields of a JSON text stand that has been read.
+pub(crate) fn json_places(input: &str) -> Places {
+    Places::new(json::fields(input))
 }
 
 /// Reads a message.

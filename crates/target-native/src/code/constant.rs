@@ -11,11 +11,11 @@ use crate::facts::{Constant, TableCode};
 use crate::layout::{Kind, Node, kind_of};
 use crate::mutant::Mutant;
 use crate::runtime::{Context, TableRef};
+use control_writes::Match;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, JumpTableData, Value, types};
 use cranelift_frontend::Switch;
 use ir::Expr;
-use control_writes::Match;
 use ir_interp::embed::ActionView;
 use std::mem::offset_of;
 

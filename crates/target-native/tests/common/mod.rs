@@ -6,9 +6,9 @@
 use base_bits::Bits;
 use base_diag::{Severity, SourceMap};
 use base_time::Rng;
-use ir::Program;
 use control_writes::Match;
-use ir_interp::{Switch};
+use ir::Program;
+use ir_interp::Switch;
 use p4_syntax::{LoadError, Loader, Options};
 use std::sync::Arc;
 
