@@ -8,28 +8,23 @@
 use agent::{Cable, Setup, Switch, cable};
 use base_diag::SourceMap;
 use base_time::Rng;
+use features::setting;
 use p4rack::{Disk, Until, compile};
-use p4runtime_grpc::P4RuntimeClient;
+use p4runtime_grpc::{Codec, Opaque, P4RuntimeClient};
 use p4runtime_proto::p4::v1::{
     ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, ReadRequest,
     SetForwardingPipelineConfigRequest, StreamMessageRequest, WriteRequest,
     stream_message_response::Update as Told,
 };
 use p4runtime_proto::{Message, from_text, to_binary};
-use prost::bytes::{Buf, BufMut};
 use std::net::SocketAddr;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
-use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::transport::Channel;
 
 /// Election ids of honest controllers are higher.
 const HONEST: u64 = 1 << 40;
-
-fn setting(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}
 
 #[test]
 fn no_session_keeps_honest_controllers_out() {
@@ -125,7 +120,7 @@ async fn ids(client: &mut P4RuntimeClient<Channel>) -> (u32, u32) {
 }
 
 /// Where a client speaks, and where it hears.
-type Stream = (mpsc::Sender<Vec<u8>>, tonic::Streaming<Vec<u8>>);
+type Stream = (mpsc::Sender<Opaque>, tonic::Streaming<Opaque>);
 
 /// What one session holds open.
 #[derive(Default)]
@@ -161,12 +156,12 @@ async fn step(address: SocketAddr, rng: &mut Rng, open: &mut Open) {
         2 => {
             if let Some(channel) = pick(rng, &open.channels) {
                 let (say, said) = mpsc::channel(16);
-                let _ = say.try_send(spoken(rng));
+                let _ = say.try_send(Opaque(spoken(rng)));
                 let said = tokio_stream::wrappers::ReceiverStream::new(said);
                 let mut grpc = tonic::client::Grpc::new(channel);
                 if grpc.ready().await.is_ok() {
                     let path = "/p4.v1.P4Runtime/StreamChannel".parse().unwrap();
-                    let answer = grpc.streaming(tonic::Request::new(said), path, Bytes);
+                    let answer = grpc.streaming(tonic::Request::new(said), path, Codec::default());
                     let answer = tokio::time::timeout(Duration::from_secs(20), answer).await;
                     open.streams
                         .extend(answer.ok().and_then(Result::ok).map(|heard| (say, heard.into_inner())));
@@ -189,7 +184,7 @@ async fn step(address: SocketAddr, rng: &mut Rng, open: &mut Open) {
             let at = rng.below(open.streams.len() as u64 + 1) as usize;
             if let Some((say, heard)) = open.streams.get_mut(at) {
                 for _ in 0..rng.between(1, 20) {
-                    let _ = say.try_send(spoken(rng));
+                    let _ = say.try_send(Opaque(spoken(rng)));
                 }
                 if rng.chance(1, 2) {
                     let _ = tokio::time::timeout(Duration::from_millis(20), heard.message()).await;
@@ -204,7 +199,11 @@ async fn step(address: SocketAddr, rng: &mut Rng, open: &mut Open) {
                     return;
                 }
                 let path = rpc.parse().unwrap();
-                let answer = grpc.server_streaming(tonic::Request::new(bytes), path, Bytes);
+                let answer = grpc.server_streaming(
+                    tonic::Request::new(Opaque(bytes)),
+                    path,
+                    Codec::<Opaque, Opaque>::default(),
+                );
                 // Some hang up before they are answered, some read only the beginning.
                 let patience = if rng.chance(1, 4) { rng.below(3) } else { 20_000 };
                 let answer = tokio::time::timeout(Duration::from_millis(patience), answer).await;
@@ -300,42 +299,4 @@ fn broken<M: Message>(rng: &mut Rng, text: &str) -> Vec<u8> {
         }
     }
     bytes
-}
-
-/// Bytes as they are.
-#[derive(Clone, Copy)]
-struct Bytes;
-
-impl Codec for Bytes {
-    type Encode = Vec<u8>;
-    type Decode = Vec<u8>;
-    type Encoder = Bytes;
-    type Decoder = Bytes;
-
-    fn encoder(&mut self) -> Bytes {
-        Bytes
-    }
-
-    fn decoder(&mut self) -> Bytes {
-        Bytes
-    }
-}
-
-impl Encoder for Bytes {
-    type Item = Vec<u8>;
-    type Error = tonic::Status;
-
-    fn encode(&mut self, bytes: Vec<u8>, buffer: &mut EncodeBuf<'_>) -> Result<(), tonic::Status> {
-        buffer.put_slice(&bytes);
-        Ok(())
-    }
-}
-
-impl Decoder for Bytes {
-    type Item = Vec<u8>;
-    type Error = tonic::Status;
-
-    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Vec<u8>>, tonic::Status> {
-        Ok(Some(buffer.copy_to_bytes(buffer.remaining()).to_vec()))
-    }
 }

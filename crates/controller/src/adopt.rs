@@ -10,7 +10,7 @@
 //! Whether a program is ours is told by its cookie, a number made of the whole program's text. Devices that run nothing, or the
 //! program by another plan, are given it again, with what all of them hold.
 
-use crate::ask::{Answer, Ask, Holdings};
+use crate::ask::{Answer, Ask, Holdings, Kinds};
 use crate::config::exchange;
 use crate::holdings::{difference, merge, written};
 use crate::part::{Planner, Rollout};
@@ -104,7 +104,7 @@ pub(crate) async fn audit<P: Planner>(shared: &Shared<P>, device: usize) -> Resu
     if rollout.parts.get(device).is_none_or(Option::is_none) || shared.state().stale.contains_key(&device) {
         return Ok(());
     }
-    match shared.ask(device, Ask::Holdings).await {
+    match shared.ask(device, Ask::Holdings(Kinds::Written)).await {
         Answer::Holds(held) => audit_one(shared, &rollout, device, &held),
         // It is missed elsewhere.
         _ => Ok(()),
@@ -129,14 +129,22 @@ async fn holdings<P: Planner>(
     shared: &Shared<P>,
     rollout: &Rollout,
 ) -> Result<BTreeMap<usize, Holdings>, Status> {
-    let asks = rollout.parts().map(|(device, _)| (device, Ask::Holdings)).collect();
+    let asks = rollout.parts().map(|(device, _)| (device, Ask::Holdings(Kinds::All))).collect();
     let mut all = BTreeMap::new();
     for (device, answer) in shared.ask_all(asks).await {
         match answer {
             Answer::Holds(held) => drop(all.insert(device, *held)),
             other => {
-                let why = format!("device `{}` cannot be read: {}", rollout.name(device), reason(&other));
-                return Err(Status::new(Code::Unavailable, why));
+                let code = match &other {
+                    Answer::Refused(status) => status.code,
+                    _ => Code::Unavailable,
+                };
+                let why = format!(
+                    "what device `{}` holds cannot be read, and stays as it is: {}; `--fresh` erases it",
+                    rollout.name(device),
+                    reason(&other)
+                );
+                return Err(Status::new(code, why));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The other side: what a controller asks, done by the P4Runtime server that steers one device.
 
-use crate::ask::{Answer, Ask, Holdings};
+use crate::ask::{Answer, Ask, Holdings, Kinds};
 use crate::holdings::everything_held;
 use crate::lease::Held;
 use base_time::Time;
@@ -8,11 +8,12 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4::v1::{
-    Entity, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, MasterArbitrationUpdate,
-    ReadRequest, SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, Uint128,
-    Update, WriteRequest, stream_message_request::Update as Asked, stream_message_response::Update as Told,
+    Entity, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest,
+    GetForwardingPipelineConfigResponse, MasterArbitrationUpdate, ReadRequest,
+    SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, Uint128, Update,
+    WriteRequest, stream_message_request::Update as Asked, stream_message_response::Update as Told,
 };
-use p4runtime_server::{Builder, Output, Pieces, Server, Status, StreamId};
+use p4runtime_server::{Builder, Output, Read, Server, Status, StreamId};
 
 /// The only stream, and the only election id.
 const STREAM: StreamId = StreamId(0);
@@ -24,6 +25,8 @@ pub struct Agent<B: Builder> {
     held: Held,
     /// What is saved is committed when the write that is being done has ended well.
     commits: bool,
+    /// The program whose entities are being read.
+    holds: Option<ForwardingPipelineConfig>,
 }
 
 /// What the agent wants done.
@@ -51,7 +54,7 @@ impl<B: Builder> Agent<B> {
         let hello = StreamMessageRequest { update: Some(Asked::Arbitration(hello)) };
         // The only controller is the primary.
         server.message(STREAM, &hello);
-        Agent { server, held: Held::No, commits: false }
+        Agent { server, held: Held::No, commits: false, holds: None }
     }
 
     /// The device begins anew, without a program; nothing waits outside.
@@ -80,13 +83,16 @@ impl<B: Builder> Agent<B> {
         (answer, effects)
     }
 
-    /// True while a write is done in slices, between which frames may pass.
+    /// True while something is done in slices, between which frames may pass.
     pub fn is_busy(&self) -> bool {
-        self.server.is_writing()
+        self.server.is_writing() || self.server.is_reading()
     }
 
     /// Does the next slice; the answer, if it was the last.
     pub fn go_on(&mut self) -> Option<Answer> {
+        if let Some(read) = self.server.go_on_reading() {
+            return Some(self.found(read));
+        }
         let ended = self.server.go_on()?;
         let ended = ended.and_then(|()| self.commit());
         Some(ended.map_or_else(Answer::Refused, |()| Answer::Done))
@@ -112,8 +118,8 @@ impl<B: Builder> Agent<B> {
                     None => return (None, effects),
                 }
             }
-            Ask::Read(entities) => return (Some(self.read(entities)), effects),
-            Ask::Holdings => return (Some(self.holdings()), effects),
+            Ask::Read(entities) => return (self.begin_read(entities, None), effects),
+            Ask::Holdings(kinds) => return (self.holdings(kinds), effects),
             Ask::PacketOut(packet) => {
                 effects.extend(self.say(Asked::Packet(packet)));
                 return (None, effects);
@@ -143,25 +149,34 @@ impl<B: Builder> Agent<B> {
     /// What there is in the program that runs.
     pub fn read(&self, entities: Vec<Entity>) -> Answer {
         let request = ReadRequest { device_id: 1, entities, ..ReadRequest::default() };
-        let mut found = Pieces::new();
-        match self.server.read_running(&request, &mut found) {
-            Ok(()) => Answer::Found(found.entities().collect()),
-            Err(status) => Answer::Refused(status),
-        }
+        answer(self.server.read_running(request), None)
+    }
+
+    /// The same in slices; nothing comes back if it has only begun. With a config the answer is all that is held of a program.
+    fn begin_read(
+        &mut self,
+        entities: Vec<Entity>,
+        config: Option<ForwardingPipelineConfig>,
+    ) -> Option<Answer> {
+        let request = ReadRequest { device_id: 1, entities, ..ReadRequest::default() };
+        self.holds = config;
+        let read = self.server.begin_read_running(request)?;
+        Some(self.found(read))
+    }
+
+    fn found(&mut self, read: Read) -> Answer {
+        answer(read, self.holds.take())
     }
 
     /// What runs, and all that is written to it.
-    fn holdings(&self) -> Answer {
-        let config = match self.server.get_config(&GetForwardingPipelineConfigRequest::default()) {
-            Ok(found) => found.config,
-            Err(status) => return Answer::Refused(status),
-        };
-        let entities = match config.as_ref().map(|_| self.read(everything_held())) {
-            None => vec![],
-            Some(Answer::Found(entities)) => entities,
-            Some(other) => return other,
-        };
-        Answer::Holds(Box::new(Holdings { config, entities }))
+    fn holdings(&mut self, kinds: Kinds) -> Option<Answer> {
+        match self.server.get_config(&GetForwardingPipelineConfigRequest::default()) {
+            Ok(GetForwardingPipelineConfigResponse { config: Some(config) }) => {
+                self.begin_read(everything_held(kinds), Some(config))
+            }
+            Ok(GetForwardingPipelineConfigResponse { config: None }) => Some(Answer::Holds(Box::default())),
+            Err(status) => Some(Answer::Refused(status)),
+        }
     }
 
     /// Lets frames in that have waited for as long as they should: then what is saved is not committed any more.
@@ -221,6 +236,18 @@ impl<B: Builder> Agent<B> {
 
     fn say(&mut self, what: Asked) -> Vec<Effect> {
         effects(self.server.message(STREAM, &StreamMessageRequest { update: Some(what) }))
+    }
+}
+
+/// What a read has found: of a program, if it was for all that is held of that.
+fn answer((found, ended): Read, of: Option<ForwardingPipelineConfig>) -> Answer {
+    if let Err(status) = ended {
+        return Answer::Refused(status);
+    }
+    let entities = found.entities().collect();
+    match of {
+        Some(config) => Answer::Holds(Box::new(Holdings { config: Some(config), entities })),
+        None => Answer::Found(entities),
     }
 }
 

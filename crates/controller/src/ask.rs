@@ -44,8 +44,17 @@ pub enum Ask {
     Ports,
     /// Run a frame, keep what would leave, and tell what happened.
     Trace(TraceRequest),
-    /// What runs, and all that is written to it.
-    Holdings,
+    /// What runs, and what is written to it.
+    Holdings(Kinds),
+}
+
+/// What is asked for of all that a device holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kinds {
+    /// All of it.
+    All,
+    /// What only control planes write: neither registers nor what is counted.
+    Written,
 }
 
 /// What a device runs and holds.

@@ -17,7 +17,7 @@ use p4runtime_proto::p4::v1::{
     Update, WriteRequest, stream_message_request as asked, stream_message_response as told,
 };
 use p4runtime_proto::p4rack::v1::{Client, TraceRequest, TraceResponse};
-use p4runtime_server::{self as server, Ahead, Pieces, Server, Status, StreamId};
+use p4runtime_server::{self as server, Ahead, Pieces, Read, Server, Status, StreamId};
 use p4runtime_store::Store;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -408,7 +408,7 @@ fn begin<P: Planner + 'static>(shared: Shared<P>, ticket: Option<Ticket>, work: 
             }
             Work::Call(Call::Trace(request)) => Reply::Traced(trace::trace(&shared, request).await),
             Work::Call(Call::Read(request)) => {
-                let (found, ended) = read(&shared, &request).await;
+                let (found, ended) = read(&shared, request).await;
                 Reply::Found(found, ended)
             }
             Work::Call(Call::ReadRunning(_)) => {
@@ -436,11 +436,11 @@ fn begin<P: Planner + 'static>(shared: Shared<P>, ticket: Option<Ticket>, work: 
 }
 
 /// The RPC `Read`.
-async fn read<P: Planner>(shared: &Shared<P>, request: &ReadRequest) -> (Pieces, Result<(), Status>) {
+async fn read<P: Planner>(shared: &Shared<P>, request: ReadRequest) -> Read {
     let (rollout, queries) = {
         let mut state = shared.state();
         let rollout = if state.server.is_saved() { None } else { state.rollout() };
-        (rollout, state.server.live_queries(request))
+        (rollout, state.server.live_queries(&request))
     };
     if let Some(rollout) = rollout
         && !queries.is_empty()
@@ -448,7 +448,5 @@ async fn read<P: Planner>(shared: &Shared<P>, request: &ReadRequest) -> (Pieces,
     {
         return (Pieces::new(), Err(status));
     }
-    let mut found = Pieces::new();
-    let ended = shared.state().server.read(request, &mut found);
-    (found, ended)
+    shared.state().server.read(request)
 }

@@ -9,6 +9,7 @@ use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, P4Data};
 use p4runtime_server::{Ahead, Builder, Built, Status, Target};
 use p4runtime_store::{Catalog, Change, Live, Result, Within, fault};
 use std::cell::Cell;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Makes desired states of configurations.
@@ -85,6 +86,16 @@ impl Target for Desired {
 impl Live for Desired {
     fn counter(&self, counter: u32, index: u64) -> Result<Count> {
         Ok(self.gathered.counter(counter, index))
+    }
+
+    fn counters(&self, counter: u32, cells: Range<u64>, give: &mut dyn FnMut(u64, Count)) -> Result<()> {
+        self.gathered.counters(counter, cells, give);
+        Ok(())
+    }
+
+    fn registers(&self, register: u32, cells: Range<u64>, give: &mut dyn FnMut(u64, P4Data)) -> Result<()> {
+        self.gathered.registers(register, cells, give);
+        Ok(())
     }
 
     fn direct_counter(&self, table: u32, key: &EntryKey) -> Result<Count> {

@@ -4,6 +4,7 @@ use control_writes::{Count, Data, EntryKey};
 use p4runtime_proto::p4::v1::{CounterData, Entity, TableEntry, entity::Entity as Kind};
 use p4runtime_store::{Catalog, Change};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// An answer of every device to the same queries.
 #[derive(Default, Debug)]
@@ -104,6 +105,18 @@ impl Gathered {
 
     pub(crate) fn counter(&self, counter: u32, index: u64) -> Count {
         self.counters.get(&(counter, index)).copied().unwrap_or_default()
+    }
+
+    /// Those cells that are known.
+    pub(crate) fn counters(&self, counter: u32, cells: Range<u64>, give: &mut dyn FnMut(u64, Count)) {
+        let known = self.counters.range((counter, cells.start)..(counter, cells.end));
+        known.for_each(|((_, cell), count)| give(*cell, *count));
+    }
+
+    /// The same of a register.
+    pub(crate) fn registers(&self, register: u32, cells: Range<u64>, give: &mut dyn FnMut(u64, P4Data)) {
+        let known = self.registers.range((register, cells.start)..(register, cells.end));
+        known.for_each(|((_, cell), data)| give(*cell, data.clone()));
     }
 
     pub(crate) fn direct_counter(&self, table: u32, key: &EntryKey) -> Count {

@@ -1,6 +1,6 @@
 //! What a device holds, as its agent says: for a controller that begins, and for audits.
 
-use crate::ask::Holdings;
+use crate::ask::{Holdings, Kinds};
 use crate::part::Part;
 use p4runtime_proto::p4::v1::{
     ActionProfileGroup, ActionProfileMember, CloneSessionEntry, CounterData, CounterEntry, DigestEntry,
@@ -13,8 +13,8 @@ use p4runtime_store::{Catalog, Store, is_unwritten};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The queries for all that a device holds, with what its data plane has written.
-pub fn everything_held() -> Vec<Entity> {
+/// The queries for all that a device holds, with or without what its data plane has written.
+pub fn everything_held(of: Kinds) -> Vec<Entity> {
     let asked = TableEntry {
         meter_config: Some(MeterConfig::default()),
         counter_data: Some(CounterData::default()),
@@ -38,13 +38,14 @@ pub fn everything_held() -> Vec<Entity> {
         Kind::CounterEntry(CounterEntry::default()),
         Kind::RegisterEntry(RegisterEntry::default()),
     ];
-    kinds.into_iter().map(|kind| Entity { entity: Some(kind) }).collect()
+    let all = kinds.into_iter().map(|kind| Entity { entity: Some(kind) });
+    all.filter(|entity| of == Kinds::All || !is_counted(entity)).collect()
 }
 
 /// The place of an entity in the order in which entities can be written: what others name comes first.
 fn rank(entity: &Entity) -> usize {
     let kind = entity.entity.as_ref().map(std::mem::discriminant);
-    let all = everything_held();
+    let all = everything_held(Kinds::All);
     let same = |known: &Entity| known.entity.as_ref().map(std::mem::discriminant) == kind;
     all.iter().position(same).unwrap_or(all.len())
 }

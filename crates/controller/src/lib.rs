@@ -36,7 +36,7 @@ mod trace;
 mod write;
 
 pub use agent::{Agent, Effect};
-pub use ask::{Answer, Ask, AskId, DeviceId, Heard, Holdings, PortCount};
+pub use ask::{Answer, Ask, AskId, DeviceId, Heard, Holdings, Kinds, PortCount};
 pub use controller::{Call, Controller, Output, Reply, Ticket, Timing};
 pub use holdings::everything_held;
 pub use lease::Held;

@@ -7,6 +7,7 @@ mod support;
 
 use base_time::Rng;
 use dataplane_api::FrameExtern;
+use features::setting;
 use netfn_cache::KvCache;
 use support::*;
 
@@ -45,10 +46,6 @@ const WORDS: &[&str] = &[
     "a 0 0 3\r\nfoo\r\n",
     "\u{e9}",
 ];
-
-fn setting(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}
 
 #[test]
 fn no_text_panics() {

@@ -8,6 +8,7 @@ mod support;
 
 use base_time::{Duration, Rng, Time};
 use dataplane_api::FrameExtern;
+use features::setting;
 use netfn_cache::KvCache;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -313,10 +314,6 @@ impl World {
         };
         KEYS.map(history).to_vec()
     }
-}
-
-fn setting(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
 #[test]

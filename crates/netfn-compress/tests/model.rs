@@ -7,12 +7,9 @@
 mod support;
 
 use base_time::Rng;
+use features::setting;
 use std::collections::BTreeMap;
 use support::*;
-
-fn setting(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}
 
 /// A decompressor that knows every reference that was ever sent.
 #[derive(Default)]

@@ -7,11 +7,8 @@
 mod support;
 
 use base_time::{Duration, Rng};
+use features::setting;
 use support::*;
-
-fn setting(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}
 
 /// A frame of an encoder's with something wrong, or noise with its EtherType.
 fn broken(rng: &mut Rng, sent: &[Vec<u8>]) -> Vec<u8> {

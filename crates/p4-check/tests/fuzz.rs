@@ -3,18 +3,13 @@
 //! Most of what is drawn still parses, so that names, types and the late checks meet what nobody writes.
 //! `P4_FUZZ_CASES` cases (60 unless set), from `P4_FUZZ_SEED` on.
 
+use features::setting;
 use std::sync::Arc;
 
 use base_diag::{SourceMap, render};
 use p4_syntax::{LoadError, Loader, Options, parse};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-
-/// A number from the environment: how long to run is not the code's to say.
-#[allow(clippy::disallowed_methods)]
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
-}
 
 struct One(Arc<str>);
 

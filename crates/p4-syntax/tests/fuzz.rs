@@ -6,7 +6,7 @@ mod common;
 mod generate;
 
 use common::{parse_text, shape};
-use generate::setting;
+use features::setting;
 use p4_syntax::print;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

@@ -26,8 +26,8 @@ fn everything() {
 /// Random programs: what the grammar allows must be accepted, and come back.
 #[test]
 fn random_programs() {
-    let first = generate::setting("P4_FUZZ_SEED", 0);
-    for seed in first..first + generate::setting("P4_FUZZ_CASES", 300) {
+    let first = features::setting("P4_FUZZ_SEED", 0);
+    for seed in first..first + features::setting("P4_FUZZ_CASES", 300) {
         check(&generate::program(seed));
     }
 }

@@ -10,6 +10,7 @@ mod support;
 
 use base_diag::{Diagnostic, Severity, SourceMap};
 use base_time::Rng;
+use features::setting;
 use ir_split::auto::{self, Policy};
 use p4_syntax::{LoadError, Loader, Options};
 use p4rack::p4info::Form;
@@ -20,12 +21,6 @@ use p4rack::{Until, compile};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
-
-/// A number from the environment: how long to run is not the code's to say.
-#[allow(clippy::disallowed_methods)]
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
-}
 
 struct One(Arc<str>);
 

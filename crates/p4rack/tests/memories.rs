@@ -6,11 +6,8 @@
 use base_bits::Bits;
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{Emitter, FrameExtern};
+use features::setting;
 use p4rack::functions;
-
-fn setting(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}
 
 fn bits(values: &[(u32, u128)]) -> Vec<Bits> {
     values.iter().map(|(width, value)| Bits::new(*width, *value)).collect()

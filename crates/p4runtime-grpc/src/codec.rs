@@ -38,6 +38,23 @@ impl<M> Encoded<M> {
     }
 }
 
+/// A message as bytes, whatever they are: what hostile clients send.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Opaque(pub Vec<u8>);
+
+impl Come for Opaque {
+    fn take(buffer: &mut DecodeBuf<'_>) -> Result<Opaque, Status> {
+        Ok(Opaque(buffer.copy_to_bytes(buffer.remaining()).to_vec()))
+    }
+}
+
+impl Go for Opaque {
+    fn put(self, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        buffer.put_slice(&self.0);
+        Ok(())
+    }
+}
+
 /// A type that can be received.
 pub trait Come: Sized {
     /// Reads one message from the whole of `buffer`.

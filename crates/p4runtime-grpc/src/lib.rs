@@ -39,6 +39,7 @@ mod weigh;
 
 pub use admission::{Admission, Answering, Client, Guarded};
 pub use budget::Hold;
+pub use codec::{Codec, Opaque};
 pub use limits::{Limits, Rules, most_files};
 
 pub use command::{Command, Found, Front, Incoming, Waiting, queue};

@@ -13,7 +13,7 @@ use crate::secret::{Badge, Secret};
 use crate::serve::{MOST_BYTES, ServeError, chain};
 use crate::tls::{ClientTls, endpoint, failure};
 use crate::trailers::{details, message};
-use controller::{Answer, Ask, AskId, DeviceId, Heard, Holdings, PortCount, everything_held};
+use controller::{Answer, Ask, AskId, DeviceId, Heard, Holdings, Kinds, PortCount, everything_held};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
@@ -301,7 +301,7 @@ impl Connection {
                 refused => refused,
             },
             Ask::Read(entities) => return Some(self.read(entities).await.unwrap_or_else(|error| error)),
-            Ask::Holdings => return Some(self.holdings().await.unwrap_or_else(|error| error)),
+            Ask::Holdings(kinds) => return Some(self.holdings(kinds).await.unwrap_or_else(|error| error)),
             Ask::PacketOut(packet) => return self.tell(Asked::Packet(packet)).await,
             Ask::DigestAck(ack) => return self.tell(Asked::DigestAck(ack)).await,
             Ask::Hold(lease) => {
@@ -364,11 +364,11 @@ impl Connection {
         Ok(Answer::Found(found))
     }
 
-    async fn holdings(&mut self) -> Result<Answer, Answer> {
+    async fn holdings(&mut self, kinds: Kinds) -> Result<Answer, Answer> {
         let request = GetForwardingPipelineConfigRequest::default();
         let found = self.p4runtime.get_forwarding_pipeline_config(request).await;
         let config = found.map_err(|error| refusal(&error))?.into_inner().config;
-        let entities = match config.as_ref().map(|_| everything_held()) {
+        let entities = match config.as_ref().map(|_| everything_held(kinds)) {
             None => vec![],
             Some(queries) => match self.read(queries).await? {
                 Answer::Found(entities) => entities,

@@ -172,7 +172,8 @@ impl<B: Builder> Server<B> {
 
     /// Runs nothing any more.
     pub fn stop(&mut self) {
-        (self.running, self.saved, self.writing) = (None, None, None);
+        (self.running, self.saved) = (None, None);
+        (self.writing, self.reading) = (None, None);
     }
 
     /// What takes long in a `SetForwardingPipelineConfig`, for another thread before the request is made; nothing if it is quick, or

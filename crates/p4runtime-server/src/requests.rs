@@ -2,8 +2,7 @@
 
 use crate::batch::Batch;
 use crate::config::Configured;
-use crate::outcomes::Outcomes;
-use crate::pieces::Pieces;
+use crate::reading::Known;
 use crate::server::{Server, no_program};
 use crate::status::Status;
 use crate::target::{Builder, Target};
@@ -11,13 +10,8 @@ use control_writes::EntryKey;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, PacketOut, ReadRequest, Update, WriteRequest, entity::Entity as Kind};
-use p4runtime_proto::to_binary;
-use p4runtime_store::{Before, Change, Described, Result, Store, Within, canonical, fault, looks_through};
+use p4runtime_store::{Before, Change, Described, Result, Store, Within, fault};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-
-/// Limit on the different queries of one read that search all entities of a kind.
-const MOST_LOOKS: usize = 256;
 
 impl<B: Builder> Server<B> {
     /// Refuses a write to another device, by somebody who is not the primary, or without a program.
@@ -109,89 +103,6 @@ impl<B: Builder> Server<B> {
             }
         }
     }
-
-    /// The RPC `Read`. Appends what it finds to `out`.
-    pub fn read(&self, request: &ReadRequest, out: &mut Pieces) -> std::result::Result<(), Status> {
-        let configured = self.saved.as_ref().or(self.running.as_ref());
-        self.read_of(configured, request, out)
-    }
-
-    /// The same, of the program that runs, whatever is saved.
-    pub fn read_running(&self, request: &ReadRequest, out: &mut Pieces) -> std::result::Result<(), Status> {
-        self.read_of(self.running.as_ref(), request, out)
-    }
-
-    /// Answers duplicate queries once. Fails without an answer if there are too many queries or too much is found.
-    fn read_of(
-        &self,
-        configured: Option<&Configured<B::Target>>,
-        request: &ReadRequest,
-        out: &mut Pieces,
-    ) -> std::result::Result<(), Status> {
-        self.check_device(request.device_id)?;
-        let configured = configured.ok_or_else(no_program)?;
-        let mut outcomes = Outcomes::of("queries");
-        let mut known = Known::default();
-        let mut fits = true;
-        for query in &request.entities {
-            let query = match configured.names.lower_query(query) {
-                Ok(Some(query)) => query,
-                nothing => {
-                    outcomes.note(nothing.map(drop));
-                    continue;
-                }
-            };
-            if let Some(ended) = known.ended(&query)? {
-                outcomes.note(ended);
-                continue;
-            }
-            let mut give = |mut entity: Entity| {
-                if configured.permit(&request.role, entity.entity.as_ref()).is_ok() {
-                    configured.names.raise(&mut entity);
-                    fits = fits && out.push(&entity);
-                }
-            };
-            let ended = configured.store.read(&query, &configured.target, &mut give);
-            known.note(&query, &ended);
-            outcomes.note(ended);
-            if !fits {
-                *out = Pieces::new();
-                let why = "the answer is too large: read one table or object at a time";
-                return Err(Status::new(Code::ResourceExhausted, why));
-            }
-        }
-        outcomes.status()
-    }
-}
-
-/// The queries of a read that have been answered, with their outcomes.
-#[derive(Default)]
-struct Known {
-    ended: BTreeMap<Vec<u8>, Result<()>>,
-    /// How many of them searched all entities of a kind.
-    looks: usize,
-}
-
-impl Known {
-    /// The outcome of an equal query, if there was one. Fails if there are too many expensive queries.
-    fn ended(&mut self, query: &Entity) -> std::result::Result<Option<Result<()>>, Status> {
-        if let Some(ended) = self.ended.get(&to_binary(&canonical(query))) {
-            return Ok(Some(ended.clone()));
-        }
-        self.looks += usize::from(looks_through(query));
-        if self.looks > MOST_LOOKS {
-            let why = format!(
-                "more than {MOST_LOOKS} different queries search all entities of a kind: look entities up by their keys, or \
-                 use several requests"
-            );
-            return Err(Status::new(Code::ResourceExhausted, why));
-        }
-        Ok(None)
-    }
-
-    fn note(&mut self, query: &Entity, ended: &Result<()>) {
-        self.ended.insert(to_binary(&canonical(query)), ended.clone());
-    }
 }
 
 impl<T: Target> Configured<T> {
@@ -278,7 +189,7 @@ impl<T: Target> Configured<T> {
 
     /// Refuses what is another role's: what the program marks `@p4runtime_role("name")` is of that role and of the
     /// default one.
-    fn permit(&self, role: &str, entity: Option<&Kind>) -> Result<()> {
+    pub(crate) fn permit(&self, role: &str, entity: Option<&Kind>) -> Result<()> {
         if role.is_empty() {
             return Ok(());
         }

@@ -4,6 +4,7 @@ use crate::arbitration::{Arbitration, StreamId};
 use crate::batch::Batch;
 use crate::config::Configured;
 use crate::digests::Digests;
+use crate::reading::Reading;
 use crate::requests::names_role;
 use crate::status::Status;
 use crate::target::{Builder, Target};
@@ -44,6 +45,8 @@ pub struct Server<B: Builder> {
     pub(crate) configs: u64,
     /// A write that is done in slices.
     pub(crate) writing: Option<Batch<'static>>,
+    /// A read that is.
+    pub(crate) reading: Option<Reading>,
 }
 
 impl<B: Builder> Server<B> {
@@ -59,6 +62,7 @@ impl<B: Builder> Server<B> {
             digests: Digests::default(),
             configs: 0,
             writing: None,
+            reading: None,
         }
     }
 

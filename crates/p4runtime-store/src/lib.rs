@@ -38,6 +38,6 @@ pub use change::{ActionCall, Change, DefaultEntry, Entry, OneShot, OneShotAction
 pub use fault::{Fault, Result, Within, fault, not_supported};
 pub use names::Names;
 pub use query::{canonical, looks_through};
-pub use read::{Live, is_unwritten};
+pub use read::{Indexed, Live, Wanted, is_unwritten};
 pub use store::{Before, Store};
 pub use update::making;

@@ -18,7 +18,7 @@ use p4runtime_proto::p4::v1::{
     TableEntry, ValueSetEntry, ValueSetMember, action_profile_group, entity::Entity, p4_data,
     packet_replication_engine_entry as pre, table_action, table_entry::IdleTimeout,
 };
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 /// Limit on the cells of an object that one query reads.
 const MOST_CELLS: i64 = 1 << 21;
@@ -27,6 +27,19 @@ const MOST_CELLS: i64 = 1 << 21;
 pub trait Live {
     /// A cell of a counter.
     fn counter(&self, counter: u32, index: u64) -> Result<Count>;
+    /// Cells of a counter, among these: at least those that are not zero.
+    fn counters(&self, counter: u32, mut cells: Range<u64>, give: &mut dyn FnMut(u64, Count)) -> Result<()> {
+        cells.try_for_each(|cell| self.counter(counter, cell).map(|count| give(cell, count)))
+    }
+    /// The same of a register.
+    fn registers(
+        &self,
+        register: u32,
+        mut cells: Range<u64>,
+        give: &mut dyn FnMut(u64, P4Data),
+    ) -> Result<()> {
+        cells.try_for_each(|cell| self.register(register, cell).map(|data| give(cell, data)))
+    }
     /// The direct counter of an entry.
     fn direct_counter(&self, table: u32, key: &EntryKey) -> Result<Count>;
     /// A cell of a register.
@@ -35,7 +48,136 @@ pub trait Live {
     fn since_last_hit(&self, table: u32, key: &EntryKey) -> Result<u64>;
 }
 
+/// What has cells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Indexed {
+    /// A counter.
+    Counter(u32),
+    /// A meter.
+    Meter(u32),
+    /// A register.
+    Register(u32),
+}
+
+/// Which cells are wanted of all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    /// Each of them, as P4Runtime reads them. There is a limit on how many.
+    All,
+    /// Those that have been written: what is zero, or has no rates, is left out.
+    Written,
+}
+
 impl Store {
+    /// The objects all cells of which a query asks for, with how many these are: [`read_cells`](Store::read_cells) reads some at a
+    /// time. Nothing for other queries.
+    pub fn cells(&self, query: &v1::Entity, wanted: Wanted) -> Result<Option<Vec<(Indexed, u64)>>> {
+        if wanted == Wanted::All {
+            self.refuse_endless(query)?;
+        }
+        let info = self.catalog.info();
+        let size = |size: i64| u64::try_from(size).unwrap_or(0);
+        let all = match &query.entity {
+            Some(Entity::CounterEntry(q)) if q.counter_id == 0 || q.index.is_none() => {
+                self.known(q.counter_id, |id| self.catalog.counter(id)).within("counter_entry")?;
+                let all = info.counters.iter().filter(|counter| is(q.counter_id, counter.id()));
+                all.map(|counter| (Indexed::Counter(counter.id()), size(counter.size))).collect()
+            }
+            // As a query for something else, this is refused.
+            Some(Entity::MeterEntry(q))
+                if q.counter_data.is_none() && (q.meter_id == 0 || q.index.is_none()) =>
+            {
+                self.known(q.meter_id, |id| self.catalog.meter(id)).within("meter_entry")?;
+                let all = info.meters.iter().filter(|meter| is(q.meter_id, meter.id()));
+                all.map(|meter| (Indexed::Meter(meter.id()), size(meter.size))).collect()
+            }
+            Some(Entity::RegisterEntry(q)) if q.register_id == 0 || q.index.is_none() => {
+                self.known(q.register_id, |id| self.catalog.register(id)).within("register_entry")?;
+                let all = info.registers.iter().filter(|register| is(q.register_id, register.id()));
+                all.map(|register| (Indexed::Register(register.id()), size(register.size.into()))).collect()
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(all))
+    }
+
+    fn known<T>(&self, id: u32, find: impl Fn(u32) -> Result<T>) -> Result<()> {
+        if id == 0 { Ok(()) } else { find(id).map(drop) }
+    }
+
+    /// Gives `out` some cells of an object.
+    pub fn read_cells(
+        &self,
+        of: Indexed,
+        cells: Range<u64>,
+        wanted: Wanted,
+        live: &dyn Live,
+        out: &mut dyn FnMut(v1::Entity),
+    ) -> Result<()> {
+        let index = |cell: u64| Some(Index { index: number(cell) });
+        let mut give = |entity: Entity| out(v1::Entity { entity: Some(entity) });
+        match (of, wanted) {
+            (Indexed::Counter(counter_id), Wanted::All) => {
+                for cell in cells {
+                    let query = CounterEntry { counter_id, index: index(cell), data: None };
+                    self.read_counters(&query, live, &mut give)?;
+                }
+                Ok(())
+            }
+            (Indexed::Counter(counter_id), Wanted::Written) => {
+                live.counters(counter_id, cells, &mut |cell, count| {
+                    if count == Count::default() {
+                        return;
+                    }
+                    let data = Some(counter_data(count));
+                    give(Entity::CounterEntry(CounterEntry { counter_id, index: index(cell), data }));
+                })
+            }
+            (Indexed::Meter(meter_id), Wanted::All) => {
+                for cell in cells {
+                    let query = MeterEntry { meter_id, index: index(cell), ..MeterEntry::default() };
+                    self.read_meters(&query, &mut give)?;
+                }
+                Ok(())
+            }
+            (Indexed::Meter(meter_id), Wanted::Written) => {
+                for ((_, cell), rates) in self.meters.range((meter_id, cells.start)..(meter_id, cells.end)) {
+                    let (index, config) = (index(*cell), Some(object::config(rates)));
+                    give(Entity::MeterEntry(MeterEntry { meter_id, index, config, counter_data: None }));
+                }
+                Ok(())
+            }
+            (Indexed::Register(register_id), Wanted::All) => {
+                for cell in cells {
+                    let query = RegisterEntry { register_id, index: index(cell), data: None };
+                    self.read_registers(&query, live, &mut give)?;
+                }
+                Ok(())
+            }
+            (Indexed::Register(register_id), Wanted::Written) => {
+                live.registers(register_id, cells, &mut |cell, data| {
+                    if is_zero(&data) {
+                        return;
+                    }
+                    let (index, data) = (index(cell), Some(data));
+                    give(Entity::RegisterEntry(RegisterEntry { register_id, index, data }));
+                })
+            }
+        }
+    }
+
+    /// Gives `out` the cells of all objects of a kind that have been written.
+    fn read_written_cells(
+        &self,
+        kind: Entity,
+        live: &dyn Live,
+        out: &mut dyn FnMut(v1::Entity),
+    ) -> Result<()> {
+        let all = self.cells(&v1::Entity { entity: Some(kind) }, Wanted::Written)?;
+        let mut all = all.unwrap_or_default().into_iter();
+        all.try_for_each(|(of, size)| self.read_cells(of, 0..size, Wanted::Written, live, out))
+    }
+
     /// Gives `out` all entities that fit `query`.
     pub fn read(&self, query: &v1::Entity, live: &dyn Live, out: &mut dyn FnMut(v1::Entity)) -> Result<()> {
         let mut give = |entity: Entity| out(v1::Entity { entity: Some(entity) });
@@ -136,9 +278,9 @@ impl Store {
         replication(pre::Type::CloneSessionEntry(CloneSessionEntry::default()))?;
         self.read_value_sets(&ValueSetEntry::default(), &mut give)?;
         self.read_digests(&DigestEntry::default(), &mut give)?;
-        self.read_meters(&MeterEntry::default(), &mut give)?;
-        self.read_counters(&CounterEntry::default(), live, &mut give)?;
-        self.read_registers(&RegisterEntry::default(), live, &mut give)
+        self.read_written_cells(Entity::MeterEntry(MeterEntry::default()), live, out)?;
+        self.read_written_cells(Entity::CounterEntry(CounterEntry::default()), live, out)?;
+        self.read_written_cells(Entity::RegisterEntry(RegisterEntry::default()), live, out)
     }
 
     /// Gives `out` what controllers have written that matches values or has action data, without what the data plane writes.
@@ -167,8 +309,8 @@ impl Store {
         self.read_direct_counters(&DirectCounterEntry::default(), live, &mut give)?;
         let of_defaults = DirectCounterEntry { table_entry: Some(defaults()), data: None };
         self.read_direct_counters(&of_defaults, live, &mut give)?;
-        self.read_counters(&CounterEntry::default(), live, &mut give)?;
-        self.read_registers(&RegisterEntry::default(), live, &mut give)
+        self.read_written_cells(Entity::CounterEntry(CounterEntry::default()), live, out)?;
+        self.read_written_cells(Entity::RegisterEntry(RegisterEntry::default()), live, out)
     }
 
     fn read_entries(&self, query: &TableEntry, live: &dyn Live, give: &mut dyn FnMut(Entity)) -> Result<()> {

@@ -21,6 +21,7 @@ pub fn secret(command: &mut Command) -> &mut Command {
 pub struct Switch {
     pub process: Child,
     pub address: String,
+    args: Vec<String>,
 }
 
 impl Switch {
@@ -37,7 +38,14 @@ impl Switch {
         };
         // It must not wait for somebody to read.
         std::thread::spawn(move || told.for_each(drop));
-        Switch { process, address }
+        let args = args.iter().map(ToString::to_string).collect();
+        Switch { process, address, args }
+    }
+
+    /// Starts it again, with the same arguments.
+    pub fn restart(&mut self) {
+        let args: Vec<&str> = self.args.iter().map(String::as_str).collect();
+        *self = Switch::start(&args);
     }
 }
 
@@ -63,6 +71,17 @@ pub fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/agents")
 }
 
+/// A copy of it with a changed program.
+pub fn changed(name: &str, from: &str, to: &str) -> PathBuf {
+    let copy = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&copy).unwrap();
+    for file in ["count.p4", "entries.stf", "RACK.toml"] {
+        let text = std::fs::read_to_string(directory().join(file)).unwrap();
+        std::fs::write(copy.join(file), text.replace(from, to)).unwrap();
+    }
+    copy
+}
+
 /// An address where nobody listens.
 fn free_udp() -> SocketAddr {
     UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
@@ -79,15 +98,20 @@ impl Rack {
 
     /// With arguments of the controller.
     pub fn with_controller(args: &[&str]) -> Rack {
-        Rack::with_all(&[], &[], args)
+        Rack::with_all(&directory(), &[], &[], args)
+    }
+
+    /// The rack of another directory.
+    pub fn of(directory: &Path, controller: &[&str]) -> Rack {
+        Rack::with_all(directory, &[], &[], controller)
     }
 
     /// With arguments of all who listen, and of all who call.
     pub fn with(server: &[&str], client: &[&str]) -> Rack {
-        Rack::with_all(server, client, &[])
+        Rack::with_all(&directory(), server, client, &[])
     }
 
-    fn with_all(server: &[&str], client: &[&str], controller: &[&str]) -> Rack {
+    fn with_all(directory: &Path, server: &[&str], client: &[&str], controller: &[&str]) -> Rack {
         let port = || {
             let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
             let device = free_udp();
@@ -104,7 +128,7 @@ impl Rack {
         let tor = Switch::start(&[&tor, server].concat());
         let nic = ["--grpc-server-addr", &free_tcp(), "-i", &inside[1]];
         let nic = Switch::start(&[&nic, server].concat());
-        let rack = directory().display().to_string();
+        let rack = directory.display().to_string();
         let agents = [format!("tor={}", tor.address), format!("nic={}", nic.address)];
         let agents = ["--agent", &agents[0], "--agent", &agents[1]];
         let args =

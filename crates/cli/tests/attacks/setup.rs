@@ -1,12 +1,11 @@
 //! A switch that is attacked, and an honest controller that is served meanwhile.
 
-use p4runtime_grpc::P4RuntimeClient;
+use p4runtime_grpc::{Codec, Opaque, P4RuntimeClient};
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::{
     ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, ReadRequest, StreamMessageRequest,
     StreamMessageResponse, WriteRequest,
 };
-use prost::bytes::{Buf, BufMut};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -17,7 +16,6 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use tonic::Streaming;
-use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::transport::Channel;
 
 pub type Client = P4RuntimeClient<Channel>;
@@ -243,43 +241,6 @@ pub async fn raw_call(address: &str, rpc: &'static str, bytes: Vec<u8>) -> Resul
     let mut client = tonic::client::Grpc::new(channel);
     client.ready().await.map_err(|error| tonic::Status::unknown(error.to_string()))?;
     let path = format!("/p4.v1.P4Runtime/{rpc}").parse().unwrap();
-    client.unary(tonic::Request::new(bytes), path, Bytes).await.map(drop)
-}
-
-/// Bytes as they are.
-#[derive(Clone, Copy)]
-pub struct Bytes;
-
-impl Codec for Bytes {
-    type Encode = Vec<u8>;
-    type Decode = Vec<u8>;
-    type Encoder = Bytes;
-    type Decoder = Bytes;
-
-    fn encoder(&mut self) -> Bytes {
-        Bytes
-    }
-
-    fn decoder(&mut self) -> Bytes {
-        Bytes
-    }
-}
-
-impl Encoder for Bytes {
-    type Item = Vec<u8>;
-    type Error = tonic::Status;
-
-    fn encode(&mut self, bytes: Vec<u8>, buffer: &mut EncodeBuf<'_>) -> Result<(), tonic::Status> {
-        buffer.put_slice(&bytes);
-        Ok(())
-    }
-}
-
-impl Decoder for Bytes {
-    type Item = Vec<u8>;
-    type Error = tonic::Status;
-
-    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Vec<u8>>, tonic::Status> {
-        Ok(Some(buffer.copy_to_bytes(buffer.remaining()).to_vec()))
-    }
+    let answer = client.unary(tonic::Request::new(Opaque(bytes)), path, Codec::<Opaque, Opaque>::default());
+    answer.await.map(drop)
 }

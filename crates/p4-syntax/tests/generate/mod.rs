@@ -32,12 +32,6 @@ const LITERALS: &[&str] = &[
     "this",
 ];
 
-/// A number from the environment: how long to run is not the code's to say.
-#[allow(clippy::disallowed_methods, dead_code)]
-pub fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
-}
-
 /// A program from a seed.
 pub fn program(seed: u64) -> String {
     let mut g = Generator { rng: Pcg64Mcg::seed_from_u64(seed), out: String::new(), fuel: 0 };

@@ -11,7 +11,7 @@ use p4runtime_proto::p4::v1::{
     SetForwardingPipelineConfigRequest, StreamMessageRequest, WriteRequest,
 };
 use p4runtime_proto::p4rack::v1::{Device, ShowResponse, TraceResponse, show_response::State};
-use p4runtime_server::{Ahead, Output, Pieces, Server, Status, StreamId};
+use p4runtime_server::{Ahead, Output, Server, Status, StreamId};
 use std::collections::BTreeMap;
 
 /// The most ports whose frames are counted each for itself.
@@ -27,8 +27,8 @@ pub struct OneSwitch {
     ports: BTreeMap<u32, PortCount>,
     /// Frames by ports that the program's architecture cannot number.
     unfit: u64,
-    /// Whose write is done in slices.
-    writing: Option<Ticket>,
+    /// Whose call is done in slices.
+    slicing: Option<Ticket>,
 }
 
 impl OneSwitch {
@@ -42,7 +42,7 @@ impl OneSwitch {
             held: Held::No,
             ports: BTreeMap::new(),
             unfit: 0,
-            writing: None,
+            slicing: None,
         }
     }
 
@@ -160,7 +160,7 @@ impl Served for OneSwitch {
             Call::Write(request) => match self.server.begin_write(*request) {
                 Some(ended) => Reply::Done(ended),
                 None => {
-                    self.writing = Some(ticket);
+                    self.slicing = Some(ticket);
                     return events;
                 }
             },
@@ -178,30 +178,34 @@ impl Served for OneSwitch {
                 Some(target) => target.trace(now, request).map(|hop| TraceResponse { hops: vec![hop] }),
                 None => Err(Status::new(Code::FailedPrecondition, "there is no program yet")),
             }),
-            Call::Read(request) => {
-                let mut found = Pieces::new();
-                let ended = self.server.read(&request, &mut found);
-                Reply::Found(found, ended)
-            }
-            Call::ReadRunning(request) => {
-                let mut found = Pieces::new();
-                let ended = self.server.read_running(&request, &mut found);
-                Reply::Found(found, ended)
-            }
+            Call::Read(request) => match self.server.begin_read(request) {
+                Some((found, ended)) => Reply::Found(found, ended),
+                None => {
+                    self.slicing = Some(ticket);
+                    return events;
+                }
+            },
+            Call::ReadRunning(request) => match self.server.begin_read_running(request) {
+                Some((found, ended)) => Reply::Found(found, ended),
+                None => {
+                    self.slicing = Some(ticket);
+                    return events;
+                }
+            },
         };
         events.push(Event::Reply(ticket, reply));
         events
     }
 
     fn is_busy(&self) -> bool {
-        self.server.is_writing()
+        self.server.is_writing() || self.server.is_reading()
     }
 
     fn go_on(&mut self, now: Time) -> Vec<Event> {
         self.at(now);
-        let Some(ended) = self.server.go_on() else { return vec![] };
-        let reply = |ticket| Event::Reply(ticket, Reply::Done(ended));
-        self.writing.take().map(reply).into_iter().collect()
+        let read = self.server.go_on_reading().map(|(found, ended)| Reply::Found(found, ended));
+        let Some(reply) = read.or_else(|| self.server.go_on().map(Reply::Done)) else { return vec![] };
+        self.slicing.take().map(|ticket| Event::Reply(ticket, reply)).into_iter().collect()
     }
 
     fn message(&mut self, now: Time, stream: StreamId, message: &StreamMessageRequest) -> Vec<Event> {

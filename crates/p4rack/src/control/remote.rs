@@ -31,6 +31,9 @@ const NOBODY: Ticket = Ticket(u64::MAX);
 /// How long a start that has failed waits.
 const AGAIN: Duration = Duration::from_ms(1_000);
 
+/// How often a start is tried where an agent has too much to do, or holds too much to tell.
+const TRIES: u32 = 5;
+
 /// The controller of a rack of other processes.
 pub struct RemoteRack {
     controller: Controller<Splitter>,
@@ -40,6 +43,8 @@ pub struct RemoteRack {
     /// What each device has counted, as it was told last.
     counted: Vec<Vec<Counted>>,
     start: Start,
+    /// How often an agent had too much to do for a start.
+    tries: u32,
     /// What the devices hold is given up for the rack's own entries.
     is_fresh: bool,
     /// Between audits.
@@ -68,6 +73,7 @@ impl RemoteRack {
             counted: vec![vec![]; addresses.len()],
             addresses,
             start: Start::Over,
+            tries: 0,
             is_fresh: false,
             audit: AUDIT,
             superseded: false,
@@ -110,6 +116,16 @@ impl RemoteRack {
         }
     }
 
+    /// True if what was refused may be done later.
+    fn is_passing(&mut self, code: Code) -> bool {
+        self.tries += u32::from(code == Code::ResourceExhausted);
+        match code {
+            Code::Unavailable | Code::PermissionDenied | Code::Aborted => true,
+            Code::ResourceExhausted => self.tries < TRIES,
+            _ => false,
+        }
+    }
+
     fn perform(&mut self, now: Time, outputs: Vec<Output>) -> Vec<Event> {
         outputs.into_iter().filter_map(|output| self.event(now, output)).collect()
     }
@@ -128,12 +144,13 @@ impl RemoteRack {
                 let is_known = self.controller.rollout().is_some() && !self.superseded;
                 match &reply {
                     // A device was lost meanwhile, or another controller has taken it.
-                    Reply::Done(Err(status)) if !is_known && is_passing(status.code) => {
+                    Reply::Done(Err(status)) if !is_known && self.is_passing(status.code) => {
                         self.start = Start::Waits(ticket, start, now + AGAIN);
                         return None;
                     }
                     Reply::Done(Err(status)) => self.failed = Some(status.clone()),
                     _ if self.all_here() => {
+                        self.tries = 0;
                         self.superseded = false;
                         self.controller.pause(false);
                         self.controller.audit_every(now, self.audit);
@@ -145,11 +162,6 @@ impl RemoteRack {
             }
         }
     }
-}
-
-/// True if what was refused may be done later.
-fn is_passing(code: Code) -> bool {
-    matches!(code, Code::Unavailable | Code::PermissionDenied | Code::Aborted)
 }
 
 impl Served for RemoteRack {

@@ -5,7 +5,7 @@ use base_time::{Duration, Time};
 use controller::{Call, Reply, Steer, Ticket};
 use ir_split::{DeviceIndex, Placement};
 use p4rack::control::{
-    Channel, Controlled, Direct, Event, Known, Maker, OneSwitch, RackSwitch, Served, Splitter,
+    Channel, Controlled, Direct, Event, Known, Maker, OneSwitch, RackSwitch, RemoteRack, Served, Splitter,
 };
 use p4rack::{Until, compile, functions};
 use p4runtime_proto::p4::v1::{
@@ -110,6 +110,16 @@ pub fn rack<C: Channel>(channel: C) -> RackSwitch<C> {
 }
 
 fn rack_of<C: Channel>(maker: Maker, channel: C) -> RackSwitch<C> {
+    RackSwitch::new(splitter(maker), 1, 1_000_000_000, Some(CPU), channel)
+}
+
+/// The front of such a rack, whose devices are other processes.
+pub fn front() -> RemoteRack {
+    let addresses = ["tor", "nic", "fpga"].map(str::to_string);
+    RemoteRack::new(splitter(maker()), addresses.to_vec(), 1, 1_000_000_000)
+}
+
+fn splitter(maker: Maker) -> Splitter {
     let [tor, nic, fpga] = [DeviceIndex(0), DeviceIndex(1), DeviceIndex(2)];
     let mut placement = Placement::whole("tor");
     placement.devices = vec!["tor".into(), "nic".into(), "fpga".into()];
@@ -117,7 +127,7 @@ fn rack_of<C: Channel>(maker: Maker, channel: C) -> RackSwitch<C> {
     for (a, b, port) in [(tor, nic, 500), (tor, fpga, 501), (nic, fpga, 502)] {
         placement.ports.extend([((a, b), port), ((b, a), port)]);
     }
-    RackSwitch::new(Splitter::new(maker, placement), 1, 1_000_000_000, Some(CPU), channel)
+    Splitter::new(maker, placement)
 }
 
 /// Names and ids of all programs.

@@ -1,0 +1,250 @@
+//! The RPC `Read`, in slices: objects have millions of cells, and frames pass between two slices.
+//!
+//! Whoever serves requests does no other between the slices, so that what controllers write is read as of one moment.
+
+use crate::config::Configured;
+use crate::outcomes::Outcomes;
+use crate::pieces::Pieces;
+use crate::server::{Server, no_program};
+use crate::status::Status;
+use crate::target::{Builder, Target};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::{Entity, ReadRequest};
+use p4runtime_proto::to_binary;
+use p4runtime_store::{Indexed, Result, Wanted, canonical, looks_through};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+/// Cells that are read at a time.
+const CELLS: u64 = 8192;
+
+/// Limit on the different queries of one read that search all entities of a kind.
+const MOST_LOOKS: usize = 256;
+
+/// What a read has found, and how it ended.
+pub type Read = (Pieces, std::result::Result<(), Status>);
+
+/// Objects, with those of their cells that are left to read.
+type Cells = VecDeque<(Indexed, Range<u64>)>;
+
+/// A read that has begun.
+pub(crate) struct Reading {
+    request: ReadRequest,
+    /// The next query.
+    next: usize,
+    /// The query whose cells are being read, and those that are left.
+    cells: Option<(Entity, Cells)>,
+    wanted: Wanted,
+    known: Known,
+    outcomes: Outcomes,
+    found: Pieces,
+}
+
+impl Reading {
+    fn new(request: ReadRequest, wanted: Wanted) -> Reading {
+        let (outcomes, found) = (Outcomes::of("queries"), Pieces::new());
+        Reading { request, next: 0, cells: None, wanted, known: Known::default(), outcomes, found }
+    }
+
+    /// Reads up to `most` cells, and what else comes before them. What was found comes back when all is read.
+    ///
+    /// Answers duplicate queries once. Fails without an answer if there are too many queries or too much is found.
+    fn go_on<T: Target>(&mut self, of: &Configured<T>, most: u64) -> Option<Read> {
+        match self.try_go_on(of, most) {
+            Ok(false) => None,
+            Ok(true) => Some((std::mem::take(&mut self.found), std::mem::take(&mut self.outcomes).status())),
+            Err(status) => Some((Pieces::new(), Err(status))),
+        }
+    }
+
+    fn try_go_on<T: Target>(&mut self, of: &Configured<T>, most: u64) -> std::result::Result<bool, Status> {
+        let mut left = most;
+        loop {
+            if let Some((query, mut cells)) = self.cells.take() {
+                let ended = self.read_cells(of, &mut cells, &mut left)?;
+                if ended.is_ok() && !cells.is_empty() {
+                    self.cells = Some((query, cells));
+                    return Ok(false);
+                }
+                self.end(&query, ended);
+                continue;
+            }
+            let Some(query) = self.request.entities.get(self.next) else { return Ok(true) };
+            self.next += 1;
+            let query = match of.names.lower_query(query) {
+                Ok(Some(query)) => query,
+                nothing => {
+                    self.outcomes.note(nothing.map(drop));
+                    continue;
+                }
+            };
+            if let Some(ended) = self.known.ended(&query)? {
+                self.outcomes.note(ended);
+                continue;
+            }
+            match of.store.cells(&query, self.wanted) {
+                Ok(Some(cells)) => {
+                    self.cells = Some((query, cells.into_iter().map(|(of, size)| (of, 0..size)).collect()));
+                }
+                Ok(None) => {
+                    let ended = self.collect(of, |give| of.store.read(&query, &of.target, give))?;
+                    self.end(&query, ended);
+                }
+                Err(fault) => self.end(&query, Err(fault)),
+            }
+        }
+    }
+
+    /// A query has been answered.
+    fn end(&mut self, query: &Entity, ended: Result<()>) {
+        self.known.note(query, &ended);
+        self.outcomes.note(ended);
+    }
+
+    fn read_cells<T: Target>(
+        &mut self,
+        of: &Configured<T>,
+        cells: &mut Cells,
+        left: &mut u64,
+    ) -> std::result::Result<Result<()>, Status> {
+        while *left > 0
+            && let Some((object, range)) = cells.front_mut()
+        {
+            let part = range.start..range.end.min(range.start.saturating_add(*left));
+            *left -= part.end - part.start;
+            range.start = part.end;
+            let (object, is_over, wanted) = (*object, range.is_empty(), self.wanted);
+            if is_over {
+                cells.pop_front();
+            }
+            let ended =
+                self.collect(of, |give| of.store.read_cells(object, part, wanted, &of.target, give))?;
+            if ended.is_err() {
+                return Ok(ended);
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Adds what is read, as far as the sender may see it.
+    fn collect<T: Target>(
+        &mut self,
+        of: &Configured<T>,
+        read: impl FnOnce(&mut dyn FnMut(Entity)) -> Result<()>,
+    ) -> std::result::Result<Result<()>, Status> {
+        let Reading { request, found, .. } = self;
+        let mut fits = true;
+        let ended = read(&mut |mut entity| {
+            if of.permit(&request.role, entity.entity.as_ref()).is_ok() {
+                of.names.raise(&mut entity);
+                fits = fits && found.push(&entity);
+            }
+        });
+        match fits {
+            true => Ok(ended),
+            false => {
+                let why = "the answer is too large: read one table or object at a time";
+                Err(Status::new(Code::ResourceExhausted, why))
+            }
+        }
+    }
+}
+
+impl<B: Builder> Server<B> {
+    /// The RPC `Read`, all at once.
+    pub fn read(&self, request: ReadRequest) -> Read {
+        let configured = self.saved.as_ref().or(self.running.as_ref());
+        match self.may_read(&request, configured.is_some()) {
+            Ok(()) => self.finish(configured, Reading::new(request, Wanted::All)),
+            Err(status) => (Pieces::new(), Err(status)),
+        }
+    }
+
+    /// What is written to the program that runs, whatever is saved, all at once: cells that are zero are left out.
+    pub fn read_running(&self, request: ReadRequest) -> Read {
+        match self.may_read(&request, self.running.is_some()) {
+            Ok(()) => self.finish(self.running.as_ref(), Reading::new(request, Wanted::Written)),
+            Err(status) => (Pieces::new(), Err(status)),
+        }
+    }
+
+    fn finish(&self, of: Option<&Configured<B::Target>>, mut reading: Reading) -> Read {
+        let ended = of.and_then(|of| reading.go_on(of, u64::MAX));
+        ended.unwrap_or_else(|| (Pieces::new(), Err(no_program())))
+    }
+
+    /// [`read`](Server::read) in slices, if it is long: without an answer, [`go_on_reading`](Server::go_on_reading) goes on with it.
+    pub fn begin_read(&mut self, request: ReadRequest) -> Option<Read> {
+        let is_there = self.saved.is_some() || self.running.is_some();
+        self.begin_reading(request, Wanted::All, is_there)
+    }
+
+    /// [`read_running`](Server::read_running), the same way.
+    pub fn begin_read_running(&mut self, request: ReadRequest) -> Option<Read> {
+        let is_there = self.running.is_some();
+        self.begin_reading(request, Wanted::Written, is_there)
+    }
+
+    fn begin_reading(&mut self, request: ReadRequest, wanted: Wanted, is_there: bool) -> Option<Read> {
+        if let Err(status) = self.may_read(&request, is_there) {
+            return Some((Pieces::new(), Err(status)));
+        }
+        self.reading = Some(Reading::new(request, wanted));
+        self.go_on_reading()
+    }
+
+    fn may_read(&self, request: &ReadRequest, is_there: bool) -> std::result::Result<(), Status> {
+        self.check_device(request.device_id)?;
+        if is_there { Ok(()) } else { Err(no_program()) }
+    }
+
+    /// True while a read is done in slices. Only frames may come between these.
+    pub fn is_reading(&self) -> bool {
+        self.reading.is_some()
+    }
+
+    /// Reads the next slice. When that was the last one, the answer comes back.
+    pub fn go_on_reading(&mut self) -> Option<Read> {
+        let mut reading = self.reading.take()?;
+        let of = match reading.wanted {
+            Wanted::All => self.saved.as_ref().or(self.running.as_ref()),
+            Wanted::Written => self.running.as_ref(),
+        };
+        let Some(of) = of else { return Some((Pieces::new(), Err(no_program()))) };
+        let ended = reading.go_on(of, CELLS);
+        if ended.is_none() {
+            self.reading = Some(reading);
+        }
+        ended
+    }
+}
+
+/// The queries of a read that have been answered, with their outcomes.
+#[derive(Default)]
+pub(crate) struct Known {
+    ended: BTreeMap<Vec<u8>, Result<()>>,
+    /// How many of them searched all entities of a kind.
+    looks: usize,
+}
+
+impl Known {
+    /// The outcome of an equal query, if there was one. Fails if there are too many expensive queries.
+    pub(crate) fn ended(&mut self, query: &Entity) -> std::result::Result<Option<Result<()>>, Status> {
+        if let Some(ended) = self.ended.get(&to_binary(&canonical(query))) {
+            return Ok(Some(ended.clone()));
+        }
+        self.looks += usize::from(looks_through(query));
+        if self.looks > MOST_LOOKS {
+            let why = format!(
+                "more than {MOST_LOOKS} different queries search all entities of a kind: look entities up by their keys, or \
+                 use several requests"
+            );
+            return Err(Status::new(Code::ResourceExhausted, why));
+        }
+        Ok(None)
+    }
+
+    pub(crate) fn note(&mut self, query: &Entity, ended: &Result<()>) {
+        self.ended.insert(to_binary(&canonical(query)), ended.clone());
+    }
+}
