@@ -94,6 +94,18 @@ pub fn unmarked(program: &Program) -> Program {
     bare
 }
 
+/// The regions that a program marks, as cuts of the same program without its marks ([`unmarked`]).
+pub fn marked(program: &Program) -> Vec<Cut> {
+    let mut found = vec![];
+    for (half, _, body) in bodies(program) {
+        walk(half, body, &mut vec![], false, &mut |from, stmt| {
+            let StmtKind::Block(block) = &stmt.kind else { return };
+            found.extend(block.region().map(|name| Cut { name, from, len: Some(1) }));
+        });
+    }
+    found
+}
+
 /// All borders of ingress and egress, in source order. Statements that no source has are passed over.
 pub fn borders(program: &Program) -> Vec<Border> {
     let mut found = vec![];

@@ -105,7 +105,7 @@ pub fn edges(program: &Program, policy: Option<Policy>) -> Result<Vec<Edge>, Vec
 }
 
 /// Analyses the regions of a program, in source order: those it marks or, with a policy, those that the policy chooses,
-/// each as if it alone were marked. `with_nearest` searches the nearest region for each of a policy's that is refused.
+/// each as if it alone were marked. `with_nearest` searches the nearest region for each that is refused.
 pub fn regions(
     program: &Program,
     policy: Option<Policy>,
@@ -113,7 +113,17 @@ pub fn regions(
     map: &SourceMap,
 ) -> Result<Vec<Region>, Vec<Diagnostic>> {
     let Some(policy) = policy else {
-        return Ok(marks(program)?.iter().map(|mark| analyze(program, mark, map)).collect());
+        let marked = marks(program)?;
+        let (bare, cuts) = (auto::unmarked(program), auto::marked(program));
+        let region = |mark: &Mark| {
+            let mut region = analyze(program, mark, map);
+            let cut = cuts.iter().find(|cut| cut.name == mark.name);
+            if let Some(cut) = cut.filter(|_| with_nearest && region.cut.is_err()) {
+                region.nearest = nearest(&bare, cut).map(|near| describe(&bare, &near, map));
+            }
+            region
+        };
+        return Ok(marked.iter().map(region).collect());
     };
     // Also says what cannot be split at all.
     marks(program)?;

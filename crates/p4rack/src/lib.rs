@@ -19,6 +19,7 @@ pub mod functions;
 pub mod idle;
 pub mod lowering;
 mod markup;
+pub mod nearest;
 pub mod overhead;
 pub mod p4info;
 pub mod paths;

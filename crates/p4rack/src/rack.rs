@@ -6,6 +6,7 @@ use crate::compile::{Until, compile};
 use crate::entries::{self, Entries, has};
 use crate::files::Disk;
 use crate::functions;
+use crate::nearest;
 use crate::plan::{Cost, RackProblem, RuleText, Wishes};
 use crate::reparse::reparse;
 use crate::sources;
@@ -162,7 +163,8 @@ pub fn load_as(
             Regions::ByHand(regions) => {
                 tell(Step::Split(name));
                 let placement = by_hand(&rack, at, regions, &program)?;
-                let split = split(&program, &placement).map_err(|found| in_app(found, model))?;
+                let split = split(&program, &placement)
+                    .map_err(|found| in_app(nearest::with_help(&program, &placement, found), model))?;
                 (placement, split, vec![])
             }
         };

@@ -227,3 +227,47 @@ fn the_nearest_cut_around_one_that_is_refused() {
         assert_eq!((near.statements, near.tables.join(" ").as_str()), (3, "I.a I.b"));
     }
 }
+
+/// The same for a region that the source marks.
+#[test]
+fn the_nearest_cut_around_a_marked_region_that_is_refused() {
+    let declarations = "register<bit<8>, bit<32>>(4) r;
+        action use() { r.read(meta.x, 0); r.write(0, meta.x + 1); }
+        table a { actions = { use; } default_action = use(); }
+        table b { actions = { use; } default_action = use(); }";
+    let ingress = "@region(\"A\") { a.apply(); } hdr.h.b = 1; b.apply(); @region(\"C\") { hdr.h.b = 3; }";
+    let source = support::small_program(declarations, ingress, "");
+    let mut map = SourceMap::new();
+    let program = support::compile_text(&source, &mut map);
+    let found = p4rack::analysis::regions(&program, None, true, &map).unwrap();
+    let near = |r: &p4rack::analysis::Region| r.nearest.as_ref().map(|n| (n.statements, n.tables.join(" ")));
+    let near: Vec<_> = found.iter().map(|r| (r.name.as_str(), r.cut.is_ok(), near(r))).collect();
+    assert_eq!(near, [("A", false, Some((3, "I.a I.b".to_string()))), ("C", true, None)]);
+}
+
+/// `A` and `B` use one register; `C` runs wherever it likes.
+#[test]
+fn the_nearest_map_of_regions_to_one_that_is_refused() {
+    let declarations = "register<bit<8>, bit<32>>(4) r;
+        action use() { r.read(meta.x, 0); r.write(0, meta.x + 1); }
+        table a { actions = { use; } default_action = use(); }
+        table b { actions = { use; } default_action = use(); }";
+    let nearest = |ingress: &str, placement: &ir_split::Placement| {
+        let source = support::small_program(declarations, ingress, "");
+        let program = support::compile_text(&source, &mut SourceMap::new());
+        let found = ir_split::split(&program, placement).expect_err("a refusal");
+        let helped = p4rack::nearest::with_help(&program, placement, found);
+        helped.iter().flat_map(|d| &d.help).find(|h| h.starts_with("the nearest")).cloned()
+    };
+    let names = ["A", "B", "C"].map(ir::Name::from);
+    let three = "@region(\"A\") { a.apply(); } @region(\"B\") { b.apply(); } @region(\"C\") { hdr.h.b = 3; }";
+    let joined = "the nearest map that can be split is `{ A = \"at_A\", B = \"at_A\", C = \"at_C\" }`: `B` joins `A` on `at_A`";
+    assert_eq!(nearest(three, &ir_split::Placement::apart(&names)).as_deref(), Some(joined));
+    // One use is not marked, so the other one has to come to it.
+    let two = "@region(\"A\") { a.apply(); } b.apply(); @region(\"C\") { hdr.h.b = 3; }";
+    let stays = "the nearest map that can be split is `{ C = \"nic\" }`: `A` stays at `tor`";
+    assert_eq!(nearest(two, &support::placement(&["A", "C"])).as_deref(), Some(stays));
+    // Nothing but the whole program at the origin can be made of this.
+    let one = "@region(\"A\") { a.apply(); } b.apply();";
+    assert_eq!(nearest(one, &support::placement(&["A"])), None);
+}
