@@ -7,7 +7,8 @@
 
 use crate::places::{Place, Writes, constant_index, is_fixed, read_by};
 use crate::substitute::Substitution;
-use crate::{make, walk};
+use crate::{walk, zero};
+use ir::build;
 use ir::{
     BinaryOp, Callee, Const, Direction, ErrorId, Expr, ExprKind, Program, Stmt, StmtKind, Type, Var, VarId,
     VarKind, visit,
@@ -112,14 +113,14 @@ impl Caller<'_> {
             if self.may_stand(callee, *param, at, arg, is_back, &written) {
                 subst.set(*param, arg.clone());
                 if direction == Direction::Out {
-                    make::zero_place(self.program, self.vars, arg, &mut zeroed);
+                    zero::zero_place(self.program, self.vars, arg, &mut zeroed);
                 }
             } else if is_back {
                 let mut place = arg.clone();
                 self.settle(&mut place, &mut bound.before);
                 let init = (direction == Direction::InOut).then(|| place.clone());
                 let kept = self.copy(*param, var, init, subst, &mut bound.before);
-                bound.after.push(make::assign(place, kept, arg.span));
+                bound.after.push(build::assign(place, kept).at(arg.span));
             } else {
                 self.copy(*param, var, Some(arg.clone()), subst, &mut bound.before);
             }
@@ -166,17 +167,17 @@ impl Caller<'_> {
             self.vars.push(Var { kind: VarKind::Local, ..var.clone() });
             VarId::from(self.vars.len() - 1)
         });
-        let kept = make::var(self.vars, id, span);
+        let kept = build::var_of(self.vars, id).at(span);
         subst.set(param, kept.clone());
         match &mut self.locals {
-            None => before.push(make::declare(id, init, span)),
+            None => before.push(build::declare(id, init).at(span)),
             Some(locals) => {
                 if known.is_none() {
-                    locals.push(make::declare(id, None, span));
+                    locals.push(build::declare(id, None).at(span));
                 }
                 match init {
-                    Some(init) => before.push(make::assign(kept.clone(), init, span)),
-                    None => make::zero_place(self.program, self.vars, &kept, before),
+                    Some(init) => before.push(build::assign(kept.clone(), init).at(span)),
+                    None => zero::zero_place(self.program, self.vars, &kept, before),
                 }
             }
         }
@@ -201,7 +202,7 @@ impl Caller<'_> {
                 let last = ExprKind::LastIndex(Box::new(stack.clone()));
                 let mut index = Expr { kind: last, ty: Type::Bit(32), span };
                 if is_next {
-                    index = make::binary(BinaryOp::Add, index, make::bits(32, 1, span), Type::Bit(32));
+                    index = build::binary(BinaryOp::Add, index, build::bits(32, 1).at(span), Type::Bit(32));
                 }
                 let index = self.keep(index, before);
                 before.push(in_bounds(&stack, &index));
@@ -221,9 +222,9 @@ impl Caller<'_> {
 
     fn keep(&mut self, value: Expr, before: &mut Vec<Stmt>) -> Expr {
         let span = value.span;
-        let kept = make::local(self.vars, INDEX, value.ty.clone(), span);
-        before.push(make::declare(kept, Some(value), span));
-        make::var(self.vars, kept, span)
+        let kept = build::local(self.vars, INDEX, value.ty.clone(), span);
+        before.push(build::declare(kept, Some(value)).at(span));
+        build::var_of(self.vars, kept).at(span)
     }
 }
 
@@ -243,7 +244,8 @@ fn is_settled(expr: &Expr) -> bool {
 fn in_bounds(stack: &Expr, index: &Expr) -> Stmt {
     let span = index.span;
     let size = if let Type::Stack(_, size) = &stack.ty { *size } else { 0 };
-    let good = make::binary(BinaryOp::Lt, index.clone(), make::bits(32, u128::from(size), span), Type::Bool);
+    let good =
+        build::binary(BinaryOp::Lt, index.clone(), build::bits(32, u64::from(size)).at(span), Type::Bool);
     let error = ExprKind::Const(Const::Error(STACK_OUT_OF_BOUNDS));
     Stmt { kind: StmtKind::Verify(good, Expr { kind: error, ty: Type::Error, span }), span }
 }

@@ -9,8 +9,9 @@
 
 use crate::jumps::Jumps;
 use crate::units::each_control;
-use crate::{Changed, make, walk};
+use crate::{Changed, walk};
 use base_diag::Span;
+use ir::build;
 use ir::{
     ActionId, Callee, Control, ControlId, Direction, Expr, ExprKind, Program, Stmt, StmtKind, SwitchOn,
     TableId, Type, Var, VarId, VarKind, visit,
@@ -161,7 +162,7 @@ fn rewrite(control: &mut Control, exits: &Exits, is_applied: bool, exiting: &BTr
     jumps.body(&mut control.body.stmts);
     let (made, known) = (jumps.flag, flag);
     if let (Some(var), None) = (made, known) {
-        control.locals.push(make::declare(var, Some(make::bool(false, Span::NONE)), Span::NONE));
+        control.locals.push(build::declare(var, Some(build::bool(false).at(Span::NONE))).at(Span::NONE));
     }
     if let Some(var) = made {
         pass_flag(control, var, exiting);
@@ -187,7 +188,7 @@ fn flag_var(control: &mut Control, kind: VarKind) -> VarId {
 
 fn declared_flag(control: &mut Control) -> VarId {
     let var = flag_var(control, VarKind::Local);
-    control.locals.push(make::declare(var, Some(make::bool(false, Span::NONE)), Span::NONE));
+    control.locals.push(build::declare(var, Some(build::bool(false).at(Span::NONE))).at(Span::NONE));
     var
 }
 

@@ -6,9 +6,10 @@
 //! A function that gives a value keeps one `return`, its last statement. Ensures: no other `return`.
 //! Why: what runs next is in the structure, and a body can be put in the place of its call.
 
+use crate::Changed;
 use crate::jumps::Jumps;
-use crate::{Changed, make};
 use base_diag::Span;
+use ir::build;
 use ir::{Program, Stmt, StmtKind, Type, Var};
 
 /// See the head of this file.
@@ -42,13 +43,15 @@ fn valued(vars: &mut Vec<Var>, ty: &Type, stmts: &mut Vec<Stmt>) -> bool {
     if returns == 1 && is_last {
         return false;
     }
-    let result = make::local(vars, "result", ty.clone(), Span::NONE);
-    let place = make::var(vars, result, Span::NONE);
+    let result = build::local(vars, "result", ty.clone(), Span::NONE);
+    let place = build::var_of(vars, result).at(Span::NONE);
     leave(vars, stmts, &|stmt| match &stmt.kind {
-        StmtKind::Return(Some(value)) => Some(vec![make::assign(place.clone(), value.clone(), stmt.span)]),
+        StmtKind::Return(Some(value)) => {
+            Some(vec![build::assign(place.clone(), value.clone()).at(stmt.span)])
+        }
         _ => None,
     });
-    stmts.insert(0, make::declare(result, None, Span::NONE));
+    stmts.insert(0, build::declare(result, None).at(Span::NONE));
     stmts.push(Stmt::new(StmtKind::Return(Some(place))));
     true
 }
@@ -65,7 +68,7 @@ fn leave(vars: &mut Vec<Var>, stmts: &mut Vec<Stmt>, taken: &dyn Fn(&Stmt) -> Op
     };
     let changed = jumps.body(stmts);
     if let Some(flag) = jumps.flag {
-        stmts.insert(0, make::declare(flag, Some(make::bool(false, Span::NONE)), Span::NONE));
+        stmts.insert(0, build::declare(flag, Some(build::bool(false).at(Span::NONE))).at(Span::NONE));
     }
     changed
 }

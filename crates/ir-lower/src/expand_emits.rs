@@ -6,11 +6,12 @@
 //! Ensures: what is emitted is a header in its place.
 //! Why: each emit is one test of validity and one piece of bytes.
 
+use crate::Changed;
 use crate::expand_structs::{is_split, parts_of};
 use crate::places::is_place;
 use crate::units::each_unit;
-use crate::{Changed, make};
-use ir::{Expr, ExprKind, Program, Stmt, StmtKind, Type, Var, visit};
+use ir::build;
+use ir::{ControlId, Expr, ExprKind, Program, Stmt, StmtKind, Type, Var, visit};
 
 /// See the head of this file.
 pub fn expand_emits(program: &mut Program) -> Changed {
@@ -22,6 +23,32 @@ pub fn expand_emits(program: &mut Program) -> Changed {
         }
     });
     Changed(changed)
+}
+
+/// Emits the parts of structs one by one in one deparser, so that what is added to its headers struct is not emitted with them.
+/// Stacks and unions stay whole.
+pub fn expand_struct_emits(program: &mut Program, id: ControlId) {
+    let mut body = std::mem::take(&mut program.controls[id.index()].body);
+    for stmt in std::mem::take(&mut body.stmts) {
+        match &stmt.kind {
+            StmtKind::Emit(packet, value) => {
+                let mut headers = vec![];
+                parts(program, value, &|ty| program.is_struct(ty), &mut headers);
+                let emit = |header| build::stmt(StmtKind::Emit(*packet, header)).at(stmt.span);
+                body.stmts.extend(headers.into_iter().map(emit));
+            }
+            _ => body.stmts.push(stmt),
+        }
+    }
+    program.controls[id.index()].body = body;
+}
+
+/// The parts of a value as long as `opens` says so of their types, in declaration order.
+fn parts(program: &Program, value: &Expr, opens: &dyn Fn(&Type) -> bool, out: &mut Vec<Expr>) {
+    if !opens(&value.ty) {
+        return out.push(value.clone());
+    }
+    parts_of(program, value).iter().for_each(|part| parts(program, part, opens, out));
 }
 
 fn expand(program: &Program, vars: &mut Vec<Var>, stmts: &mut Vec<Stmt>) -> bool {
@@ -47,9 +74,9 @@ fn expand(program: &Program, vars: &mut Vec<Var>, stmts: &mut Vec<Stmt>) -> bool
 /// A header that is made for the emit.
 fn keep(vars: &mut Vec<Var>, header: Expr, out: &mut Vec<Stmt>) -> Expr {
     let span = header.span;
-    let var = make::local(vars, "emitted", header.ty.clone(), span);
-    out.push(make::declare(var, Some(header), span));
-    make::var(vars, var, span)
+    let var = build::local(vars, "emitted", header.ty.clone(), span);
+    out.push(build::declare(var, Some(header)).at(span));
+    build::var_of(vars, var).at(span)
 }
 
 /// The headers of a value, in the order in which they are emitted.
@@ -61,7 +88,7 @@ pub fn headers_of(program: &Program, value: &Expr, out: &mut Vec<Expr>) {
         }
         (_, Type::Stack(elem, size)) => {
             for at in 0..*size {
-                let index = make::bits(32, u128::from(at), span);
+                let index = build::bits(32, u64::from(at)).at(span);
                 let kind = ExprKind::Index(Box::new(value.clone()), Box::new(index));
                 headers_of(program, &Expr { kind, ty: elem.as_ref().clone(), span }, out);
             }
@@ -78,6 +105,30 @@ mod tests {
     use super::*;
     use crate::testing::after;
     use expect_test::expect;
+
+    #[test]
+    fn only_structs() {
+        let before = "control D(p, hdr) \"D\" { vars { param extern packet_out p; in headers_t hdr; } apply { $emit(p, hdr); } }";
+        let expand = |program: &mut Program| {
+            expand_struct_emits(program, ControlId(0));
+            Changed(true)
+        };
+        expect![[r#"
+            control D(p, hdr) "D" {
+              vars {
+                param extern packet_out p;
+                in headers_t hdr;
+              }
+              apply {
+                $emit(p, hdr.h);
+                $emit(p, hdr.g);
+                $emit(p, hdr.s);
+                $emit(p, hdr.u);
+              }
+            }
+        "#]]
+        .assert_eq(&after(before, expand));
+    }
 
     #[test]
     fn a_struct_with_a_stack_and_a_union() {

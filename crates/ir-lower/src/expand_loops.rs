@@ -9,10 +9,11 @@
 //! that is gone through by index. Does not unroll.
 //! Why: one form of loop for analyses and code generators.
 
+use crate::Changed;
 use crate::jumps::Jumps;
 use crate::units::each_unit;
-use crate::{Changed, make};
 use base_diag::Span;
+use ir::build;
 use ir::{BinaryOp, Block, Expr, ExprKind, ForRange, Program, Stmt, StmtKind, Type, Var, VarId, visit};
 
 /// See the head of this file.
@@ -40,7 +41,7 @@ fn expand(vars: &mut Vec<Var>, stmts: &mut Vec<Stmt>) -> bool {
                 let broken = without_jumps(vars, &mut body, span, stmts);
                 match &broken {
                     Some(broken) if !update.is_empty() => {
-                        body.stmts.push(make::if_else(make::not(broken.clone()), update, vec![], span));
+                        body.stmts.push(build::if_else(build::not(broken.clone()), update, vec![]).at(span));
                     }
                     _ => body.stmts.extend(update),
                 }
@@ -90,7 +91,7 @@ fn without_jumps(vars: &mut Vec<Var>, body: &mut Block, span: Span, before: &mut
     };
     jumps.body(&mut body.stmts);
     if let Some(flag) = jumps.flag {
-        body.stmts.insert(0, make::declare(flag, Some(make::bool(false, span)), span));
+        body.stmts.insert(0, build::declare(flag, Some(build::bool(false).at(span))).at(span));
     }
     let mut jumps = Jumps {
         taken: &|stmt| matches!(stmt.kind, StmtKind::Break).then(Vec::new),
@@ -103,24 +104,24 @@ fn without_jumps(vars: &mut Vec<Var>, body: &mut Block, span: Span, before: &mut
     };
     jumps.body(&mut body.stmts);
     let flag = jumps.flag?;
-    before.push(make::declare(flag, Some(make::bool(false, span)), span));
-    Some(make::var(vars, flag, span))
+    before.push(build::declare(flag, Some(build::bool(false).at(span))).at(span));
+    Some(build::var_of(vars, flag).at(span))
 }
 
 /// `!flag && cond`
 fn unless(flag: Option<Expr>, cond: Expr) -> Expr {
     match flag {
-        Some(flag) if matches!(cond.kind, ExprKind::Const(ir::Const::Bool(true))) => make::not(flag),
-        Some(flag) => make::binary(BinaryOp::And, make::not(flag), cond, Type::Bool),
+        Some(flag) if matches!(cond.kind, ExprKind::Const(ir::Const::Bool(true))) => build::not(flag),
+        Some(flag) => build::binary(BinaryOp::And, build::not(flag), cond, Type::Bool),
         None => cond,
     }
 }
 
 fn declared(vars: &mut Vec<Var>, name: &str, value: Expr, out: &mut Vec<Stmt>) -> Expr {
     let span = value.span;
-    let var = make::local(vars, name, value.ty.clone(), span);
-    out.push(make::declare(var, Some(value), span));
-    make::var(vars, var, span)
+    let var = build::local(vars, name, value.ty.clone(), span);
+    out.push(build::declare(var, Some(value)).at(span));
+    build::var_of(vars, var).at(span)
 }
 
 /// Both bounds are included: the last round must not count on.
@@ -135,15 +136,15 @@ fn over_range(
     let ty = lo.ty.clone();
     let at = declared(vars, "at", lo, out);
     let end = declared(vars, "end", hi, out);
-    let compare = |op| make::binary(op, at.clone(), end.clone(), Type::Bool);
+    let compare = |op| build::binary(op, at.clone(), end.clone(), Type::Bool);
     let more = declared(vars, "more", compare(BinaryOp::Le), out);
     let broken = without_jumps(vars, &mut body, span, out);
-    body.stmts.insert(0, make::declare(var, Some(at.clone()), span));
-    body.stmts.push(make::assign(more.clone(), unless(broken, compare(BinaryOp::Ne)), span));
+    body.stmts.insert(0, build::declare(var, Some(at.clone())).at(span));
+    body.stmts.push(build::assign(more.clone(), unless(broken, compare(BinaryOp::Ne))).at(span));
     if let Type::Bit(width) | Type::Int(width) = ty {
-        let one = Expr { ty: ty.clone(), ..make::bits(width, 1, span) };
-        let next = make::binary(BinaryOp::Add, at.clone(), one, ty);
-        body.stmts.push(make::assign(at, next, span));
+        let one = Expr { ty: ty.clone(), ..build::bits(width, 1).at(span) };
+        let next = build::binary(BinaryOp::Add, at.clone(), one, ty);
+        body.stmts.push(build::assign(at, next).at(span));
     }
     out.push(while_loop(more, body, span));
 }
@@ -162,13 +163,13 @@ fn over_values(
         _ => return,
     };
     let list = array(vars, values, &elem, count, out);
-    let at = declared(vars, "at", make::bits(32, 0, span), out);
+    let at = declared(vars, "at", build::bits(32, 0).at(span), out);
     let broken = without_jumps(vars, &mut body, span, out);
     let kind = ExprKind::Index(Box::new(list), Box::new(at.clone()));
-    body.stmts.insert(0, make::declare(var, Some(Expr { kind, ty: elem, span }), span));
-    let next = make::binary(BinaryOp::Add, at.clone(), make::bits(32, 1, span), Type::Bit(32));
-    body.stmts.push(make::assign(at.clone(), next, span));
-    let more = make::binary(BinaryOp::Lt, at, make::bits(32, u128::from(count), span), Type::Bool);
+    body.stmts.insert(0, build::declare(var, Some(Expr { kind, ty: elem, span })).at(span));
+    let next = build::binary(BinaryOp::Add, at.clone(), build::bits(32, 1).at(span), Type::Bit(32));
+    body.stmts.push(build::assign(at.clone(), next).at(span));
+    let more = build::binary(BinaryOp::Lt, at, build::bits(32, u64::from(count)).at(span), Type::Bool);
     out.push(while_loop(unless(broken, more), body, span));
 }
 
@@ -179,20 +180,20 @@ fn array(vars: &mut Vec<Var>, values: Expr, elem: &Type, count: u32, out: &mut V
         return declared(vars, "values", values, out);
     }
     let ty = Type::Stack(Box::new(elem.clone()), count);
-    let list = make::local(vars, "values", ty, span);
-    out.push(make::declare(list, None, span));
-    let list = make::var(vars, list, span);
+    let list = build::local(vars, "values", ty, span);
+    out.push(build::declare(list, None).at(span));
+    let list = build::var_of(vars, list).at(span);
     let parts = match values.kind {
         ExprKind::Aggregate(parts) => parts,
         _ => {
             let values = declared(vars, "values", values, out);
-            (0..count as usize).map(|at| make::field(&values, at, elem)).collect()
+            (0..count as usize).map(|at| build::field(values.clone(), at, elem.clone())).collect()
         }
     };
     for (at, part) in parts.into_iter().enumerate() {
-        let index = make::bits(32, at as u128, span);
+        let index = build::bits(32, at as u64).at(span);
         let kind = ExprKind::Index(Box::new(list.clone()), Box::new(index));
-        out.push(make::assign(Expr { kind, ty: elem.clone(), span }, part, span));
+        out.push(build::assign(Expr { kind, ty: elem.clone(), span }, part).at(span));
     }
     list
 }

@@ -10,7 +10,8 @@
 use crate::bind::Caller;
 use crate::places::{constant_index, is_place};
 use crate::units::{Unit, each_unit};
-use crate::{Changed, make, walk};
+use crate::{Changed, walk};
+use ir::build;
 use ir::{Expr, ExprKind, Program, Stmt, StmtKind, Type, Var, visit};
 
 /// See the head of this file.
@@ -102,11 +103,11 @@ fn has_index(expr: &Expr) -> bool {
 /// A condition whose indices must be worked out is computed before each round.
 fn keep_condition(vars: &mut Vec<Var>, cond: &mut Expr, body: &mut Vec<Stmt>, out: &mut Vec<Stmt>) {
     let span = cond.span;
-    let more = make::local(vars, "more", Type::Bool, span);
-    out.push(make::declare(more, None, span));
-    let more = make::var(vars, more, span);
-    body.push(make::assign(more.clone(), cond.clone(), span));
-    out.push(make::assign(more.clone(), std::mem::replace(cond, more), span));
+    let more = build::local(vars, "more", Type::Bool, span);
+    out.push(build::declare(more, None).at(span));
+    let more = build::var_of(vars, more).at(span);
+    body.push(build::assign(more.clone(), cond.clone()).at(span));
+    out.push(build::assign(more.clone(), std::mem::replace(cond, more)).at(span));
 }
 
 fn walk_indices(place: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {

@@ -15,8 +15,9 @@ use crate::bind::Caller;
 use crate::places::{Place, Signatures, Writes, is_place, read_by};
 use crate::units::{Unit, each_unit};
 use crate::walk::{children, transition_exprs_mut};
-use crate::{Changed, make, walk};
+use crate::{Changed, walk, zero};
 use base_diag::Span;
+use ir::build;
 use ir::{BinaryOp, Const, Direction, Expr, ExprKind, Program, Stmt, StmtKind, Type, TypeKind, Var, visit};
 
 /// See the head of this file.
@@ -71,8 +72,8 @@ impl Expand<'_> {
                 StmtKind::AssignOp(op, mut place, value) => {
                     self.changed = true;
                     self.settle(&mut place, stmts);
-                    let value = make::binary(op, place.clone(), value, place.ty.clone());
-                    stmts.push(make::assign(place, value, span));
+                    let value = build::binary(op, place.clone(), value, place.ty.clone());
+                    stmts.push(build::assign(place, value).at(span));
                 }
                 StmtKind::Call(mut call) => {
                     let directions = self.signatures.directions(&call);
@@ -96,9 +97,9 @@ impl Expand<'_> {
 
     fn keep(&mut self, name: &str, value: Expr, out: &mut Vec<Stmt>) -> Expr {
         let span = value.span;
-        let var = make::local(self.vars, name, value.ty.clone(), span);
-        out.push(make::declare(var, Some(value), span));
-        make::var(self.vars, var, span)
+        let var = build::local(self.vars, name, value.ty.clone(), span);
+        out.push(build::declare(var, Some(value)).at(span));
+        build::var_of(self.vars, var).at(span)
     }
 
     fn assign(&mut self, mut place: Expr, mut value: Expr, span: Span, out: &mut Vec<Stmt>) {
@@ -111,7 +112,7 @@ impl Expand<'_> {
             }
         }
         if !is_compound(self.program, &place.ty) {
-            out.push(make::assign(place, value, span));
+            out.push(build::assign(place, value).at(span));
             return;
         }
         let is_whole = !is_split(self.program, &place.ty);
@@ -127,14 +128,14 @@ impl Expand<'_> {
                 let (mut then, mut otherwise) = (vec![], vec![]);
                 self.assign(place.clone(), *yes, span, &mut then);
                 self.assign(place, *no, span, &mut otherwise);
-                out.push(make::if_else(*cond, then, otherwise, span));
+                out.push(build::if_else(*cond, then, otherwise).at(span));
             }
             ExprKind::Aggregate(mut parts) if is_whole && self.is_flat(&place.ty, &parts) => {
                 parts.iter_mut().for_each(|part| self.list(part, out));
-                out.push(make::assign(place, Expr { kind: ExprKind::Aggregate(parts), ..value }, span));
+                out.push(build::assign(place, Expr { kind: ExprKind::Aggregate(parts), ..value }).at(span));
             }
             ExprKind::Aggregate(parts) => self.aggregate(place, parts, span, out),
-            _ if is_whole => out.push(make::assign(place, value, span)),
+            _ if is_whole => out.push(build::assign(place, value).at(span)),
             ExprKind::Lookahead(packet) => {
                 self.changed = true;
                 self.settle(&mut place, out);
@@ -151,12 +152,12 @@ impl Expand<'_> {
                 self.settle(&mut place, out);
                 for part in parts_of(self.program, &place) {
                     let zero = Expr { kind: ExprKind::InvalidHeader, ty: part.ty.clone(), span };
-                    out.push(make::assign(part, zero, span));
+                    out.push(build::assign(part, zero).at(span));
                 }
             }
             // What an extern gives: kept whole, then copied.
             _ if matches!(place.kind, ExprKind::Var(_)) && self.is_kept(&place) => {
-                out.push(make::assign(place, value, span));
+                out.push(build::assign(place, value).at(span));
             }
             _ => {
                 self.changed = true;
@@ -189,9 +190,9 @@ impl Expand<'_> {
             ExprKind::Aggregate(parts) => parts.iter_mut().for_each(|part| self.list(part, out)),
             _ => {
                 self.changed = true;
-                let var = make::local(self.vars, "part", part.ty.clone(), part.span);
-                out.push(make::declare(var, None, part.span));
-                let kept = make::var(self.vars, var, part.span);
+                let var = build::local(self.vars, "part", part.ty.clone(), part.span);
+                out.push(build::declare(var, None).at(part.span));
+                let kept = build::var_of(self.vars, var).at(part.span);
                 let value = std::mem::replace(part, kept.clone());
                 self.assign(kept, value, part.span, out);
                 list_of_fields(self.program, part);
@@ -206,7 +207,7 @@ impl Expand<'_> {
             if is_split(self.program, &part.ty) {
                 self.copy(&part, &value, span, out);
             } else {
-                out.push(make::assign(part, value, span));
+                out.push(build::assign(part, value).at(span));
             }
         }
     }
@@ -223,21 +224,21 @@ impl Expand<'_> {
             if !safe {
                 let name = if is_compound(self.program, &part.ty) { "part" } else { "old" };
                 let value = part.clone();
-                let var = make::local(self.vars, name, part.ty.clone(), span);
-                out.push(make::declare(var, None, span));
-                *part = make::var(self.vars, var, span);
+                let var = build::local(self.vars, name, part.ty.clone(), span);
+                out.push(build::declare(var, None).at(span));
+                *part = build::var_of(self.vars, var).at(span);
                 self.assign(part.clone(), value, span, out);
             }
         }
         match &place.ty {
             Type::Stack(elem, _) => {
                 // The stack is new: it is filled from the start, and nothing is next.
-                if self.parses && make::is_header_or_union(self.program, elem) {
+                if self.parses && self.program.is_header_or_union(elem) {
                     let size = parts.len() as u32;
                     out.push(Stmt { kind: StmtKind::PopFront(place.clone(), size), span });
                 }
                 for (at, part) in parts.into_iter().enumerate() {
-                    let index = make::bits(32, at as u128, span);
+                    let index = build::bits(32, at as u64).at(span);
                     let kind = ExprKind::Index(Box::new(place.clone()), Box::new(index));
                     self.assign(Expr { kind, ty: elem.as_ref().clone(), span }, part, span, out);
                 }
@@ -264,7 +265,7 @@ impl Expand<'_> {
                     let size = self.program.bits(&leaf.ty).unwrap_or(0) as u32;
                     let value = cut(self.program, &bits, top, size, &leaf.ty);
                     top -= size.min(top);
-                    out.push(make::assign(leaf, value, span));
+                    out.push(build::assign(leaf, value).at(span));
                 }
             }
             _ => {
@@ -281,7 +282,7 @@ pub(crate) const GIVEN: &str = "given$";
 
 /// The scalars of a struct or tuple in the order of their bits; false if something else is in it.
 fn leaves_of(program: &Program, place: &Expr, out: &mut Vec<Expr>) -> bool {
-    if is_split(program, &place.ty) && !make::is_union(program, &place.ty) {
+    if is_split(program, &place.ty) && !program.is_union(&place.ty) {
         return parts_of(program, place).iter().all(|part| leaves_of(program, part, out));
     }
     out.push(place.clone());
@@ -292,7 +293,7 @@ fn leaves_of(program: &Program, place: &Expr, out: &mut Vec<Expr>) -> bool {
 fn cut(program: &Program, bits: &Expr, top: u32, size: u32, ty: &Type) -> Expr {
     let span = bits.span;
     if size == 0 || size > top {
-        return make::zero(program, ty, span).unwrap_or_else(|| bits.clone());
+        return zero::zero(program, ty, span).unwrap_or_else(|| bits.clone());
     }
     let kind = ExprKind::Slice { base: Box::new(bits.clone()), hi: top - 1, lo: top - size };
     let slice = Expr { kind, ty: Type::Bit(size), span };
@@ -321,16 +322,18 @@ pub(crate) fn is_compound(program: &Program, ty: &Type) -> bool {
 
 /// True for structs, tuples and unions: what is copied part by part.
 pub(crate) fn is_split(program: &Program, ty: &Type) -> bool {
-    matches!(ty, Type::Tuple(_)) || make::is_struct(program, ty) || make::is_union(program, ty)
+    matches!(ty, Type::Tuple(_)) || program.is_struct(ty) || program.is_union(ty)
 }
 
 /// The fields of a struct, header, union or tuple.
 pub(crate) fn parts_of(program: &Program, whole: &Expr) -> Vec<Expr> {
     match &whole.ty {
-        Type::Tuple(types) => types.iter().enumerate().map(|(at, ty)| make::field(whole, at, ty)).collect(),
+        Type::Tuple(types) => {
+            types.iter().enumerate().map(|(at, ty)| build::field(whole.clone(), at, ty.clone())).collect()
+        }
         ty => {
             let fields = program.fields(ty).iter().enumerate();
-            fields.map(|(at, field)| make::field(whole, at, &field.ty)).collect()
+            fields.map(|(at, field)| build::field(whole.clone(), at, field.ty.clone())).collect()
         }
     }
 }
@@ -341,7 +344,7 @@ fn list_of_fields(program: &Program, arg: &mut Expr) -> bool {
     if let ExprKind::Cast(inner) = &mut arg.kind
         && inner.ty == arg.ty
     {
-        *arg = std::mem::replace(inner, make::bool(false, arg.span));
+        *arg = std::mem::replace(inner, build::bool(false).at(arg.span));
         changed = true;
     }
     if let ExprKind::Aggregate(parts) = &mut arg.kind {
@@ -350,7 +353,7 @@ fn list_of_fields(program: &Program, arg: &mut Expr) -> bool {
         }
         return changed;
     }
-    let is_struct = matches!(arg.ty, Type::Tuple(_)) || make::is_struct(program, &arg.ty);
+    let is_struct = matches!(arg.ty, Type::Tuple(_)) || program.is_struct(&arg.ty);
     if !is_struct || !is_place(arg) {
         return changed;
     }
@@ -373,7 +376,7 @@ fn simplify(program: &Program, expr: &mut Expr) -> bool {
         {
             let mut equal = equals(program, left, right);
             simplify(program, &mut equal);
-            Some(if *op == BinaryOp::Ne { make::not(equal) } else { equal })
+            Some(if *op == BinaryOp::Ne { build::not(equal) } else { equal })
         }
         ExprKind::Field(base, index) => part_of_value(base, |base| {
             let kind = ExprKind::Field(Box::new(base), *index);
@@ -383,18 +386,18 @@ fn simplify(program: &Program, expr: &mut Expr) -> bool {
             ExprKind::Aggregate(parts) if (*index as usize) < parts.len() => {
                 Some(parts.swap_remove(*index as usize))
             }
-            ExprKind::InvalidHeader => make::zero(program, &expr.ty, span),
+            ExprKind::InvalidHeader => zero::zero(program, &expr.ty, span),
             _ => None,
         }),
-        ExprKind::IsValid(header) if make::is_union(program, &header.ty) => {
+        ExprKind::IsValid(header) if program.is_union(&header.ty) => {
             let members = parts_of(program, header).into_iter().map(|member| valid(&member));
             members
-                .reduce(|a, b| make::binary(BinaryOp::Or, a, b, Type::Bool))
-                .or(Some(make::bool(false, span)))
+                .reduce(|a, b| build::binary(BinaryOp::Or, a, b, Type::Bool))
+                .or(Some(build::bool(false).at(span)))
         }
         ExprKind::IsValid(header) => match &header.kind {
-            ExprKind::Aggregate(_) => Some(make::bool(true, span)),
-            ExprKind::InvalidHeader => Some(make::bool(false, span)),
+            ExprKind::Aggregate(_) => Some(build::bool(true).at(span)),
+            ExprKind::InvalidHeader => Some(build::bool(false).at(span)),
             _ => None,
         },
         _ => None,
@@ -430,13 +433,15 @@ fn valid(header: &Expr) -> Expr {
 fn equals(program: &Program, left: &Expr, right: &Expr) -> Expr {
     let span = left.span;
     if !is_compound(program, &left.ty) {
-        return make::binary(BinaryOp::Eq, left.clone(), right.clone(), Type::Bool);
+        return build::binary(BinaryOp::Eq, left.clone(), right.clone(), Type::Bool);
     }
     let pairs: Vec<Expr> = match &left.ty {
         Type::Stack(elem, size) => {
             let at = |stack: &Expr, n: u32| {
-                let kind =
-                    ExprKind::Index(Box::new(stack.clone()), Box::new(make::bits(32, u128::from(n), span)));
+                let kind = ExprKind::Index(
+                    Box::new(stack.clone()),
+                    Box::new(build::bits(32, u64::from(n)).at(span)),
+                );
                 Expr { kind, ty: elem.as_ref().clone(), span }
             };
             (0..*size).map(|n| equals(program, &element(left, n, &at), &element(right, n, &at))).collect()
@@ -453,9 +458,9 @@ fn equals(program: &Program, left: &Expr, right: &Expr) -> Expr {
     if !program.is_header(&left.ty) {
         return all;
     }
-    let same = make::binary(BinaryOp::Eq, valid(left), valid(right), Type::Bool);
-    let held = make::binary(BinaryOp::Or, make::not(valid(left)), all, Type::Bool);
-    make::binary(BinaryOp::And, same, held, Type::Bool)
+    let same = build::binary(BinaryOp::Eq, valid(left), valid(right), Type::Bool);
+    let held = build::binary(BinaryOp::Or, build::not(valid(left)), all, Type::Bool);
+    build::binary(BinaryOp::And, same, held, Type::Bool)
 }
 
 fn element(stack: &Expr, n: u32, at: &dyn Fn(&Expr, u32) -> Expr) -> Expr {
@@ -472,7 +477,7 @@ fn all_of(mut all: Vec<Expr>, span: Span) -> Expr {
         1 => all.swap_remove(0),
         n => {
             let right = all.split_off(n / 2);
-            make::binary(BinaryOp::And, all_of(all, span), all_of(right, span), Type::Bool)
+            build::binary(BinaryOp::And, all_of(all, span), all_of(right, span), Type::Bool)
         }
     }
 }

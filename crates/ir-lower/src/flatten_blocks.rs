@@ -7,8 +7,9 @@
 //! condition holds.
 //! Why: fewer shapes.
 
+use crate::Changed;
 use crate::units::each_unit;
-use crate::{Changed, make};
+use ir::build;
 use ir::{ExprKind, Program, Stmt, StmtKind, UnaryOp, visit};
 
 /// See the head of this file.
@@ -37,7 +38,7 @@ fn flatten(stmts: &mut Vec<Stmt>) -> bool {
                 changed = true;
                 let cond = match cond.kind {
                     ExprKind::Unary(UnaryOp::Not, inner) => *inner,
-                    _ => make::not(cond),
+                    _ => build::not(cond),
                 };
                 stmts.push(Stmt { kind: StmtKind::If(cond, no, yes), span });
             }

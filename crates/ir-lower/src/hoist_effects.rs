@@ -8,11 +8,12 @@
 //! have no effects. Arguments and operands that a later effect might change are kept first (P4-16 §8.1, §6.8).
 //! Why: only statements have an order.
 
+use crate::Changed;
 use crate::places::{Place, Signatures, Writes, is_place, read_by};
 use crate::units::{Unit, before_start, each_unit, take_inits};
 use crate::walk::children;
-use crate::{Changed, make};
 use base_diag::Span;
+use ir::build;
 use ir::{
     BinaryOp, Block, Call, Direction, Expr, ExprKind, ForRange, Program, Stmt, StmtKind, SwitchOn, Table,
     TableId, Transition, Type, UnaryOp, Var, visit,
@@ -103,11 +104,11 @@ fn hoist_keys(
     let keys = table.keys.iter_mut().zip(moves.into_iter().rev());
     for (key, _) in keys.filter(|(_, moves)| *moves) {
         let span = key.expr.span;
-        let kept = make::local(vars, "key", key.expr.ty.clone(), span);
-        locals.push(make::declare(kept, None, span));
-        let place = make::var(vars, kept, span);
+        let kept = build::local(vars, "key", key.expr.ty.clone(), span);
+        locals.push(build::declare(kept, None).at(span));
+        let place = build::var_of(vars, kept).at(span);
         let value = std::mem::replace(&mut key.expr, place.clone());
-        before.push(make::assign(place, value, span));
+        before.push(build::assign(place, value).at(span));
     }
 }
 
@@ -165,9 +166,9 @@ impl Hoist<'_> {
     fn keep(&mut self, name: &str, value: Expr, out: &mut Vec<Stmt>) -> Expr {
         self.changed = true;
         let span = value.span;
-        let kept = make::local(self.vars, name, value.ty.clone(), span);
-        out.push(make::declare(kept, Some(value), span));
-        make::var(self.vars, kept, span)
+        let kept = build::local(self.vars, name, value.ty.clone(), span);
+        out.push(build::declare(kept, Some(value)).at(span));
+        build::var_of(self.vars, kept).at(span)
     }
 
     fn writes<'e>(&self, exprs: impl IntoIterator<Item = &'e Expr>) -> Writes {
@@ -188,7 +189,7 @@ impl Hoist<'_> {
                 self.root(value, out, &mut after);
                 if let (false, ExprKind::Call(_)) = (after.is_empty(), &value.kind) {
                     // Results are copied back before the value is stored.
-                    let call = std::mem::replace(value, make::bool(false, span));
+                    let call = std::mem::replace(value, build::bool(false).at(span));
                     *value = self.keep("value", call, out);
                     out.append(&mut after);
                 }
@@ -200,7 +201,7 @@ impl Hoist<'_> {
                     self.keep_indices(place, &writes, out);
                     let old = self.keep("old", place.clone(), out);
                     self.expr(value, out);
-                    let value = make::binary(*op, old, value.clone(), place.ty.clone());
+                    let value = build::binary(*op, old, value.clone(), place.ty.clone());
                     stmt.kind = StmtKind::Assign(place.clone(), value);
                 }
             }
@@ -246,17 +247,17 @@ impl Hoist<'_> {
             self.changed = true;
             let mut inner = vec![];
             if !update.is_empty() {
-                let again = make::local(self.vars, "again", Type::Bool, span);
-                let again = make::var(self.vars, again, span);
+                let again = build::local(self.vars, "again", Type::Bool, span);
+                let again = build::var_of(self.vars, again).at(span);
                 if let ExprKind::Var(var) = again.kind {
-                    out.push(make::declare(var, Some(make::bool(false, span)), span));
+                    out.push(build::declare(var, Some(build::bool(false).at(span))).at(span));
                 }
-                inner.push(make::if_else(again.clone(), std::mem::take(update), vec![], span));
-                inner.push(make::assign(again, make::bool(true, span), span));
+                inner.push(build::if_else(again.clone(), std::mem::take(update), vec![]).at(span));
+                inner.push(build::assign(again, build::bool(true).at(span)).at(span));
             }
-            let cond = std::mem::replace(cond, make::bool(true, span));
+            let cond = std::mem::replace(cond, build::bool(true).at(span));
             let leave = vec![Stmt { kind: StmtKind::Break, span }];
-            inner.push(make::if_else(make::not(cond), leave, vec![], span));
+            inner.push(build::if_else(build::not(cond), leave, vec![]).at(span));
             let old = Block { annotations: vec![], stmts: std::mem::take(&mut body.stmts) };
             inner.push(Stmt { kind: StmtKind::Block(old), span });
             body.stmts = inner;
@@ -290,24 +291,24 @@ impl Hoist<'_> {
                 let result = self.keep("both", left.as_ref().clone(), out);
                 let mut inner = vec![];
                 self.expr(right, &mut inner);
-                inner.push(make::assign(result.clone(), right.as_ref().clone(), span));
-                let cond = if is_and { result.clone() } else { make::not(result.clone()) };
-                out.push(make::if_else(cond, inner, vec![], span));
+                inner.push(build::assign(result.clone(), right.as_ref().clone()).at(span));
+                let cond = if is_and { result.clone() } else { build::not(result.clone()) };
+                out.push(build::if_else(cond, inner, vec![]).at(span));
                 *expr = result;
             }
             ExprKind::Ternary(cond, yes, no) if acts(yes) || acts(no) => {
                 self.expr(cond, out);
                 self.changed = true;
-                let result = make::local(self.vars, "chosen", expr.ty.clone(), span);
-                out.push(make::declare(result, None, span));
-                let result = make::var(self.vars, result, span);
+                let result = build::local(self.vars, "chosen", expr.ty.clone(), span);
+                out.push(build::declare(result, None).at(span));
+                let result = build::var_of(self.vars, result).at(span);
                 let mut arms = [vec![], vec![]];
                 for (arm, value) in arms.iter_mut().zip([yes, no]) {
                     self.expr(value, arm);
-                    arm.push(make::assign(result.clone(), value.as_ref().clone(), span));
+                    arm.push(build::assign(result.clone(), value.as_ref().clone()).at(span));
                 }
                 let [yes, no] = arms;
-                out.push(make::if_else(cond.as_ref().clone(), yes, no, span));
+                out.push(build::if_else(cond.as_ref().clone(), yes, no).at(span));
                 *expr = result;
             }
             ExprKind::Call(call) => {
@@ -332,7 +333,7 @@ impl Hoist<'_> {
             if later_acts {
                 let writes = self.writes(later.iter().map(|expr| &**expr));
                 if !is_stable(operand, &writes) {
-                    let value = std::mem::replace(operand, make::bool(false, Span::NONE));
+                    let value = std::mem::replace(operand, build::bool(false).at(Span::NONE));
                     *operand = self.keep("old", value, out);
                 }
             }
@@ -400,7 +401,7 @@ impl Hoist<'_> {
             let changes = Place::of(arg).is_some_and(|place| writes.touches(&place));
             if direction == Direction::InOut && changes && !matches!(arg.ty, Type::Extern(..)) {
                 let kept = self.keep("passed", arg.clone(), out);
-                after.push(make::assign(arg.clone(), kept.clone(), arg.span));
+                after.push(build::assign(arg.clone(), kept.clone()).at(arg.span));
                 *arg = kept;
             }
         }

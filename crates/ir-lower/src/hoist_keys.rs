@@ -8,12 +8,13 @@
 //! constants; control-plane names stay. `hit` is the whole value of an assignment; there is no `miss`.
 //! Why: a lookup reads its key and does not compute it.
 
+use crate::Changed;
 use crate::expand_structs::{is_split, parts_of};
 use crate::hoist_effects::applied_by;
 use crate::places::is_fixed;
 use crate::units::Unit;
 use crate::units::each_unit;
-use crate::{Changed, make};
+use ir::build;
 use ir::{
     Control, Expr, ExprKind, Keyset, Program, Select, Stmt, StmtKind, SwitchOn, Transition, Type, UnaryOp,
     Var, visit,
@@ -52,11 +53,11 @@ fn table_keys(control: &mut Control) -> bool {
         let mut stmts = vec![];
         for key in table.keys.iter_mut().filter(|key| !is_key(&key.expr)) {
             let span = key.expr.span;
-            let var = make::local(&mut control.vars, "key", key.expr.ty.clone(), span);
-            control.locals.push(make::declare(var, None, span));
-            let place = make::var(&control.vars, var, span);
+            let var = build::local(&mut control.vars, "key", key.expr.ty.clone(), span);
+            control.locals.push(build::declare(var, None).at(span));
+            let place = build::var_of(&control.vars, var).at(span);
             let value = std::mem::replace(&mut key.expr, place.clone());
-            stmts.push(make::assign(place, value, span));
+            stmts.push(build::assign(place, value).at(span));
         }
         before.push(stmts);
     }
@@ -79,9 +80,9 @@ fn before_applications(stmts: &mut Vec<Stmt>, before: &[Vec<Stmt>]) {
 
 fn keep(vars: &mut Vec<Var>, name: &str, value: Expr, out: &mut Vec<Stmt>) -> Expr {
     let span = value.span;
-    let var = make::local(vars, name, value.ty.clone(), span);
-    out.push(make::declare(var, Some(value), span));
-    make::var(vars, var, span)
+    let var = build::local(vars, name, value.ty.clone(), span);
+    out.push(build::declare(var, Some(value)).at(span));
+    build::var_of(vars, var).at(span)
 }
 
 fn select_keys(program: &Program, vars: &mut Vec<Var>, select: &mut Select, out: &mut Vec<Stmt>) -> bool {
@@ -152,7 +153,7 @@ fn application(vars: &mut Vec<Var>, cond: &mut Expr, out: &mut Vec<Stmt>) -> boo
             let hit = Expr { kind: ExprKind::ApplyHit(*table), ty: Type::Bool, span };
             let is_miss = matches!(cond.kind, ExprKind::ApplyMiss(_));
             let hit = keep(vars, "hit", hit, out);
-            *cond = if is_miss { make::not(hit) } else { hit };
+            *cond = if is_miss { build::not(hit) } else { hit };
             true
         }
         _ => false,

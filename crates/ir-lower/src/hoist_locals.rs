@@ -9,21 +9,22 @@
 
 use crate::cycles::on_cycles;
 use crate::units::{Unit, before_start, each_unit, targets};
-use crate::{Changed, make};
-use ir::{ExprKind, Parser, Program, StateRef, Stmt, StmtKind, Var, visit};
+use crate::{Changed, zero};
+use ir::build;
+use ir::{ControlId, Expr, ExprKind, Parser, Program, StateRef, Stmt, StmtKind, Var, visit};
 
 /// See the head of this file.
 pub fn hoist_locals(program: &mut Program) -> Changed {
     let mut changed = false;
     each_unit(program, &mut |program, unit| {
-        let mut hoist = Hoist { program, locals: vec![], changed: false };
+        let mut hoist = Hoist { program, into_loops: true, locals: vec![], changed: false };
         match unit {
             Unit::Control(control) => {
                 for action in &mut control.actions {
                     hoist.list(&mut control.vars, &mut action.body.stmts, true);
                 }
                 hoist.list(&mut control.vars, &mut control.body.stmts, false);
-                let inits = take_values(&control.vars, &mut control.locals);
+                let inits = take_values(&control.vars, &mut control.locals, is_computed);
                 hoist.changed |= !inits.is_empty();
                 control.body.stmts.splice(0..0, inits);
                 control.locals.append(&mut hoist.locals);
@@ -33,7 +34,7 @@ pub fn hoist_locals(program: &mut Program) -> Changed {
                 for (state, again) in parser.states.iter_mut().zip(again) {
                     hoist.list(&mut parser.vars, &mut state.stmts, again);
                 }
-                let inits = take_values(&parser.vars, &mut parser.locals);
+                let inits = take_values(&parser.vars, &mut parser.locals, is_computed);
                 hoist.changed |= !inits.is_empty();
                 before_start(parser, inits);
                 parser.locals.append(&mut hoist.locals);
@@ -52,8 +53,21 @@ pub fn hoist_locals(program: &mut Program) -> Changed {
     Changed(changed)
 }
 
+/// Hoists the variables of one control's body, so that it can be cut anywhere outside of its loops: what they start with, constants
+/// included, is assigned in the body. Variables of loops stay where they are.
+pub fn hoist_body(program: &mut Program, id: ControlId) {
+    let mut control = program.control(id).clone();
+    let mut hoist = Hoist { program, into_loops: false, locals: vec![], changed: false };
+    hoist.list(&mut control.vars, &mut control.body.stmts, false);
+    let inits = take_values(&control.vars, &mut control.locals, |_| true);
+    control.body.stmts.splice(0..0, inits);
+    control.locals.append(&mut hoist.locals);
+    program.controls[id.index()] = control;
+}
+
 struct Hoist<'a> {
     program: &'a Program,
+    into_loops: bool,
     locals: Vec<Stmt>,
     changed: bool,
 }
@@ -64,19 +78,23 @@ impl Hoist<'_> {
         for mut stmt in std::mem::take(stmts) {
             let span = stmt.span;
             let is_loop = matches!(stmt.kind, StmtKind::For { .. } | StmtKind::ForIn { .. });
+            if is_loop && !self.into_loops {
+                stmts.push(stmt);
+                continue;
+            }
             visit::blocks_mut(&mut stmt, &mut |inner| self.list(vars, &mut inner.stmts, again || is_loop));
             let StmtKind::Declare(var, init) = stmt.kind else {
                 stmts.push(stmt);
                 continue;
             };
             self.changed = true;
-            self.locals.push(make::declare(var, None, span));
-            let place = make::var(vars, var, span);
+            self.locals.push(build::declare(var, None).at(span));
+            let place = build::var_of(vars, var).at(span);
             match init {
-                Some(init) => stmts.push(make::assign(place, init, span)),
+                Some(init) => stmts.push(build::assign(place, init).at(span)),
                 None if again => {
                     let mut zero = vec![];
-                    make::zero_place(self.program, vars, &place, &mut zero);
+                    zero::zero_place(self.program, vars, &place, &mut zero);
                     for stmt in zero {
                         match stmt.kind {
                             StmtKind::Declare(..) => self.locals.push(stmt),
@@ -90,13 +108,17 @@ impl Hoist<'_> {
     }
 }
 
-/// The values of declarations that are no constants, as assignments.
-fn take_values(vars: &[Var], locals: &mut [Stmt]) -> Vec<Stmt> {
+fn is_computed(value: &Expr) -> bool {
+    !matches!(value.kind, ExprKind::Const(_))
+}
+
+/// The values of declarations that are `wanted`, as assignments.
+fn take_values(vars: &[Var], locals: &mut [Stmt], wanted: fn(&Expr) -> bool) -> Vec<Stmt> {
     let mut out = vec![];
     for local in locals {
         let StmtKind::Declare(var, init) = &mut local.kind else { continue };
-        if let Some(value) = init.take_if(|value| !matches!(value.kind, ExprKind::Const(_))) {
-            out.push(make::assign(make::var(vars, *var, local.span), value, local.span));
+        if let Some(value) = init.take_if(|value| wanted(value)) {
+            out.push(build::assign(build::var_of(vars, *var).at(local.span), value).at(local.span));
         }
     }
     out
@@ -153,6 +175,41 @@ mod tests {
             }
         "#]]
         .assert_eq(&after(&control(vars, "", body), hoist_locals));
+    }
+
+    /// What a cut needs: every value is assigned in the body, and loops stay as they are.
+    #[test]
+    fn one_body_outside_of_its_loops() {
+        let vars = "local bit<8> y; local bit<8> z;";
+        let body = "var y = 8w1; for { } while (y != 8w0) step { } do { var z; z = z + y; y = z; }";
+        let hoist = |program: &mut Program| {
+            hoist_body(program, ControlId(0));
+            Changed(true)
+        };
+        expect![[r#"
+            control C(hdr, x) "C" {
+              vars {
+                inout headers_t hdr;
+                inout bit<8> x;
+                local bit<8> y;
+                local bit<8> z;
+              }
+              locals {
+                var y;
+              }
+              apply {
+                y = 8w0x1;
+                for {
+                } while (y != 8w0x0) step {
+                } do {
+                  var z;
+                  z = z + y;
+                  y = z;
+                }
+              }
+            }
+        "#]]
+        .assert_eq(&after(&control(vars, "", body), hoist));
     }
 
     #[test]

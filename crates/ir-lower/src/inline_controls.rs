@@ -13,7 +13,8 @@ use crate::bind::{Bound, Caller, Target};
 use crate::places::Place;
 use crate::substitute::{Substitution, declared_in};
 use crate::units::{free_name, hollow_control};
-use crate::{Changed, make, walk};
+use crate::{Changed, walk, zero};
+use ir::build;
 use ir::{
     Action, ActionId, Callee, Control, ControlId, Expr, Owner, Program, StageKind, Stmt, StmtKind, TableId,
     Var, VarId, visit,
@@ -159,20 +160,21 @@ fn move_declarations(
         }
         match stmt.kind {
             StmtKind::Declare(var, init) if shown.contains(&var) => {
-                locals.push(make::declare(var, None, stmt.span));
-                let place = make::var(vars, var, stmt.span);
+                locals.push(build::declare(var, None).at(stmt.span));
+                let place = build::var_of(vars, var).at(stmt.span);
                 match init {
-                    Some(init) => stmts.push(make::assign(place, init, stmt.span)),
-                    None => make::zero_place(program, vars, &place, stmts),
+                    Some(init) => stmts.push(build::assign(place, init).at(stmt.span)),
+                    None => zero::zero_place(program, vars, &place, stmts),
                 }
             }
             StmtKind::ForIn { var, range, mut body } if shown.contains(&var) => {
                 // The loop has a variable of its own and gives its value on.
                 vars.push(vars[var.index()].clone());
                 let own = VarId::from(vars.len() - 1);
-                locals.push(make::declare(var, None, stmt.span));
-                let (to, from) = (make::var(vars, var, stmt.span), make::var(vars, own, stmt.span));
-                body.stmts.insert(0, make::assign(to, from, stmt.span));
+                locals.push(build::declare(var, None).at(stmt.span));
+                let (to, from) =
+                    (build::var_of(vars, var).at(stmt.span), build::var_of(vars, own).at(stmt.span));
+                body.stmts.insert(0, build::assign(to, from).at(stmt.span));
                 stmts.push(Stmt { kind: StmtKind::ForIn { var: own, range, body }, span: stmt.span });
             }
             kind => stmts.push(Stmt { kind, span: stmt.span }),
@@ -349,9 +351,9 @@ impl Part {
                 Some(init) => {
                     let mut init = init.clone();
                     self.subst.expr(&mut init);
-                    stmts.push(make::assign(place, init, local.span));
+                    stmts.push(build::assign(place, init).at(local.span));
                 }
-                None if self.again => make::zero_place(program, &mut control.vars, &place, &mut stmts),
+                None if self.again => zero::zero_place(program, &mut control.vars, &place, &mut stmts),
                 None => {}
             }
         }
@@ -385,7 +387,7 @@ fn renewed_declarations(bound: &Bound, control: &mut Control) -> (Vec<Stmt>, Vec
 
 fn declaration(stands_for: Option<Expr>) -> Option<Stmt> {
     match stands_for {
-        Some(Expr { kind: ir::ExprKind::Var(var), span, .. }) => Some(make::declare(var, None, span)),
+        Some(Expr { kind: ir::ExprKind::Var(var), span, .. }) => Some(build::declare(var, None).at(span)),
         _ => None,
     }
 }

@@ -12,6 +12,7 @@ use crate::places::{Writes, read_by};
 use crate::substitute::{Substitution, declared_in};
 use crate::units::each_unit;
 use crate::{Changed, walk};
+use ir::build;
 use ir::{Call, Callee, Expr, ExprKind, Function, FunctionId, Program, Stmt, StmtKind, Type, Var, visit};
 
 /// See the head of this file.
@@ -116,16 +117,16 @@ fn replace(program: &Program, function: &Function, vars: &mut Vec<Var>, mut stmt
 
 /// What a function gives that ends without `return`: zero.
 fn nothing(ty: &Type, vars: &mut Vec<Var>, span: base_diag::Span, out: &mut Vec<Stmt>) -> Expr {
-    let var = crate::make::local(vars, "result", ty.clone(), span);
-    out.push(crate::make::declare(var, None, span));
-    crate::make::var(vars, var, span)
+    let var = build::local(vars, "result", ty.clone(), span);
+    out.push(build::declare(var, None).at(span));
+    build::var_of(vars, var).at(span)
 }
 
 fn kept(value: Expr, vars: &mut Vec<Var>, out: &mut Vec<Stmt>) -> Expr {
     let span = value.span;
-    let var = crate::make::local(vars, "result", value.ty.clone(), span);
-    out.push(crate::make::declare(var, Some(value), span));
-    crate::make::var(vars, var, span)
+    let var = build::local(vars, "result", value.ty.clone(), span);
+    out.push(build::declare(var, Some(value)).at(span));
+    build::var_of(vars, var).at(span)
 }
 
 /// True if copying results back does not change `value`.

@@ -11,8 +11,9 @@
 use crate::bind::{Caller, Target};
 use crate::substitute::Substitution;
 use crate::units::{each_target_mut, free_name, hollow_parser};
-use crate::{Changed, make, walk};
+use crate::{Changed, walk, zero};
 use base_diag::Span;
+use ir::build;
 use ir::{
     Call, Callee, Const, Expr, ExprKind, Keyset, Owner, Parser, ParserId, ParserState, Program, Select,
     SelectCase, StageKind, StateId, StateRef, Stmt, StmtKind, SwitchLabel, SwitchOn, Transition, Type,
@@ -171,19 +172,19 @@ impl Inliner {
             subst.renew(*var, &inner.vars, &mut parser.vars);
             let Some(place) = subst.get(*var).cloned() else { continue };
             if let ExprKind::Var(new) = place.kind {
-                parser.locals.push(make::declare(new, None, local.span));
+                parser.locals.push(build::declare(new, None).at(local.span));
             }
             match init {
-                Some(init) => before.push(make::assign(place, init.clone(), local.span)),
-                None => make::zero_place(program, &mut parser.vars, &place, &mut before),
+                Some(init) => before.push(build::assign(place, init.clone()).at(local.span)),
+                None => zero::zero_place(program, &mut parser.vars, &place, &mut before),
             }
         }
         for stmt in std::mem::take(&mut before) {
             match stmt.kind {
                 StmtKind::Declare(var, init) => {
-                    parser.locals.push(make::declare(var, None, stmt.span));
-                    let place = make::var(&parser.vars, var, stmt.span);
-                    before.extend(init.map(|init| make::assign(place, init, stmt.span)));
+                    parser.locals.push(build::declare(var, None).at(stmt.span));
+                    let place = build::var_of(&parser.vars, var).at(stmt.span);
+                    before.extend(init.map(|init| build::assign(place, init).at(stmt.span)));
                 }
                 _ => before.push(stmt),
             }

@@ -9,7 +9,7 @@
 //! `exit` and `return` are such jumps out of a body, `continue` is one out of a loop's body, `break` one out of the
 //! loop. A statement may also *raise* the flag by what it calls: an action that exits.
 
-use crate::make;
+use ir::build;
 use ir::{Block, Expr, Stmt, StmtKind, SwitchCase, Var, VarId};
 
 /// How deep code may be nested by this before it is guarded piece by piece.
@@ -56,7 +56,7 @@ impl Jumps<'_> {
         match self.flag {
             Some(flag) => flag,
             None => {
-                let flag = make::local(self.vars, self.name, ir::Type::Bool, base_diag::Span::NONE);
+                let flag = build::local(self.vars, self.name, ir::Type::Bool, base_diag::Span::NONE);
                 self.flag = Some(flag);
                 flag
             }
@@ -65,23 +65,23 @@ impl Jumps<'_> {
 
     fn raised(&mut self) -> Expr {
         let flag = self.flag();
-        make::var(self.vars, flag, base_diag::Span::NONE)
+        build::var_of(self.vars, flag).at(base_diag::Span::NONE)
     }
 
     fn raise(&mut self, span: base_diag::Span) -> Stmt {
-        make::assign(self.raised(), make::bool(true, span), span)
+        build::assign(self.raised(), build::bool(true).at(span)).at(span)
     }
 
     /// `if (!flag) { stmts }`
     fn guarded(&mut self, stmts: Vec<Stmt>) -> Stmt {
         let span = stmts.first().map_or(base_diag::Span::NONE, |stmt| stmt.span);
-        make::if_else(make::not(self.raised()), stmts, vec![], span)
+        build::if_else(build::not(self.raised()), stmts, vec![]).at(span)
     }
 
     /// `if (flag) { break; }`
     fn break_if(&mut self, span: base_diag::Span) -> Stmt {
         let leave = vec![Stmt { kind: StmtKind::Break, span }];
-        make::if_else(self.raised(), leave, vec![], span)
+        build::if_else(self.raised(), leave, vec![]).at(span)
     }
 
     fn leaves(&self, stmt: &Stmt) -> Leaves {
@@ -214,7 +214,9 @@ impl Jumps<'_> {
                 let (var, init) = (*var, init.take());
                 let span = stmt.span;
                 out.push(stmt);
-                piece.extend(init.map(|init| make::assign(make::var(self.vars, var, span), init, span)));
+                piece.extend(
+                    init.map(|init| build::assign(build::var_of(self.vars, var).at(span), init).at(span)),
+                );
             } else {
                 piece.push(stmt);
             }

@@ -1,6 +1,6 @@
 //! Which parts of variables code reads and writes, and whether two of them may be the same.
 
-use crate::{make, walk};
+use crate::walk;
 use ir::{
     Action, Call, Callee, Const, Direction, Expr, ExprKind, Program, Stmt, StmtKind, Var, VarId, VarKind,
     visit,
@@ -165,7 +165,7 @@ impl Writes {
     /// A place that is written; with a member of a union the whole union changes.
     fn written(&mut self, place: &Expr, signatures: &Signatures) {
         let whole = match &place.kind {
-            ExprKind::Field(base, _) if make::is_union(signatures.program, &base.ty) => base,
+            ExprKind::Field(base, _) if signatures.program.is_union(&base.ty) => base,
             _ => place,
         };
         self.places.extend(Place::of(whole));

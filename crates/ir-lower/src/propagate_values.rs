@@ -12,7 +12,7 @@
 use crate::known::Known;
 use crate::places::{Place, Signatures, Writes, is_fixed, is_place, read_by};
 use crate::units::{Unit, each_unit, targets};
-use crate::{Changed, make, split_structs, walk};
+use crate::{Changed, split_structs, walk, zero};
 use ir::{
     Block, Call, Callee, Control, Expr, ExprKind, InstanceId, Parser, ParserState, Program, StateId,
     StateRef, Stmt, StmtKind, SwitchOn, TableId, Transition, Type, Var, VarId, VarKind, visit,
@@ -142,7 +142,7 @@ fn started(program: &Program, locals: &[Stmt], vars: &[Var]) -> Known {
         if let StmtKind::Declare(var, init) = &local.kind
             && let Some(declared) = vars.get(var.index())
         {
-            let value = init.clone().or_else(|| make::zero(program, &declared.ty, declared.span));
+            let value = init.clone().or_else(|| zero::zero(program, &declared.ty, declared.span));
             let plain = |value: &Expr| matches!(value.kind, ExprKind::Const(_)) && is_scalar(&value.ty);
             known.set(*var, value.filter(plain));
         }

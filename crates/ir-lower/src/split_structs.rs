@@ -9,7 +9,8 @@
 
 use crate::expand_structs::{is_split, parts_of};
 use crate::units::{Unit, each_unit};
-use crate::{Changed, make, walk};
+use crate::{Changed, walk};
+use ir::build;
 use ir::{Expr, ExprKind, Program, Stmt, StmtKind, Type, Var, VarId, VarKind};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,7 +60,7 @@ fn one_unit(program: &Program, unit: &mut Unit) -> bool {
 }
 
 fn is_struct(program: &Program, ty: &Type) -> bool {
-    is_split(program, ty) && !make::is_union(program, ty)
+    is_split(program, ty) && !program.is_union(ty)
 }
 
 /// A variable, or the struct that its field is, by the path to it.
@@ -70,13 +71,13 @@ enum Part {
 
 fn split_var(program: &Program, vars: &mut Vec<Var>, id: VarId) -> Part {
     let var = vars[id.index()].clone();
-    let whole = make::var(vars, id, var.span);
+    let whole = build::var_of(vars, id).at(var.span);
     parts(program, vars, &var, &whole, &var.name.clone())
 }
 
 fn parts(program: &Program, vars: &mut Vec<Var>, of: &Var, whole: &Expr, name: &str) -> Part {
     if !is_struct(program, &whole.ty) {
-        return Part::Leaf(make::local(vars, name, whole.ty.clone(), of.span));
+        return Part::Leaf(build::local(vars, name, whole.ty.clone(), of.span));
     }
     let inner = parts_of(program, whole);
     let named = inner.iter().enumerate().map(|(at, part)| {
@@ -148,7 +149,7 @@ fn redeclare(stmts: &mut Vec<Stmt>, split: &BTreeMap<VarId, Part>) {
 
 fn declare(part: &Part, span: base_diag::Span, out: &mut Vec<Stmt>) {
     match part {
-        Part::Leaf(var) => out.push(make::declare(*var, None, span)),
+        Part::Leaf(var) => out.push(build::declare(*var, None).at(span)),
         Part::Parts(parts) => parts.iter().for_each(|part| declare(part, span, out)),
     }
 }

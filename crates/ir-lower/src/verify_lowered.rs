@@ -4,7 +4,7 @@
 
 use crate::expand_structs::{is_compound, is_split};
 use crate::places::{constant_index, is_fixed};
-use crate::{make, walk};
+use crate::walk;
 use ir::verify::VerifyError;
 use ir::{
     Callee, Direction, Expr, ExprKind, Program, Stmt, StmtKind, SwitchOn, Transition, Var, VarId, VarKind,
@@ -203,7 +203,7 @@ impl<'p> Check<'p> {
     fn argument(&mut self, arg: &Expr) {
         match &arg.kind {
             ExprKind::Aggregate(parts) => parts.iter().for_each(|part| self.argument(part)),
-            _ if !is_compound(self.program, &arg.ty) || make::is_header_or_union(self.program, &arg.ty) => {
+            _ if !is_compound(self.program, &arg.ty) || self.program.is_header_or_union(&arg.ty) => {
                 self.pure(arg);
             }
             _ => {
@@ -247,7 +247,7 @@ impl<'p> Check<'p> {
             ExprKind::Const(_) | ExprKind::PacketLength(_) => {}
             ExprKind::LastIndex(header) | ExprKind::IsValid(header) => {
                 self.target(header);
-                let union = make::is_union(self.program, &header.ty);
+                let union = self.program.is_union(&header.ty);
                 self.require(!union, span, "validity of a union");
             }
             ExprKind::Binary(_, left, _) => {

@@ -12,10 +12,10 @@
 //! On a line no cycle arises: two packets are in one order wherever both are, a packet is on a stretch of the line, and of
 //! three stretches that meet two by two there is a place that is on all three. A longer cycle has a shorter one in it.
 
+use crate::arch;
 use crate::placement::DeviceIndex;
 use crate::section::{SectionId, Sections};
 use crate::state::Uses;
-use crate::v1model;
 use ir::{InstanceId, Program};
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ pub fn overtaken(
 ) -> Option<Overtaken> {
     let ordered = |i: &InstanceId| {
         let object = program.extern_object(program.instance(*i).object);
-        v1model::order_matters(object)
+        arch::order_matters(object)
     };
     let users: Vec<(SectionId, Vec<InstanceId>)> = uses
         .iter()

@@ -13,6 +13,7 @@ use crate::split::Split;
 use crate::state::{Separated, Uses};
 use base_diag::{Diagnostic, Span};
 use ir::{Block, ControlId, InstanceId, Program};
+use p4_arch::Meaning;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -155,7 +156,7 @@ impl<'a> Analysis<'a> {
     /// Egress may read the packet's length.
     pub fn reads_length(&self) -> bool {
         let live = &self.at_start(Half::Egress).live.live;
-        self.places().standard("packet_length").is_some_and(|leaf| live.contains(leaf))
+        self.places().standard(Meaning::Length).is_some_and(|leaf| live.contains(leaf))
     }
 
     /// The value that says by which port a packet leaves.

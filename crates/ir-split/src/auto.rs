@@ -11,6 +11,7 @@ mod near;
 
 pub use near::{around, large, table_at, tables_of};
 
+use crate::arch;
 use crate::limits::Limits;
 use crate::section::Half;
 use base_diag::{Diagnostic, Span};
@@ -18,6 +19,7 @@ use ir::{
     Annotation, Block, Callee, Control, ControlId, Expr, ExprKind, Name, Program, Stmt, StmtKind, SwitchOn,
     visit,
 };
+use p4_arch::Duty;
 use std::collections::BTreeSet;
 
 /// The place before a statement.
@@ -198,9 +200,9 @@ pub fn mark(program: &mut Program, cuts: &[Cut]) {
 }
 
 fn bodies(program: &Program) -> impl Iterator<Item = (Half, ControlId, &Block)> {
-    let halves = [("ingress", Half::Ingress), ("egress", Half::Egress)];
+    let halves = [(Duty::Ingress, Half::Ingress), (Duty::Egress, Half::Egress)];
     halves.into_iter().filter_map(|(stage, half)| {
-        let id = program.stage_control(stage)?;
+        let id = arch::control(program, stage)?;
         Some((half, id, &program.control(id).body))
     })
 }
@@ -325,8 +327,8 @@ fn number(cuts: &mut [Cut], all: bool) {
 
 /// How many declarations now stand before the region; none if there was nothing to mark.
 fn mark_some(program: &mut Program, from: &Border, len: Option<usize>, name: &str) -> Option<usize> {
-    let stage = if from.half == Half::Ingress { "ingress" } else { "egress" };
-    let id = program.stage_control(stage)?;
+    let stage = from.half.duty();
+    let id = arch::control(program, stage)?;
     let mut marked = None;
     within(&mut program.controls[id.index()].body, &from.path, &mut |block| {
         let end = len.map_or(block.stmts.len(), |len| (from.index + len).min(block.stmts.len()));

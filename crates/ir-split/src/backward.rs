@@ -1,15 +1,16 @@
 //! Backward dataflow: which leaves are live.
 
+use crate::arch::{self, Effect};
 use crate::facts::Facts;
 use crate::flow::Flow;
 use crate::leaf_set::LeafSet;
 use crate::place::{Covered, Leaf, RoleKey, constant};
 use crate::section::{Code, SectionId};
-use crate::v1model::{self, Effect};
 use ir::{
     ActionId, BinaryOp, Block, Call, Callee, ControlId, Direction, Expr, ExprKind, Keyset, Stmt, StmtKind,
     SwitchOn, TableId, Type, visit,
 };
+use p4_arch::Meaning;
 use std::collections::BTreeMap;
 
 /// What is live at a point.
@@ -226,9 +227,9 @@ impl Flow {
         let directions = self.directions(control, call);
         match &call.callee {
             Callee::ExternFunction(f) => {
-                match v1model::function_effect(&self.program.extern_functions[f.index()]) {
+                match arch::function_effect(&self.program.extern_functions[f.index()]) {
                     Effect::Drop => {
-                        self.standard(v1model::DROP_WRITES).into_iter().for_each(|leaf| live.kill(leaf));
+                        self.standard(&[Meaning::ToPort]).into_iter().for_each(|leaf| live.kill(leaf));
                         return live;
                     }
                     Effect::Conditional => return self.conditional_backward(control, call, facts, live),
@@ -242,7 +243,7 @@ impl Flow {
             Callee::Method(instance, _) => self.count(*instance, &mut live.live),
             _ => {}
         }
-        let gives = v1model::surely_gives(&self.program, call);
+        let gives = arch::surely_gives(&self.program, call);
         for (arg, direction) in call.args.iter().zip(&directions) {
             if let (Some(arg), Direction::Out) = (arg, direction) {
                 live = match gives {

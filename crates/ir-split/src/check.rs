@@ -2,6 +2,8 @@
 
 use crate::access_order::Overtaken;
 use crate::analysis::Analysis;
+use crate::arch;
+use crate::arch::{Effect, frame_extern, function_effect, object_effect, order_matters};
 use crate::check_shape::{check_headers, check_shape, check_stale, check_verified};
 use crate::fit::{TooLong, too_long};
 use crate::flow::Flow;
@@ -12,10 +14,10 @@ use crate::refuse::unsupported;
 use crate::routes::Routes;
 use crate::section::{Code, Half, SectionId, Sections};
 use crate::state::{Separated, Uses};
-use crate::v1model::{Effect, frame_extern, function_effect, object_effect, order_matters};
 use base_diag::codes::split as codes;
 use base_diag::{Diagnostic, Span};
 use ir::{Arch, Block, Callee, Expr, ExprKind, Program, Stmt, StmtKind, visit};
+use p4_arch::Duty;
 use std::collections::BTreeMap;
 
 /// A check.
@@ -83,9 +85,12 @@ pub fn check_stages(program: &Program) -> Vec<Diagnostic> {
         found.push(unsupported(Span::NONE, "only v1model programs are split"));
         return found;
     }
-    for stage in ["ingress", "egress", "deparser"] {
-        if program.stage_control(stage).is_none() {
-            found.push(unsupported(Span::NONE, &format!("the program has no {stage}")));
+    for stage in [Duty::Ingress, Duty::Egress, Duty::Deparse] {
+        if arch::control(program, stage).is_none() {
+            found.push(unsupported(
+                Span::NONE,
+                &format!("the program has no {}", arch::stage_name(program, stage)),
+            ));
         }
     }
     found
@@ -97,8 +102,8 @@ pub fn check_program(program: &Program) -> Vec<Diagnostic> {
     for function in &program.functions {
         check_block(program, &function.body, false, &mut found);
     }
-    for stage in ["ingress", "egress"] {
-        let Some(id) = program.stage_control(stage) else { continue };
+    for stage in [Duty::Ingress, Duty::Egress] {
+        let Some(id) = arch::control(program, stage) else { continue };
         let control = program.control(id);
         check_block(program, &control.body, true, &mut found);
         for action in &control.actions {

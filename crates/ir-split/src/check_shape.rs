@@ -1,5 +1,6 @@
 //! Forms that a hand-over or the runtime's own code would disturb: refused.
 
+use crate::arch;
 use crate::flow::{Flow, parser_of};
 use crate::leaf_set::LeafSet;
 use crate::originals::root;
@@ -7,21 +8,18 @@ use crate::place::{HeaderIndex, Places, RoleKey, Root};
 use crate::refuse::unsupported;
 use base_diag::Diagnostic;
 use ir::{Block, Callee, Expr, ExprKind, Program, StageKind, Stmt, StmtKind, Type, TypeId, TypeKind, visit};
+use p4_arch::{Duty, Meaning};
 use std::collections::BTreeSet;
 
 /// Standard metadata that tells the runtime where a packet came from and how long it was: the parser may not write it.
-const RUNTIME_READS: [&str; 2] = ["ingress_port", "packet_length"];
+const RUNTIME_READS: [Meaning; 2] = [Meaning::InPort, Meaning::Length];
 
 /// All of them.
 pub fn check_shape(program: &Program) -> Vec<Diagnostic> {
     let mut found = vec![];
-    for stage in &program.stages {
+    for id in [Duty::Compute, Duty::Deparse].into_iter().filter_map(|duty| arch::control(program, duty)) {
         // State here would be on every device.
-        if let (StageKind::Control(id) | StageKind::Deparse(id), "compute_checksum" | "deparser") =
-            (stage.kind, stage.name.as_str())
-        {
-            check_no_methods(&program.control(id).body, "a state object is used behind egress", &mut found);
-        }
+        check_no_methods(&program.control(id).body, "a state object is used behind egress", &mut found);
     }
     for function in &program.functions {
         check_no_methods(&function.body, "a function uses a state object", &mut found);
@@ -65,7 +63,7 @@ pub fn check_kept_length(program: &Program, places: &Places, kept: &[HeaderIndex
 /// Statements of the verification of checksums that change headers: what is kept of a packet is taken behind it.
 pub fn check_verified(program: &Program) -> Vec<Diagnostic> {
     let mut found = vec![];
-    let Some(stage) = program.stage("verify_checksum") else { return found };
+    let Some(stage) = arch::stage(program, Duty::Verify) else { return found };
     let StageKind::Control(id) = stage.kind else { return found };
     let position = stage.roles.iter().position(|r| *r == ir::Role::Headers);
     let control = program.control(id);
@@ -115,13 +113,13 @@ fn declared(ty: &Type) -> Option<TypeId> {
 }
 
 /// What makes the length that a device tracks differ from the packet's: `packet_length` in egress would tell.
-pub fn check_length(program: &Program, places: &Places, stages: &[&str]) -> Vec<Diagnostic> {
+pub fn check_length(program: &Program, places: &Places, stages: &[Duty]) -> Vec<Diagnostic> {
     let mut found = vec![];
     let mut refuse = |span, what: &str| {
         let what = format!("{what}, and egress reads `packet_length`: v1model does not count this");
         found.push(unsupported(span, &what));
     };
-    for id in stages.iter().filter_map(|stage| program.stage_control(stage)) {
+    for id in stages.iter().filter_map(|stage| arch::control(program, *stage)) {
         let control = program.control(id);
         let blocks = std::iter::once(&control.body).chain(control.actions.iter().map(|a| &a.body));
         let in_packet = |place: &Expr| {
@@ -215,7 +213,9 @@ fn check_write(program: &Program, stmt: &Stmt, found: &mut Vec<Diagnostic>) {
         }
         let ExprKind::Field(base, index) = &place.kind else { continue };
         let name = program.fields(&base.ty).get(*index as usize).map(|f| f.name.as_str()).unwrap_or_default();
-        if is_standard(&base.ty) && RUNTIME_READS.contains(&name) {
+        if is_standard(&base.ty)
+            && RUNTIME_READS.iter().any(|meaning| arch::field(program, *meaning) == Some(name))
+        {
             found.push(unsupported(place.span, &format!("`{name}` is written, or given to a call")));
         }
     }

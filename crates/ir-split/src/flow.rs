@@ -3,6 +3,7 @@
 //! One pass forward and one pass backward over the sections in topological order; loops inside a statement run to
 //! their fixed point. No path is enumerated.
 
+use crate::arch;
 use crate::backward::Live;
 use crate::facts::Facts;
 use crate::field_lists::kept_by;
@@ -12,12 +13,12 @@ use crate::parser_places::{metadata_read, metadata_under, path_of, shared_of, st
 use crate::place::{Covered, HeaderIndex, Leaf, Places, RoleKey};
 use crate::prepare::role_type;
 use crate::section::{Half, SectionId, SectionKind, Sections};
-use crate::v1model;
 use ir::{
     Block, Call, Callee, ControlId, Direction, Expr, ExprKind, InstanceId, Parser, Program, Role, Stage,
     StageKind, StateRef, Stmt, StmtKind, Transition, Type, VarId, visit,
 };
 use p4_arch::v1model::COUNTED_LENGTH;
+use p4_arch::{Duty, Meaning};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -83,7 +84,7 @@ impl Flow {
     /// Facts right behind the parser.
     pub fn start_facts(&self) -> Facts {
         let mut written = self.parser_writes.clone();
-        for leaf in self.standard(&v1model::set_at_start()) {
+        for leaf in self.standard_named(&arch::set_at_start()) {
             written.insert(leaf);
         }
         // A packet that was sent around keeps some of its metadata.
@@ -125,7 +126,7 @@ impl Flow {
         let control = |half| if half == Half::Ingress { ingress } else { egress };
         let mut facts: BTreeMap<SectionId, Facts> = BTreeMap::new();
         let mut start = self.start_facts();
-        if let Some(id) = self.program.stage_control("verify_checksum") {
+        if let Some(id) = arch::control(&self.program, Duty::Verify) {
             start = self.whole_forward(id, start);
         }
         let start = self.locals_forward(ingress, start);
@@ -170,10 +171,10 @@ impl Flow {
 
     /// The traffic manager overwrites its part of the standard metadata.
     fn at_egress(&self, mut facts: Facts) -> Facts {
-        self.standard(&v1model::set_at_egress()).into_iter().for_each(|leaf| facts.write(leaf));
-        self.standard(&["egress_spec"]).into_iter().for_each(|leaf| facts.zero(leaf));
+        self.standard_named(&arch::set_at_egress()).into_iter().for_each(|leaf| facts.write(leaf));
+        self.standard(&[Meaning::ToPort]).into_iter().for_each(|leaf| facts.zero(leaf));
         // Clones come in here too, with headers of any kind and the metadata they keep.
-        if self.program.extern_functions.iter().any(|f| !f.user && f.name.starts_with("clone")) {
+        if arch::makes_clones(&self.program) {
             (0..self.places.headers.len() as u32).for_each(|index| facts.forget(HeaderIndex(index)));
             self.kept(None).into_iter().for_each(|leaf| facts.write(leaf));
         }
@@ -181,10 +182,10 @@ impl Flow {
     }
 
     fn before_egress(&self, mut live: Live) -> Live {
-        for leaf in self.standard(&v1model::set_at_egress()) {
+        for leaf in self.standard_named(&arch::set_at_egress()) {
             live.live.remove(leaf);
         }
-        for leaf in self.standard(&v1model::read_after_ingress()) {
+        for leaf in self.standard_named(&arch::read_after_ingress()) {
             live.live.insert(leaf);
         }
         live
@@ -205,7 +206,7 @@ impl Flow {
 
     /// What the deparser may read.
     pub fn deparser_reads(&self, facts: &Facts) -> Live {
-        match self.program.stage_control("deparser") {
+        match arch::control(&self.program, Duty::Deparse) {
             Some(id) => self.whole_backward(id, facts, Live::default()),
             None => Live::default(),
         }
@@ -214,14 +215,14 @@ impl Flow {
     /// Behind egress come checksums, the deparser, and the port.
     fn at_exit(&self, facts: Option<&Facts>) -> Live {
         let facts = facts.cloned().unwrap_or_else(|| self.start_facts());
-        let mut live = match self.program.stage_control("compute_checksum") {
+        let mut live = match arch::control(&self.program, Duty::Compute) {
             Some(id) => {
                 let live = self.deparser_reads(&self.whole_forward(id, facts.clone()));
                 self.whole_backward(id, &facts, live)
             }
             None => self.deparser_reads(&facts),
         };
-        for leaf in self.standard(&v1model::read_after_egress()).into_iter().chain(self.port()) {
+        for leaf in self.standard_named(&arch::read_after_egress()).into_iter().chain(self.port()) {
             live.live.insert(leaf);
         }
         live
@@ -231,13 +232,18 @@ impl Flow {
     pub fn port(&self) -> Option<Leaf> {
         match self.port {
             Some(number) => self.places.leaf_at(RoleKey::Metadata, &[number as u32]),
-            None => self.places.standard("egress_port"),
+            None => self.places.standard(Meaning::OutPort),
         }
     }
 
     /// The leaves of these fields of the standard metadata.
-    pub fn standard(&self, names: &[&str]) -> Vec<Leaf> {
-        names.iter().filter_map(|name| self.places.standard(name)).collect()
+    pub fn standard(&self, meanings: &[Meaning]) -> Vec<Leaf> {
+        meanings.iter().filter_map(|meaning| self.places.standard(*meaning)).collect()
+    }
+
+    /// The leaves of the fields of these names.
+    fn standard_named(&self, names: &[&str]) -> Vec<Leaf> {
+        names.iter().filter_map(|name| self.places.standard_named(name)).collect()
     }
 
     /// The leaves of a variable.
@@ -282,12 +288,12 @@ impl Flow {
     /// True for an instance of a frame extern.
     pub fn is_frame_extern(&self, instance: InstanceId) -> bool {
         let object = self.program.extern_object(self.program.instance(instance).object);
-        v1model::frame_extern(object).is_some()
+        arch::frame_extern(object).is_some()
     }
 
     /// Counting bytes reads how many there are.
     pub fn count(&self, instance: InstanceId, live: &mut LeafSet) {
-        if let Some(length) = self.counted_length.filter(|_| v1model::counts_bytes(&self.program, instance)) {
+        if let Some(length) = self.counted_length.filter(|_| arch::counts_bytes(&self.program, instance)) {
             live.insert(length);
         }
     }

@@ -1,14 +1,15 @@
 //! Forward dataflow: [`Facts`] through statements.
 
+use crate::arch::{self, Effect};
 use crate::facts::{Facts, meet_all};
 use crate::flow::Flow;
 use crate::place::{Covered, HeaderIndex, Leaf, RoleKey, Root};
 use crate::section::{Code, SectionId};
-use crate::v1model::{self, Effect};
 use ir::{
     ActionId, BinaryOp, Block, Call, Callee, Const, ControlId, Direction, Expr, ExprKind, Stmt, StmtKind,
     SwitchOn, TableId, UnaryOp, VarKind, visit,
 };
+use p4_arch::Meaning;
 use std::collections::BTreeMap;
 
 impl Flow {
@@ -192,9 +193,9 @@ impl Flow {
                 self.parser_writes.iter().for_each(|leaf| facts.write(leaf));
             }
             Callee::ExternFunction(f)
-                if v1model::function_effect(&self.program.extern_functions[f.index()]) == Effect::Drop =>
+                if arch::function_effect(&self.program.extern_functions[f.index()]) == Effect::Drop =>
             {
-                self.standard(v1model::DROP_WRITES).into_iter().for_each(|leaf| facts.write(leaf));
+                self.standard(&[Meaning::ToPort]).into_iter().for_each(|leaf| facts.write(leaf));
                 return facts;
             }
             _ => {}

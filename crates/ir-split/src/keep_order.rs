@@ -12,6 +12,7 @@
 //! What varies is found without regard to the order of statements: a value varies if it is ever set from one that does, or
 //! where a condition or key that varies decides whether it is set.
 
+use crate::arch;
 use crate::flow::{Flow, parser_of};
 use crate::leaf_set::LeafSet;
 use crate::place::{Covered, Leaf, RoleKey, Root};
@@ -22,20 +23,6 @@ use ir::{
     Block, Call, Callee, ControlId, Direction, Expr, ExprKind, Stmt, StmtKind, SwitchOn, TableId, visit,
 };
 use std::collections::BTreeSet;
-
-/// Standard metadata that differs among the packets of a flow.
-const VARYING: [&str; 10] = [
-    "packet_length",
-    "checksum_error",
-    "parser_error",
-    "ingress_global_timestamp",
-    "egress_global_timestamp",
-    "enq_timestamp",
-    "enq_qdepth",
-    "deq_timedelta",
-    "deq_qdepth",
-    "priority",
-];
 
 /// More ways than this from one place are taken for different ones.
 const MOST_WAYS: usize = 8;
@@ -89,7 +76,8 @@ struct Varying<'f> {
 
 impl Varying<'_> {
     fn start(&mut self) {
-        for leaf in self.flow.standard(&VARYING) {
+        let varying = arch::facts(&self.flow.program).map_or(&[][..], |facts| facts.varying);
+        for leaf in varying.iter().filter_map(|name| self.flow.places.standard_named(name)) {
             self.leaves.insert(leaf);
         }
         // What was kept from another pass may come from anything.

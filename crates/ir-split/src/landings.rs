@@ -8,10 +8,12 @@
 //! next `flyto` of its block, or to the block's end: behind a branch control is where the branch began. One may fly back
 //! to `FlightStart` any number of times; from the second time on these segments are numbered, `FlightStart_2`.
 
+use crate::arch;
 use crate::auto::{declared_before, region};
 use base_diag::codes::split as codes;
 use base_diag::{Diagnostic, Span};
 use ir::{Block, Call, Callee, ExprKind, ExternFunctionId, Program, Stmt, StmtKind, visit};
+use p4_arch::Duty;
 
 /// What a program returns to, and where it starts.
 const HOME: &str = "FlightStart";
@@ -23,8 +25,8 @@ pub fn landings(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
     let flyto = ExternFunctionId::from(flyto);
     let names = program.extern_functions.iter().map(|f| f.name.to_string()).collect();
     let mut pass = Pass { flyto, names, homes: 0, wrong: vec![] };
-    for stage in ["ingress", "egress"] {
-        let Some(id) = program.stage_control(stage) else { continue };
+    for stage in [Duty::Ingress, Duty::Egress] {
+        let Some(id) = arch::control(program, stage) else { continue };
         pass.block(&mut program.controls[id.index()].body);
     }
     pass.refuse_rest(program);

@@ -10,6 +10,7 @@ use crate::placement::Placement;
 use crate::prepare::writes_standard;
 use crate::section::{SectionId, Sections};
 use ir::{Name, Program, Type, TypeKind};
+use p4_arch::Meaning;
 use std::collections::BTreeMap;
 
 /// The EtherType of hand-overs: "local experimental 1" of IEEE 802.
@@ -187,7 +188,7 @@ fn form(program: &Program, places: &Places, leaf: Leaf) -> Option<(u32, Form)> {
         return Some((1, Form::Validity));
     }
     // What a program writes there may have more.
-    if Some(leaf) == places.standard("packet_length") && !writes_standard(program, "packet_length") {
+    if Some(leaf) == places.standard(Meaning::Length) && !writes_standard(program, Meaning::Length) {
         return Some((FRAME_LENGTH_BITS, Form::Bits));
     }
     match program.representation(&info.ty) {

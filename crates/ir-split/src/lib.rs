@@ -7,6 +7,7 @@
 
 mod access_order;
 mod analysis;
+mod arch;
 pub mod auto;
 mod backward;
 mod bypass;
@@ -14,14 +15,12 @@ mod check;
 mod check_shape;
 mod describe;
 mod detour;
-mod emits;
 mod facts;
 mod field_lists;
 mod fit;
 mod flow;
 mod forward;
 mod generate;
-mod hoist;
 mod keep_order;
 mod landings;
 mod layout;
@@ -43,9 +42,9 @@ mod section;
 mod show;
 mod split;
 mod state;
-mod v1model;
 mod witness;
 
+pub use arch::PORT_BITS;
 pub use check::unknown_region;
 pub use generate::{DeviceProgram, LinkEntry, Linkage};
 pub use landings::landings;
@@ -57,4 +56,3 @@ pub use placement::{DeviceIndex, Length, Order, Placement};
 pub use section::{CallEnd, Half, SectionId, SectionKind};
 pub use split::{LiveValue, SectionInfo, Split};
 pub use state::uses_in_order;
-pub use v1model::PORT_BITS;

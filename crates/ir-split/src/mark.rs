@@ -1,11 +1,13 @@
 //! Regions as marked in the source: `@region("Name") { ... }` in the body of ingress or egress.
 
+use crate::arch;
 use crate::section::Half;
 use crate::state::uses_of_block;
 use base_diag::codes::elaborate::ARCHITECTURE;
 use base_diag::codes::split as codes;
 use base_diag::{Diagnostic, Span};
-use ir::{Arch, Block, ControlId, Name, Program, Stmt, StmtKind, visit};
+use ir::{Block, ControlId, Name, Program, Stmt, StmtKind, visit};
+use p4_arch::Duty;
 
 /// A marked region.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,7 +28,7 @@ pub struct Mark {
 
 /// Finds the marks of a program, in source order; a misplaced or doubled one is refused.
 pub fn marks(program: &Program) -> Result<Vec<Mark>, Vec<Diagnostic>> {
-    if !matches!(program.arch, Arch::V1Model(_)) {
+    if arch::facts(program).is_none() {
         let what = format!("programs for `{}` cannot be split", program.main.name);
         return Err(vec![
             Diagnostic::error(ARCHITECTURE, what)
@@ -34,8 +36,8 @@ pub fn marks(program: &Program) -> Result<Vec<Mark>, Vec<Diagnostic>> {
         ]);
     }
     let mut finder = Finder { program, marks: vec![], diagnostics: vec![] };
-    let stages = [("ingress", Half::Ingress), ("egress", Half::Egress)];
-    let bodies = stages.map(|(stage, half)| (program.stage_control(stage), half));
+    let stages = [(Duty::Ingress, Half::Ingress), (Duty::Egress, Half::Egress)];
+    let bodies = stages.map(|(stage, half)| (arch::control(program, stage), half));
     for (id, half) in bodies {
         if let Some(id) = id {
             finder.block(&program.control(id).body, At { half, control: id, inside: None, allowed: true });

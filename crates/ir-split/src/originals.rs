@@ -13,10 +13,11 @@ use crate::place::{HeaderIndex, RoleKey, constant};
 use crate::refuse::unsupported;
 use base_diag::{Diagnostic, Span};
 use ir::{Expr, ExprKind, Parser, Role, Stmt, StmtKind, visit};
+use p4_arch::Meaning;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Standard metadata that is the same when the packet is parsed again.
-pub const SAME_AGAIN: [&str; 2] = ["ingress_port", "packet_length"];
+pub const SAME_AGAIN: [Meaning; 2] = [Meaning::InPort, Meaning::Length];
 
 /// What the parser takes in one step: a header, or the elements of a stack.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]

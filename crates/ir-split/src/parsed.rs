@@ -1,13 +1,13 @@
 //! How many bytes the parser takes at most.
 
+use crate::arch;
 use crate::flow::{parser_of, successors};
 use crate::place::constant;
-use crate::v1model;
 use ir::{Block, Callee, ExprKind, Parser, Program, Stmt, StmtKind, Type, visit};
 
 /// The most bytes of a frame that end up in headers; `None` if there is no bound, or if frames come from elsewhere too.
 pub fn parsed_bytes(program: &Program) -> Option<u64> {
-    let frames = |i: &ir::Instance| v1model::frame_extern(program.extern_object(i.object)).is_some();
+    let frames = |i: &ir::Instance| arch::frame_extern(program.extern_object(i.object)).is_some();
     if program.instances.iter().any(frames) {
         return None;
     }

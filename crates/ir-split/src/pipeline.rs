@@ -16,9 +16,10 @@ use crate::routes::Routes;
 use crate::section::{Half, SectionId, Sections};
 use crate::split::Split;
 use crate::state::{self, Uses};
-use crate::{access_order, check, check_shape, detour, emits, hoist, keep_order, names, originals, show};
+use crate::{access_order, arch, check, check_shape, detour, keep_order, names, originals, show};
 use base_diag::Diagnostic;
 use ir::Program;
+use p4_arch::Duty;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -135,7 +136,11 @@ pub fn trace(program: &Program, placement: &Placement, shown: &[&str]) -> Traced
 
 fn run(analysis: &mut Analysis<'_>, shown: &[&str], texts: &mut Vec<StepText>) -> Result<(), Stop> {
     for step in STEPS {
+        let before = Rc::clone(&analysis.program);
         let result = (step.run)(analysis);
+        if result.is_ok() && !Rc::ptr_eq(&before, &analysis.program) {
+            verify(step.name, &analysis.program);
+        }
         let stopped = result.and_then(|()| check::after(step.name, analysis).map_err(Stop::Refused));
         if shown.contains(&step.name) {
             texts.push(StepText { step: step.name, text: (step.text)(analysis) });
@@ -145,11 +150,20 @@ fn run(analysis: &mut Analysis<'_>, shown: &[&str], texts: &mut Vec<StepText>) -
     Ok(())
 }
 
+/// In debug builds the verifier follows every step that changes the program; a finding is a bug of the step.
+fn verify(step: &str, program: &Program) {
+    if cfg!(debug_assertions)
+        && let Err(errors) = ir::verify::verify(program)
+    {
+        panic!("{step} made a program that is not well formed: {errors:#?}");
+    }
+}
+
 /// The program with its deparser's emits one by one.
 fn expanded(program: &Program) -> Program {
     let mut expanded = program.clone();
-    if let Some(id) = program.stage_control("deparser") {
-        expanded.controls[id.index()].body = emits::expand_emits(program, &program.control(id).body);
+    if let Some(id) = arch::control(program, Duty::Deparse) {
+        ir_lower::expand_struct_emits(&mut expanded, id);
     }
     expanded
 }
@@ -166,7 +180,7 @@ fn mark(a: &mut Analysis<'_>) -> Result<(), Stop> {
 /// Bytes that are counted after a cut are known from the sections alone, before anything is prepared for them.
 fn need(a: &mut Analysis<'_>) -> Result<(), Stop> {
     let (Some(ingress), Some(egress)) =
-        (a.program.stage_control("ingress"), a.program.stage_control("egress"))
+        (arch::control(&a.program, Duty::Ingress), arch::control(&a.program, Duty::Egress))
     else {
         return Err(Stop::Whole);
     };
@@ -182,7 +196,7 @@ fn need(a: &mut Analysis<'_>) -> Result<(), Stop> {
 fn hoist(a: &mut Analysis<'_>) -> Result<(), Stop> {
     if a.is_cut() {
         for id in [a.ingress, a.egress] {
-            hoist::hoist_locals(&mut Rc::make_mut(&mut a.program).controls[id.index()]);
+            ir_lower::hoist_body(Rc::make_mut(&mut a.program), id);
         }
     }
     Ok(())
@@ -204,7 +218,8 @@ fn section(a: &mut Analysis<'_>) -> Result<(), Stop> {
 }
 
 fn sections_of(a: &Analysis<'_>) -> Sections {
-    Sections::form(("ingress", a.body(Half::Ingress)), ("egress", a.body(Half::Egress)), a.placement)
+    let named = |half: Half| (arch::stage_name(&a.program, half.duty()), a.body(half));
+    Sections::form(named(Half::Ingress), named(Half::Egress), a.placement)
 }
 
 fn flow(a: &mut Analysis<'_>) -> Result<(), Stop> {
@@ -258,7 +273,7 @@ fn route(a: &mut Analysis<'_>) -> Result<(), Stop> {
 fn original(a: &mut Analysis<'_>) -> Result<(), Stop> {
     let only_clones = !a.cut.ingress && !a.orders.egress_clones;
     if a.is_cut() && a.reads_length() && !only_clones {
-        let stages: &[&str] = if a.cut.egress { &["ingress", "egress"] } else { &["ingress"] };
+        let stages: &[Duty] = if a.cut.egress { &[Duty::Ingress, Duty::Egress] } else { &[Duty::Ingress] };
         a.uncounted = check_shape::check_length(&a.program, a.places(), stages);
     }
     if a.keeps_originals() {
@@ -307,13 +322,17 @@ fn generate(a: &mut Analysis<'_>) -> Result<(), Stop> {
         runs_something || a.routes.sent_on(device).next().is_some()
     };
     let devices = (0..a.placement.devices.len() as u32).map(DeviceIndex);
-    let mut made: Vec<_> = devices.map(|d| has_part(d).then(|| generate::device_program(&cut, d))).collect();
+    let made = devices.map(|d| has_part(d).then(|| generate::device_program(&cut, d)).transpose());
+    let mut made = made.collect::<Result<Vec<_>, _>>().map_err(|broken| Stop::Refused(vec![broken]))?;
     for device in made.iter_mut().flatten() {
         device.linkage.keeps_order = a.deciding.is_empty();
     }
     if made.iter().flatten().any(|device| prepare::is_torn(&device.program, &a.lent)) {
         // Lending was a remedy that does not help: the refusal without it is reported.
         return Err(Stop::Refused(vec![]));
+    }
+    for device in made.iter().flatten() {
+        verify("generate", &device.program);
     }
     a.split.devices = made;
     Ok(())

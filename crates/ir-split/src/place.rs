@@ -4,7 +4,9 @@
 //! object from stage to stage. A [`Leaf`] is one scalar of such an object or of a control's local variable:
 //! `hdr.ipv4.ttl`, `meta.next_hop`, `ttl`. The validity of a header outside of the packet is one too.
 
+use crate::arch;
 use ir::{Const, ControlId, Expr, ExprKind, Name, Program, Role, StageKind, Type, VarId};
+use p4_arch::{CutFacts, Meaning};
 use std::collections::BTreeMap;
 
 /// What a leaf belongs to.
@@ -77,6 +79,7 @@ pub struct Places {
     pub headers: Vec<HeaderInfo>,
     roots: BTreeMap<Root, Node>,
     shared: BTreeMap<(ControlId, VarId), RoleKey>,
+    facts: Option<&'static CutFacts>,
 }
 
 /// The tree of leaves below an object.
@@ -100,8 +103,13 @@ pub enum Covered {
 impl Places {
     /// Numbers all leaves of the program's stages.
     pub fn new(program: &Program) -> Places {
-        let mut places =
-            Places { leaves: vec![], headers: vec![], roots: BTreeMap::new(), shared: BTreeMap::new() };
+        let mut places = Places {
+            leaves: vec![],
+            headers: vec![],
+            roots: BTreeMap::new(),
+            shared: BTreeMap::new(),
+            facts: arch::facts(program),
+        };
         for stage in &program.stages {
             let (StageKind::Control(id) | StageKind::Deparse(id)) = stage.kind else { continue };
             let control = program.control(id);
@@ -271,8 +279,13 @@ impl Places {
         }
     }
 
+    /// The standard metadata's field with that meaning.
+    pub fn standard(&self, meaning: Meaning) -> Option<Leaf> {
+        self.standard_named(self.facts?.field(meaning)?)
+    }
+
     /// The standard metadata's field of that name.
-    pub fn standard(&self, name: &str) -> Option<Leaf> {
+    pub fn standard_named(&self, name: &str) -> Option<Leaf> {
         self.leaves
             .iter()
             .position(|l| {
@@ -387,11 +400,6 @@ fn is_group(program: &Program, ty: &Type) -> Option<bool> {
         ir::TypeKind::Union(_) => Some(true),
         _ => None,
     }
-}
-
-/// True for struct types.
-pub fn is_struct(program: &Program, ty: &Type) -> bool {
-    matches!(ty, Type::Named(id) if matches!(program.type_decl(*id).kind, ir::TypeKind::Struct(_)))
 }
 
 fn collect(node: &Node, out: &mut Vec<Leaf>) {

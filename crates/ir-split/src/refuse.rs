@@ -3,6 +3,14 @@
 use base_diag::codes::split as codes;
 use base_diag::{Diagnostic, Span};
 
+/// A mistake of the splitter's own: something is not there that the steps before have made or checked.
+pub fn broken(what: &str) -> Diagnostic {
+    Diagnostic::error(codes::NOT_SPLIT_YET, "the splitter has made a mistake")
+        .note(format!("{what} is missing"))
+        .note("this is a bug of p4rack: please report it with the program and its placement")
+        .help("place all regions on one device to run the program whole")
+}
+
 /// Refuses what stands at `span`.
 pub fn unsupported(span: Span, what: &str) -> Diagnostic {
     Diagnostic::error(codes::NOT_SPLIT_YET, "this program cannot be split yet")

@@ -15,6 +15,7 @@
 use crate::bypass::bypass_empty;
 use crate::placement::{DeviceIndex, Placement};
 use ir::{Annotations, Block, Expr, Name, Stmt, StmtKind, SwitchLabel, SwitchOn, visit};
+use p4_arch::Duty;
 
 /// The number of a section: the `region` of a hand-over names it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -27,6 +28,16 @@ pub enum Half {
     Ingress,
     /// Behind it.
     Egress,
+}
+
+impl Half {
+    /// The duty of its stage.
+    pub fn duty(self) -> Duty {
+        match self {
+            Half::Ingress => Duty::Ingress,
+            Half::Egress => Duty::Egress,
+        }
+    }
 }
 
 /// What a section is.

@@ -1,10 +1,12 @@
 //! State objects: which section touches which, and whether a placement keeps each at one device.
 
+use crate::arch;
+use crate::arch::{adds_up, counts_bytes, order_matters};
 use crate::section::{Code, Half, SectionId, Sections};
-use crate::v1model::{adds_up, counts_bytes, order_matters};
 use ir::{
     Block, Call, Callee, ControlId, ExprKind, InstanceId, Program, Stmt, StmtKind, SwitchOn, TableId, visit,
 };
+use p4_arch::Duty;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a piece of code uses.
@@ -179,7 +181,7 @@ pub fn used_before_ingress(program: &Program) -> BTreeSet<InstanceId> {
     for state in program.parsers.iter().flat_map(|p| &p.states) {
         add(&Block { annotations: vec![], stmts: state.stmts.clone() });
     }
-    if let Some(id) = program.stage_control("verify_checksum") {
+    if let Some(id) = arch::control(program, Duty::Verify) {
         add(&program.control(id).body);
     }
     found
@@ -190,12 +192,12 @@ pub fn uses_in_order(program: &Program) -> BTreeMap<Half, bool> {
     let shows =
         |instance: &InstanceId| order_matters(program.extern_object(program.instance(*instance).object));
     let of_stage = |stage| {
-        let id = program.stage_control(stage)?;
+        let id = arch::control(program, stage)?;
         Some(uses_of_block(program, id, &program.control(id).body).instances)
     };
     let mut ingress = used_before_ingress(program);
-    ingress.extend(of_stage("ingress").into_iter().flatten());
-    let egress = of_stage("egress").unwrap_or_default();
+    ingress.extend(of_stage(Duty::Ingress).into_iter().flatten());
+    let egress = of_stage(Duty::Egress).unwrap_or_default();
     [(Half::Ingress, ingress), (Half::Egress, egress)]
         .map(|(half, used)| (half, used.iter().any(shows)))
         .into()
@@ -245,7 +247,7 @@ pub fn counted_behind_a_cut(
     uses: &BTreeMap<SectionId, Uses>,
 ) -> Vec<(InstanceId, SectionId)> {
     let mut found: BTreeMap<InstanceId, SectionId> = BTreeMap::new();
-    let clones = program.extern_functions.iter().any(|f| !f.user && f.name.starts_with("clone"));
+    let clones = arch::makes_clones(program);
     let is_cut = !sections.cut_edges().is_empty();
     let is_behind =
         |id| sections.is_behind_a_cut(id) || is_cut && clones && sections.get(id).half == Half::Egress;

@@ -9,6 +9,7 @@
 
 mod annotation;
 mod block;
+pub mod build;
 mod construct;
 mod expr;
 mod id;

@@ -348,6 +348,21 @@ impl Program {
         }
     }
 
+    /// True for structs (not tuples).
+    pub fn is_struct(&self, ty: &Type) -> bool {
+        matches!(ty, Type::Named(id) if matches!(self.type_decl(*id).kind, crate::TypeKind::Struct(_)))
+    }
+
+    /// True for header unions.
+    pub fn is_union(&self, ty: &Type) -> bool {
+        matches!(ty, Type::Named(id) if matches!(self.type_decl(*id).kind, crate::TypeKind::Union(_)))
+    }
+
+    /// True for headers and header unions.
+    pub fn is_header_or_union(&self, ty: &Type) -> bool {
+        self.is_header(ty) || self.is_union(ty)
+    }
+
     /// True for headers (not unions).
     pub fn is_header(&self, ty: &Type) -> bool {
         matches!(ty, Type::Named(id) if matches!(self.type_decl(*id).kind, crate::TypeKind::Header(_)))

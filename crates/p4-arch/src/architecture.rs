@@ -27,6 +27,8 @@ pub struct Architecture {
     pub objects: &'static [ObjectFacts],
     /// The port number that means "drop", unless the user sets another, where a port means it.
     pub drop_port: Option<u32>,
+    /// What a splitter has to know; `None` where programs are not cut.
+    pub cut: Option<&'static crate::CutFacts>,
 }
 
 /// A package type.

@@ -7,6 +7,7 @@
 //! [`Architecture::objects`]). The elaborator binds stages from it, the interpreter and the splitter read the rest.
 
 mod architecture;
+mod cut;
 mod declared;
 mod include;
 pub mod pna;
@@ -19,6 +20,7 @@ pub use architecture::{
     Access, Architecture, Carried, Effect, FieldMoment, FunctionFacts, MethodFacts, ObjectFacts,
     PackageFacts, Role, StageFacts, StageKind, StandardField, TableObject, TableUse,
 };
+pub use cut::{CutCall, CutFacts, Duty, Meaning, StateMode};
 pub use declared::Declared;
 pub use include::{include, include_names};
 

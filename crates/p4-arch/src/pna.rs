@@ -24,6 +24,7 @@ pub static ARCHITECTURE: Architecture = Architecture {
     functions: FUNCTIONS,
     objects: OBJECTS,
     drop_port: None,
+    cut: None,
 };
 
 const STAGES: &[StageFacts] = &[

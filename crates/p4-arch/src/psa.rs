@@ -25,6 +25,7 @@ pub static ARCHITECTURE: Architecture = Architecture {
     functions: FUNCTIONS,
     objects: OBJECTS,
     drop_port: None,
+    cut: None,
 };
 
 /// A packet that leaves egress by this port goes to ingress again (PSA 1.2 §4.1).

@@ -43,6 +43,7 @@ pub static TNA: Architecture = Architecture {
     functions: FUNCTIONS,
     objects: OBJECTS,
     drop_port: None,
+    cut: None,
 };
 
 /// The facts of T2NA.
@@ -87,6 +88,7 @@ pub static T2NA: Architecture = Architecture {
     functions: FUNCTIONS,
     objects: OBJECTS,
     drop_port: None,
+    cut: None,
 };
 
 const SWITCH: PackageFacts = PackageFacts { name: "Switch", params: &["pipe0", "pipe1", "pipe2", "pipe3"] };

@@ -9,6 +9,7 @@ use crate::architecture::{
     Access, Architecture, Effect, FunctionFacts, ObjectFacts, PackageFacts, StageFacts, StageKind,
     StandardField, TableUse,
 };
+use crate::cut::{CutCall, CutFacts, Duty, Meaning, StateMode};
 use crate::rows::{PACKET_IN, PACKET_OUT, function, method, object, passing};
 
 /// The facts of v1model.
@@ -24,6 +25,63 @@ pub static ARCHITECTURE: Architecture = Architecture {
     functions: FUNCTIONS,
     objects: OBJECTS,
     drop_port: Some(DROP_PORT),
+    cut: Some(&CUT),
+};
+
+/// What a splitter has to know of v1model.
+pub static CUT: CutFacts = CutFacts {
+    stages: &[
+        (Duty::Parse, "parser"),
+        (Duty::Verify, "verify_checksum"),
+        (Duty::Ingress, "ingress"),
+        (Duty::Egress, "egress"),
+        (Duty::Compute, "compute_checksum"),
+        (Duty::Deparse, "deparser"),
+    ],
+    fields: &[
+        (Meaning::InPort, "ingress_port"),
+        (Meaning::Length, "packet_length"),
+        (Meaning::ToPort, "egress_spec"),
+        (Meaning::OutPort, "egress_port"),
+        (Meaning::Group, "mcast_grp"),
+        (Meaning::Kind, "instance_type"),
+    ],
+    varying: &[
+        "packet_length",
+        "checksum_error",
+        "parser_error",
+        "ingress_global_timestamp",
+        "egress_global_timestamp",
+        "enq_timestamp",
+        "enq_qdepth",
+        "deq_timedelta",
+        "deq_qdepth",
+        "priority",
+    ],
+    calls: &[
+        ("mark_to_drop", CutCall::Drop),
+        ("verify_checksum", CutCall::Conditional),
+        ("update_checksum", CutCall::Conditional),
+        ("verify_checksum_with_payload", CutCall::Conditional),
+        ("update_checksum_with_payload", CutCall::Conditional),
+        ("clone", CutCall::Clone),
+        ("clone_preserving_field_list", CutCall::Clone),
+        ("clone3", CutCall::OldClone),
+        ("resubmit_preserving_field_list", CutCall::Resubmit),
+        ("recirculate_preserving_field_list", CutCall::Recirculate),
+        ("truncate", CutCall::Truncate),
+        ("digest", CutCall::Digest),
+    ],
+    state: &[
+        ("register", StateMode::Ordered),
+        ("meter", StateMode::Ordered),
+        ("direct_meter", StateMode::Ordered),
+        ("counter", StateMode::Sum),
+        ("direct_counter", StateMode::PerEntry),
+        ("action_profile", StateMode::Control),
+        ("action_selector", StateMode::Control),
+    ],
+    port_bits: 9,
 };
 
 /// `mark_to_drop` writes it to `egress_spec`; a packet whose `egress_spec` holds it at the end of ingress or of
@@ -248,6 +306,22 @@ mod tests {
             for method in object.methods {
                 assert!(text.contains(&format!(" {}", method.name)), "{}.{}", object.name, method.name);
             }
+        }
+    }
+
+    #[test]
+    fn what_a_splitter_knows_is_declared() {
+        for (_, stage) in CUT.stages {
+            assert!(ARCHITECTURE.stage(stage).is_some(), "{stage}");
+        }
+        for field in CUT.fields.iter().map(|(_, field)| field).chain(CUT.varying) {
+            assert!(ARCHITECTURE.standard_field(field).is_some(), "{field}");
+        }
+        for (call, _) in CUT.calls {
+            assert!(ARCHITECTURE.function(call).is_some(), "{call}");
+        }
+        for (object, _) in CUT.state {
+            assert!(ARCHITECTURE.object(object).is_some(), "{object}");
         }
     }
 

@@ -8,6 +8,7 @@
 //! fewest tables first.
 
 use super::{Border, Cut, bodies, walk};
+use crate::arch;
 use crate::state::uses_of_block;
 use ir::{Block, Name, Program, StmtKind, SwitchOn, visit};
 use std::collections::BTreeSet;
@@ -17,8 +18,8 @@ const STEPS: [usize; 6] = [0, 1, 2, 3, 5, 8];
 
 /// The control-plane name of the table that the statement behind a border applies itself.
 pub fn table_at(program: &Program, border: &Border) -> Option<Name> {
-    let stage = if border.half == crate::section::Half::Ingress { "ingress" } else { "egress" };
-    let control = program.control(program.stage_control(stage)?);
+    let stage = border.half.duty();
+    let control = program.control(arch::control(program, stage)?);
     let stmt = block_at(&control.body, &border.path)?.stmts.get(border.index)?;
     let mut found = match &stmt.kind {
         StmtKind::Apply(id) | StmtKind::Switch(SwitchOn::ActionRun(id), _) => Some(*id),
@@ -36,8 +37,8 @@ pub fn table_at(program: &Program, border: &Border) -> Option<Name> {
 
 /// Control-plane names of the tables that a cut applies, in inner blocks too.
 pub fn tables_of(program: &Program, cut: &Cut) -> BTreeSet<Name> {
-    let stage = if cut.from.half == crate::section::Half::Ingress { "ingress" } else { "egress" };
-    let Some(id) = program.stage_control(stage) else { return BTreeSet::new() };
+    let stage = cut.from.half.duty();
+    let Some(id) = arch::control(program, stage) else { return BTreeSet::new() };
     let control = program.control(id);
     let Some(block) = block_at(&control.body, &cut.from.path) else { return BTreeSet::new() };
     let end = cut.len.map_or(block.stmts.len(), |len| (cut.from.index + len).min(block.stmts.len()));
@@ -48,8 +49,8 @@ pub fn tables_of(program: &Program, cut: &Cut) -> BTreeSet<Name> {
 
 /// Cuts around `cut` with its name, those with the fewest tables first.
 pub fn around(program: &Program, cut: &Cut) -> Vec<Cut> {
-    let stage = if cut.from.half == crate::section::Half::Ingress { "ingress" } else { "egress" };
-    let Some(id) = program.stage_control(stage) else { return vec![] };
+    let stage = cut.from.half.duty();
+    let Some(id) = arch::control(program, stage) else { return vec![] };
     let body = &program.control(id).body;
     let (mut path, mut index, mut len) = (cut.from.path.clone(), cut.from.index, cut.len.unwrap_or(1));
     let mut found = vec![];

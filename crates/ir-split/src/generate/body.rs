@@ -1,13 +1,16 @@
 //! The controls of a device: its sections between resuming and leaving.
 
+use super::Generator;
 use super::moved::Moved;
 use super::rename::Renumber;
 use super::runtime::Drop;
-use super::{Generator, build};
+use crate::arch;
+use crate::arch::PORT_BITS;
 use crate::section::{Code, Half, SectionId};
-use crate::v1model::PORT_BITS;
 use base_diag::Span;
+use ir::build;
 use ir::{ActionId, Block, Callee, ControlId, Stmt, StmtKind, SwitchCase, TableId, VarId};
+use p4_arch::{Duty, Meaning};
 
 impl Generator<'_> {
     /// Writes the bodies of ingress and egress.
@@ -17,8 +20,8 @@ impl Generator<'_> {
         match self.is_origin() {
             true => self.write_egress(),
             false => {
-                for stage in ["egress", "verify_checksum", "compute_checksum"] {
-                    let Some(id) = self.out.stage_control(stage) else { continue };
+                for stage in [Duty::Egress, Duty::Verify, Duty::Compute] {
+                    let Some(id) = arch::control(&self.out, stage) else { continue };
                     let control = &mut self.out.controls[id.index()];
                     control.body = Block::default();
                     control.locals.clear();
@@ -30,25 +33,25 @@ impl Generator<'_> {
     fn write_ingress(&mut self, moved: Moved) {
         let ingress = self.cut.ingress;
         let entered = self.entered_here();
-        let region = self.region_of("ingress");
+        let region = self.region_of(Duty::Ingress);
         let sends_on = !self.sent_on().is_empty();
         let mut stmts = vec![];
         if !entered.is_empty() || sends_on {
             stmts.extend(self.note_origin());
             for number in [Some(self.common), self.pad].into_iter().flatten() {
-                let header = self.header_field("ingress", number);
+                let header = self.header_field(Duty::Ingress, number);
                 let gone = build::set_valid(header.clone(), false);
                 stmts.push(build::if_then(build::is_valid(header), vec![gone]));
             }
             let unknown = self.region_value(self.cut.layout.unknown_region);
             stmts.push(build::if_then(
                 build::equals(region.clone(), unknown),
-                self.drop("ingress", Drop::Unknown),
+                self.drop(Duty::Ingress, Drop::Unknown),
             ));
         }
         let here: Vec<SectionId> = self.sections_here(|half| !self.is_origin() || half == Half::Ingress);
         if !self.is_origin() {
-            let drop = self.drop("ingress", Drop::NotOrigin);
+            let drop = self.drop(Duty::Ingress, Drop::NotOrigin);
             stmts.push(build::if_then(build::equals(region.clone(), self.region_value(0)), drop));
         }
         if self.is_origin() {
@@ -57,7 +60,7 @@ impl Generator<'_> {
             stmts.extend(self.keep_originals());
         }
         for id in here {
-            stmts.push(self.guarded_section("ingress", ingress, id, moved));
+            stmts.push(self.guarded_section(Duty::Ingress, ingress, id, moved));
         }
         if self.is_origin() {
             stmts.extend(self.keep_off_links());
@@ -70,7 +73,7 @@ impl Generator<'_> {
         stmts.extend(self.save_leaving(moved));
         if sends_on {
             // Of a hand-over that is only sent on, nothing runs.
-            let is_ours = build::equals(self.leaving_of("ingress"), build::bits(1, 0));
+            let is_ours = build::equals(self.leaving_of(Duty::Ingress), build::bits(1, 0));
             stmts = vec![build::if_then(is_ours, stmts)];
         }
         stmts.extend(self.leave_ingress());
@@ -81,39 +84,39 @@ impl Generator<'_> {
         let egress = self.cut.egress;
         let mut stmts = self.start_clone();
         for id in self.sections_here(|half| half == Half::Egress) {
-            stmts.push(self.guarded_section("egress", egress, id, Moved::default()));
+            stmts.push(self.guarded_section(Duty::Egress, egress, id, Moved::default()));
         }
         let targets = self.leaving_from_egress();
         for &id in &targets {
-            stmts.push(self.save_section("egress", egress, id, Moved::default()));
+            stmts.push(self.save_section(Duty::Egress, egress, id, Moved::default()));
         }
         if !targets.is_empty() {
             stmts.push(self.leave_egress());
         }
         stmts = self.keep_copies_off_links(stmts);
-        if let Some(starts) = self.starts_again("egress") {
+        if let Some(starts) = self.starts_again(Duty::Egress) {
             let again = build::block(self.start_again());
             stmts = vec![build::stmt(StmtKind::If(starts, again, build::block(stmts)))];
         }
-        let staying = build::equals(self.leaving_of("egress"), build::bits(1, 0));
+        let staying = build::equals(self.leaving_of(Duty::Egress), build::bits(1, 0));
         self.out.controls[egress.index()].body = build::block(vec![build::if_then(staying, stmts)]);
     }
 
     /// A packet that leaves from egress is packed and comes around through the parser.
     fn leave_egress(&mut self) -> Stmt {
-        let mut leave = self.send("egress", self.cut.egress);
+        let mut leave = self.send(Duty::Egress, self.cut.egress);
         // What the program decided travels as live value; here it would drop the hand-over.
-        leave.push(build::assign(self.standard("egress", "egress_spec"), build::bits(PORT_BITS, 0)));
+        leave.push(build::assign(self.standard(Duty::Egress, Meaning::ToPort), build::bits(PORT_BITS, 0)));
         let recirculate = self.recirculate_function();
         let mut list = 0;
         if let Some((field, number)) = self.packed {
-            let packed = build::field(self.metadata("egress"), field, ir::Type::Bit(1));
+            let packed = build::field(self.metadata(Duty::Egress), field, ir::Type::Bit(1));
             leave.push(build::assign(packed, build::bits(1, 1)));
             list = number;
         }
         let list = build::bits(8, u64::from(list));
         leave.push(build::call(Callee::ExternFunction(recirculate), vec![], vec![list]));
-        let leaving = build::equals(self.leaving_of("egress"), build::bits(1, 1));
+        let leaving = build::equals(self.leaving_of(Duty::Egress), build::bits(1, 1));
         build::if_then(leaving, leave)
     }
 
@@ -122,11 +125,11 @@ impl Generator<'_> {
         if !self.cut.orders.copies {
             return stmts;
         }
-        let port = self.standard("egress", "egress_port");
+        let port = self.standard(Duty::Egress, Meaning::OutPort);
         let on_link =
             self.link_ports().into_iter().map(|n| build::equals(port.clone(), build::bits(PORT_BITS, n)));
         let Some(on_link) = on_link.reduce(build::or) else { return stmts };
-        let drop = build::block(self.drop("egress", Drop::LinkPort));
+        let drop = build::block(self.drop(Duty::Egress, Drop::LinkPort));
         vec![build::stmt(StmtKind::If(on_link, drop, build::block(stmts)))]
     }
 
@@ -142,7 +145,7 @@ impl Generator<'_> {
     }
 
     /// `if (region == id) { restore; code }`
-    fn guarded_section(&mut self, stage: &str, control: ControlId, id: SectionId, moved: Moved) -> Stmt {
+    fn guarded_section(&mut self, stage: Duty, control: ControlId, id: SectionId, moved: Moved) -> Stmt {
         let mut stmts = vec![];
         if let Some(restore) = self.restore(stage, control, id, moved) {
             stmts.push(restore);
@@ -163,24 +166,24 @@ impl Generator<'_> {
 
     /// A resumed egress section: the traffic manager takes the packet to the port it was for.
     fn pass_to_egress(&self, id: SectionId, header: usize) -> Stmt {
-        let header = self.header_field("ingress", header);
+        let header = self.header_field(Duty::Ingress, header);
         let live = self.cut.layout.sections.get(&id).into_iter().flatten();
         let live = live.into_iter().find(|f| Some(f.leaf) == self.cut.port);
         let port = self.named_field(header, live.map_or("", |f| &f.name));
-        let to_port = build::assign(self.standard("ingress", "egress_spec"), port);
-        let here = build::equals(self.region_of("ingress"), self.region_value(u64::from(id.0)));
+        let to_port = build::assign(self.standard(Duty::Ingress, Meaning::ToPort), port);
+        let here = build::equals(self.region_of(Duty::Ingress), self.region_value(u64::from(id.0)));
         build::if_then(here, vec![to_port])
     }
 
     /// Ports that join devices carry hand-overs only: what the program sends there is dropped and counted.
     fn keep_off_links(&mut self) -> Vec<Stmt> {
         let first = self.region_value(u64::from(self.cut.sections.first(Half::Egress).0));
-        let to_egress = build::equals(self.region_of("ingress"), first);
+        let to_egress = build::equals(self.region_of(Duty::Ingress), first);
         let mut checks = vec![];
         for port in self.link_ports() {
             let to_link =
-                build::equals(self.standard("ingress", "egress_spec"), build::bits(PORT_BITS, port));
-            let drop = self.drop("ingress", Drop::LinkPort);
+                build::equals(self.standard(Duty::Ingress, Meaning::ToPort), build::bits(PORT_BITS, port));
+            let drop = self.drop(Duty::Ingress, Drop::LinkPort);
             checks.push(build::if_then(build::and(to_egress.clone(), to_link), drop));
         }
         checks
@@ -195,7 +198,7 @@ impl Generator<'_> {
     /// Saves for every section elsewhere.
     fn save_leaving(&mut self, moved: Moved) -> Vec<Stmt> {
         let targets = self.leaving_from_ingress();
-        targets.into_iter().map(|id| self.save_section("ingress", self.cut.ingress, id, moved)).collect()
+        targets.into_iter().map(|id| self.save_section(Duty::Ingress, self.cut.ingress, id, moved)).collect()
     }
 
     /// Sends what was packed here, and looks up the port of whatever leaves.
@@ -204,9 +207,9 @@ impl Generator<'_> {
         let mut leave = vec![];
         let sent_on = self.sent_on();
         if !targets.is_empty() {
-            leave = self.send("ingress", self.cut.ingress);
+            leave = self.send(Duty::Ingress, self.cut.ingress);
             if !sent_on.is_empty() {
-                let is_packed = build::is_valid(self.header_field("ingress", self.common));
+                let is_packed = build::is_valid(self.header_field(Duty::Ingress, self.common));
                 leave = vec![build::if_then(build::not(is_packed), leave)];
             }
         }
@@ -217,12 +220,12 @@ impl Generator<'_> {
             return None;
         }
         leave.extend(self.find_port(&targets));
-        let leaving = build::equals(self.leaving_of("ingress"), build::bits(1, 1));
+        let leaving = build::equals(self.leaving_of(Duty::Ingress), build::bits(1, 1));
         Some(build::if_then(leaving, leave))
     }
 
     /// Code of the whole program as statements of this device's control.
-    fn stmts(&self, stage: &str, half: Half, code: &[Code], moved: Moved) -> Vec<Stmt> {
+    fn stmts(&self, stage: Duty, half: Half, code: &[Code], moved: Moved) -> Vec<Stmt> {
         let var = |v: VarId| self.moved_var(half, v, moved);
         let action = |a: ActionId| ActionId(a.0 + moved.actions);
         let table = |t: TableId| TableId(t.0 + moved.tables);

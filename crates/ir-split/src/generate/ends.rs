@@ -1,17 +1,20 @@
 //! The ends of the pipeline: checksums and the deparser.
 
-use super::{Generator, build};
-use crate::v1model::{Effect, function_effect};
-use ir::{Block, Callee, Role, Stmt, StmtKind, VarId, visit};
+use super::Generator;
+use crate::arch;
+use crate::arch::{Effect, function_effect};
+use ir::build;
+use ir::{Block, Callee, Role, Stmt, StmtKind, visit};
+use p4_arch::Duty;
 
 impl Generator<'_> {
     /// Checksums are verified on packets that did not come as hand-overs, and computed on those that do not leave
     /// as such: exactly then `p4rack` is not valid.
     pub fn guard_checksums(&mut self) {
-        for stage in ["verify_checksum", "compute_checksum"] {
-            let Some(id) = self.out.stage_control(stage) else { continue };
+        for stage in [Duty::Verify, Duty::Compute] {
+            let Some(id) = arch::control(&self.out, stage) else { continue };
             let mut ordinary = build::not(build::is_valid(self.header_field(stage, self.common)));
-            if let (Some(starts), "compute_checksum") = (self.starts_again(stage), stage) {
+            if let (Some(starts), Duty::Compute) = (self.starts_again(stage), stage) {
                 ordinary = build::and(ordinary, build::not(starts));
             }
             let mut body = std::mem::take(&mut self.out.controls[id.index()].body);
@@ -59,11 +62,11 @@ impl Generator<'_> {
     /// Emits the hand-over in front of everything else. The program's own deparser finds no header then; one that does
     /// more than emit the packet's headers is left out.
     pub fn write_deparser(&mut self) {
-        let Some(id) = self.out.stage_control("deparser") else { return };
+        let Some(id) = arch::control(&self.out, Duty::Deparse) else { return };
         if self.entered_from_here().is_empty() && self.sent_on().is_empty() {
             return;
         }
-        let packet = self.role_var("deparser", Role::Packet).unwrap_or(VarId(0));
+        let packet = self.sure_role_var(Duty::Deparse, Role::Packet);
         let mut fields = vec![self.common];
         fields.extend(
             self.of_section.iter().filter(|(id, _)| self.entered_from_here().contains(id)).map(|(_, &n)| n),
@@ -72,11 +75,11 @@ impl Generator<'_> {
         fields.extend(self.cut.originals.iter().map(|index| self.originals[index]));
         fields.extend(self.pad);
         let emits = fields.into_iter().map(|n| {
-            let header = self.header_field("deparser", n);
+            let header = self.header_field(Duty::Deparse, n);
             build::stmt(StmtKind::Emit(packet, header))
         });
         let mut stmts: Vec<Stmt> = emits.collect();
-        let ours = build::is_valid(self.header_field("deparser", self.common));
+        let ours = build::is_valid(self.header_field(Duty::Deparse, self.common));
         let control = &mut self.out.controls[id.index()];
         let own = std::mem::take(&mut control.body.stmts);
         if control.locals.is_empty() && own.iter().all(only_emits) {

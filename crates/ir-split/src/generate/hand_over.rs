@@ -1,11 +1,16 @@
 //! Hand-overs in the controls: what is packed before leaving, and unpacked where control goes on.
 
+use super::Generator;
 use super::moved::Moved;
-use super::{Generator, build};
 use crate::layout::{EPOCH_BITS, ETHER_TYPE, Form, LiveField, VERSION};
 use crate::place::{Leaf, Root};
 use crate::section::SectionId;
+use ir::build;
 use ir::{ActionId, Const, ControlId, ErrorId, Expr, ExprKind, Stmt, Type, VarId};
+use p4_arch::Duty;
+
+/// Of a hand-over that a helper of one origin sends: there is no other to return to.
+const ANY_ORIGIN: u64 = 0;
 
 /// `02:52:41:43:4b:00`: locally administered, "RACK".
 const ADDRESS: u64 = 0x0252_4143_4b00;
@@ -13,7 +18,7 @@ const ADDRESS: u64 = 0x0252_4143_4b00;
 impl Generator<'_> {
     /// `if (hdr.p4rack_S.isValid()) { p4rack_restore_S(); }`, if the section is entered over a cut. Validity and
     /// members of enums need an `if` each and stand in front of the call.
-    pub fn restore(&mut self, stage: &str, control: ControlId, id: SectionId, moved: Moved) -> Option<Stmt> {
+    pub fn restore(&mut self, stage: Duty, control: ControlId, id: SectionId, moved: Moved) -> Option<Stmt> {
         if !self.entered_here().contains(&id) {
             return None;
         }
@@ -47,7 +52,7 @@ impl Generator<'_> {
     }
 
     /// `if (region == S) { p4rack_save_S(); }`
-    pub fn save_section(&mut self, stage: &str, control: ControlId, id: SectionId, moved: Moved) -> Stmt {
+    pub fn save_section(&mut self, stage: Duty, control: ControlId, id: SectionId, moved: Moved) -> Stmt {
         let (mut stmts, mut members) = (vec![], vec![]);
         if let Some(&number) = self.of_section.get(&id) {
             let header = self.header_field(stage, number);
@@ -74,7 +79,7 @@ impl Generator<'_> {
     }
 
     /// A member's number goes to `place`.
-    fn pack_member(&self, stage: &str, live: &LiveField, count: u32, place: Expr, moved: Moved) -> Vec<Stmt> {
+    fn pack_member(&self, stage: Duty, live: &LiveField, count: u32, place: Expr, moved: Moved) -> Vec<Stmt> {
         let value = self.place(stage, live.leaf, moved);
         let mut stmts = vec![build::assign(place.clone(), build::bits(live.width, 0))];
         stmts.extend((1..count).map(|n| {
@@ -85,7 +90,7 @@ impl Generator<'_> {
     }
 
     /// A live value as bits.
-    fn packed(&self, stage: &str, live: &LiveField, moved: Moved) -> Expr {
+    fn packed(&self, stage: Duty, live: &LiveField, moved: Moved) -> Expr {
         let place = self.place(stage, live.leaf, moved);
         match live.form {
             Form::Validity => build::cast(build::is_valid(place), Type::Bit(1)),
@@ -98,7 +103,7 @@ impl Generator<'_> {
     }
 
     /// The call that packs headers into a hand-over.
-    pub fn send(&mut self, stage: &str, control: ControlId) -> Vec<Stmt> {
+    pub fn send(&mut self, stage: Duty, control: ControlId) -> Vec<Stmt> {
         let common = self.header_field(stage, self.common);
         let mut stmts = vec![build::set_valid(common.clone(), true)];
         let placement = self.cut.placement;
@@ -123,7 +128,7 @@ impl Generator<'_> {
         let number = match self.returns_to {
             Some(field) => build::field(self.metadata(stage), field, origin.ty.clone()),
             None => {
-                let number = placement.origin_number(self.device).unwrap_or(0);
+                let number = placement.origin_number(self.device).unwrap_or(ANY_ORIGIN);
                 build::bits(self.cut.layout.width_of("origin"), number)
             }
         };
@@ -176,12 +181,12 @@ impl Generator<'_> {
     }
 
     /// A leaf as a place in a stage of this device; for a validity, the header.
-    pub fn place(&self, stage: &str, leaf: Leaf, moved: Moved) -> Expr {
+    pub fn place(&self, stage: Duty, leaf: Leaf, moved: Moved) -> Expr {
         let info = self.cut.places.info(leaf);
         let base = match info.root {
             Root::Shared(key) => {
                 let role = Self::role_of(key);
-                build::var(self.role_var(stage, role).unwrap_or(VarId(0)), &self.shared_type(stage, role))
+                build::var(self.sure_role_var(stage, role), &self.shared_type(stage, role))
             }
             Root::Local(control, var) => {
                 // A variable of egress stands in ingress on a helper, with this program's type numbers.

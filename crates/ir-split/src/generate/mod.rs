@@ -16,7 +16,6 @@
 //! only on packets that do not leave as such.
 
 mod body;
-pub mod build;
 mod ends;
 mod hand_over;
 mod moved;
@@ -30,16 +29,22 @@ mod runtime;
 mod types;
 
 use crate::analysis::Analysis;
+use crate::arch;
 use crate::layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, ETHERNET_BITS, Layout, VERSION_BITS};
 use crate::parsed::parsed_bytes;
 use crate::place::{HeaderIndex, Leaf, Places, RoleKey};
 use crate::placement::{DeviceIndex, Placement};
 use crate::prepare::{Lengths, Lent, Orders, drop_lent};
+use crate::refuse::broken;
 use crate::routes::Routes;
 use crate::section::{Half, SectionId, Sections};
 use crate::state::{Idle, idle};
+use base_diag::Diagnostic;
+use ir::build;
 use ir::{ControlId, Expr, Name, ParserId, Program, Role, Type, VarId};
+use p4_arch::{Duty, Meaning};
 pub use rename::shift_types;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// A cut program, ready to be generated.
@@ -163,8 +168,8 @@ pub struct LinkEntry {
     pub port: u64,
 }
 
-/// Generates the program of `device`.
-pub fn device_program(cut: &Cut<'_>, device: DeviceIndex) -> DeviceProgram {
+/// Generates the program of `device`; an error is a mistake of the splitter's own.
+pub fn device_program(cut: &Cut<'_>, device: DeviceIndex) -> Result<DeviceProgram, Diagnostic> {
     let mut generator = Generator::new(cut, device);
     generator.add_types();
     generator.add_parser_states();
@@ -174,7 +179,10 @@ pub fn device_program(cut: &Cut<'_>, device: DeviceIndex) -> DeviceProgram {
     drop_lent(&mut generator.out, cut.lent);
     let kept = if generator.is_origin() { idle(cut.program) } else { Idle::default() };
     prune::prune(&mut generator.out, &kept);
-    DeviceProgram { program: generator.out, linkage: generator.linkage }
+    match generator.missing.into_inner() {
+        Some(what) => Err(broken(&what)),
+        None => Ok(DeviceProgram { program: generator.out, linkage: generator.linkage }),
+    }
 }
 
 /// The program under construction and where its new parts are.
@@ -204,6 +212,8 @@ struct Generator<'a> {
     /// Type declarations were inserted in front of this one of the whole program.
     types_at: ir::TypeId,
     types_added: u32,
+    /// The first thing that was not where the steps before should have put it: nothing is guessed in its place.
+    missing: RefCell<Option<String>>,
 }
 
 impl<'a> Generator<'a> {
@@ -233,6 +243,7 @@ impl<'a> Generator<'a> {
             original_lengths: BTreeMap::new(),
             types_at: ir::TypeId(0),
             types_added: 0,
+            missing: RefCell::new(None),
         }
     }
 
@@ -278,8 +289,8 @@ impl<'a> Generator<'a> {
     }
 
     /// The variable that plays a role in a stage's block.
-    fn role_var(&self, stage: &str, role: Role) -> Option<VarId> {
-        let stage = self.out.stage(stage)?;
+    fn role_var(&self, stage: Duty, role: Role) -> Option<VarId> {
+        let stage = arch::stage(&self.out, stage)?;
         let position = stage.roles.iter().position(|r| *r == role)?;
         let params = match stage.kind {
             ir::StageKind::Parse(id) => &self.out.parser(id).params,
@@ -289,31 +300,43 @@ impl<'a> Generator<'a> {
         params.get(position).copied()
     }
 
+    /// Notes that something is missing: no program comes of it. What is given stands in until then.
+    fn lacks<T>(&self, what: String, stand_in: T) -> T {
+        self.missing.borrow_mut().get_or_insert(what);
+        stand_in
+    }
+
+    /// The variable that plays a role that every block of the stage has.
+    fn sure_role_var(&self, stage: Duty, role: Role) -> VarId {
+        self.role_var(stage, role)
+            .unwrap_or_else(|| self.lacks(format!("the {role:?} parameter of {stage:?}"), VarId(0)))
+    }
+
     /// The headers struct as seen in a stage.
-    fn headers(&self, stage: &str) -> Expr {
-        build::var(self.role_var(stage, Role::Headers).unwrap_or(VarId(0)), &self.headers_type)
+    fn headers(&self, stage: Duty) -> Expr {
+        build::var(self.sure_role_var(stage, Role::Headers), &self.headers_type)
     }
 
     /// The metadata struct as seen in a stage.
-    fn metadata(&self, stage: &str) -> Expr {
-        build::var(self.role_var(stage, Role::Metadata).unwrap_or(VarId(0)), &self.metadata_type)
+    fn metadata(&self, stage: Duty) -> Expr {
+        build::var(self.sure_role_var(stage, Role::Metadata), &self.metadata_type)
     }
 
-    /// The field of that name of the standard metadata.
-    fn standard(&self, stage: &str, name: &str) -> Expr {
-        let var = self.role_var(stage, Role::StandardMetadata).unwrap_or(VarId(0));
-        let leaf = self.cut.places.standard(name).map(|leaf| self.cut.places.info(leaf));
+    /// The field of the standard metadata with that meaning.
+    fn standard(&self, stage: Duty, meaning: Meaning) -> Expr {
+        let var = self.sure_role_var(stage, Role::StandardMetadata);
+        let leaf = self.cut.places.standard(meaning).map(|leaf| self.cut.places.info(leaf));
         let ty = self.shared_type(stage, Role::StandardMetadata);
         let base = build::var(var, &ty);
         match leaf {
             Some(info) => build::field(base, info.path[0] as usize, info.ty.clone()),
-            None => base,
+            None => self.lacks(format!("the field of the standard metadata for {meaning:?}"), base),
         }
     }
 
-    fn shared_type(&self, stage: &str, role: Role) -> Type {
+    fn shared_type(&self, stage: Duty, role: Role) -> Type {
         let var = self.role_var(stage, role);
-        let vars = match self.out.stage(stage).map(|s| s.kind) {
+        let vars = match arch::stage(&self.out, stage).map(|s| s.kind) {
             Some(ir::StageKind::Parse(id)) => &self.out.parser(id).vars,
             Some(ir::StageKind::Control(id) | ir::StageKind::Deparse(id)) => &self.out.control(id).vars,
             _ => return Type::Void,
@@ -322,7 +345,7 @@ impl<'a> Generator<'a> {
     }
 
     /// The `n`-th field of the headers struct.
-    fn header_field(&self, stage: &str, n: usize) -> Expr {
+    fn header_field(&self, stage: Duty, n: usize) -> Expr {
         let ty = self.out.fields(&self.headers_type)[n].ty.clone();
         build::field(self.headers(stage), n, ty)
     }
@@ -330,13 +353,22 @@ impl<'a> Generator<'a> {
     /// A field of a header, by name.
     fn named_field(&self, header: Expr, name: &str) -> Expr {
         let fields = self.out.fields(&header.ty);
-        let index = fields.iter().position(|f| f.name == name).unwrap_or(0);
-        let ty = fields[index].ty.clone();
-        build::field(header, index, ty)
+        match fields.iter().position(|f| f.name == name) {
+            Some(index) => {
+                let ty = fields[index].ty.clone();
+                build::field(header, index, ty)
+            }
+            None => self.lacks(format!("the field `{name}` of a header"), header),
+        }
+    }
+
+    /// The most bits of a header.
+    fn bits_of(&self, header: &Type) -> u64 {
+        self.out.bits(header).unwrap_or_else(|| self.lacks("the size of a header".to_string(), 0))
     }
 
     /// A header instance of the program.
-    fn program_header(&self, stage: &str, index: HeaderIndex) -> Expr {
+    fn program_header(&self, stage: Duty, index: HeaderIndex) -> Expr {
         self.descend(self.headers(stage), &self.cut.places.header(index).path)
     }
 
@@ -356,13 +388,13 @@ impl<'a> Generator<'a> {
     }
 
     /// The current length of a header's varbit, in bits.
-    fn varbit_length(&self, stage: &str, header: HeaderIndex) -> Option<Expr> {
+    fn varbit_length(&self, stage: Duty, header: HeaderIndex) -> Option<Expr> {
         let field = self.cut.lengths.get(&self.cut.places.header(header).path)?;
         Some(build::field(self.metadata(stage), *field, Type::Bit(32)))
     }
 
     /// `meta.p4rack_region` as seen in a stage.
-    fn region_of(&self, stage: &str) -> Expr {
+    fn region_of(&self, stage: Duty) -> Expr {
         let width = self.cut.layout.width_of("region");
         build::field(self.metadata(stage), self.region, Type::Bit(width))
     }
@@ -372,7 +404,7 @@ impl<'a> Generator<'a> {
     }
 
     /// `meta.p4rack_leaving` as seen in a stage.
-    fn leaving_of(&self, stage: &str) -> Expr {
+    fn leaving_of(&self, stage: Duty) -> Expr {
         build::field(self.metadata(stage), self.leaving, Type::Bit(1))
     }
 

@@ -2,8 +2,10 @@
 
 use super::Generator;
 use super::rename::Renumber;
+use crate::arch;
 use crate::section::Half;
 use ir::{ActionId, Owner, TableId, VarId};
+use p4_arch::Duty;
 
 /// How a variable or member of a whole program's control is numbered in the control under construction.
 #[derive(Clone, Copy, Default)]
@@ -20,10 +22,10 @@ impl Generator<'_> {
             return var;
         }
         let egress = self.cut.program.control(self.cut.egress);
-        let stage = self.cut.program.stage("egress");
+        let stage = arch::stage(self.cut.program, Duty::Egress);
         let position = egress.params.iter().position(|p| *p == var);
         match (position, stage) {
-            (Some(position), Some(stage)) => self.role_var("ingress", stage.roles[position]).unwrap_or(var),
+            (Some(position), Some(stage)) => self.sure_role_var(Duty::Ingress, stage.roles[position]),
             _ => VarId(var.0 + moved.vars),
         }
     }

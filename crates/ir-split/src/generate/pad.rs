@@ -3,9 +3,11 @@
 //! A packet whose hand-over could be shorter than Ethernet's 60 bytes takes `p4rack_pad` along, a header that fills up
 //! what `p4rack_t` lacks. Its length when it came in, less what the parser takes at most, says whether it could.
 
-use super::{Generator, build};
+use super::Generator;
 use crate::layout::SHORTEST_BITS;
+use ir::build;
 use ir::{Expr, Stmt, Type};
+use p4_arch::{Duty, Meaning};
 
 impl Generator<'_> {
     /// Packets shorter than this take the pad along; `None` if all have to.
@@ -14,16 +16,16 @@ impl Generator<'_> {
         Some(u64::from(SHORTEST_BITS / 8).saturating_sub(common) + self.cut.parsed_bytes?)
     }
 
-    fn short_of(&self, stage: &str) -> Option<Expr> {
+    fn short_of(&self, stage: Duty) -> Option<Expr> {
         Some(build::field(self.metadata(stage), self.short?, Type::Bit(1)))
     }
 
     /// At the start of ingress at the origin: is this packet short?
     pub fn note_short(&self) -> Option<Stmt> {
-        let (short, enough) = (self.short_of("ingress")?, self.long_enough()?);
-        let length = self.standard("ingress", "packet_length");
+        let (short, enough) = (self.short_of(Duty::Ingress)?, self.long_enough()?);
+        let length = self.standard(Duty::Ingress, Meaning::Length);
         let is_short = build::less(length, build::bits(32, enough));
-        let ordinary = build::equals(self.region_of("ingress"), self.region_value(0));
+        let ordinary = build::equals(self.region_of(Duty::Ingress), self.region_value(0));
         let note = build::assign(short, build::bits(1, 1));
         Some(build::if_then(build::and(ordinary, is_short), vec![note]))
     }
@@ -31,11 +33,11 @@ impl Generator<'_> {
     /// A clone has lost what its packet knew.
     pub fn clone_is_short(&self) -> Option<Stmt> {
         self.recirculates().then_some(())?;
-        Some(build::assign(self.short_of("egress")?, build::bits(1, 1)))
+        Some(build::assign(self.short_of(Duty::Egress)?, build::bits(1, 1)))
     }
 
     /// In front of a hand-over: the pad, where it is needed.
-    pub fn add_pad(&mut self, stage: &str) -> Option<Stmt> {
+    pub fn add_pad(&mut self, stage: Duty) -> Option<Stmt> {
         let pad = self.header_field(stage, self.pad?);
         let zero = build::bits(self.cut.layout.pad_bits, 0);
         let fill = vec![

@@ -13,18 +13,20 @@
 //! p4rack_done           region = p4rack.region
 //! ```
 
-use super::{Generator, build};
+use super::Generator;
+use crate::arch::{PORT_BITS, frame_extern};
 use crate::layout::{EPOCH_BITS, ETHER_TYPE, ETHERNET_BITS, VERSION};
 use crate::place::HeaderIndex;
 use crate::routes::Leg;
 use crate::section::{Half, SectionId};
-use crate::v1model::{PORT_BITS, frame_extern};
 use base_diag::Span;
+use ir::build;
 use ir::{
     Expr, ExprKind, Keyset, MatchKind, ParserState, Role, Select, SelectCase, StateId, StateRef, Stmt,
     StmtKind, Transition, Type, ValueSet, ValueSetId, VarId,
 };
 use p4_arch::v1model::instance_type::{RECIRCULATED, RESUBMITTED};
+use p4_arch::{Duty, Meaning};
 
 impl Generator<'_> {
     /// Adds the states above and makes the program's own start one of them.
@@ -80,9 +82,9 @@ impl Generator<'_> {
         }
         if let (Some((_, get)), Some(pad)) = (pads, self.pad) {
             states.list.push(self.has_one("has_pad", "has_pad", get, done));
-            let mut stmts = vec![self.extract(self.header_field("parser", pad))];
+            let mut stmts = vec![self.extract(self.header_field(Duty::Parse, pad))];
             if let Some(short) = self.short {
-                let short = build::field(self.metadata("parser"), short, Type::Bit(1));
+                let short = build::field(self.metadata(Duty::Parse), short, Type::Bit(1));
                 stmts.push(build::assign(short, build::bits(1, 1)));
             }
             states.list.push(self.state("get_pad", stmts, Transition::Goto(done)));
@@ -166,12 +168,12 @@ impl Generator<'_> {
         own: StateRef,
         states: &mut States,
     ) -> ParserState {
-        let kind = || self.standard("parser", "instance_type");
+        let kind = || self.standard(Duty::Parse, Meaning::Kind);
         let number = |n: u32| Keyset::Value(build::bits(32, u64::from(n)));
         let again = self.recirculates().then(|| {
             let (value, expected) = match self.packed {
                 Some((field, _)) => {
-                    (build::field(self.metadata("parser"), field, Type::Bit(1)), build::bits(1, 1))
+                    (build::field(self.metadata(Duty::Parse), field, Type::Bit(1)), build::bits(1, 1))
                 }
                 None => (kind(), build::bits(32, u64::from(RECIRCULATED))),
             };
@@ -179,7 +181,7 @@ impl Generator<'_> {
             let state = self.state("own", vec![], select(vec![value], cases));
             (states.reserve(), states.list.push(state)).0
         });
-        let port = self.standard("parser", "ingress_port");
+        let port = self.standard(Duty::Parse, Meaning::InPort);
         let around = self.is_origin() && self.sends_around();
         let otherwise = if around { own } else { again.unwrap_or(own) };
         let cases = vec![case(Keyset::ValueSet(set), peek), case(Keyset::DontCare, otherwise)];
@@ -204,7 +206,7 @@ impl Generator<'_> {
                 let start = (states.reserve(), states.list.push(named)).0;
                 let fresh = Keyset::Value(self.region_value(0));
                 let cases = vec![case(fresh, start), case(Keyset::DontCare, own)];
-                self.state("start", vec![], select(vec![self.region_of("parser")], cases))
+                self.state("start", vec![], select(vec![self.region_of(Duty::Parse)], cases))
             }
         };
         ParserState { name: "start".into(), ..start }
@@ -228,10 +230,10 @@ impl Generator<'_> {
     ) -> ParserState {
         let unknown = self.region_value(self.cut.layout.unknown_region);
         let stmts = vec![
-            build::assign(self.region_of("parser"), unknown),
-            self.extract(self.header_field("parser", self.common)),
+            build::assign(self.region_of(Duty::Parse), unknown),
+            self.extract(self.header_field(Duty::Parse, self.common)),
         ];
-        let field = |name: &str| self.named_field(self.header_field("parser", self.common), name);
+        let field = |name: &str| self.named_field(self.header_field(Duty::Parse, self.common), name);
         let mut exprs = vec![field("version"), field("app"), field("epoch"), field("region")];
         // Only an origin that sends on to others looks at whose packet it is.
         let has_origin = sent_on.iter().any(|(_, origin)| origin.is_some());
@@ -255,7 +257,7 @@ impl Generator<'_> {
     }
 
     fn section_state(&self, id: SectionId, next: StateRef) -> ParserState {
-        let header = self.of_section.get(&id).map(|&number| self.header_field("parser", number));
+        let header = self.of_section.get(&id).map(|&number| self.header_field(Duty::Parse, number));
         let extract = header.map(|header| self.extract(header)).into_iter().collect();
         self.state(&format!("at_{}", self.identifier(id)), extract, Transition::Goto(next))
     }
@@ -272,23 +274,23 @@ impl Generator<'_> {
 
     /// `select(p4rack.FIELD) { 1: get; default: next }`
     fn has_one(&self, state: &str, field: &str, get: StateRef, next: StateRef) -> ParserState {
-        let has = self.named_field(self.header_field("parser", self.common), field);
+        let has = self.named_field(self.header_field(Duty::Parse, self.common), field);
         let cases = vec![case(Keyset::Value(build::bits(1, 1)), get), case(Keyset::DontCare, next)];
         self.state(state, vec![], select(vec![has], cases))
     }
 
     fn get_state(&self, index: HeaderIndex, next: StateRef) -> ParserState {
         let of = &self.cut.places.header(index).name;
-        let header = self.program_header("parser", index);
-        let length = self.varbit_length("parser", index);
+        let header = self.program_header(Duty::Parse, index);
+        let length = self.varbit_length(Duty::Parse, index);
         let stmts = self.extract_sent(header, length, &format!("len_{of}"));
         self.state(&format!("get_{of}"), stmts, Transition::Goto(next))
     }
 
     fn get_original_state(&self, index: HeaderIndex, next: StateRef) -> ParserState {
         let of = &self.cut.places.header(index).name;
-        let header = self.header_field("parser", self.originals[&index]);
-        let length = self.original_length("parser", index);
+        let header = self.header_field(Duty::Parse, self.originals[&index]);
+        let length = self.original_length(Duty::Parse, index);
         let stmts = self.extract_sent(header, length, &format!("orig_len_{of}"));
         self.state(&format!("get_original_{of}"), stmts, Transition::Goto(next))
     }
@@ -296,26 +298,26 @@ impl Generator<'_> {
     /// Extracts a header; one with a varbit as long as the hand-over says in `field`, which goes to `length`.
     fn extract_sent(&self, header: Expr, length: Option<Expr>, field: &str) -> Vec<Stmt> {
         let Some(length) = length else { return vec![self.extract(header)] };
-        let sent = self.named_field(self.header_field("parser", self.common), field);
+        let sent = self.named_field(self.header_field(Duty::Parse, self.common), field);
         let sent = build::cast(sent, Type::Bit(32));
         let extract = StmtKind::Extract { packet: self.packet(), header, varbit_bits: Some(sent.clone()) };
         vec![build::stmt(extract), build::assign(length, sent)]
     }
 
     fn sent_on_state(&self) -> ParserState {
-        let region = self.named_field(self.header_field("parser", self.common), "region");
+        let region = self.named_field(self.header_field(Duty::Parse, self.common), "region");
         let stmts = vec![
-            build::assign(self.region_of("parser"), region),
-            build::assign(self.leaving_of("parser"), build::bits(1, 1)),
+            build::assign(self.region_of(Duty::Parse), region),
+            build::assign(self.leaving_of(Duty::Parse), build::bits(1, 1)),
         ];
         self.state("sent_on", stmts, Transition::Goto(StateRef::Accept))
     }
 
     fn done_state(&self) -> ParserState {
-        let region = self.named_field(self.header_field("parser", self.common), "region");
-        let mut stmts = vec![build::assign(self.region_of("parser"), region)];
+        let region = self.named_field(self.header_field(Duty::Parse, self.common), "region");
+        let mut stmts = vec![build::assign(self.region_of(Duty::Parse), region)];
         if let Some(restart) = &self.cut.orders.restart {
-            let resumed = build::field(self.metadata("parser"), restart.resumed, Type::Bit(1));
+            let resumed = build::field(self.metadata(Duty::Parse), restart.resumed, Type::Bit(1));
             stmts.push(build::assign(resumed, build::bits(1, 1)));
         }
         self.state("done", stmts, Transition::Goto(StateRef::Accept))
@@ -330,7 +332,7 @@ impl Generator<'_> {
     }
 
     fn packet(&self) -> VarId {
-        self.role_var("parser", Role::Packet).unwrap_or(VarId(0))
+        self.sure_role_var(Duty::Parse, Role::Packet)
     }
 }
 

@@ -6,25 +6,27 @@
 //! the caller first, by one of the two.
 
 use super::runtime::Drop;
-use super::{Generator, LinkEntry, build};
+use super::{Generator, LinkEntry};
+use crate::arch::PORT_BITS;
 use crate::placement::DeviceIndex;
 use crate::section::SectionId;
-use crate::v1model::PORT_BITS;
+use ir::build;
 use ir::{ActionId, Const, Expr, Stmt, StmtKind, TableId, Type, VarId};
+use p4_arch::{Duty, Meaning};
 
 impl Generator<'_> {
     /// Edge policies: `return` to the origin by its number, `direct` by the region's.
     pub fn find_port(&mut self, targets: &[SectionId]) -> Vec<Stmt> {
         let to_origin = |id: &SectionId| self.cut.sections.get(*id).device == self.cut.placement.origin;
         let (back, on): (Vec<_>, Vec<_>) = targets.iter().copied().partition(to_origin);
-        let clear_group = build::assign(self.standard("ingress", "mcast_grp"), build::bits(16, 0));
+        let clear_group = build::assign(self.standard(Duty::Ingress, Meaning::Group), build::bits(16, 0));
         let forward = self.forward_action();
-        let miss = self.drop("ingress", Drop::NoPort);
+        let miss = self.drop(Duty::Ingress, Drop::NoPort);
         let miss = self.add_own_action(self.cut.ingress, "no_port", vec![], miss);
         let mut stmts = vec![clear_group];
         let mut return_stmt = None;
         if !back.is_empty() {
-            let origin = self.named_field(self.header_field("ingress", self.common), "origin");
+            let origin = self.named_field(self.header_field(Duty::Ingress, self.common), "origin");
             let placement = self.cut.placement;
             let count = placement.origins().count();
             let table = self.add_port_table("return", (origin, "origin"), [forward, miss], count);
@@ -37,7 +39,7 @@ impl Generator<'_> {
             stmts.extend(return_stmt);
             return stmts;
         }
-        let key = (self.region_of("ingress"), "region");
+        let key = (self.region_of(Duty::Ingress), "region");
         let table = self.add_port_table("direct", key, [forward, miss], on.len());
         for &id in &on {
             let port = self.port_to(self.cut.sections.get(id).device);
@@ -50,7 +52,7 @@ impl Generator<'_> {
         };
         let at_origin = back
             .into_iter()
-            .map(|id| build::equals(self.region_of("ingress"), self.region_value(u64::from(id.0))));
+            .map(|id| build::equals(self.region_of(Duty::Ingress), self.region_value(u64::from(id.0))));
         let at_origin = at_origin.reduce(|a, b| {
             build::expr(ir::ExprKind::Binary(ir::BinaryOp::Or, Box::new(a), Box::new(b)), Type::Bool)
         });
@@ -69,9 +71,9 @@ impl Generator<'_> {
 
     /// On a helper of several origins: `meta.p4rack_origin = hdr.p4rack.origin`, for the way back.
     pub fn note_origin(&self) -> Option<Stmt> {
-        let common = self.header_field("ingress", self.common);
+        let common = self.header_field(Duty::Ingress, self.common);
         let origin = self.named_field(common.clone(), "origin");
-        let noted = build::field(self.metadata("ingress"), self.returns_to?, origin.ty.clone());
+        let noted = build::field(self.metadata(Duty::Ingress), self.returns_to?, origin.ty.clone());
         Some(build::if_then(build::is_valid(common), vec![build::assign(noted, origin)]))
     }
 
@@ -102,7 +104,7 @@ impl Generator<'_> {
         let port = VarId::from(control.vars.len());
         control.vars.push(build::data_param("port", Type::Bit(PORT_BITS)));
         let value = build::var(port, &Type::Bit(PORT_BITS));
-        let assign = build::assign(self.standard("ingress", "egress_spec"), value);
+        let assign = build::assign(self.standard(Duty::Ingress, Meaning::ToPort), value);
         self.add_own_action(self.cut.ingress, "forward", vec![port], vec![assign])
     }
 }

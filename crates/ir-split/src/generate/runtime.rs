@@ -1,11 +1,13 @@
 //! What the runtime uses of v1model: a counter of drops, dropping, recirculating.
 
-use super::{Generator, build};
+use super::Generator;
 use base_diag::Span;
+use ir::build;
 use ir::{
     Callee, Const, Direction, Expr, ExprKind, ExternFunctionId, ExternId, InstanceId, Owner, Role, Signature,
-    SignatureParam, Stmt, Type, VarId,
+    SignatureParam, Stmt, Type,
 };
+use p4_arch::Duty;
 
 /// Cells of the counter `p4rack_drops`.
 #[derive(Clone, Copy)]
@@ -24,11 +26,11 @@ const DROP_CELLS: u64 = 4;
 
 impl Generator<'_> {
     /// Counts and drops.
-    pub fn drop(&mut self, stage: &str, reason: Drop) -> Vec<Stmt> {
+    pub fn drop(&mut self, stage: Duty, reason: Drop) -> Vec<Stmt> {
         let counter = self.drop_counter(stage);
         let mark = self.mark_to_drop_function();
         let metadata = build::var(
-            self.role_var(stage, Role::StandardMetadata).unwrap_or(VarId(0)),
+            self.sure_role_var(stage, Role::StandardMetadata),
             &self.shared_type(stage, Role::StandardMetadata),
         );
         vec![
@@ -37,9 +39,9 @@ impl Generator<'_> {
         ]
     }
 
-    fn drop_counter(&mut self, stage: &str) -> InstanceId {
+    fn drop_counter(&mut self, stage: Duty) -> InstanceId {
         let name = self.own("drops");
-        let owner = if stage == "egress" { self.cut.egress } else { self.cut.ingress };
+        let owner = if stage == Duty::Egress { self.cut.egress } else { self.cut.ingress };
         let is_it = |i: &ir::Instance| i.name == name && i.owner == Owner::Control(owner);
         if let Some(found) = self.out.instances.iter().position(is_it) {
             return InstanceId::from(found);
@@ -111,7 +113,7 @@ impl Generator<'_> {
     }
 
     fn mark_to_drop_function(&mut self) -> ExternFunctionId {
-        let ty = self.shared_type("ingress", Role::StandardMetadata);
+        let ty = self.shared_type(Duty::Ingress, Role::StandardMetadata);
         self.function("mark_to_drop", "standard_metadata", Direction::InOut, ty)
     }
 

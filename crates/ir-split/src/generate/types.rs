@@ -1,13 +1,14 @@
 //! The hand-over's headers and the runtime's metadata as types and fields.
 
 use super::Generator;
-use super::build::struct_field;
 use super::rename::shift_types;
 use crate::field_lists::unused_list;
 use crate::place::HeaderIndex;
 use crate::prepare::field_list;
 use crate::section::SectionId;
+use ir::build::struct_field;
 use ir::{Field, Role, Type, TypeDecl, TypeId, TypeKind};
+use p4_arch::Duty;
 
 impl Generator<'_> {
     /// Declares `p4rack_t` and the sections' headers, and adds them to the headers struct: `p4rack`, one of each
@@ -20,8 +21,8 @@ impl Generator<'_> {
         // Nothing travels to some sections but headers.
         sections.retain(|&id| self.cut.layout.section_bits(id) > 0);
         let first = self.insert_types(&sections);
-        self.headers_type = self.shared_type("ingress", Role::Headers);
-        self.metadata_type = self.shared_type("ingress", Role::Metadata);
+        self.headers_type = self.shared_type(Duty::Ingress, Role::Headers);
+        self.metadata_type = self.shared_type(Duty::Ingress, Role::Metadata);
         let mut fields = vec![struct_field(self.cut.prefix, Type::Named(first))];
         for (n, id) in (1..).zip(&sections) {
             let name = self.own(&self.identifier(*id));
@@ -33,7 +34,7 @@ impl Generator<'_> {
             false => vec![],
         };
         for &index in &copies {
-            let header = self.program_header("ingress", index);
+            let header = self.program_header(Duty::Ingress, index);
             fields.push(struct_field(
                 &self.own(&format!("sent_{}", self.cut.places.header(index).name)),
                 header.ty,
@@ -41,7 +42,7 @@ impl Generator<'_> {
         }
         for &index in self.cut.originals {
             let name = self.own(&format!("orig_{}", self.cut.places.header(index).name));
-            fields.push(struct_field(&name, self.program_header("ingress", index).ty));
+            fields.push(struct_field(&name, self.program_header(Duty::Ingress, index).ty));
         }
         if self.cut.layout.pad_bits > 0 {
             let ty = TypeId(first.0 + 1 + sections.len() as u32);
@@ -118,11 +119,11 @@ impl Generator<'_> {
 
     /// Declares the headers in front of the first type that will use them; gives the number of `p4rack_t`.
     fn insert_types(&mut self, sections: &[SectionId]) -> TypeId {
-        let headers = self.shared_type("ingress", Role::Headers);
-        let metadata = self.shared_type("ingress", Role::Metadata);
+        let headers = self.shared_type(Duty::Ingress, Role::Headers);
+        let metadata = self.shared_type(Duty::Ingress, Role::Metadata);
         let users = [headers, metadata];
         let at = users.iter().filter_map(|ty| if let Type::Named(id) = ty { Some(*id) } else { None }).min();
-        let at = at.unwrap_or(TypeId(0));
+        let at = at.unwrap_or_else(|| self.lacks("a struct of headers or metadata".to_string(), TypeId(0)));
         let layout = self.cut.layout;
         let common = layout.common.iter().map(|f| struct_field(&f.name, Type::Bit(f.width))).collect();
         let mut decls = vec![header(&self.own("t"), common)];

@@ -5,7 +5,8 @@
 //! their first bytes. This tells nothing where the program's parser takes as many bytes at once, or fails as well; others
 //! are refused, but for clones that are made where `instance_type` says that the packet is new.
 
-use super::orders::{CLONE, CutHalves, RECIRCULATE, RESUBMIT, calls, order};
+use super::orders::{CutHalves, calls, order};
+use crate::arch;
 use crate::flow::parser_of;
 use crate::layout::ETHERNET_BITS;
 use crate::refuse::unsupported;
@@ -14,6 +15,7 @@ use ir::{
     BinaryOp, Block, Const, ControlId, Expr, ExprKind, Parser, Program, StateRef, StmtKind, Transition, Type,
     visit,
 };
+use p4_arch::{CutCall, Meaning};
 
 /// Refuses the clones of ingress that a packet may order that has come to ingress before.
 pub fn refuse_clones(
@@ -21,8 +23,8 @@ pub fn refuse_clones(
     [ingress, egress]: [ControlId; 2],
     cut: CutHalves,
 ) -> Vec<Diagnostic> {
-    let comes_again = [ingress, egress].iter().any(|&id| calls(program, id, &RECIRCULATE))
-        || cut.ingress && calls(program, ingress, &RESUBMIT);
+    let comes_again = [ingress, egress].iter().any(|&id| calls(program, id, CutCall::Recirculate))
+        || cut.ingress && calls(program, ingress, CutCall::Resubmit);
     if !comes_again || !(cut.ingress || cut.egress) || is_parsed_alike(program) {
         return vec![];
     }
@@ -35,7 +37,7 @@ pub fn refuse_clones(
 
 fn refuse(program: &Program, block: &Block, found: &mut Vec<Diagnostic>) {
     for stmt in &block.stmts {
-        if let Some(call) = order(program, stmt, &CLONE) {
+        if let Some(call) = order(program, stmt, CutCall::Clone) {
             let why = "a packet that is sent around and then cloned would be parsed with the port of a link";
             let help = "clone where `standard_metadata.instance_type == 0`: these packets are new";
             found.push(unsupported(call.span, why).help(help));
@@ -59,7 +61,7 @@ fn is_new(program: &Program, condition: &Expr) -> bool {
 }
 
 fn is_instance_type(program: &Program, expr: &Expr) -> bool {
-    standard_field(program, expr) == Some("instance_type")
+    standard_field(program, expr).is_some_and(|name| arch::field(program, Meaning::Kind) == Some(name))
 }
 
 /// The field of the standard metadata that an expression is.
@@ -104,7 +106,7 @@ fn reads_port(program: &Program, parser: &Parser) -> bool {
     let mut look = |expr: &Expr| {
         visit::subexprs(expr, &mut |e| {
             let field = standard_field(program, e);
-            reads |= field == Some("ingress_port");
+            reads |= field.is_some() && field == arch::field(program, Meaning::InPort);
             fields += usize::from(field.is_some());
             uses += usize::from(is_standard(program, &e.ty));
         });

@@ -9,17 +9,19 @@
 
 use super::lent::run_by;
 use super::varbit::holds_varbit;
+use crate::arch;
 use crate::originals::root;
 use ir::{
     ActionId, Call, Callee, Control, ControlId, Direction, Expr, ExprKind, Name, Program, StmtKind, Type,
     VarId, VarKind, visit,
 };
+use p4_arch::Duty;
 use std::collections::BTreeSet;
 
 /// Binds what can be bound in ingress and egress.
 pub fn bind_whole_arguments(program: &mut Program) {
-    for stage in ["ingress", "egress"] {
-        if let Some(id) = program.stage_control(stage) {
+    for stage in [Duty::Ingress, Duty::Egress] {
+        if let Some(id) = arch::control(program, stage) {
             // An action that calls another may have to go first.
             while let Some((action, at, whole)) = find(program, id) {
                 bind(&mut program.controls[id.index()], action, at, whole);

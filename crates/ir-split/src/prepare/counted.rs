@@ -7,15 +7,17 @@
 //! Devices of p4rack count what the annotated field says. Clones keep it as they keep a field list.
 
 use super::{add_metadata, field_list, role_type};
+use crate::arch;
 use crate::field_lists::unused_list;
-use crate::generate::build;
 use crate::layout::FRAME_LENGTH_BITS;
 use base_diag::Span;
+use ir::build;
 use ir::{
     Annotation, AnnotationBody, AnnotationValue, Call, Callee, Direction, Expr, ExternFunction,
     ExternFunctionId, Field, Program, Role, Signature, SignatureParam, StageKind, StmtKind, Type, visit,
 };
 use p4_arch::v1model::COUNTED_LENGTH;
+use p4_arch::{Duty, Meaning};
 
 const KEEPING_CLONE: &str = "clone_preserving_field_list";
 
@@ -37,11 +39,12 @@ pub fn note_length(program: &mut Program, prefix: &str) {
         return;
     };
     let fields = program.fields(&standard.ty);
-    let Some(at) = fields.iter().position(|f| f.name == "packet_length") else { return };
+    let length = arch::field(program, Meaning::Length);
+    let Some(at) = fields.iter().position(|f| Some(f.name.as_str()) == length) else { return };
     let whole = fields[at].ty.clone();
     let length = build::cast(build::field(standard, at, whole), ty.clone());
     let note = build::assign(build::field(metadata, number, ty), length);
-    if let Some(id) = program.stage_control("ingress") {
+    if let Some(id) = arch::control(program, Duty::Ingress) {
         program.controls[id.index()].body.stmts.insert(0, note);
     }
 }
@@ -122,7 +125,7 @@ fn list_of(program: &Program, call: &Call) -> Option<u32> {
 }
 
 fn ingress_parameter(program: &Program, role: Role) -> Option<Expr> {
-    let stage = program.stage("ingress")?;
+    let stage = arch::stage(program, Duty::Ingress)?;
     let StageKind::Control(id) = stage.kind else { return None };
     let position = stage.roles.iter().position(|r| *r == role)?;
     let control = program.control(id);

@@ -8,13 +8,15 @@
 //! Each call needs a place of its own, in the order of execution: one that may run twice is refused.
 
 use super::{add_metadata, role_type};
-use crate::generate::build;
+use crate::arch;
 use crate::refuse::unsupported;
 use base_diag::{Diagnostic, Span};
+use ir::build;
 use ir::{
     ActionId, Block, Call, Callee, ControlId, Expr, ExprKind, Field, Program, Role, Stmt, StmtKind, SwitchOn,
     TableId, Type, VarId,
 };
+use p4_arch::CutCall;
 use std::collections::BTreeSet;
 
 /// Records the digests of a control.
@@ -66,7 +68,7 @@ fn digest<'s>(program: &Program, stmt: &'s Stmt) -> Option<&'s Call> {
     let StmtKind::Call(call) = &stmt.kind else { return None };
     let Callee::ExternFunction(id) = call.callee else { return None };
     let function = &program.extern_functions[id.index()];
-    (!function.user && function.name == "digest").then_some(call)
+    (arch::call(function) == Some(CutCall::Digest)).then_some(call)
 }
 
 /// Digests in the order in which they may be told.

@@ -9,12 +9,14 @@
 //! meter, and its calls are left out.
 
 use super::{add_metadata, role_type};
-use crate::generate::build;
+use crate::arch;
 use crate::state::{Uses, uses_of_block};
+use ir::build;
 use ir::{
     Action, ActionId, BinaryOp, Block, Call, Callee, Control, ControlId, Expr, ExprKind, Field, InstanceId,
     Program, Role, StageKind, Stmt, StmtKind, Table, TableId, Type, VarId, visit,
 };
+use p4_arch::Duty;
 use std::collections::BTreeSet;
 
 /// A colour that no meter gives.
@@ -26,8 +28,8 @@ pub type Lent = Vec<(ControlId, InstanceId, TableId)>;
 /// Notes the colours of the meters that actions of other tables read. To call another table's direct counter does nothing.
 pub fn note_colours(program: &mut Program, prefix: &str) -> Lent {
     let mut lent = Lent::new();
-    for stage in ["ingress", "egress"] {
-        let Some(id) = program.stage_control(stage) else { continue };
+    for stage in [Duty::Ingress, Duty::Egress] {
+        let Some(id) = arch::control(program, stage) else { continue };
         for table in (0..program.control(id).tables.len()).map(TableId::from) {
             let control = program.control(id);
             if let Some(counter) = control.tables[table.index()].counters
@@ -117,8 +119,8 @@ fn can_note(program: &Program, control: &Control, table: TableId, read: &Read) -
     has_room && is_known && on_a_hit.map(|run| run.action).all(is_own)
 }
 
-fn metadata_of(program: &Program, stage: &str) -> Option<Expr> {
-    let stage = program.stage(stage)?;
+fn metadata_of(program: &Program, stage: Duty) -> Option<Expr> {
+    let stage = arch::stage(program, stage)?;
     let StageKind::Control(id) = stage.kind else { return None };
     let position = stage.roles.iter().position(|r| *r == Role::Metadata)?;
     let control = program.control(id);

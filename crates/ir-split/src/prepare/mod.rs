@@ -33,11 +33,13 @@ pub use orders::{CutHalves, Orders};
 pub use standard::writes_standard;
 pub use varbit::Lengths;
 
+use crate::arch;
 use ir::{Annotation, AnnotationBody, AnnotationValue, Field, Program, Role, StageKind, Type, TypeKind};
+use p4_arch::Duty;
 
 /// The type of the object that plays a role in ingress.
 pub fn role_type(program: &Program, role: Role) -> Option<Type> {
-    let stage = program.stage("ingress")?;
+    let stage = arch::stage(program, Duty::Ingress)?;
     let StageKind::Control(id) = stage.kind else { return None };
     let position = stage.roles.iter().position(|r| *r == role)?;
     let control = program.control(id);

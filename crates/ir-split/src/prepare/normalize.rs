@@ -3,15 +3,17 @@
 //! A cut lies in the structure of a body, and control passes over it by the number of a section: what ends the body from
 //! within, or runs elsewhere, has to be in that structure. Programs without such things stay as they are.
 
-use crate::v1model::{Effect, function_effect};
+use crate::arch;
+use crate::arch::{Effect, function_effect};
 use base_diag::Diagnostic;
 use ir::{Block, Callee, ExprKind, Program, Stmt, StmtKind, visit};
+use p4_arch::{CutCall, Duty};
 
 /// Runs the lowering passes that are needed.
 pub fn normalize(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
-    let halves = ["ingress", "egress"];
+    let halves = [Duty::Ingress, Duty::Egress];
     let (mut exits, mut returns, mut calls) = (false, false, false);
-    for id in halves.iter().filter_map(|stage| program.stage_control(stage)) {
+    for id in halves.into_iter().filter_map(|stage| arch::control(program, stage)) {
         let control = program.control(id);
         any_stmt(&control.body, &mut |stmt| {
             returns |= matches!(stmt.kind, StmtKind::Return(_));
@@ -61,7 +63,8 @@ fn has_effects(program: &Program, block: &Block) -> bool {
         Callee::Method(..) => true,
         Callee::ExternFunction(id) => {
             let function = &program.extern_functions[id.index()];
-            function.name == "digest" || !matches!(function_effect(function), Effect::Pure | Effect::Drop)
+            arch::call(function) == Some(CutCall::Digest)
+                || !matches!(function_effect(function), Effect::Pure | Effect::Drop)
         }
         _ => false,
     };

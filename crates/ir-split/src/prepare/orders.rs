@@ -13,14 +13,17 @@
 //! the packet: it is noted in `restart`, and egress sends the original packet around.
 
 use super::{add_metadata, again, field_list, role_type};
-use crate::generate::build;
+use crate::arch;
 use crate::layout::bits_for;
-use crate::refuse::unsupported;
+use crate::refuse::{broken, unsupported};
 use base_diag::{Diagnostic, Span};
+use ir::build;
 use ir::{
     AnnotationValue, Block, Call, Callee, ControlId, Expr, ExprKind, Field, Program, Role, Stmt, StmtKind,
     Type, VarId,
 };
+use p4_arch::{CutCall, Duty, Meaning};
+use std::cell::RefCell;
 
 /// Which halves are cut.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -59,12 +62,6 @@ pub struct Restart {
     pub lists: Vec<Expr>,
 }
 
-/// The kinds of orders and their functions.
-pub const CLONE: [&str; 2] = ["clone", "clone_preserving_field_list"];
-pub const RESUBMIT: [&str; 1] = ["resubmit_preserving_field_list"];
-pub const RECIRCULATE: [&str; 1] = ["recirculate_preserving_field_list"];
-const TRUNCATE: [&str; 1] = ["truncate"];
-
 /// Records the orders of the halves that are cut.
 ///
 /// A clone of egress takes an order to truncate along, in the traffic manager: where that clone may leave egress as a
@@ -76,45 +73,46 @@ pub fn record_orders(
     has_varbits: bool,
 ) -> Result<Orders, Vec<Diagnostic>> {
     let mut orders = Orders { copies: makes_copies(program), ..Orders::default() };
-    let (Some(ingress), Some(egress)) = (program.stage_control("ingress"), program.stage_control("egress"))
+    let (Some(ingress), Some(egress)) =
+        (arch::control(program, Duty::Ingress), arch::control(program, Duty::Egress))
     else {
         return Ok(orders);
     };
     let whole = [(ingress, true), (egress, cut.egress)];
     let last = if cut.egress { egress } else { ingress };
-    let mut recorder = Recorder { program, prefix };
-    orders.egress_clones = calls(recorder.program, egress, &CLONE);
+    let mut recorder = Recorder { program, prefix, missing: RefCell::default() };
+    orders.egress_clones = calls(recorder.program, egress, CutCall::Clone);
     let mut refused = vec![];
     if cut.egress && orders.egress_clones {
         let why = "a packet is truncated that egress may clone, and egress is cut";
-        recorder.refuse_calls(&[ingress, egress], &TRUNCATE, why, &mut refused);
+        recorder.refuse_calls(&[ingress, egress], CutCall::Truncate, why, &mut refused);
     }
     if cut.egress && has_varbits {
         let why = "a clone starts without metadata, where the lengths of varbits are, and egress is cut";
-        recorder.refuse_calls(&[ingress, egress], &CLONE, why, &mut refused);
+        recorder.refuse_calls(&[ingress, egress], CutCall::Clone, why, &mut refused);
     }
     refused.extend(again::refuse_clones(recorder.program, [ingress, egress], cut));
     if !refused.is_empty() {
         return Err(refused);
     }
     let mut at_end = vec![];
-    if cut.ingress && calls(recorder.program, ingress, &RESUBMIT) {
+    if cut.ingress && calls(recorder.program, ingress, CutCall::Resubmit) {
         orders.restart = recorder.record_resubmit(ingress);
     }
-    if cut.ingress && recorder.record(&[ingress], ingress, &CLONE, "clone", &mut at_end) {
+    if cut.ingress && recorder.record(&[ingress], ingress, CutCall::Clone, "clone", &mut at_end) {
         orders.clones_original = true;
     }
     if cut.egress {
-        recorder.record(&[egress], egress, &CLONE, "egress_clone", &mut at_end);
+        recorder.record(&[egress], egress, CutCall::Clone, "egress_clone", &mut at_end);
         // In egress it asks for nothing, but a helper runs egress in its ingress.
-        recorder.record(&[egress], egress, &RESUBMIT, "resubmit_in_egress", &mut vec![]);
+        recorder.record(&[egress], egress, CutCall::Resubmit, "resubmit_in_egress", &mut vec![]);
     }
     let both: Vec<ControlId> = whole.iter().filter(|(_, wanted)| *wanted).map(|(id, _)| *id).collect();
-    if recorder.record(&both, last, &RECIRCULATE, "recirculate", &mut at_end) && cut.egress {
+    if recorder.record(&both, last, CutCall::Recirculate, "recirculate", &mut at_end) && cut.egress {
         recorder.forget_at_group(ingress, "recirculate");
     }
     let mut cuts = vec![];
-    if recorder.record(&both, last, &TRUNCATE, "truncate", &mut cuts) && cut.egress {
+    if recorder.record(&both, last, CutCall::Truncate, "truncate", &mut cuts) && cut.egress {
         recorder.forget_at_group(ingress, "truncate");
     }
     if let (Some(restart), false) = (&orders.restart, cut.egress) {
@@ -124,6 +122,10 @@ pub fn record_orders(
         cuts = cuts.into_iter().map(|(id, cut)| (id, build::if_then(stays.clone(), vec![cut]))).collect();
     }
     at_end.extend(cuts);
+    let missing = recorder.missing.take();
+    if !missing.is_empty() {
+        return Err(missing);
+    }
     for (control, stmt) in at_end {
         program.controls[control.index()].body.stmts.push(stmt);
     }
@@ -132,7 +134,7 @@ pub fn record_orders(
 
 /// The program uses multicast groups, or clones, which may go to one.
 fn makes_copies(program: &Program) -> bool {
-    let calls = program.extern_functions.iter().any(|f| !f.user && f.name.starts_with("clone"));
+    let calls = arch::makes_clones(program);
     let standard = role_type(program, Role::StandardMetadata);
     let mut writes = false;
     for control in &program.controls {
@@ -142,7 +144,9 @@ fn makes_copies(program: &Program) -> bool {
                 let StmtKind::Assign(place, _) = &stmt.kind else { return };
                 let ExprKind::Field(base, n) = &place.kind else { return };
                 let name = program.fields(&base.ty).get(*n as usize).map(|f| f.name.as_str());
-                writes |= Some(&base.ty) == standard.as_ref() && name == Some("mcast_grp");
+                writes |= Some(&base.ty) == standard.as_ref()
+                    && name.is_some()
+                    && name == arch::field(program, Meaning::Group);
             });
         }
     }
@@ -152,6 +156,8 @@ fn makes_copies(program: &Program) -> bool {
 struct Recorder<'a> {
     program: &'a mut Program,
     prefix: &'a str,
+    /// What was not there that has to be: nothing is guessed in its place.
+    missing: RefCell<Vec<Diagnostic>>,
 }
 
 /// A metadata field of the runtime.
@@ -161,19 +167,19 @@ struct Noted {
 }
 
 impl Recorder<'_> {
-    /// Records the calls of `functions` in `controls` in fields called `name`, and adds to `at_end` what is asked for
+    /// Records the calls of the `wanted` kind in `controls` in fields called `name`, and adds to `at_end` what is asked for
     /// at the end of `last`. False if there are none.
     fn record(
         &mut self,
         controls: &[ControlId],
         last: ControlId,
-        functions: &[&str],
+        wanted: CutCall,
         name: &str,
         at_end: &mut Vec<(ControlId, Stmt)>,
     ) -> bool {
         let (mut variants, mut has_value) = (vec![], false);
         for &id in controls {
-            self.each_call(id, functions, &mut |call| {
+            self.each_call(id, wanted, &mut |call| {
                 let variant = without_value(call);
                 has_value |= value_of(call).is_some();
                 if !variants.contains(&variant) {
@@ -188,14 +194,14 @@ impl Recorder<'_> {
         let value = has_value.then(|| self.note(&format!("{name}_value"), Type::Bit(32)));
         for &id in controls {
             let fields = (self.field(id, &which), value.as_ref().map(|v| self.field(id, v)));
-            self.rewrite(id, functions, &mut |call| {
-                let number = 1 + variants.iter().position(|v| *v == without_value(call)).unwrap_or(0);
+            self.rewrite(id, wanted, &mut |call| {
+                let number = variants.iter().position(|v| *v == without_value(call)).map_or(0, |at| at + 1);
                 let mut stmts = vec![];
                 if let (Some(place), Some(value)) = (&fields.1, value_of(call)) {
                     stmts.push(build::assign(place.clone(), build::cast(value.clone(), Type::Bit(32))));
                 }
                 stmts.push(build::assign(fields.0.clone(), number_of(&fields.0, number)));
-                match (functions == TRUNCATE, &fields.1, value_of(call)) {
+                match (wanted == CutCall::Truncate, &fields.1, value_of(call)) {
                     (true, Some(place), Some(value)) => vec![if_less(&fields.0, place, value, stmts)],
                     _ => stmts,
                 }
@@ -214,7 +220,8 @@ impl Recorder<'_> {
     /// Copies of a group are not sent around again, nor cut, by what their packet ordered.
     fn forget_at_group(&mut self, ingress: ControlId, name: &str) {
         let Some(noted) = self.noted(name) else { return };
-        let (Some(group), field) = (self.standard(ingress, "mcast_grp"), self.field(ingress, &noted)) else {
+        let (Some(group), field) = (self.standard(ingress, Meaning::Group), self.field(ingress, &noted))
+        else {
             return;
         };
         let none = build::equals(group, build::bits(16, 0));
@@ -226,7 +233,7 @@ impl Recorder<'_> {
     /// `if (resubmit == n) { if (resumed == 0) { resubmit(list n); } else { restart = n; to any port } }`
     fn record_resubmit(&mut self, ingress: ControlId) -> Option<Restart> {
         let mut at_end = vec![];
-        self.record(&[ingress], ingress, &RESUBMIT, "resubmit", &mut at_end);
+        self.record(&[ingress], ingress, CutCall::Resubmit, "resubmit", &mut at_end);
         let lists: Vec<Expr> = at_end.iter().filter_map(|(_, stmt)| first_argument(stmt)).collect();
         let width = bits_for(lists.len() as u64);
         let resumed = self.note("resumed", Type::Bit(1));
@@ -240,7 +247,7 @@ impl Recorder<'_> {
         for (number, (_, mut stmt)) in (1..).zip(at_end) {
             if let StmtKind::If(_, yes, _) = &mut stmt.kind {
                 let mut otherwise = vec![build::assign(again.clone(), number_of(&again, number))];
-                for field in ["egress_spec", "mcast_grp"] {
+                for field in [Meaning::ToPort, Meaning::Group] {
                     if let Some(place) = self.standard(ingress, field) {
                         let zero = number_of(&place, 0);
                         otherwise.push(build::assign(place, zero));
@@ -256,10 +263,17 @@ impl Recorder<'_> {
         Some(Restart { resumed, restart, restarted, width, lists })
     }
 
+    /// Notes that something is missing: the program is refused for it. What is given stands in until then.
+    fn lacks<T>(&self, what: &str, stand_in: T) -> T {
+        self.missing.borrow_mut().push(broken(what));
+        stand_in
+    }
+
     fn note(&mut self, name: &str, ty: Type) -> Noted {
         let name = format!("{}_{name}", self.prefix).into();
         let field = Field { name, ty: ty.clone(), annotations: vec![] };
-        Noted { number: add_metadata(self.program, field).unwrap_or(0), ty }
+        let number = add_metadata(self.program, field);
+        Noted { number: number.unwrap_or_else(|| self.lacks("the struct of the metadata", 0)), ty }
     }
 
     /// A field that was noted before.
@@ -275,7 +289,8 @@ impl Recorder<'_> {
         build::field(build::var(var, &ty), noted.number, noted.ty.clone())
     }
 
-    fn standard(&self, control: ControlId, name: &str) -> Option<Expr> {
+    fn standard(&self, control: ControlId, meaning: Meaning) -> Option<Expr> {
+        let name = arch::field(self.program, meaning)?;
         let (var, ty) = self.role(control, Role::StandardMetadata);
         let number = self.program.fields(&ty).iter().position(|f| f.name == name)?;
         let field_type = self.program.fields(&ty)[number].ty.clone();
@@ -285,34 +300,35 @@ impl Recorder<'_> {
     fn role(&self, control: ControlId, role: Role) -> (VarId, Type) {
         let is_it = |s: &&ir::Stage| s.kind == ir::StageKind::Control(control);
         let stage = self.program.stages.iter().find(is_it);
-        let position = stage.and_then(|s| s.roles.iter().position(|r| *r == role)).unwrap_or(0);
+        let position = stage.and_then(|s| s.roles.iter().position(|r| *r == role));
         let control = self.program.control(control);
-        let var = control.params.get(position).copied().unwrap_or(VarId(0));
+        let var = position.and_then(|at| control.params.get(at)).copied();
+        let var = var.unwrap_or_else(|| self.lacks(&format!("the {role:?} parameter of a half"), VarId(0)));
         (var, control.vars[var.index()].ty.clone())
     }
 
-    fn refuse_calls(&self, controls: &[ControlId], functions: &[&str], why: &str, out: &mut Vec<Diagnostic>) {
+    fn refuse_calls(&self, controls: &[ControlId], wanted: CutCall, why: &str, out: &mut Vec<Diagnostic>) {
         for &id in controls {
-            self.each_call(id, functions, &mut |call| out.push(unsupported(call.span, why)));
+            self.each_call(id, wanted, &mut |call| out.push(unsupported(call.span, why)));
         }
     }
 
-    fn each_call(&self, control: ControlId, functions: &[&str], f: &mut dyn FnMut(&Call)) {
+    fn each_call(&self, control: ControlId, wanted: CutCall, f: &mut dyn FnMut(&Call)) {
         let control = self.program.control(control);
         let blocks = std::iter::once(&control.body).chain(control.actions.iter().map(|a| &a.body));
         for block in blocks {
             ir::visit::stmts(block, &mut |stmt| {
-                if let Some(call) = order(self.program, stmt, functions) {
+                if let Some(call) = order(self.program, stmt, wanted) {
                     f(call);
                 }
             });
         }
     }
 
-    fn rewrite(&mut self, control: ControlId, functions: &[&str], f: &mut dyn FnMut(&Call) -> Vec<Stmt>) {
+    fn rewrite(&mut self, control: ControlId, wanted: CutCall, f: &mut dyn FnMut(&Call) -> Vec<Stmt>) {
         let mut changed = self.program.control(control).clone();
-        rewrite_block(self.program, &mut changed.body, functions, f);
-        changed.actions.iter_mut().for_each(|a| rewrite_block(self.program, &mut a.body, functions, f));
+        rewrite_block(self.program, &mut changed.body, wanted, f);
+        changed.actions.iter_mut().for_each(|a| rewrite_block(self.program, &mut a.body, wanted, f));
         self.program.controls[control.index()] = changed;
     }
 }
@@ -320,34 +336,34 @@ impl Recorder<'_> {
 fn rewrite_block(
     program: &Program,
     block: &mut Block,
-    functions: &[&str],
+    wanted: CutCall,
     f: &mut dyn FnMut(&Call) -> Vec<Stmt>,
 ) {
     for mut stmt in std::mem::take(&mut block.stmts) {
-        ir::visit::blocks_mut(&mut stmt, &mut |inner| rewrite_block(program, inner, functions, f));
-        match order(program, &stmt, functions) {
+        ir::visit::blocks_mut(&mut stmt, &mut |inner| rewrite_block(program, inner, wanted, f));
+        match order(program, &stmt, wanted) {
             Some(call) => block.stmts.extend(f(call)),
             None => block.stmts.push(stmt),
         }
     }
 }
 
-/// Whether a control or one of its actions calls one of the functions.
-pub fn calls(program: &Program, control: ControlId, functions: &[&str]) -> bool {
+/// Whether a control or one of its actions has a call of this kind.
+pub fn calls(program: &Program, control: ControlId, wanted: CutCall) -> bool {
     let control = program.control(control);
     let mut found = false;
     for block in std::iter::once(&control.body).chain(control.actions.iter().map(|a| &a.body)) {
-        ir::visit::stmts(block, &mut |stmt| found |= order(program, stmt, functions).is_some());
+        ir::visit::stmts(block, &mut |stmt| found |= order(program, stmt, wanted).is_some());
     }
     found
 }
 
-/// The call of one of these functions that a statement is.
-pub fn order<'s>(program: &Program, stmt: &'s Stmt, functions: &[&str]) -> Option<&'s Call> {
+/// The call of this kind that a statement is.
+pub fn order<'s>(program: &Program, stmt: &'s Stmt, wanted: CutCall) -> Option<&'s Call> {
     let StmtKind::Call(call) = &stmt.kind else { return None };
     let Callee::ExternFunction(id) = call.callee else { return None };
     let function = &program.extern_functions[id.index()];
-    (!function.user && functions.contains(&function.name.as_str())).then_some(call)
+    (arch::call(function) == Some(wanted)).then_some(call)
 }
 
 /// The argument that is worked out at the call: the session of a clone, the length to cut to.

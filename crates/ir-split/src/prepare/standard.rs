@@ -1,11 +1,14 @@
 //! Standard metadata that the program writes although the device has set it.
 
 use super::{add_metadata, role_type};
-use crate::generate::build;
+use crate::arch;
+use ir::build;
 use ir::{Callee, Expr, ExprKind, Field, Program, Role, StageKind, Stmt, StmtKind, Type, visit};
+use p4_arch::{CutCall, Duty, Meaning};
 
 /// True if a control may write this field of the standard metadata.
-pub fn writes_standard(program: &Program, name: &str) -> bool {
+pub fn writes_standard(program: &Program, meaning: Meaning) -> bool {
+    let Some(name) = arch::field(program, meaning) else { return false };
     let Some(standard) = role_type(program, Role::StandardMetadata) else { return false };
     let covers = |place: &Expr| match &place.kind {
         _ if place.ty == standard => true,
@@ -21,7 +24,7 @@ pub fn writes_standard(program: &Program, name: &str) -> bool {
             visit::stmts(block, &mut |stmt| match &stmt.kind {
                 StmtKind::Assign(place, _) | StmtKind::AssignOp(_, place, _) => found |= covers(place),
                 StmtKind::Call(call) => {
-                    let marks = matches!(call.callee, Callee::ExternFunction(f) if program.extern_functions[f.index()].name == "mark_to_drop");
+                    let marks = matches!(call.callee, Callee::ExternFunction(f) if arch::call(&program.extern_functions[f.index()]) == Some(CutCall::Drop));
                     found |= !marks && call.args.iter().flatten().any(covers);
                 }
                 _ => {}
@@ -39,10 +42,10 @@ fn is_field(program: &Program, place: &Expr, standard: &Type, name: &str) -> boo
 /// `keep-port`: the port that a packet leaves by, in a metadata field of its own, where egress overwrites
 /// `egress_port`: what it writes there does not change where the packet goes.
 pub fn keep_port(program: &mut Program, prefix: &str) -> Option<usize> {
-    if !writes_standard(program, "egress_port") {
+    if !writes_standard(program, Meaning::OutPort) {
         return None;
     }
-    let stage = program.stage("egress")?.clone();
+    let stage = arch::stage(program, Duty::Egress)?.clone();
     let StageKind::Control(id) = stage.kind else { return None };
     let of = |program: &Program, role: Role| {
         let position = stage.roles.iter().position(|r| *r == role)?;
@@ -51,7 +54,8 @@ pub fn keep_port(program: &mut Program, prefix: &str) -> Option<usize> {
         Some(build::var(var, &control.vars[var.index()].ty))
     };
     let standard = of(program, Role::StandardMetadata)?;
-    let port = program.fields(&standard.ty).iter().position(|f| f.name == "egress_port")?;
+    let name = arch::field(program, Meaning::OutPort)?;
+    let port = program.fields(&standard.ty).iter().position(|f| f.name == name)?;
     let ty = program.fields(&standard.ty)[port].ty.clone();
     let name = format!("{prefix}_port").into();
     let number = add_metadata(program, Field { name, ty: ty.clone(), annotations: vec![] })?;

@@ -14,18 +14,20 @@
 
 use super::counted::{keep_something, kept_lists};
 use super::{Lengths, add_metadata, field_list};
-use crate::generate::build;
+use crate::arch;
+use crate::arch::frame_extern;
 use crate::layout::varbit_bits;
 use crate::originals::root;
 use crate::place::constant;
-use crate::refuse::unsupported;
-use crate::v1model::frame_extern;
+use crate::refuse::{broken, unsupported};
 use base_diag::Diagnostic;
+use ir::build;
 use ir::{
     Block, ControlId, Expr, ExprKind, Field, Program, Role, Stage, StageKind, Stmt, StmtKind, Type, VarId,
     visit,
 };
 use p4_arch::v1model::instance_type::INGRESS_CLONE;
+use p4_arch::{Duty, Meaning};
 
 const WIDTH: u32 = 32;
 
@@ -46,7 +48,7 @@ pub fn track_length(program: &mut Program, prefix: &str, lengths: &Lengths) -> R
     };
     let (Some(arrived), Some(tracked)) = (add("arrived"), add("tracked")) else { return Ok(()) };
     let mut refused = vec![];
-    for stage in ["ingress", "egress"] {
+    for stage in [Duty::Ingress, Duty::Egress] {
         let Some(at) = At::new(program, stage, lengths) else { continue };
         let value = |number| build::field(at.metadata.clone(), number, Type::Bit(WIDTH));
         let mut control = program.control(at.control).clone();
@@ -54,11 +56,11 @@ pub fn track_length(program: &mut Program, prefix: &str, lengths: &Lengths) -> R
             std::iter::once(&mut control.body).chain(control.actions.iter_mut().map(|a| &mut a.body));
         blocks.for_each(|block| at.track(program, block, &value(tracked), &mut refused));
         let first = match stage {
-            "ingress" => vec![
-                build::assign(value(arrived), at.standard(program, "packet_length")),
-                build::assign(value(tracked), at.standard(program, "packet_length")),
+            Duty::Ingress => vec![
+                build::assign(value(arrived), at.standard(program, Meaning::Length)?),
+                build::assign(value(tracked), at.standard(program, Meaning::Length)?),
             ],
-            _ => at.show(program, value(arrived), value(tracked)),
+            _ => at.show(program, value(arrived), value(tracked))?,
         };
         control.body.stmts.splice(0..0, first);
         program.controls[at.control.index()] = control;
@@ -83,7 +85,7 @@ fn untracked(program: &Program) -> Vec<Diagnostic> {
     for state in program.parsers.iter().flat_map(|parser| &parser.states) {
         look(&state.stmts, "the parser");
     }
-    if let Some(id) = program.stage_control("verify_checksum") {
+    if let Some(id) = arch::control(program, Duty::Verify) {
         look(&program.control(id).body.stmts, "the verification of checksums");
     }
     let frames = |i: &&ir::Instance| frame_extern(program.extern_object(i.object)).is_some();
@@ -106,8 +108,8 @@ struct At<'a> {
 }
 
 impl<'a> At<'a> {
-    fn new(program: &Program, stage: &str, lengths: &'a Lengths) -> Option<At<'a>> {
-        let stage = program.stage(stage)?;
+    fn new(program: &Program, stage: Duty, lengths: &'a Lengths) -> Option<At<'a>> {
+        let stage = arch::stage(program, stage)?;
         let StageKind::Control(control) = stage.kind else { return None };
         let metadata = parameter(program, stage, control, Role::Metadata)?;
         let standard = parameter(program, stage, control, Role::StandardMetadata)?;
@@ -115,25 +117,27 @@ impl<'a> At<'a> {
         Some(At { control, metadata, standard, headers, lengths })
     }
 
-    fn standard(&self, program: &Program, name: &str) -> Expr {
+    fn standard(&self, program: &Program, meaning: Meaning) -> Result<Expr, Vec<Diagnostic>> {
+        let name = arch::field(program, meaning);
         let fields = program.fields(&self.standard.ty);
-        let number = fields.iter().position(|f| f.name == name).unwrap_or(0);
-        let ty = fields.get(number).map_or(Type::Bit(WIDTH), |f| f.ty.clone());
-        build::field(self.standard.clone(), number, ty)
+        let number = fields.iter().position(|f| Some(f.name.as_str()) == name);
+        let number =
+            number.ok_or_else(|| vec![broken(&format!("the standard metadata's field for {meaning:?}"))])?;
+        Ok(build::field(self.standard.clone(), number, fields[number].ty.clone()))
     }
 
     /// What egress starts with.
-    fn show(&self, program: &Program, arrived: Expr, tracked: Expr) -> Vec<Stmt> {
-        let kind = self.standard(program, "instance_type");
+    fn show(&self, program: &Program, arrived: Expr, tracked: Expr) -> Result<Vec<Stmt>, Vec<Diagnostic>> {
+        let kind = self.standard(program, Meaning::Kind)?;
         let clone = build::equals(kind, build::bits(32, u64::from(INGRESS_CLONE)));
-        let length = self.standard(program, "packet_length");
+        let length = self.standard(program, Meaning::Length)?;
         // More may have been taken away than there was: the count is then below zero, which shows as zero.
         let negative = build::less(build::bits(WIDTH, (1 << (WIDTH - 1)) - 1), tracked.clone());
-        vec![
+        Ok(vec![
             build::if_then(clone, vec![build::assign(tracked.clone(), arrived)]),
             build::assign(length.clone(), tracked),
             build::if_then(negative, vec![build::assign(length, build::bits(WIDTH, 0))]),
-        ]
+        ])
     }
 
     fn track(&self, program: &Program, block: &mut Block, tracked: &Expr, refused: &mut Vec<Diagnostic>) {

@@ -1,15 +1,57 @@
-//! What the splitter asks of the architecture's facts.
+//! What the splitter asks of the architecture's facts: everything that knows an architecture by name is here, and in `p4-arch`.
 
 use crate::place::constant;
-use ir::{Call, Callee, Const, ExprKind, ExternFunction, ExternObject, InstanceId, Program, Type};
-use p4_arch::FieldMoment;
-use p4_arch::v1model::ARCHITECTURE;
+use ir::{
+    Arch, Call, Callee, Const, ControlId, ExprKind, ExternFunction, ExternObject, InstanceId, Program, Stage,
+    StageKind, Type,
+};
+use p4_arch::v1model::{ARCHITECTURE, CUT};
+use p4_arch::{CutCall, CutFacts, Duty, FieldMoment, Meaning, StateMode};
 
 /// Width of the port fields.
-pub const PORT_BITS: u32 = 9;
+pub const PORT_BITS: u32 = CUT.port_bits;
 
-/// What `mark_to_drop(standard_metadata)` changes. It sets `mcast_grp` too, but to its initial zero.
-pub const DROP_WRITES: &[&str] = &["egress_spec"];
+/// The facts of a program's architecture; `None` if programs for it are not split.
+pub fn facts(program: &Program) -> Option<&'static CutFacts> {
+    match program.arch {
+        Arch::V1Model(_) => Some(&CUT),
+        _ => None,
+    }
+}
+
+/// The stage with this duty.
+pub fn stage(program: &Program, duty: Duty) -> Option<&Stage> {
+    program.stage(facts(program)?.stage(duty)?)
+}
+
+/// The control of the stage with this duty.
+pub fn control(program: &Program, duty: Duty) -> Option<ControlId> {
+    match stage(program, duty)?.kind {
+        StageKind::Control(id) | StageKind::Deparse(id) => Some(id),
+        StageKind::Parse(_) | StageKind::TrafficManager => None,
+    }
+}
+
+/// The name of the stage with this duty.
+pub fn stage_name(program: &Program, duty: Duty) -> &'static str {
+    facts(program).and_then(|facts| facts.stage(duty)).unwrap_or_default()
+}
+
+/// The name of the standard metadata's field with this meaning.
+pub fn field(program: &Program, meaning: Meaning) -> Option<&'static str> {
+    facts(program)?.field(meaning)
+}
+
+/// How a call of one of the architecture's functions bears on a cut.
+pub fn call(function: &ExternFunction) -> Option<CutCall> {
+    CUT.call(&function.name).filter(|_| !function.user)
+}
+
+/// The program declares a function that makes clones.
+pub fn makes_clones(program: &Program) -> bool {
+    let clones = |f: &ExternFunction| matches!(call(f), Some(CutCall::Clone | CutCall::OldClone));
+    program.extern_functions.iter().any(clones)
+}
 
 /// Standard metadata that the device fills before ingress.
 pub fn set_at_start() -> Vec<&'static str> {
@@ -67,27 +109,22 @@ pub fn function_effect(function: &ExternFunction) -> Effect {
     if function.user {
         return Effect::Unsupported;
     }
-    match function.name.as_str() {
-        "mark_to_drop" => Effect::Drop,
-        "verify_checksum"
-        | "update_checksum"
-        | "verify_checksum_with_payload"
-        | "update_checksum_with_payload" => Effect::Conditional,
-        "clone"
-        | "clone_preserving_field_list"
-        | "resubmit_preserving_field_list"
-        | "recirculate_preserving_field_list"
-        | "truncate" => Effect::Order,
-        name => match ARCHITECTURE.function(name).map(|f| f.effect) {
-            Some(
-                p4_arch::Effect::Pure
-                | p4_arch::Effect::Draws
-                | p4_arch::Effect::Sends
-                | p4_arch::Effect::Asserts
-                | p4_arch::Effect::Logs,
-            ) => Effect::Pure,
-            _ => Effect::Unsupported,
-        },
+    match call(function) {
+        Some(CutCall::Drop) => Effect::Drop,
+        Some(CutCall::Conditional) => Effect::Conditional,
+        Some(CutCall::Clone | CutCall::Resubmit | CutCall::Recirculate | CutCall::Truncate) => Effect::Order,
+        Some(CutCall::OldClone | CutCall::Digest) | None => {
+            match ARCHITECTURE.function(&function.name).map(|f| f.effect) {
+                Some(
+                    p4_arch::Effect::Pure
+                    | p4_arch::Effect::Draws
+                    | p4_arch::Effect::Sends
+                    | p4_arch::Effect::Asserts
+                    | p4_arch::Effect::Logs,
+                ) => Effect::Pure,
+                _ => Effect::Unsupported,
+            }
+        }
     }
 }
 
@@ -96,14 +133,9 @@ pub fn object_effect(object: &ExternObject) -> Effect {
     if frame_extern(object).is_some() {
         return Effect::State;
     }
-    match object.name.as_str() {
-        "register" | "counter" | "meter" | "direct_counter" | "direct_meter" | "action_profile"
-        | "action_selector"
-            if !object.user =>
-        {
-            Effect::State
-        }
-        _ => Effect::Unsupported,
+    match state_mode(object) {
+        Some(_) => Effect::State,
+        None => Effect::Unsupported,
     }
 }
 
@@ -132,15 +164,20 @@ pub fn surely_gives(program: &Program, call: &Call) -> bool {
     constant(index).map_or(most, u64::from) < size
 }
 
+/// How packets share an object of the architecture's; `None` for the user's own.
+pub fn state_mode(object: &ExternObject) -> Option<StateMode> {
+    CUT.state(&object.name).filter(|_| !object.user)
+}
+
 /// The order in which packets use the object shows: all that the data plane reads. Counts add up in any order, and only the
 /// control plane changes profiles.
 pub fn order_matters(object: &ExternObject) -> bool {
-    object.user || matches!(object.name.as_str(), "register" | "meter" | "direct_meter")
+    object.user || state_mode(object) == Some(StateMode::Ordered)
 }
 
 /// The object may be on several devices: what it holds is the sum of what they count. Only the control plane reads it.
 pub fn adds_up(object: &ExternObject) -> bool {
-    object.name == "counter" && !object.user
+    state_mode(object) == Some(StateMode::Sum)
 }
 
 /// The name in `@frame_extern("name")`.
