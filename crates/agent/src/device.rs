@@ -17,6 +17,9 @@ use tracing::{debug, info, warn};
 /// How often idle entries and digests are looked for while nothing else happens.
 const SCAN: Duration = Duration::from_ms(10);
 
+/// What takes longer makes room for others afterwards: a program's timers and copies may keep the device busy.
+const LONG: Duration = Duration::from_ms(1);
+
 /// Limit on programs being compiled at a time.
 const MOST_PREPARING: usize = 2;
 
@@ -69,14 +72,22 @@ impl Owner {
     pub(crate) fn run(mut self, incoming: &Incoming) -> Result<Vec<Metric>, Status> {
         let mut streams = Streams::default();
         let mut scan = self.now() + SCAN;
+        // No timer runs before, and commands go before frames if the last one took long.
+        let (mut rest, mut was_long) = (Time::ZERO, false);
         loop {
             let now = self.now();
-            let mut due = self.switch.deadline().map_or(scan, |deadline| deadline.min(scan));
+            let mut due = self.switch.deadline().map_or(scan, |deadline| deadline.min(scan)).max(rest);
             if now >= due {
                 let events = self.switch.tick(now);
                 self.perform(events, &mut streams);
                 scan = now + SCAN;
                 due = now;
+                let took = self.now().since(now);
+                if took > LONG {
+                    // Timers have half of the time at most.
+                    rest = now + took + took;
+                    was_long = true;
+                }
             }
             if self.switch.is_busy() {
                 let events = self.switch.go_on(self.now());
@@ -88,9 +99,14 @@ impl Owner {
                 continue;
             }
             let wait = std::time::Duration::from_nanos(due.since(now).as_ns());
-            match incoming.next(wait) {
+            let first = if was_long { incoming.command() } else { None };
+            let begun = self.now();
+            match first.or_else(|| incoming.next(wait)) {
                 Some(Command::Stop) => break,
-                Some(command) => self.command(command, &mut streams),
+                Some(command) => {
+                    self.command(command, &mut streams);
+                    was_long = self.now().since(begun) > LONG;
+                }
                 // Nothing happens: captures are complete when somebody looks at them.
                 None => drop(self.ports.flush()),
             }

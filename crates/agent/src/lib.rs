@@ -51,8 +51,6 @@ pub struct Setup {
     pub address: SocketAddr,
     /// Certificates, if connections are encrypted.
     pub tls: Option<Tls>,
-    /// Certificates for the way to agents, if that is encrypted.
-    pub agents_tls: Option<ClientTls>,
     /// Where Prometheus asks for what is counted, if anywhere.
     pub metrics: Option<SocketAddr>,
     /// Its ports.
@@ -87,7 +85,6 @@ impl Setup {
             device_id: 1,
             address: (Ipv4Addr::LOCALHOST, 0).into(),
             tls: None,
-            agents_tls: None,
             metrics: None,
             ports: vec![],
             cables: vec![],
@@ -112,7 +109,16 @@ pub enum Switch {
     Rack(Arc<Program>, Box<Placement>, Vec<Update>),
     /// The same, where each device is a process of its own with an agent, at these addresses: by the placement's devices. It
     /// has no ports.
-    Remote(Arc<Program>, Box<Placement>, Vec<Update>, Vec<String>),
+    Remote(Arc<Program>, Box<Placement>, Vec<Update>, Vec<AgentAt>),
+}
+
+/// Where an agent is.
+#[derive(Clone)]
+pub struct AgentAt {
+    /// `host:port`
+    pub address: String,
+    /// What it is asked for and shown, if the way to it is encrypted.
+    pub tls: Option<ClientTls>,
 }
 
 /// Why a switch does not run.
@@ -162,7 +168,7 @@ fn serve_until(
     let (going, gone) = tokio::sync::oneshot::channel::<()>();
     let (address, tls, metrics) = (setup.address, setup.tls.clone(), setup.metrics);
     let way = front.clone();
-    let (links, ends) = links(&setup.switch, setup.agents_tls.as_ref(), setup.agents_secret.as_ref())?;
+    let (links, ends) = links(&setup.switch, setup.agents_secret.as_ref())?;
     // A switch without a program is an agent, or may become one.
     front.guard(setup.secret.clone(), matches!(setup.switch, Switch::One(None)));
     let device = thread::spawn(move || {
@@ -226,26 +232,22 @@ fn unix_time() -> i64 {
 }
 
 /// The ways to agents in other processes, and their ends.
-fn links(
-    switch: &Switch,
-    tls: Option<&ClientTls>,
-    secret: Option<&Secret>,
-) -> Result<(Vec<Link>, Vec<LinkEnd>), SetupError> {
-    let Switch::Remote(_, placement, _, addresses) = switch else { return Ok((vec![], vec![])) };
-    if addresses.len() != placement.devices.len() {
-        let (agents, devices) = (addresses.len(), placement.devices.len());
+fn links(switch: &Switch, secret: Option<&Secret>) -> Result<(Vec<Link>, Vec<LinkEnd>), SetupError> {
+    let Switch::Remote(_, placement, _, agents) = switch else { return Ok((vec![], vec![])) };
+    if agents.len() != placement.devices.len() {
+        let (agents, devices) = (agents.len(), placement.devices.len());
         return Err(failed(format!("there are {agents} agents for {devices} devices")));
     }
-    let both = addresses.iter().enumerate().map(|(device, address)| {
+    let both = agents.iter().enumerate().map(|(device, agent)| {
         let inner = placement.ports.iter().filter(|((from, _), _)| from.0 as usize == device);
         let place = Place {
             device: DeviceId(device),
-            address: address.clone(),
+            address: agent.address.clone(),
             inner_ports: inner.filter_map(|(_, port)| u32::try_from(*port).ok()).collect(),
             election: u128::try_from(unix_time()).unwrap_or(0),
             secret: secret.cloned(),
         };
-        p4runtime_grpc::link(place, tls)
+        p4runtime_grpc::link(place, agent.tls.as_ref())
     });
     let both: Result<Vec<_>, _> = both.collect();
     Ok(both.map_err(failed)?.into_iter().unzip())
@@ -288,11 +290,12 @@ fn owner(setup: Setup, ports: Ports, front: Front, links: Vec<Link>) -> Result<O
             }
             (Box::new(rack), Some(updates))
         }
-        Switch::Remote(program, placement, updates, addresses) => {
+        Switch::Remote(program, placement, updates, agents) => {
             if let Some(port) = ports.numbers().next() {
                 return Err(failed(format!("port {port}: the ports of devices with agents are their own")));
             }
             let splitter = Splitter::new(maker(Some(program)), *placement);
+            let addresses = agents.into_iter().map(|agent| agent.address).collect();
             let rack = RemoteRack::new(splitter, addresses, device_id, epoch).fresh(fresh).audit(audit);
             (Box::new(rack), Some(updates))
         }

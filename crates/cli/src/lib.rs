@@ -4,8 +4,10 @@
 
 #[macro_use]
 mod output;
+mod certificates;
 mod command;
 mod log;
+mod once;
 mod secret;
 mod status;
 mod tls;

@@ -1,9 +1,9 @@
 //! Secrets, from files.
 
+use crate::once;
 use agent::Secret;
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The file of the user's own: `$XDG_STATE_HOME/p4rack/secret`, or that below `~/.local/state`.
@@ -24,27 +24,11 @@ pub fn read(path: &Path) -> Result<Secret, String> {
 
 /// The same; a file that is not there is made, for its owner to read, with a new secret.
 pub fn made(path: &Path) -> Result<Secret, String> {
-    if path.exists() {
-        return read(path);
-    }
-    let failed = |error: std::io::Error| format!("`{}` cannot be made: {error}", path.display());
-    if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory).map_err(failed)?;
-    }
-    // Another process may be about to make it, too: it is there as a whole or not at all.
-    let new = path.with_extension(format!("new-{}", std::process::id()));
-    let made = (|| {
+    once::make(path, 0o600, || {
         let mut bytes = [0; 32];
         fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
         let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
-        file.write_all(format!("{text}\n").as_bytes())?;
-        fs::hard_link(&new, path)
-    })();
-    let _ = fs::remove_file(&new);
-    match made {
-        Ok(()) => read(path),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => read(path),
-        Err(error) => Err(failed(error)),
-    }
+        Ok(format!("{text}\n"))
+    })?;
+    read(path)
 }

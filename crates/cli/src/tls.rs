@@ -1,6 +1,6 @@
 //! Certificates, from files.
 
-use crate::secret;
+use crate::{certificates, secret};
 use agent::{ClientTls, Secret, Tls};
 use std::path::{Path, PathBuf};
 
@@ -19,13 +19,20 @@ pub struct ServerArgs {
 }
 
 impl ServerArgs {
-    /// What the files say; nothing if connections are not encrypted.
-    pub fn read(&self) -> Result<Option<Tls>, String> {
+    /// What the files say, or those of an agent's directory; nothing if connections are not encrypted.
+    pub fn read(&self, directory: Option<&Path>) -> Result<Option<Tls>, String> {
         let (Some(certificate), Some(key)) = (&self.grpc_server_cert, &self.grpc_server_key) else {
-            return Ok(None);
+            let Some(directory) = directory else { return Ok(None) };
+            let clients = Some(certificate_of(&directory.join("authority.pem"))?);
+            let key = certificates::private(&directory.join("switch.key"))?.into_bytes();
+            return Ok(Some(Tls {
+                certificate: certificate_of(&directory.join("switch.pem"))?,
+                key,
+                clients,
+            }));
         };
-        let clients = self.grpc_server_cacert.as_deref().map(certificates).transpose()?;
-        Ok(Some(Tls { certificate: certificates(certificate)?, key: private_key(key)?, clients }))
+        let clients = self.grpc_server_cacert.as_deref().map(certificate_of).transpose()?;
+        Ok(Some(Tls { certificate: certificate_of(certificate)?, key: private_key(key)?, clients }))
     }
 }
 
@@ -41,6 +48,10 @@ pub struct ClientArgs {
     /// Its private key, as PEM
     #[arg(long, value_name = "FILE", global = true)]
     key: Option<PathBuf>,
+    /// Certificates of a rack: of `switch --agent` and `ctl` the directory where the controller makes them, of an agent a copy of its
+    /// own below `agents`
+    #[arg(long, value_name = "DIR", global = true, conflicts_with_all = ["cacert", "cert", "key"])]
+    certificates: Option<PathBuf>,
     /// The secret that a rack's controller, its agents and operators share; `switch` makes the file if it is not there
     #[arg(long, value_name = "FILE", global = true)]
     secret: Option<PathBuf>,
@@ -61,8 +72,70 @@ impl ClientArgs {
         }
     }
 
+    /// True if somebody who signs others' certificates is named, or a certificate to show them.
+    pub fn names_authority(&self) -> bool {
+        self.cacert.is_some() || self.cert.is_some() || self.key.is_some()
+    }
+
+    /// The directory of certificates that is named.
+    pub fn certificates(&self) -> Option<&Path> {
+        self.certificates.as_deref()
+    }
+
+    /// What each of a rack's agents is asked for and shown. Unless certificates are named, they are made for agents that are not on
+    /// the loopback; `insecure` leaves these without.
+    pub fn for_agents(&self, agents: &[String], insecure: bool) -> Result<Vec<Option<ClientTls>>, String> {
+        if let Some(tls) = self.read()? {
+            return Ok(agents.iter().map(|_| Some(tls.clone())).collect());
+        }
+        let wants = |address: &&String| {
+            self.certificates.is_some() || !(insecure || certificates::is_loopback(address))
+        };
+        if !agents.iter().any(|address| wants(&address)) {
+            return Ok(agents.iter().map(|_| None).collect());
+        }
+        let directory = self.certificates.clone().or_else(certificates::usual);
+        let directory =
+            directory.ok_or("there is no $HOME to keep certificates in: name --certificates DIR")?;
+        let tls = certificates::made(&directory, agents.iter().filter(wants).map(String::as_str))?;
+        tell!(
+            "p4rack: the agents' certificates are in `{}`: each is started with `--certificates` and a copy of the directory of its \
+             address",
+            directory.join("agents").display()
+        );
+        Ok(agents.iter().map(|address| wants(&address).then(|| tls.clone())).collect())
+    }
+
+    /// What a switch at an address is asked for, shown and told. A secret goes beyond the loopback only where nobody can listen, or if
+    /// that is `insecure`.
+    pub fn for_switch(
+        &self,
+        address: &str,
+        insecure: bool,
+    ) -> Result<(Option<ClientTls>, Option<Secret>), String> {
+        let is_plain = insecure || certificates::is_loopback(address);
+        let usual =
+            || certificates::usual().filter(|usual| !is_plain && usual.join("authority.pem").exists());
+        let tls = match (self.read()?, self.certificates.clone().or_else(usual)) {
+            (None, Some(directory)) => Some(certificates::found(&directory)?),
+            (tls, _) => tls,
+        };
+        let secret = match &self.secret {
+            _ if is_plain || tls.is_some() => self.known_secret()?,
+            None => None,
+            Some(path) => {
+                return Err(format!(
+                    "whoever listens on the way to {address} would learn the secret in `{}`: name certificates, or add \
+                     --insecure",
+                    path.display()
+                ));
+            }
+        };
+        Ok((tls, secret))
+    }
+
     /// The secret for a switch that is asked: of the file that is named, or of the user's own, if there is one.
-    pub fn known_secret(&self) -> Result<Option<Secret>, String> {
+    fn known_secret(&self) -> Result<Option<Secret>, String> {
         match (&self.secret, secret::usual()) {
             (Some(path), _) => secret::read(path).map(Some),
             (None, Some(path)) if path.exists() => secret::read(&path).map(Some),
@@ -71,15 +144,15 @@ impl ClientArgs {
     }
 
     /// What the files say; nothing if connections are not encrypted.
-    pub fn read(&self) -> Result<Option<ClientTls>, String> {
+    fn read(&self) -> Result<Option<ClientTls>, String> {
         let identity = match (&self.cert, &self.key) {
-            (Some(certificate), Some(key)) => Some((certificates(certificate)?, private_key(key)?)),
+            (Some(certificate), Some(key)) => Some((certificate_of(certificate)?, private_key(key)?)),
             (None, None) => None,
             _ => return Err("--cert and --key belong together: name both".to_string()),
         };
         match (&self.cacert, identity) {
             (Some(authority), identity) => {
-                Ok(Some(ClientTls { authority: certificates(authority)?, identity }))
+                Ok(Some(ClientTls { authority: certificate_of(authority)?, identity }))
             }
             (None, Some(_)) => Err(
                 "--cert is for encrypted connections: name who signs switches' certificates with --cacert"
@@ -90,7 +163,7 @@ impl ClientArgs {
     }
 }
 
-fn certificates(path: &Path) -> Result<Vec<u8>, String> {
+fn certificate_of(path: &Path) -> Result<Vec<u8>, String> {
     pem(path, "CERTIFICATE-----", "a certificate")
 }
 

@@ -120,6 +120,11 @@ impl Incoming {
         }
     }
 
+    /// The next command that is no frame, if one waits.
+    pub fn command(&self) -> Option<Command> {
+        self.commands.try_recv().ok()
+    }
+
     /// The frames that wait.
     pub fn frames(&self) -> impl Iterator<Item = (u32, Vec<u8>)> {
         self.frames.try_iter().take(self.frames.len())

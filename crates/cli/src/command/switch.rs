@@ -5,7 +5,7 @@ use crate::ExitCode;
 use crate::log::LogArgs;
 use crate::output;
 use crate::tls::{ClientArgs, ServerArgs};
-use agent::{Limits, PortSpec, Setup, Switch};
+use agent::{AgentAt, Limits, PortSpec, Setup, Switch};
 use base_diag::{Diagnostic, SourceMap, codes};
 use p4rack::{Disk, Until, compile, control, rack};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -26,7 +26,8 @@ pub struct Args {
     /// Where to listen for controllers
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9559", value_parser = address)]
     grpc_server_addr: SocketAddr,
-    /// Allow an address beyond the loopback without certificates: anyone who reaches it can steer the switch
+    /// Allow addresses beyond the loopback without certificates, also of agents: anyone who reaches the switch can steer it, and
+    /// whoever listens on the way to an agent learns the secret
     #[arg(long)]
     insecure: bool,
     /// Limit on connections of controllers and operators; lower if the process may not open enough files
@@ -76,9 +77,11 @@ pub struct Args {
 /// Exit status 1 if the program has an error, a port cannot be opened or the address is taken.
 pub fn run(args: Args) -> ExitCode {
     args.log.begin();
-    let (tls, agents_tls) = match (args.server.read(), args.agents.read()) {
-        (Ok(tls), Ok(agents)) => (tls, agents),
-        (Err(why), _) | (_, Err(why)) => return failed(&why),
+    // Of a rack's controller they are for the way to its agents.
+    let own = args.agents.certificates().filter(|_| args.agent.is_empty());
+    let tls = match args.server.read(own) {
+        Ok(tls) => tls,
+        Err(why) => return failed(&why),
     };
     // Those who call a controller need no secret: it is for the way to its agents.
     let secrets = match args.agent.is_empty() {
@@ -89,13 +92,14 @@ pub fn run(args: Args) -> ExitCode {
         Ok(secrets) => secrets,
         Err(why) => return failed(&why),
     };
-    if agents_tls.is_some() && args.agent.is_empty() {
+    if args.agents.names_authority() && args.agent.is_empty() {
         return failed("--cacert is for the way to agents, and there is no --agent");
     }
     if !args.grpc_server_addr.ip().is_loopback() && tls.is_none() && !args.insecure {
         return failed(&format!(
             "{} can be reached from other machines, and without certificates anyone who reaches it can steer the switch: \
-             add --grpc-server-cert, --grpc-server-key and --grpc-server-cacert, or --insecure",
+             add --certificates with what the rack's controller has made for this agent, or --grpc-server-cert, --grpc-server-key and \
+             --grpc-server-cacert, or --insecure",
             args.grpc_server_addr
         ));
     }
@@ -108,7 +112,6 @@ pub fn run(args: Args) -> ExitCode {
         device_id: args.device_id,
         address: args.grpc_server_addr,
         tls,
-        agents_tls,
         metrics: args.metrics_addr,
         ports: args.interface,
         cables: vec![],
@@ -166,7 +169,9 @@ fn switch(args: &Args) -> Result<Switch, ExitCode> {
         if !args.agent.is_empty() {
             let names: Vec<String> = placement.devices.iter().map(ToString::to_string).collect();
             let addresses = addresses(&args.agent, &names).map_err(|why| failed(&why))?;
-            return Ok(Switch::Remote(whole, placement, updates, addresses));
+            let tls = args.agents.for_agents(&addresses, args.insecure).map_err(|why| failed(&why))?;
+            let agents = addresses.into_iter().zip(tls).map(|(address, tls)| AgentAt { address, tls });
+            return Ok(Switch::Remote(whole, placement, updates, agents.collect()));
         }
         return Ok(Switch::Rack(whole, placement, updates));
     }

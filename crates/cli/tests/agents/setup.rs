@@ -67,6 +67,34 @@ pub struct Rack {
     client: Vec<String>,
 }
 
+/// Where agents listen, and their ports.
+struct Places {
+    tor: String,
+    nic: String,
+    tor_ports: Vec<String>,
+    nic_ports: Vec<String>,
+}
+
+impl Places {
+    fn agent(&self, address: &str, ports: &[String], more: &[&str]) -> Switch {
+        let ports = ports.iter().flat_map(|port| ["-i", port]);
+        Switch::start(
+            &["--grpc-server-addr", address]
+                .into_iter()
+                .chain(ports)
+                .chain(more.iter().copied())
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    fn controller(&self, directory: &Path, more: &[&str]) -> Switch {
+        let rack = directory.display().to_string();
+        let agents = [format!("tor={}", self.tor), format!("nic={}", self.nic)];
+        let args = [&rack, "--grpc-server-addr", "127.0.0.1:0", "--agent", &agents[0], "--agent", &agents[1]];
+        Switch::start(&[&args, more].concat())
+    }
+}
+
 pub fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/agents")
 }
@@ -111,7 +139,30 @@ impl Rack {
         Rack::with_all(&directory(), server, client, &[])
     }
 
+    /// The controller makes certificates in a directory, and each agent is started with its own.
+    pub fn certified(certificates: &Path) -> Rack {
+        let client = ["--certificates".to_string(), certificates.display().to_string()];
+        let client = [client[0].as_str(), client[1].as_str()];
+        Rack::begin(&[], |places| {
+            // It waits for its agents.
+            let controller = places.controller(&directory(), &client);
+            let agent = |address: &String, ports: &[String]| {
+                let own = certificates.join("agents").join(address);
+                places.agent(address, ports, &["--certificates", &own.display().to_string()])
+            };
+            (agent(&places.tor, &places.tor_ports), agent(&places.nic, &places.nic_ports), controller)
+        })
+    }
+
     fn with_all(directory: &Path, server: &[&str], client: &[&str], controller: &[&str]) -> Rack {
+        Rack::begin(client, |places| {
+            let tor = places.agent(&places.tor, &places.tor_ports, server);
+            let nic = places.agent(&places.nic, &places.nic_ports, server);
+            (tor, nic, places.controller(directory, &[server, client, controller].concat()))
+        })
+    }
+
+    fn begin(client: &[&str], start: impl FnOnce(&Places) -> (Switch, Switch, Switch)) -> Rack {
         let port = || {
             let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
             let device = free_udp();
@@ -123,18 +174,13 @@ impl Rack {
         let ((first, one), (second, two)) = (port(), port());
         let (here, there) = (free_udp(), free_udp());
         let inside = [format!("500@udp:{here},{there}"), format!("500@udp:{there},{here}")];
-        let (first, second) = (format!("1@udp:{first}"), format!("2@udp:{second}"));
-        let tor = ["--grpc-server-addr", &free_tcp(), "-i", &first, "-i", &second, "-i", &inside[0]];
-        let tor = Switch::start(&[&tor, server].concat());
-        let nic = ["--grpc-server-addr", &free_tcp(), "-i", &inside[1]];
-        let nic = Switch::start(&[&nic, server].concat());
-        let rack = directory.display().to_string();
-        let agents = [format!("tor={}", tor.address), format!("nic={}", nic.address)];
-        let agents = ["--agent", &agents[0], "--agent", &agents[1]];
-        let args =
-            [&[rack.as_str(), "--grpc-server-addr", "127.0.0.1:0"], &agents[..], server, client, controller]
-                .concat();
-        let controller = Switch::start(&args);
+        let places = Places {
+            tor: free_tcp(),
+            nic: free_tcp(),
+            tor_ports: vec![format!("1@udp:{first}"), format!("2@udp:{second}"), inside[0].clone()],
+            nic_ports: vec![inside[1].clone()],
+        };
+        let (tor, nic, controller) = start(&places);
         let client = client.iter().map(ToString::to_string).collect();
         let rack = Rack { tor, nic, controller, inside, ports: [one, two], client };
         rack.wait(&rack.controller, |shown| is_running(shown) && are_sound(shown));

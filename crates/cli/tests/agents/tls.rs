@@ -1,8 +1,13 @@
 //! Who has no certificate, or one that somebody else has signed, neither steers a rack nor is taken for one of its devices.
 
-use crate::setup::{Rack, Switch, are_sound, ctl, directory, text};
+use crate::setup::{Rack, Switch, are_sound, ctl, directory, state, text};
+use agent::{Client, ClientTls};
+use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A file of `certificates`, which its script `make` has made.
 fn file(name: &str) -> String {
@@ -115,4 +120,182 @@ fn files_without_certificates_are_refused() {
     for (args, why) in cases {
         refused(&ctl("127.0.0.1:1", &[&["show"], args].concat()), &[why]);
     }
+}
+
+/// An empty directory.
+fn empty(name: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&path);
+    path
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+/// The secret went to agents in clear, and who wanted more had to make certificates.
+#[test]
+fn certificates_are_made_at_bring_up() {
+    let certificates = empty("agents_certified");
+    let rack = Rack::certified(&certificates);
+    assert_eq!(rack.pass(1), (1, 1));
+    let own = certificates.join("agents").join(&rack.tor.address);
+    for (path, wanted) in [
+        (certificates.clone(), 0o700),
+        (certificates.join("authority.key"), 0o600),
+        (certificates.join("controller.key"), 0o600),
+        (own.clone(), 0o700),
+        (own.join("switch.key"), 0o600),
+    ] {
+        assert_eq!(mode(&path), wanted, "{}", path.display());
+    }
+    // An agent has nothing by which others could be made.
+    assert!(!own.join("authority.key").exists());
+    let named = |directory: &Path| ["--certificates".to_string(), directory.display().to_string()];
+    let shown = |more: &[String]| ctl(&rack.tor.address, &[&["show"], &words(more)[..]].concat());
+    text(&shown(&named(&certificates)));
+    let reset = &["closed", "broken pipe", "reset", "CertificateRequired"];
+    refused(&shown(&[]), &["no answer from ", "no switch at "]);
+    let no_certificate = ["--cacert".to_string(), certificates.join("authority.pem").display().to_string()];
+    refused(&shown(&no_certificate), reset);
+    // Another rack's controller is none of this one's, and an agent's own certificate is not a controller's.
+    let others = empty("agents_certified_others");
+    drop(Rack::certified(&others));
+    refused(&shown(&named(&others)), &["invalid peer certificate"]);
+    let as_agent = [
+        no_certificate.to_vec(),
+        vec!["--cert".to_string(), own.join("switch.pem").display().to_string()],
+        vec!["--key".to_string(), own.join("switch.key").display().to_string()],
+    ]
+    .concat();
+    refused(
+        &shown(&as_agent),
+        &[
+            "closed",
+            "broken pipe",
+            "reset",
+            "InvalidCert",
+            "UnsupportedCertificate",
+            "BadCertificate",
+            "CertificateUnknown",
+        ],
+    );
+    assert_eq!(rack.pass(2), (2, 2));
+    // What is there is used again.
+    let before = fs::read(certificates.join("controller.pem")).unwrap();
+    drop(rack);
+    let rack = Rack::certified(&certificates);
+    assert_eq!(rack.pass(3), (3, 1));
+    assert_eq!(fs::read(certificates.join("controller.pem")).unwrap(), before);
+    drop(rack);
+    fs::set_permissions(certificates.join("controller.key"), Permissions::from_mode(0o644)).unwrap();
+    let told = ctl("192.0.2.1:9559", &[&["show"], &words(&named(&certificates))[..]].concat());
+    refused(&told, &["(mode 644): `chmod 600` it"]);
+}
+
+/// Agents beyond the loopback are spoken to by TLS, unless that is not wanted.
+#[test]
+fn the_way_beyond_the_loopback_is_encrypted() {
+    let state = empty("agents_beyond");
+    let rack = directory().display().to_string();
+    let far = ["--agent", "tor=192.0.2.1:9601", "--agent", "nic=127.0.0.1:1"];
+    let args = [&[rack.as_str(), "--grpc-server-addr", "127.0.0.1:0"], &far[..]].concat();
+    let told = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
+        command.arg("switch").args(&args).args(more).env("XDG_STATE_HOME", &state);
+        let mut process = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let lines = BufReader::new(process.stderr.take().unwrap()).lines().map(Result::unwrap);
+        let mut told = vec![];
+        for line in lines {
+            told.push(line);
+            if told.last().unwrap().contains(" listens on ") {
+                break;
+            }
+        }
+        process.kill().unwrap();
+        process.wait().unwrap();
+        told.join("\n")
+    };
+    let made = state.join("p4rack/certificates/agents");
+    assert!(!told(&["--insecure"]).contains("certificates are in"));
+    assert!(!made.exists());
+    assert!(told(&[]).contains("the agents' certificates are in"));
+    assert!(made.join("192.0.2.1:9601/switch.pem").exists() && !made.join("127.0.0.1:1").exists());
+    let mut agent = Command::new(env!("CARGO_BIN_EXE_p4rack"));
+    let output = agent.args(["switch", "--grpc-server-addr", "0.0.0.0:0"]).output().unwrap();
+    refused(&output, &["add --certificates with what the rack's controller has made for this agent"]);
+    // A secret is not told to whoever listens on the way.
+    let file = state.join("p4rack/secret").display().to_string();
+    let output = ctl("192.0.2.1:9559", &["show", "--secret", &file]);
+    refused(&output, &["whoever listens on the way to 192.0.2.1:9559 would learn the secret"]);
+}
+
+/// A certificate that is good for a few seconds, and its key.
+fn short(directory: &Path, name: &str, seconds: u64) {
+    let read = |file: &str| fs::read_to_string(directory.join(file)).unwrap();
+    let authority = rcgen::KeyPair::from_pem(&read("authority.key")).unwrap();
+    let mut params = rcgen::CertificateParams::new(vec!["127.0.0.1".to_string()]).unwrap();
+    params.distinguished_name = rcgen::DistinguishedName::new();
+    params.distinguished_name.push(rcgen::DnType::CommonName, "p4rack");
+    let issuer = rcgen::Issuer::new(params.clone(), authority);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    params.not_after = rcgen::date_time_ymd(1970, 1, 1) + now + Duration::from_secs(seconds);
+    params.distinguished_name.push(rcgen::DnType::OrganizationName, name);
+    let key = rcgen::KeyPair::generate().unwrap();
+    fs::write(directory.join(format!("{name}.pem")), params.signed_by(&key, &issuer).unwrap().pem()).unwrap();
+    fs::write(directory.join(format!("{name}.key")), key.serialize_pem()).unwrap();
+}
+
+/// Certificates end, and files change, while a switch runs: who is connected goes on, who comes is judged by what is now.
+#[test]
+fn certificates_that_expire_or_are_replaced() {
+    let directory = empty("agents_expiring");
+    let rack = Rack::certified(&directory);
+    short(&directory, "brief", 4);
+    let read = |file: &str| fs::read(directory.join(file)).unwrap();
+    let brief = ClientTls {
+        authority: read("authority.pem"),
+        identity: Some((read("brief.pem"), read("brief.key"))),
+    };
+    let secret = agent::Secret::new(fs::read_to_string(state().join("p4rack/secret")).unwrap().trim());
+    let connect = || {
+        let mut client = Client::connect(&rack.tor.address, Some(&brief), secret.clone())?;
+        client.show().map(|_| client)
+    };
+    let mut early = connect().unwrap();
+    std::thread::sleep(Duration::from_secs(5));
+    assert!(connect().is_err(), "an expired certificate opens nothing");
+    // Once inside, it stays.
+    early.show().unwrap();
+    // A switch reads its files when it starts. What lies there later, good or not, is not looked at.
+    let own = directory.join("agents").join(&rack.tor.address);
+    fs::write(own.join("switch.pem"), "nothing").unwrap();
+    fs::remove_file(own.join("switch.key")).unwrap();
+    let good = ["--certificates".to_string(), directory.display().to_string()];
+    text(&ctl(&rack.tor.address, &[&["show"], &words(&good)[..]].concat()));
+    assert_eq!(rack.pass(1), (1, 1));
+    early.show().unwrap();
+    // One that starts with them says what is wrong.
+    let mut agent = Command::new(env!("CARGO_BIN_EXE_p4rack"));
+    agent.args(["switch", "--grpc-server-addr", "127.0.0.1:0", "--certificates"]).arg(&own);
+    refused(&agent.output().unwrap(), &["cannot be read"]);
+    // A switch whose own certificate has expired is not believed.
+    short(&directory, "past", 0);
+    let [certificate, key, authority] =
+        ["past.pem", "past.key", "authority.pem"].map(|file| directory.join(file).display().to_string());
+    let stale = Switch::start(&[
+        "--grpc-server-addr",
+        "127.0.0.1:0",
+        "--grpc-server-cert",
+        &certificate,
+        "--grpc-server-key",
+        &key,
+        "--grpc-server-cacert",
+        &authority,
+    ]);
+    std::thread::sleep(Duration::from_secs(1));
+    refused(
+        &ctl(&stale.address, &[&["show"], &words(&good)[..]].concat()),
+        &["invalid peer certificate: certificate expired"],
+    );
 }

@@ -1,12 +1,14 @@
 //! Connections that say nothing, streams that shut others out, and roles that nobody needs.
 
 use crate::setup::{Client, GIGABYTE, Honest, Victim, alone, at_length, runtime, stream};
+use agent::ClientTls;
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::stream_message_response::Update as Told;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 /// 300 connections under a limit of 256 descriptors took most of a core, and nobody else was answered.
@@ -77,6 +79,55 @@ fn hand_shakes_without_end_keep_nobody_out() {
     }
     drop(begun);
     victim.is_as_before(before, "hand-shakes");
+}
+
+/// Hand-shakes as fast as they come, each of which costs the switch a signature, by callers who have no certificate.
+#[test]
+fn hand_shakes_that_flood_keep_nobody_out() {
+    let _alone = alone();
+    let pems = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/agents/certificates");
+    let pem = |name: &str| pems.join(name).display().to_string();
+    let (cert, key, authority) = (pem("switch.pem"), pem("switch.key"), pem("authority.pem"));
+    let (mine, my_key) = (pem("controller.pem"), pem("controller.key"));
+    let server = ["--grpc-server-cert", &cert, "--grpc-server-key", &key, "--grpc-server-cacert", &authority];
+    let mut victim = Victim::start(GIGABYTE, &server);
+    let read = |file: &str| std::fs::read(file).unwrap();
+    let known = ClientTls { authority: read(&authority), identity: Some((read(&mine), read(&my_key))) };
+    let nobody = ClientTls { identity: None, ..known.clone() };
+    let before = victim.memory();
+    let (stop, made) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                runtime().block_on(async {
+                    while !stop.load(Ordering::Relaxed) {
+                        let endpoint = p4runtime_grpc::endpoint(&victim.address, Some(&nobody)).unwrap();
+                        drop(endpoint.connect().await);
+                        made.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+            });
+        }
+        // A controller that is there goes on, and others come.
+        let mut early = agent::Client::connect(&victim.address, Some(&known), None).unwrap();
+        let (mut calls, mut worst, mut slowest) = (0, Duration::ZERO, Duration::ZERO);
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(if at_length() { 20 } else { 2 }) {
+            let asked = Instant::now();
+            early.show().unwrap();
+            worst = worst.max(asked.elapsed());
+            let asked = Instant::now();
+            agent::Client::connect(&victim.address, Some(&known), None).unwrap().show().unwrap();
+            slowest = slowest.max(asked.elapsed());
+            calls += 1;
+        }
+        stop.store(true, Ordering::Relaxed);
+        eprintln!(
+            "a flood of {} hand-shakes: {calls} calls of who is there, the longest took {worst:?}, and of who comes, {slowest:?}",
+            made.load(Ordering::Relaxed)
+        );
+    });
+    victim.is_as_before(before, "a flood of hand-shakes");
 }
 
 /// Who has the role, or had it, with an election id.

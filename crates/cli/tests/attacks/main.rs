@@ -7,6 +7,7 @@
 
 mod connections;
 mod decoding;
+mod externs;
 mod programs;
 mod reads;
 mod setup;

@@ -81,6 +81,7 @@ impl Known {
 impl KnownProgram {
     /// The same, of a controller.
     fn pushed(program: Arc<ir::Program>, map: SourceMap) -> Result<KnownProgram, Status> {
+        super::few_externs(&program)?;
         KnownProgram::compile(program, map).map_err(|problems| told("the program cannot run", &problems))
     }
 

@@ -19,6 +19,7 @@ mod served;
 mod show;
 mod trace;
 
+use crate::functions;
 use crate::reparse::reparse;
 use base_diag::{Diagnostic, Severity, SourceMap, Style, render};
 use base_time::Time;
@@ -167,6 +168,7 @@ impl Builder for Maker {
             Some(KnownProgram { program, map, .. }) => (Arc::clone(program), map.clone()),
             None => self.program(config)?,
         };
+        few_externs(&program)?;
         let offered = offered(&program).map_err(|problems| told("no P4Info of the program", &problems));
         let Offered { info, plain, initial } = offered?;
         agrees(config, &info)?;
@@ -188,6 +190,20 @@ impl Builder for Maker {
         };
         Ok(Built { target, info, plain, initial })
     }
+}
+
+/// The most frame externs of a program. Each may double what it is given and set a timer for it, so that what one frame can make a
+/// device do grows with their number.
+const MOST_EXTERNS: usize = 16;
+
+fn few_externs(program: &ir::Program) -> Result<(), Status> {
+    let count =
+        program.instances.iter().filter(|instance| functions::name(program, instance).is_some()).count();
+    if count > MOST_EXTERNS {
+        let why = format!("the program has {count} frame externs, and a device takes {MOST_EXTERNS}");
+        return Err(Status::new(Code::ResourceExhausted, why));
+    }
+    Ok(())
 }
 
 /// What a program offers to control planes.
