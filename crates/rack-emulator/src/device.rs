@@ -2,6 +2,7 @@
 
 use crate::emulator::{RackDevice, Spent};
 use crate::place::Owner;
+use crate::queue::rewind;
 use base_time::{Duration, Time};
 use dataplane_api::{Counters, Device, DropReason, EgressResult, Port, QueueRecord, Queued, QueuedPacket};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -242,7 +243,11 @@ impl DeviceNode {
 
     /// The packet that has waited longest.
     pub fn next_work(&mut self) -> Option<Work> {
-        self.backlog.pop_front()
+        let work = self.backlog.pop_front()?;
+        if self.backlog.is_empty() {
+            rewind(&mut self.backlog);
+        }
+        Some(work)
     }
 
     /// A packet gets inside: its program runs now, and what comes of it is given by [`leave`](Self::leave) when
@@ -269,6 +274,9 @@ impl DeviceNode {
     pub fn leave(&mut self, now: Time) -> Option<(Vec<Queued>, Owner)> {
         self.inside.front().filter(|(at, ..)| *at <= now)?;
         let (_, queued, owner) = self.inside.pop_front()?;
+        if self.inside.is_empty() {
+            rewind(&mut self.inside);
+        }
         self.held_inside -= queued.len() as u64;
         Some((queued, owner))
     }

@@ -24,17 +24,29 @@ pub(crate) struct Flow {
     pub to: u32,
     route: Route,
     source: Source,
+    /// Packets sent so far.
+    pub sent: u64,
+    /// One bit for each of the first 64 sequence numbers.
+    seen: u64,
+    highest: Option<u32>,
+    more: Option<Box<More>>,
+}
+
+// All-to-all among 1,024 hosts are a million of them.
+const _: () = assert!(size_of::<Flow>() <= 112);
+
+/// What few pairs have. A rack may have a million pairs that send a packet each: memory and its way to the processor are
+/// what these cost.
+#[derive(Default)]
+struct More {
     /// Who the next packet is of, where there are many flows; which key a request is for.
     many: Option<(Rc<Zipf>, Rng)>,
     /// What a capture has.
     capture: Option<Rc<Capture>>,
     /// Requests to a store by their ids, and when each was sent.
     asked: BTreeMap<u16, (Request, Stamp)>,
-    /// Packets sent so far.
-    pub sent: u64,
-    /// One bit for each sequence number: the first 64, and all others. Of a million pairs most send few packets.
-    seen: (u64, Vec<u64>),
-    highest: Option<u32>,
+    /// One bit for each sequence number from 64 on.
+    seen: Vec<u64>,
 }
 
 /// Frames with their times since the first.
@@ -67,23 +79,35 @@ impl Flow {
             to: pair.1,
             route,
             source,
-            many: None,
-            capture: None,
-            asked: BTreeMap::new(),
             sent: 0,
-            seen: (0, vec![]),
+            seen: 0,
             highest: None,
+            more: None,
         }
+    }
+
+    fn more(&mut self) -> &mut More {
+        self.more.get_or_insert_default()
+    }
+
+    fn capture(&self) -> Option<&Rc<Capture>> {
+        self.more.as_ref()?.capture.as_ref()
+    }
+
+    /// The rank of who or what is next.
+    fn draw(&mut self) -> Option<usize> {
+        let (zipf, chance) = self.more.as_mut()?.many.as_mut()?;
+        Some(zipf.draw(chance))
     }
 
     /// Its packets are of many flows, or for many keys.
     pub fn of_many(&mut self, zipf: Rc<Zipf>, chance: Rng) {
-        self.many = Some((zipf, chance));
+        self.more().many = Some((zipf, chance));
     }
 
     /// It sends the frames of a capture.
     pub fn of_capture(&mut self, capture: Rc<Capture>) {
-        self.capture = Some(capture);
+        self.more().capture = Some(capture);
     }
 
     /// When the next packet is sent; none if all are.
@@ -91,7 +115,7 @@ impl Flow {
         if self.sent >= workload.count {
             return None;
         }
-        match (&self.capture, &workload.kind) {
+        match (self.capture(), &workload.kind) {
             (Some(frames), WorkloadKind::Pcap { speed, .. }) => {
                 let (since_first, _) = frames.get(self.sent as usize)?;
                 Some(self.source.next() + since_first.scaled(1, u64::from(*speed)))
@@ -116,7 +140,7 @@ impl Flow {
         let sequence = self.sent as u32;
         self.sent += 1;
         tally.sent += 1;
-        if let Some(capture) = &self.capture {
+        if let Some(capture) = self.capture() {
             return capture.get(sequence as usize).map(|(_, frame)| frame.clone()).unwrap_or_default();
         }
         self.source.advance(workload);
@@ -129,7 +153,7 @@ impl Flow {
                 sequence: sequence as u16,
             },
             WorkloadKind::Udp { port, flows: Flows { count: 2.., .. }, .. } => {
-                let rank = self.many.as_mut().map_or(0, |(zipf, chance)| zipf.draw(chance));
+                let rank = self.draw().unwrap_or(0);
                 Transport::Udp { source: FIRST_FLOW + rank as u16, destination: port }
             }
             WorkloadKind::Udp { port, .. } | WorkloadKind::Request { port, .. } => {
@@ -142,9 +166,9 @@ impl Flow {
 
     /// A request to a store.
     fn request(&mut self, verb: Verb, size: u32, stamp: Stamp) -> Vec<u8> {
-        let key = self.many.as_mut().map_or(0, |(zipf, chance)| zipf.draw(chance)) as u32;
+        let key = self.draw().unwrap_or(0) as u32;
         let request = Request { id: stamp.sequence as u16, verb, key, size };
-        self.asked.insert(request.id, (request, stamp));
+        self.more().asked.insert(request.id, (request, stamp));
         let bytes = request.bytes();
         let transport = Transport::Udp { source: self.source_port(), destination: memcached::PORT };
         build(self.route, transport, request.id, bytes.len(), |p| p.copy_from_slice(&bytes))
@@ -162,7 +186,7 @@ impl Flow {
         let datagram = match at_store {
             true => Request::read(payload, verb, workload.size).map(|r| Datagram::Asked(r.answer())),
             false => {
-                let asked = memcached::id(payload).and_then(|id| self.asked.get(&id));
+                let asked = memcached::id(payload).and_then(|id| self.more.as_ref()?.asked.get(&id));
                 let answered = asked.filter(|(request, _)| request.answer() == payload);
                 answered.map(|(_, stamp)| Datagram::Answered(*stamp))
             }
@@ -234,11 +258,16 @@ impl Flow {
 
     fn count(&mut self, tally: &mut Tally, stamp: Stamp, size: u32, now: Time) {
         let (word, bit) = (stamp.sequence as usize / 64, 1 << (stamp.sequence % 64));
-        let (first, others) = &mut self.seen;
-        if word > others.len() {
-            others.resize(word, 0);
-        }
-        let seen = word.checked_sub(1).and_then(|word| others.get_mut(word)).unwrap_or(first);
+        let seen = match word.checked_sub(1) {
+            None => &mut self.seen,
+            Some(other) => {
+                let others = &mut self.more.get_or_insert_default().seen;
+                if word > others.len() {
+                    others.resize(word, 0);
+                }
+                others.get_mut(other).unwrap_or(&mut self.seen)
+            }
+        };
         if *seen & bit != 0 {
             tally.duplicated += 1;
             return;

@@ -6,7 +6,6 @@ use rack_model::{Pace, Workload, WorkloadKind};
 /// The times at which packets of one flow are sent.
 pub(crate) struct Source {
     gaps: Gaps,
-    chance: Rng,
     /// How many were sent.
     sent: u64,
     /// How much later than the workload's first pair this one starts.
@@ -18,14 +17,17 @@ pub(crate) struct Source {
 enum Gaps {
     /// Packet n is sent as the workload says, without rounding errors that add up.
     Even,
-    Exponential(Duration),
+    Exponential(Box<(Duration, Rng)>),
     /// Evenly until the burst is over.
-    Bursts {
-        gap: Duration,
-        on: Duration,
-        off: Duration,
-        ends: Time,
-    },
+    Bursts(Box<Bursts>),
+}
+
+struct Bursts {
+    gap: Duration,
+    on: Duration,
+    off: Duration,
+    ends: Time,
+    chance: Rng,
 }
 
 impl Source {
@@ -39,15 +41,16 @@ impl Source {
             | WorkloadKind::Request { .. }
             | WorkloadKind::Memcached { .. } => {
                 next += chance.exponential(gap);
-                Gaps::Exponential(gap)
+                Gaps::Exponential(Box::new((gap, chance)))
             }
             WorkloadKind::Udp { pace: Pace::OnOff { on, off }, rate, .. } => {
                 let gap = rate.time_for(u64::from(workload.size));
-                Gaps::Bursts { gap, on, off, ends: start + chance.exponential(on) }
+                let ends = start + chance.exponential(on);
+                Gaps::Bursts(Box::new(Bursts { gap, on, off, ends, chance }))
             }
             _ => Gaps::Even,
         };
-        Source { gaps, chance, sent: 0, shift, next }
+        Source { gaps, sent: 0, shift, next }
     }
 
     /// When the next one is sent.
@@ -60,14 +63,18 @@ impl Source {
         self.sent += 1;
         self.next = match &mut self.gaps {
             Gaps::Even => workload.time_of(self.sent) + self.shift,
-            Gaps::Exponential(mean) => self.next + self.chance.exponential(*mean),
-            Gaps::Bursts { gap, on, off, ends } => {
+            Gaps::Exponential(drawn) => {
+                let (mean, chance) = &mut **drawn;
+                self.next + chance.exponential(*mean)
+            }
+            Gaps::Bursts(bursts) => {
+                let Bursts { gap, on, off, ends, chance } = &mut **bursts;
                 let next = self.next + *gap;
                 if next <= *ends {
                     next
                 } else {
-                    let start = *ends + self.chance.exponential(*off);
-                    *ends = start + self.chance.exponential(*on);
+                    let start = *ends + chance.exponential(*off);
+                    *ends = start + chance.exponential(*on);
                     start
                 }
             }

@@ -1,6 +1,7 @@
 //! One direction of a link: serialises, delays, loses, flips bits, doubles, reorders.
 
 use crate::place::Owner;
+use crate::queue::rewind;
 use base_time::{Duration, Rng, Time};
 use rack_model::link::SHORTEST_FRAME;
 use rack_model::{End, Link, LinkId, Probability};
@@ -209,6 +210,9 @@ impl Wire {
     pub fn deliver(&mut self, now: Time) -> Option<(Vec<u8>, Owner)> {
         self.flying.front().filter(|(at, ..)| *at <= now)?;
         let (_, frame, owner) = self.flying.pop_front()?;
+        if self.flying.is_empty() {
+            rewind(&mut self.flying);
+        }
         self.counts.delivered += 1;
         Some((frame, owner))
     }
