@@ -93,7 +93,7 @@ impl Live for Desired {
         Ok(())
     }
 
-    fn registers(&self, register: u32, cells: Range<u64>, give: &mut dyn FnMut(u64, P4Data)) -> Result<()> {
+    fn registers(&self, register: u32, cells: Range<u64>, give: &mut dyn FnMut(u64, Data)) -> Result<()> {
         self.gathered.registers(register, cells, give);
         Ok(())
     }

@@ -114,7 +114,7 @@ impl Gathered {
     }
 
     /// The same of a register.
-    pub(crate) fn registers(&self, register: u32, cells: Range<u64>, give: &mut dyn FnMut(u64, P4Data)) {
+    pub(crate) fn registers(&self, register: u32, cells: Range<u64>, give: &mut dyn FnMut(u64, Data)) {
         let known = self.registers.range((register, cells.start)..(register, cells.end));
         known.for_each(|((_, cell), data)| give(*cell, data.clone()));
     }

@@ -131,19 +131,17 @@ impl Switch {
     /// A device that has received nothing yet. What it cannot run it refuses here, never at packet time.
     pub fn new(program: Arc<Program>, options: Options) -> Result<Switch, Vec<Diagnostic>> {
         let numbers = PortNumbers::of(&program, options.drop_port);
-        let pipeline: Box<dyn Pipeline>;
-        match program.arch {
-            Arch::V1Model(_) => {
-                check::check(&program, crate::v1model::check_call)?;
-                pipeline = Box::new(V1Model::new(&program, options.drop_port)?);
-            }
+        let Some(objects) = objects(&program) else { return Err(vec![not_run(&program)]) };
+        let pipeline: Box<dyn Pipeline> = match program.arch {
             Arch::Psa { .. } => {
                 check::check(&program, crate::psa::check_call)?;
-                pipeline = Box::new(Psa::new(&program)?);
+                Box::new(Psa::new(&program)?)
             }
-            _ => return Err(vec![not_run(&program)]),
-        }
-        let Some(objects) = objects(&program) else { return Err(vec![not_run(&program)]) };
+            _ => {
+                check::check(&program, crate::v1model::check_call)?;
+                Box::new(V1Model::new(&program, options.drop_port)?)
+            }
+        };
         let (tables, value_sets, objects) = crate::build::build(&program, &options.registry, objects)?;
         let crcs = crate::hash::custom_crcs(&program)?;
         let rng = Rng::new(options.seed).split("random");

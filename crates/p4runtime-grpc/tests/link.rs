@@ -25,7 +25,8 @@ fn agent(busy: Duration) -> SocketAddr {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let here = "127.0.0.1:0".parse().unwrap();
         let bound = |address| bound.send(address).unwrap();
-        runtime.block_on(serve(here, None, front, bound, std::future::pending())).unwrap();
+        let serving = serve(here, None, front, Box::new(bound), Box::pin(std::future::pending()));
+        runtime.block_on(serving).unwrap();
     });
     thread::spawn(move || {
         let mut streams = Streams::default();

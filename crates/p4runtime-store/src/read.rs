@@ -32,12 +32,7 @@ pub trait Live {
         cells.try_for_each(|cell| self.counter(counter, cell).map(|count| give(cell, count)))
     }
     /// The same of a register.
-    fn registers(
-        &self,
-        register: u32,
-        mut cells: Range<u64>,
-        give: &mut dyn FnMut(u64, P4Data),
-    ) -> Result<()> {
+    fn registers(&self, register: u32, mut cells: Range<u64>, give: &mut dyn FnMut(u64, Data)) -> Result<()> {
         cells.try_for_each(|cell| self.register(register, cell).map(|data| give(cell, data)))
     }
     /// The direct counter of an entry.
@@ -155,13 +150,21 @@ impl Store {
                 Ok(())
             }
             (Indexed::Register(register_id), Wanted::Written) => {
-                live.registers(register_id, cells, &mut |cell, data| {
-                    if is_zero(&data) {
-                        return;
+                let spec = self.catalog.register(register_id)?.type_spec.as_ref();
+                let mut done = Ok(());
+                live.registers(register_id, cells, &mut |cell, value| match data::encode(
+                    &self.catalog,
+                    spec,
+                    &value,
+                ) {
+                    Ok(data) if is_zero(&data) => {}
+                    Ok(data) => {
+                        let (index, data) = (index(cell), Some(data));
+                        give(Entity::RegisterEntry(RegisterEntry { register_id, index, data }));
                     }
-                    let (index, data) = (index(cell), Some(data));
-                    give(Entity::RegisterEntry(RegisterEntry { register_id, index, data }));
-                })
+                    Err(fault) => done = Err(fault),
+                })?;
+                done
             }
         }
     }

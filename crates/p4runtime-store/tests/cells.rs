@@ -1,10 +1,12 @@
 //! Objects of more cells than one message has room for.
 
+use base_bits::Bits;
+use control_writes::{Count, Data, EntryKey};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
-use p4runtime_proto::p4::v1::{P4Data, Update, p4_data::Data};
+use p4runtime_proto::p4::v1::Update;
 use p4runtime_proto::{from_text, to_text};
-use p4runtime_store::{Count, EntryKey, Indexed, Live, Result, Store, Wanted, fault};
+use p4runtime_store::{Indexed, Live, Result, Store, Wanted, fault};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -18,8 +20,8 @@ const INFO: &str = r#"
 /// A cell of each has been written.
 struct Sparse;
 
-fn bits(byte: u8) -> P4Data {
-    P4Data { data: Some(Data::Bitstring(vec![byte])) }
+fn bits(byte: u8) -> Data {
+    Data::Bits(Bits::new(8, byte.into()))
 }
 
 impl Live for Sparse {
@@ -40,11 +42,11 @@ impl Live for Sparse {
         fault("not asked", "there are none")
     }
 
-    fn register(&self, _: u32, _: u64) -> Result<P4Data> {
+    fn register(&self, _: u32, _: u64) -> Result<Data> {
         fault("not asked", "those that are known are")
     }
 
-    fn registers(&self, _: u32, cells: Range<u64>, give: &mut dyn FnMut(u64, P4Data)) -> Result<()> {
+    fn registers(&self, _: u32, cells: Range<u64>, give: &mut dyn FnMut(u64, Data)) -> Result<()> {
         let known = [(3, bits(0)), (1_999_999_999, bits(6))];
         known.into_iter().filter(|(cell, _)| cells.contains(cell)).for_each(|(cell, data)| give(cell, data));
         Ok(())

@@ -107,7 +107,7 @@ impl Profile {
         if let Some(missing) = members.iter().find(|m| !self.members.contains_key(&m.member)) {
             return Err(refused(format!("there is no member {}", missing.member)));
         }
-        let sum: u64 = members.iter().map(|m| often(m)).sum();
+        let sum: u64 = members.iter().map(often).sum();
         if sum > MOST_CHOICES {
             return Err(refused(format!(
                 "the weights of a group sum up to at most {MOST_CHOICES}, not {sum}"
