@@ -2,9 +2,14 @@
 //!
 //! Now and then the emulator compares what the links carry with what the hosts have sent. Where that is much more, it writes down for a
 //! while which frame passes which wire, by the digest of the frame's bytes. A frame that passes the same wire again, and another one,
-//! and so back to the first, goes round. Frames that a program changes on each round, as by their TTL, are not found: they end.
+//! and so back to the first, goes round.
+//!
+//! Frames that programs change on each round, as by their TTL, are known by what is behind Ethernet, IPv4 and the ports. Not every
+//! payload is different, so such a loop counts only where devices make copies all the while: one that counts a TTL down to zero
+//! ends, but its copies fill the links before.
 
 use crate::emulator::Emulator;
+use crate::log;
 use crate::wire::Wire;
 use base_time::{Duration, Time};
 use rack_model::{DeviceId, NodeId};
@@ -15,6 +20,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 const LOOK_EVERY: u64 = 1 << 15;
 /// That many frames on links for each that hosts have made are suspicious. Hosts answer copies, too.
 const MANY: u64 = 8;
+/// Where the payload of most frames begins: behind Ethernet, IPv4 without options, and UDP or the head of an echo.
+const HEADERS: usize = 14 + 20 + 8;
 /// Frames that are written down then.
 const TRAIL: usize = 1 << 15;
 /// A run whose workloads have sent everything ends so long after a loop was found.
@@ -29,15 +36,37 @@ pub struct LoopReport {
     pub found_ps: u64,
     /// Packets that were under way then.
     pub in_flight: u64,
+    /// The frames differ from round to round, but for their payload.
+    pub changing: bool,
+}
+
+/// A frame on a wire.
+struct Passing {
+    /// Of all its bytes.
+    digest: u64,
+    /// Of its payload.
+    payload: u64,
+    wire: u32,
+}
+
+/// What there was at a look.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    /// Frames on links.
+    carried: u64,
+    /// Frames of hosts.
+    made: u64,
+    /// Packets that devices have made.
+    copies: u64,
 }
 
 /// What is known of loops.
 #[derive(Default)]
 pub(crate) struct Circles {
-    /// Frames on links and frames of hosts at the last look.
-    before: (u64, u64),
-    /// Digests of frames and the wires that they were sent on, while somebody writes them down.
-    trail: Option<Vec<(u64, u32)>>,
+    /// At the last look.
+    before: Seen,
+    /// Frames with the wires that they were sent on, while somebody writes them down.
+    trail: Option<Vec<Passing>>,
     /// The first loop.
     found: Option<LoopReport>,
 }
@@ -56,9 +85,10 @@ impl Emulator {
 
     /// A frame is sent.
     #[inline(always)]
-    pub(crate) fn trace(&mut self, digest: u64, wire: u32) {
+    pub(crate) fn trace(&mut self, digest: u64, frame: &[u8], wire: u32) {
         if let Some(trail) = &mut self.circles.trail {
-            trail.push((digest, wire));
+            let payload = frame.get(HEADERS..).map_or(digest, log::digest);
+            trail.push(Passing { digest, payload, wire });
         }
     }
 
@@ -72,19 +102,32 @@ impl Emulator {
 
     #[cold]
     fn look(&mut self) {
-        if self.circles.trail.as_ref().is_some_and(|trail| trail.len() >= TRAIL)
-            && let Some(path) = self.circles.trail.take().and_then(|trail| circle(&trail, &self.wires))
-        {
-            let names: Vec<&str> = path.iter().map(|id| self.rack.node_name(NodeId::Device(*id))).collect();
-            let in_flight = self.balance().in_flight;
-            let found_ps = self.now.as_ps();
-            self.circles.found = Some(LoopReport { path: names.join(" -> "), found_ps, in_flight });
-            return;
+        let now = Seen {
+            carried: self.wires.iter().map(|wire| wire.counts.frames).sum(),
+            made: self.hosts.iter().map(|host| host.counts.created).sum(),
+            copies: self.devices.iter().map(|device| device.created_and_dropped().0).sum(),
+        };
+        let before = std::mem::replace(&mut self.circles.before, now);
+        let carried = now.carried - before.carried;
+        if self.circles.trail.as_ref().is_some_and(|trail| trail.len() >= TRAIL) {
+            let trail = self.circles.trail.take().unwrap_or_default();
+            let multiply = now.copies - before.copies > carried / MANY;
+            let same = circle(trail.iter().map(|p| (p.digest, p.wire)), &self.wires);
+            let changing = same.is_none();
+            let path = same.or_else(|| {
+                let payloads = trail.iter().map(|p| (p.payload, p.wire));
+                if multiply { circle(payloads, &self.wires) } else { None }
+            });
+            if let Some(path) = path {
+                let names: Vec<&str> =
+                    path.iter().map(|id| self.rack.node_name(NodeId::Device(*id))).collect();
+                let in_flight = self.balance().in_flight;
+                let (path, found_ps) = (names.join(" -> "), self.now.as_ps());
+                self.circles.found = Some(LoopReport { path, found_ps, in_flight, changing });
+                return;
+            }
         }
-        let carried = self.wires.iter().map(|wire| wire.counts.frames).sum();
-        let made = self.hosts.iter().map(|host| host.counts.created).sum();
-        let before = std::mem::replace(&mut self.circles.before, (carried, made));
-        if carried - before.0 > MANY * (made - before.1) {
+        if carried > MANY * (now.made - before.made) {
             self.circles.trail.get_or_insert_default();
         } else {
             self.circles.trail = None;
@@ -94,10 +137,10 @@ impl Emulator {
 
 /// The shortest loop of devices in which the frame that was sent most often goes round, its first device again at the end; none if it
 /// does not.
-fn circle(trail: &[(u64, u32)], wires: &[Wire]) -> Option<Vec<DeviceId>> {
+fn circle(trail: impl Iterator<Item = (u64, u32)>, wires: &[Wire]) -> Option<Vec<DeviceId>> {
     let mut frames: BTreeMap<u64, BTreeMap<u32, u64>> = BTreeMap::new();
     for (digest, wire) in trail {
-        *frames.entry(*digest).or_default().entry(*wire).or_default() += 1;
+        *frames.entry(digest).or_default().entry(wire).or_default() += 1;
     }
     let often = frames.values().max_by_key(|wires| wires.values().sum::<u64>())?;
     let again: Vec<u32> = often.iter().filter(|(_, times)| **times > 1).map(|(wire, _)| *wire).collect();

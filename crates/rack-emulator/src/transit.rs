@@ -207,8 +207,8 @@ impl Emulator {
         state.pad(&mut frame);
         let digest = digest(&frame);
         let entry = Entry::Sent { wire, bytes: frame.len() as u32, digest };
-        let sent = state.send(frame, owner, self.now);
-        self.trace(digest, wire);
+        self.trace(digest, &frame, wire);
+        let sent = self.wires[wire as usize].send(frame, owner, self.now);
         match sent {
             Sent::TooLong => self.drop_at(Place::Wire(wire), Reason::TooLong, owner),
             Sent::Lost => {

@@ -2,8 +2,9 @@
 
 mod common;
 
-use base_time::Duration;
+use base_time::{Duration, Time};
 use common::*;
+use dataplane_api::{Port, Replica};
 use rack_emulator::{Emulator, RackDevice, RunReport, Spent};
 use rack_model::{DeviceId, HostId, Link, NodeId, Rack};
 
@@ -26,8 +27,12 @@ fn switches(count: u32, cables: &[[(u32, u32); 2]]) -> Rack {
 
 /// Every switch floods what comes in to all its ports but the one it came from.
 fn flooded(rack: &Rack) -> RunReport {
+    flooded_by(rack, hub)
+}
+
+fn flooded_by(rack: &Rack, forward: Forward) -> RunReport {
     let device = |id: usize| {
-        let mut toy = Toy::new(hub);
+        let mut toy = Toy::new(forward);
         let id = NodeId::Device(DeviceId(id as u32));
         let ends = rack.links.iter().flat_map(|link| link.ends);
         toy.ports = ends.filter(|end| end.node == id).map(|end| end.port).collect();
@@ -80,4 +85,50 @@ fn floods_in_a_tree_are_not_loops() {
     let report = flooded(&rack);
     assert!(report.events > 300_000, "{}", report.events);
     assert_eq!((paths(&report), report.workloads[0].lost), (vec![], 0));
+}
+
+/// What is between the length and the TTL of an IPv4 header counts down: no two rounds are alike.
+fn count(frame: &mut [u8]) {
+    let left = u32::from_be_bytes(frame[18..22].try_into().unwrap());
+    frame[18..22].copy_from_slice(&left.wrapping_sub(1).to_be_bytes());
+}
+
+/// A hub that changes its frames.
+fn counting_hub(toy: &mut Toy, port: Port, mut frame: Vec<u8>, now: Time) -> Vec<(Replica, Vec<u8>)> {
+    count(&mut frame);
+    hub(toy, port, frame, now)
+}
+
+#[test]
+fn a_broadcast_that_changes_on_each_round_is_named() {
+    let ring = [[(1, 2), (2, 3)], [(2, 2), (3, 3)], [(3, 2), (4, 3)], [(4, 2), (1, 3)]];
+    let mut rack = switches(4, &ring);
+    rack.workloads = vec![ping(1, 3, 10, us(100))];
+    let report = flooded_by(&rack, counting_hub);
+    assert_eq!(paths(&report), ["s1 -> s2 -> s3 -> s4 -> s1"]);
+    assert!(report.loops[0].changing && !flooded(&rack).loops[0].changing);
+}
+
+#[test]
+fn floods_in_a_tree_that_change_are_not_loops() {
+    let cables: Vec<[(u32, u32); 2]> = (2..=31).map(|n| [(n / 2, 2 + n % 2), (n, 4)]).collect();
+    let mut rack = switches(31, &cables);
+    rack.workloads = vec![ping(1, 31, 2000, us(100))];
+    assert_eq!(paths(&flooded_by(&rack, counting_hub)), Vec::<&str>::new());
+}
+
+/// A frame that goes round without copies, changed each time: one packet for ever is a loop only if it stays the same.
+#[test]
+fn one_frame_that_changes_is_not_a_multitude() {
+    let ring = [[(1, 2), (2, 3)], [(2, 2), (1, 3)]];
+    let mut rack = switches(2, &ring);
+    rack.until = Some(at_us(50_000));
+    rack.workloads = vec![ping(1, 2, 10, us(100))];
+    let onward: Forward = |_, _, mut frame, _| {
+        count(&mut frame);
+        vec![(out(2), frame)]
+    };
+    let report = flooded_by(&rack, onward);
+    assert!(report.events > 100_000, "{}", report.events);
+    assert_eq!(paths(&report), Vec::<&str>::new());
 }

@@ -42,7 +42,13 @@ pub fn endless(report: &RunReport) -> Option<Diagnostic> {
     let at = rack_emulator::time_words(found.found_ps);
     Some(
         Diagnostic::warning(codes::LOOP, "endless-loop", "frames go round without end")
-            .note(format!("the same frame came by again and again in the loop {}", found.path))
+            .note(match found.changing {
+                false => format!("the same frame came by again and again in the loop {}", found.path),
+                true => format!(
+                    "copies of a frame, changed on each round, came by again and again in the loop {}",
+                    found.path
+                ),
+            })
             .note(format!("found at {at}, with {} packets in flight", found.in_flight))
             .help("let the devices forward along a tree, or count a TTL down"),
     )
