@@ -8,6 +8,7 @@
 mod connections;
 mod decoding;
 mod externs;
+mod leaks;
 mod programs;
 mod reads;
 mod setup;
