@@ -1,9 +1,10 @@
 //! Every code of elaboration and architectures (03xx) has a program that shows it: the example of its explanation, or, where
-//! only size shows it, one made here. Those of the other ranges are run by the test of the same name in `cli`.
+//! only size shows it, one made here. So has `P4R0407`, whose example is of the intermediate form, which no command reads. Those of the
+//! other ranges are run by the test of the same name in `cli`.
 
 mod support;
 
-use base_diag::codes::{Entry, elaborate};
+use base_diag::codes::{Entry, elaborate, run};
 use base_diag::{Code, Diagnostic, SourceMap};
 use p4rack::reparse::reparse;
 
@@ -55,4 +56,24 @@ fn every_code_has_a_program_that_shows_it() {
         let found: Vec<Code> = judge(&source).iter().map(|d| d.code).collect();
         assert!(found.contains(&entry.code), "{} is not shown, but {found:?}:\n{source}", entry.code);
     }
+}
+
+/// The control `c` of a program that is well formed becomes that of the example.
+#[test]
+fn a_program_that_is_not_well_formed_is_refused() {
+    let source = support::small_program("", "inner.apply(meta.x);", "")
+        .replace("control I(", "control c(inout bit<8> x) { apply { x = 1; } }\ncontrol I(")
+        .replace("inner.apply(meta.x);", "c.apply(meta.x);");
+    let program = reparse("test.p4", &source, &mut SourceMap::new()).expect("a program");
+    let text = ir::text::write(&program);
+    let start = text.find("control c(").expect("the control");
+    let end = start + text[start..].find("\n}\n").expect("its end") + 3;
+    let entry = run::ENTRIES.iter().find(|entry| entry.code == run::MALFORMED).expect("an entry");
+    let (_, rest) = entry.text.split_once("```\n").expect("an example");
+    let example = rest.split_once("\n```").expect("the example's end").0;
+    let lines: Vec<&str> = example.lines().map(|line| line.split("//").next().unwrap_or("")).collect();
+    let changed = format!("{}{}\n{}", &text[..start], lines.join("\n"), &text[end..]);
+    let program = ir::text::read(&changed).expect("it is read");
+    let found = ir_interp::Switch::new(program.into(), Default::default()).err().expect("it is refused");
+    assert_eq!(found.iter().map(|d| d.code).collect::<Vec<_>>(), [run::MALFORMED]);
 }

@@ -234,4 +234,5 @@ fn plans_of_racks_with_several_origins_stay() {
     racked.rack.replaces = vec![replace(40, &[])];
     let found = up::bring_up(&racked).err().expect("it is refused");
     assert_eq!(found[0].title, "a plan can be replaced in racks that are one switch");
+    assert_eq!(found[0].code.to_string(), "P4R0611");
 }

@@ -15,6 +15,8 @@ const EVENTS_FOR_A_PLACE: u64 = 8;
 
 /// Events at one moment that cannot be right: devices that send packets round in no time.
 const MOST_EVENTS_AT_ONCE: u64 = 1_000_000;
+/// And so many for each pair of a workload: a packet that is sent, queued and woken for.
+const EVENTS_OF_A_PAIR: u64 = 8;
 
 impl Emulator {
     /// All packets of the run so far.
@@ -128,8 +130,10 @@ impl Emulator {
     /// Virtual time goes on, and every so often everything is checked.
     #[inline(always)]
     pub(crate) fn check_progress(&mut self) -> Result<(), Box<Violation>> {
-        if self.events_now > MOST_EVENTS_AT_ONCE {
-            let message = format!("time stands still: {MOST_EVENTS_AT_ONCE} events at one moment");
+        // All pairs of a workload may send at one moment.
+        let most = MOST_EVENTS_AT_ONCE + EVENTS_OF_A_PAIR * self.flows.len() as u64;
+        if self.events_now > most {
+            let message = format!("time stands still: {most} events at one moment");
             return Err(self.in_rack(message));
         }
         if self.events < self.check_all_at { Ok(()) } else { self.check_all_now() }

@@ -6,7 +6,8 @@ use super::refused;
 use crate::control::{Maker, Splitter, make_part, updates, updates_of, wires};
 use crate::entries::Entries;
 use crate::rack::{Racked, SplitApp};
-use base_diag::{Diagnostic, codes::emulate as codes};
+use base_diag::Diagnostic;
+use base_diag::codes::rack::NOT_SUPPORTED;
 use controller::{Part, Planner, RegionMap, Rollout, Wires};
 use ir_fill::Write;
 use p4runtime_proto::google::rpc::Code;
@@ -84,7 +85,7 @@ impl Staged<'_> {
         let is_one_switch = matches!(self.racked.apps.as_slice(), [app] if self.is_one(app));
         match rack.replaces.first() {
             Some(replace) if !is_one_switch => Err(vec![
-                Diagnostic::error(codes::EMULATION, "a plan can be replaced in racks that are one switch")
+                Diagnostic::error(NOT_SUPPORTED, "a plan can be replaced in racks that are one switch")
                     .at(replace.span, "no other plan can take the place of this rack's")
                     .note("this one has several apps or origins, or devices with entries of their own"),
             ]),
