@@ -106,7 +106,7 @@ impl Case {
                 replicate(switch, setup);
             }
         }
-        let first = self.parts.get(self.placement.origin.0 as usize);
+        let first = self.parts.get(self.placement.origin().0 as usize);
         let linkage = first.and_then(|p| p.as_ref()).map(|p| p.linkage.clone());
         Ok(Network::new(devices, self.links(), origins, watch, linkage.unwrap_or_default())
             .with_unordered(self.unordered()))

@@ -1,12 +1,13 @@
-//! Everything that is known of a program while it is split. Each step ([`crate::pipeline`]) adds its part.
+//! Everything that is known of a program while it is split. Each step of the pipeline adds its part.
 
 use crate::access_order::Overtaken;
+use crate::attempt::{CutHalves, Needs};
 use crate::flow::{AtSection, Flow};
 use crate::layout::{Layout, NotCarried};
 use crate::mark::Mark;
 use crate::place::{HeaderIndex, Leaf, Places};
 use crate::placement::Placement;
-use crate::prepare::{CutHalves, Lengths, Lent, Orders};
+use crate::prepare::{Lengths, Lent, Orders};
 use crate::routes::Routes;
 use crate::section::{Half, SectionId, Sections};
 use crate::split::Split;
@@ -17,24 +18,11 @@ use p4_arch::Meaning;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Preparations that a program needs beside its cuts.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Needs {
-    /// Bytes are counted after a cut: the packet's own length has to travel.
-    pub counted: bool,
-    /// Egress reads `packet_length`, and v1model would count a hand-over otherwise.
-    pub tracked: bool,
-    /// Branches around each region, from the inside, all of whose arms pass the region's device.
-    pub detours: usize,
-    /// Actions of other tables read a direct meter, and these run elsewhere: the colour becomes a value.
-    pub lent: bool,
-}
-
 /// A program on its way through the steps, with what they have found.
 pub struct Analysis<'a> {
     /// Where everything runs.
     pub placement: &'a Placement,
-    /// What the preparation takes care of.
+    /// Preparations beside those that every cut needs.
     pub needs: Needs,
     /// The program without preparation, its deparser's emits one by one.
     pub source: Rc<Program>,
@@ -48,11 +36,11 @@ pub struct Analysis<'a> {
     pub marks: Vec<Mark>,
     /// The halves in which a region runs elsewhere.
     pub cut: CutHalves,
-    /// What the runtime's names begin with.
+    /// Prefix of the runtime's names.
     pub prefix: String,
     /// Where the lengths of varbits are.
     pub lengths: Lengths,
-    /// What the program asks of the traffic manager.
+    /// Effects that the program asks of the traffic manager.
     pub orders: Orders,
     /// The metadata field with the port a packet is for, where egress may overwrite `egress_port`.
     pub port: Option<usize>,
@@ -62,9 +50,9 @@ pub struct Analysis<'a> {
     pub sections: Sections,
     /// The program prepared for dataflow; of `source` until the step `flow` has run.
     pub flow: Flow,
-    /// What holds at the start of each section, by its number.
+    /// Facts and live values at the start of each section, by its number.
     pub at: Vec<AtSection>,
-    /// What each section uses.
+    /// Tables and objects that each section uses.
     pub uses: BTreeMap<SectionId, Uses>,
     /// Objects that count bytes after a cut.
     pub counted: Vec<(InstanceId, SectionId)>,
@@ -80,9 +68,9 @@ pub struct Analysis<'a> {
     pub originals: Result<Vec<HeaderIndex>, Vec<Diagnostic>>,
     /// Why egress would see another length than the packet's.
     pub uncounted: Vec<Diagnostic>,
-    /// What hand-overs carry, or which values have no form in one.
+    /// The bits of hand-overs, or the values that have no form in one.
     pub layout: Result<Layout, Vec<NotCarried>>,
-    /// What the checks have found, each with the name of its check.
+    /// Findings, each with the name of its check.
     pub found: Vec<(&'static str, Diagnostic)>,
     /// Another preparation that may keep what this one does not.
     pub remedy: Option<Needs>,
@@ -148,7 +136,7 @@ impl<'a> Analysis<'a> {
         &self.flow.places
     }
 
-    /// What holds where a half begins.
+    /// Facts and live values where a half begins.
     pub fn at_start(&self, half: Half) -> &AtSection {
         &self.at[self.sections.first(half).0 as usize]
     }

@@ -1,6 +1,6 @@
 //! What the splitter asks of the architecture's facts: everything that knows an architecture by name is here, and in `p4-arch`.
 
-use crate::place::constant;
+use crate::expressions::constant;
 use ir::{
     Arch, Call, Callee, Const, ControlId, ExprKind, ExternFunction, ExternObject, InstanceId, Program, Stage,
     StageKind, Type,
@@ -41,6 +41,9 @@ pub fn stage_name(program: &Program, duty: Duty) -> &'static str {
 pub fn field(program: &Program, meaning: Meaning) -> Option<&'static str> {
     facts(program)?.field(meaning)
 }
+
+/// Standard metadata that is the same when the packet is parsed again.
+pub const SAME_AGAIN: [Meaning; 2] = [Meaning::InPort, Meaning::Length];
 
 /// How a call of one of the architecture's functions bears on a cut.
 pub fn call(function: &ExternFunction) -> Option<CutCall> {

@@ -1,10 +1,11 @@
 //! Backward dataflow: which leaves are live.
 
 use crate::arch::{self, Effect};
+use crate::expressions::constant;
 use crate::facts::Facts;
 use crate::flow::Flow;
-use crate::leaf_set::LeafSet;
-use crate::place::{Covered, Leaf, RoleKey, constant};
+use crate::leaf_set::Live;
+use crate::place::{Covered, Leaf, RoleKey};
 use crate::section::{Code, SectionId};
 use ir::{
     ActionId, BinaryOp, Block, Call, Callee, ControlId, Direction, Expr, ExprKind, Keyset, Stmt, StmtKind,
@@ -12,28 +13,6 @@ use ir::{
 };
 use p4_arch::Meaning;
 use std::collections::BTreeMap;
-
-/// What is live at a point.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Live {
-    /// May be read before it is written.
-    pub live: LeafSet,
-    /// Fields of the packet's headers that may be read before they are written *although their header may be
-    /// invalid here*: a hand-over sends valid headers only, so these travel as values.
-    pub hidden: LeafSet,
-}
-
-impl Live {
-    fn union(&mut self, other: &Live) {
-        self.live.union(&other.live);
-        self.hidden.union(&other.hidden);
-    }
-
-    fn kill(&mut self, leaf: Leaf) {
-        self.live.remove(leaf);
-        self.hidden.remove(leaf);
-    }
-}
 
 impl Flow {
     /// What is live before `code`, given what is live at the start of each section.

@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 pub struct Check {
     /// As the text form shows it.
     pub name: &'static str,
-    /// What holds if it finds nothing.
+    /// A fact that holds if it finds nothing.
     pub about: &'static str,
     /// The step after which it runs.
     after: &'static str,
@@ -186,11 +186,24 @@ pub fn unknown_region(name: &str, marks: &[Mark]) -> Diagnostic {
 /// Mistakes in the placement itself.
 pub fn check_placement(marks: &[Mark], placement: &Placement) -> Vec<Diagnostic> {
     let mut found = vec![];
-    for name in placement.regions.keys() {
+    for name in placement.sites.keys() {
         if marks.iter().any(|m| m.name == *name) {
             continue;
         }
         found.push(unknown_region(name, marks));
+    }
+    for (name, site) in &placement.sites {
+        let (count, most) = (site.devices.len(), site.policy.rules().most_devices());
+        if count > most {
+            let title = format!("region `{name}` is placed at {count} devices");
+            let policy = site.policy.rules().name();
+            let device = if most == 1 { "device" } else { "devices" };
+            found.push(
+                Diagnostic::error(codes::NOT_SPLIT_YET, title)
+                    .note(format!("the policy `{policy}` leads to {most} {device} at most"))
+                    .help("place it at one device"),
+            );
+        }
     }
     if placement.app >> APP_BITS != 0 {
         let title = format!("app number {} is too large", placement.app);
@@ -235,11 +248,11 @@ pub fn check_origins(
     placement: &Placement,
     uses: &BTreeMap<SectionId, Uses>,
 ) -> Vec<Diagnostic> {
-    if placement.twins.is_empty() {
+    if placement.origins().nth(1).is_none() {
         return vec![];
     }
     let mut found: BTreeMap<ir::InstanceId, SectionId> = BTreeMap::new();
-    for (&id, used) in uses.iter().filter(|(id, _)| sections.get(**id).device != placement.origin) {
+    for (&id, used) in uses.iter().filter(|(id, _)| sections.get(**id).device != placement.origin()) {
         let shared = used
             .instances
             .iter()

@@ -1,9 +1,10 @@
 //! Forms that a hand-over or the runtime's own code would disturb: refused.
 
 use crate::arch;
-use crate::flow::{Flow, parser_of};
+use crate::expressions::root;
+use crate::flow::Flow;
 use crate::leaf_set::LeafSet;
-use crate::originals::root;
+use crate::parser_places::parser_of;
 use crate::place::{HeaderIndex, Places, RoleKey, Root};
 use crate::refuse::unsupported;
 use base_diag::Diagnostic;

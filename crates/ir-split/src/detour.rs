@@ -26,7 +26,7 @@ pub fn levels(body: &Block, placement: &Placement) -> usize {
 
 fn block(block: &mut Block, placement: &Placement, levels: usize) -> Passed {
     if let Some(name) = block.region()
-        && placement.device_of(&name) != placement.origin
+        && placement.device_of(&name) != placement.origin()
     {
         let device = placement.device_of(&name);
         return vec![(name, device, 0)];
@@ -70,7 +70,7 @@ fn join(arms: Vec<&mut Block>, inner: Vec<Passed>, placement: &Placement, levels
     for (arm, passed) in arms.into_iter().zip(&inner) {
         for (name, device, around) in &all {
             let lacks = !passed.iter().any(|(_, known, _)| known == device);
-            if lacks && *around < levels && !placement.calls.contains(name) {
+            if lacks && *around < levels && !placement.policy_of(name).rules().gives_back() {
                 arm.stmts.push(empty(name));
             }
         }

@@ -4,18 +4,19 @@
 //! their fixed point. No path is enumerated.
 
 use crate::arch;
-use crate::backward::Live;
 use crate::facts::Facts;
 use crate::field_lists::kept_by;
-use crate::leaf_set::LeafSet;
+use crate::leaf_set::{LeafSet, Live};
 use crate::parsed::reaches;
-use crate::parser_places::{metadata_read, metadata_under, path_of, shared_of, steps_to};
+use crate::parser_places::{
+    metadata_read, metadata_under, parser_of, path_of, shared_of, steps_to, successors,
+};
 use crate::place::{Covered, HeaderIndex, Leaf, Places, RoleKey};
 use crate::prepare::role_type;
 use crate::section::{Half, SectionId, SectionKind, Sections};
 use ir::{
-    Block, Call, Callee, ControlId, Direction, Expr, ExprKind, InstanceId, Parser, Program, Role, Stage,
-    StageKind, StateRef, Stmt, StmtKind, Transition, Type, VarId, visit,
+    Block, Call, Callee, ControlId, Direction, Expr, ExprKind, InstanceId, Parser, Program, Role, Stmt,
+    StmtKind, Transition, Type, VarId, visit,
 };
 use p4_arch::v1model::COUNTED_LENGTH;
 use p4_arch::{Duty, Meaning};
@@ -494,14 +495,6 @@ impl Flow {
     }
 }
 
-/// The program's parser and its stage.
-pub fn parser_of(program: &Program) -> Option<(&Parser, &Stage)> {
-    program.stages.iter().find_map(|stage| match stage.kind {
-        StageKind::Parse(id) => Some((program.parser(id), stage)),
-        _ => None,
-    })
-}
-
 /// For each header that is extracted in one state only: the headers extracted on every path before it.
 fn dominating_extracts(
     parser: &Parser,
@@ -538,16 +531,4 @@ fn dominating_extracts(
         }
     }
     result
-}
-
-/// The states a transition may go to.
-pub fn successors(transition: &Transition) -> Vec<usize> {
-    let index = |next: &StateRef| match next {
-        StateRef::State(id) => Some(id.index()),
-        StateRef::Accept | StateRef::Reject => None,
-    };
-    match transition {
-        Transition::Goto(next) => index(next).into_iter().collect(),
-        Transition::Select(select) => select.cases.iter().filter_map(|c| index(&c.next)).collect(),
-    }
 }

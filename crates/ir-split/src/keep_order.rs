@@ -13,8 +13,9 @@
 //! where a condition or key that varies decides whether it is set.
 
 use crate::arch;
-use crate::flow::{Flow, parser_of};
+use crate::flow::Flow;
 use crate::leaf_set::LeafSet;
+use crate::parser_places::parser_of;
 use crate::place::{Covered, Leaf, RoleKey, Root};
 use crate::placement::DeviceIndex;
 use crate::section::{Code, Sections};

@@ -131,7 +131,7 @@ impl Layout {
             field("app", APP_BITS),
             field("epoch", EPOCH_BITS),
             field("region", bits_for(unknown_region)),
-            field("origin", bits_for(placement.twins.len() as u64)),
+            field("origin", bits_for(placement.origins().count().saturating_sub(1) as u64)),
         ];
         common.extend(places.of_packet().map(|(_, h)| field(&format!("has_{}", h.name), 1)));
         for (_, header) in places.of_packet() {

@@ -49,3 +49,27 @@ impl LeafSet {
         })
     }
 }
+
+/// What is live at a point.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Live {
+    /// May be read before it is written.
+    pub live: LeafSet,
+    /// Fields of the packet's headers that may be read before they are written *although their header may be
+    /// invalid here*: a hand-over sends valid headers only, so these travel as values.
+    pub hidden: LeafSet,
+}
+
+impl Live {
+    /// Adds what is live on another path.
+    pub fn union(&mut self, other: &Live) {
+        self.live.union(&other.live);
+        self.hidden.union(&other.hidden);
+    }
+
+    /// The leaf is written here.
+    pub fn kill(&mut self, leaf: Leaf) {
+        self.live.remove(leaf);
+        self.hidden.remove(leaf);
+    }
+}

@@ -7,17 +7,16 @@
 //! A clone needs no more than the headers as the parser left them: any parser will do for it that finds the same headers in
 //! the clone (`parsed_again`).
 
-use crate::flow::{Flow, parser_of, successors};
+use crate::arch::SAME_AGAIN;
+use crate::expressions::{constant, root};
+use crate::flow::Flow;
 use crate::parsed_again;
-use crate::place::{HeaderIndex, RoleKey, constant};
+use crate::parser_places::{parser_of, successors};
+use crate::place::{HeaderIndex, RoleKey};
 use crate::refuse::unsupported;
 use base_diag::{Diagnostic, Span};
 use ir::{Expr, ExprKind, Parser, Role, Stmt, StmtKind, visit};
-use p4_arch::Meaning;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Standard metadata that is the same when the packet is parsed again.
-pub const SAME_AGAIN: [Meaning; 2] = [Meaning::InPort, Meaning::Length];
 
 /// What the parser takes in one step: a header, or the elements of a stack.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -200,19 +199,5 @@ impl Finder {
             }
         }
         order
-    }
-}
-
-/// The variable that a place is a part of.
-pub fn root(place: &Expr) -> Option<ir::VarId> {
-    match &place.kind {
-        ExprKind::Var(var) => Some(*var),
-        ExprKind::Field(base, _)
-        | ExprKind::Index(base, _)
-        | ExprKind::Next(base)
-        | ExprKind::Last(base)
-        | ExprKind::Slice { base, .. }
-        | ExprKind::SlicePlus { base, .. } => root(base),
-        _ => None,
     }
 }

@@ -1,8 +1,8 @@
 //! How many bytes the parser takes at most.
 
 use crate::arch;
-use crate::flow::{parser_of, successors};
-use crate::place::constant;
+use crate::expressions::constant;
+use crate::parser_places::{parser_of, successors};
 use ir::{Block, Callee, ExprKind, Parser, Program, Stmt, StmtKind, Type, visit};
 
 /// The most bytes of a frame that end up in headers; `None` if there is no bound, or if frames come from elsewhere too.

@@ -9,9 +9,10 @@
 //! transition select(std.instance_type) { 4: ..; default: ..; }   refused
 //! ```
 
+use crate::arch::SAME_AGAIN;
+use crate::expressions::root;
 use crate::flow::Flow;
 use crate::leaf_set::LeafSet;
-use crate::originals::{SAME_AGAIN, root};
 use crate::parser_places::{metadata_read, metadata_under, path_of, shared_of};
 use crate::place::{HeaderIndex, Leaf, RoleKey, Root};
 use base_diag::Span;

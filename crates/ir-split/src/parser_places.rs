@@ -1,7 +1,8 @@
 //! Places in the parser: which part of the shared objects an expression is, and what metadata it reads.
 
-use crate::place::{Leaf, Places, RoleKey, Root, constant};
-use ir::{Expr, ExprKind, Parser, Stage, VarId, visit};
+use crate::expressions::constant;
+use crate::place::{Leaf, Places, RoleKey, Root};
+use ir::{Expr, ExprKind, Parser, Program, Stage, StageKind, StateRef, Transition, VarId, visit};
 use std::collections::BTreeMap;
 
 /// Which shared object each parameter of the parser is.
@@ -79,5 +80,25 @@ fn indices_of(place: &Expr, f: &mut dyn FnMut(&Expr)) {
         | ExprKind::Next(base)
         | ExprKind::Last(base) => indices_of(base, f),
         _ => {}
+    }
+}
+
+/// The program's parser and its stage.
+pub fn parser_of(program: &Program) -> Option<(&Parser, &Stage)> {
+    program.stages.iter().find_map(|stage| match stage.kind {
+        StageKind::Parse(id) => Some((program.parser(id), stage)),
+        _ => None,
+    })
+}
+
+/// The states a transition may go to.
+pub fn successors(transition: &Transition) -> Vec<usize> {
+    let index = |next: &StateRef| match next {
+        StateRef::State(id) => Some(id.index()),
+        StateRef::Accept | StateRef::Reject => None,
+    };
+    match transition {
+        Transition::Goto(next) => index(next).into_iter().collect(),
+        Transition::Select(select) => select.cases.iter().filter_map(|c| index(&c.next)).collect(),
     }
 }

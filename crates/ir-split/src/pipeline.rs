@@ -4,15 +4,18 @@
 //! ([`Needs`]); then the steps run again from the first. A preparation that is only a *remedy* for what is refused without it
 //! counts if it leads to a split; otherwise the first refusal is reported.
 
-use crate::analysis::{Analysis, Needs};
+use crate::analysis::Analysis;
+use crate::attempt::{CutHalves, Needs, Stop};
+use crate::bypass::bypass_empty;
 use crate::describe;
 use crate::flow::Flow;
 use crate::generate;
-use crate::layout::Layout;
 use crate::mark::{Mark, marks};
+use crate::passes;
 use crate::placement::{DeviceIndex, Order, Placement};
-use crate::prepare::{self, CutHalves, passes};
+use crate::prepare;
 use crate::routes::Routes;
+use crate::runtime::runtime;
 use crate::section::{Half, SectionId, Sections};
 use crate::split::Split;
 use crate::state::{self, Uses};
@@ -32,22 +35,6 @@ pub struct Step {
     pub about: &'static str,
     run: fn(&mut Analysis<'_>) -> Result<(), Stop>,
     text: fn(&Analysis<'_>) -> String,
-}
-
-/// Why the steps end early.
-pub(crate) enum Stop {
-    /// Nothing can be cut: the program runs whole at the origins.
-    Whole,
-    /// With these reasons.
-    Refused(Vec<Diagnostic>),
-    /// The program has to be prepared in this way.
-    Again(Needs),
-}
-
-impl From<Vec<Diagnostic>> for Stop {
-    fn from(found: Vec<Diagnostic>) -> Stop {
-        Stop::Refused(found)
-    }
 }
 
 type Run = fn(&mut Analysis<'_>) -> Result<(), Stop>;
@@ -84,7 +71,7 @@ pub const STEPS: &[Step] = &[
     step("generate", "write a program for each device", generate, show::devices),
 ];
 
-/// What one step left, as text.
+/// The text of the analysis after one step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StepText {
     /// The step's name.
@@ -170,7 +157,7 @@ fn expanded(program: &Program) -> Program {
 
 fn mark(a: &mut Analysis<'_>) -> Result<(), Stop> {
     a.marks = marks(&a.program)?;
-    let is_away = |m: &&Mark| a.placement.device_of(&m.name) != a.placement.origin;
+    let is_away = |m: &&Mark| a.placement.device_of(&m.name) != a.placement.origin();
     let cut_half = |half: Half| a.marks.iter().filter(is_away).any(|m| m.half == half);
     a.cut = CutHalves { ingress: cut_half(Half::Ingress), egress: cut_half(Half::Egress) };
     a.prefix = if a.is_cut() { names::prefix(&a.program) } else { String::new() };
@@ -219,7 +206,8 @@ fn section(a: &mut Analysis<'_>) -> Result<(), Stop> {
 
 fn sections_of(a: &Analysis<'_>) -> Sections {
     let named = |half: Half| (arch::stage_name(&a.program, half.duty()), a.body(half));
-    Sections::form(named(Half::Ingress), named(Half::Egress), a.placement)
+    let sections = Sections::form(named(Half::Ingress), named(Half::Egress), a.placement);
+    Sections { list: bypass_empty(sections.list) }.numbered()
 }
 
 fn flow(a: &mut Analysis<'_>) -> Result<(), Stop> {
@@ -250,7 +238,7 @@ fn state(a: &mut Analysis<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// What each section uses; parser and verification run before the first one.
+/// The tables and objects that each section uses; parser and verification run before the first one.
 fn uses_of(a: &Analysis<'_>, sections: &Sections) -> BTreeMap<SectionId, Uses> {
     let of_section = |section: &crate::section::Section| {
         let control = a.control(section.half);
@@ -290,8 +278,7 @@ fn original(a: &mut Analysis<'_>) -> Result<(), Stop> {
 }
 
 fn layout(a: &mut Analysis<'_>) -> Result<(), Stop> {
-    let kept = a.originals.as_deref().unwrap_or_default();
-    a.layout = Layout::new(&a.program, a.places(), &a.sections, &a.at, a.placement, kept);
+    a.layout = runtime(a.placement).layout(a);
     Ok(())
 }
 
@@ -322,7 +309,7 @@ fn generate(a: &mut Analysis<'_>) -> Result<(), Stop> {
         runs_something || a.routes.sent_on(device).next().is_some()
     };
     let devices = (0..a.placement.devices.len() as u32).map(DeviceIndex);
-    let made = devices.map(|d| has_part(d).then(|| generate::device_program(&cut, d)).transpose());
+    let made = devices.map(|d| has_part(d).then(|| runtime(a.placement).program(&cut, d)).transpose());
     let mut made = made.collect::<Result<Vec<_>, _>>().map_err(|broken| Stop::Refused(vec![broken]))?;
     for device in made.iter_mut().flatten() {
         device.linkage.keeps_order = a.deciding.is_empty();

@@ -5,7 +5,8 @@
 //! `hdr.ipv4.ttl`, `meta.next_hop`, `ttl`. The validity of a header outside of the packet is one too.
 
 use crate::arch;
-use ir::{Const, ControlId, Expr, ExprKind, Name, Program, Role, StageKind, Type, VarId};
+use crate::expressions::constant;
+use ir::{ControlId, Expr, ExprKind, Name, Program, Role, StageKind, Type, VarId};
 use p4_arch::{CutFacts, Meaning};
 use std::collections::BTreeMap;
 
@@ -375,16 +376,6 @@ impl Node {
 struct Walk {
     root: Root,
     path: Vec<u32>,
-}
-
-/// The value of a constant index.
-pub fn constant(index: &Expr) -> Option<u32> {
-    match &index.kind {
-        ExprKind::Const(Const::Bits(bits)) => bits.to_u32(),
-        ExprKind::Const(Const::Int(n)) => u32::try_from(n).ok(),
-        ExprKind::Cast(inner) => constant(inner),
-        _ => None,
-    }
 }
 
 /// A place's name as an identifier: `s[1].isValid()` is `s_1_isValid`.

@@ -1,7 +1,7 @@
 //! Where each region runs: the input of a split.
 
 use ir::Name;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The number of a device in [`Placement::devices`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -26,7 +26,40 @@ pub struct Length {
     pub time_ps: u64,
 }
 
-/// A map from regions to devices.
+/// A policy that a region is placed with.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Policy {
+    /// After the region, control goes on to where it is needed next.
+    #[default]
+    Direct,
+    /// The device around the region calls it and gets control back before anything else runs.
+    Call,
+}
+
+/// Where a region runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Site {
+    /// The devices that run it; none if it runs at the origins.
+    pub devices: Vec<DeviceIndex>,
+    /// How control comes there and goes on.
+    pub policy: Policy,
+}
+
+impl Site {
+    /// At one device, under this policy.
+    pub fn new(device: DeviceIndex, policy: Policy) -> Site {
+        Site { devices: vec![device], policy }
+    }
+}
+
+/// At one device, from which control goes on to where it is needed next.
+impl From<DeviceIndex> for Site {
+    fn from(device: DeviceIndex) -> Site {
+        Site::new(device, Policy::Direct)
+    }
+}
+
+/// A map from regions to sites.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Placement {
     /// Which program of the rack this is: the hand-over header names it.
@@ -35,16 +68,11 @@ pub struct Placement {
     pub epoch: u64,
     /// By name.
     pub devices: Vec<Name>,
-    /// The device that owns the traffic manager: packets enter and leave there, and what is not marked as a
-    /// region runs there.
-    pub origin: DeviceIndex,
-    /// Other origins: switches that run the same program for packets of their own, with the same helpers.
-    pub twins: Vec<DeviceIndex>,
-    /// Marked regions; those not named run at the origin.
-    pub regions: BTreeMap<Name, DeviceIndex>,
-    /// Regions that are called: control comes back from them to the device around them, before it goes anywhere else.
-    /// From others it goes on to where it is needed next.
-    pub calls: BTreeSet<Name>,
+    /// The devices that own a traffic manager: packets enter and leave there, and what is in no region that is placed runs
+    /// there. Each is a switch of its own; all have the same program and the same helpers.
+    pub home: Vec<DeviceIndex>,
+    /// Marked regions; those not named run at the origins.
+    pub sites: BTreeMap<Name, Site>,
     /// The port by which a device reaches another one directly.
     pub ports: BTreeMap<(DeviceIndex, DeviceIndex), u64>,
     /// How far it is from one device to another that it reaches directly, where it is known; else one link in no time.
@@ -66,10 +94,8 @@ impl Placement {
             app: 1,
             epoch: 1,
             devices: vec![device.into()],
-            origin: DeviceIndex(0),
-            twins: vec![],
-            regions: BTreeMap::new(),
-            calls: BTreeSet::new(),
+            home: vec![DeviceIndex(0)],
+            sites: BTreeMap::new(),
             ports: BTreeMap::new(),
             lengths: BTreeMap::new(),
             order: Order::Keep,
@@ -84,7 +110,7 @@ impl Placement {
         let (origin, other) = (DeviceIndex(0), DeviceIndex(1));
         Placement {
             devices: vec!["origin".into(), "other".into()],
-            regions: [(region.into(), other)].into(),
+            sites: [(region.into(), other.into())].into(),
             ports: [((origin, other), 510), ((other, origin), 510)].into(),
             ..Placement::whole("origin")
         }
@@ -97,7 +123,7 @@ impl Placement {
         let device = |name: &Name| format!("at_{name}").into();
         Placement {
             devices: std::iter::once("origin".into()).chain(regions.iter().map(device)).collect(),
-            regions: regions.iter().cloned().zip((1..).map(DeviceIndex)).collect(),
+            sites: regions.iter().cloned().zip((1..).map(|n| DeviceIndex(n).into())).collect(),
             ports: pairs
                 .map(|(a, b)| ((DeviceIndex(a), DeviceIndex(b)), u64::from(510 - b.min(510))))
                 .collect(),
@@ -108,12 +134,23 @@ impl Placement {
 
     /// The device of a region.
     pub fn device_of(&self, region: &str) -> DeviceIndex {
-        self.regions.get(region).map_or(self.origin, |device| self.role(*device))
+        let device = self.sites.get(region).and_then(|site| site.devices.first());
+        device.map_or(self.origin(), |device| self.role(*device))
+    }
+
+    /// The policy of a region.
+    pub fn policy_of(&self, region: &str) -> Policy {
+        self.sites.get(region).map(|site| site.policy).unwrap_or_default()
+    }
+
+    /// The origin that stands for all of them.
+    pub fn origin(&self) -> DeviceIndex {
+        self.home.first().copied().unwrap_or(DeviceIndex(0))
     }
 
     /// All origins; a hand-over names one by its number here.
     pub fn origins(&self) -> impl Iterator<Item = DeviceIndex> + '_ {
-        std::iter::once(self.origin).chain(self.twins.iter().copied())
+        self.home.iter().copied()
     }
 
     /// The number of an origin.
@@ -123,12 +160,12 @@ impl Placement {
 
     /// What the device is in a map of regions: every origin stands for all of them.
     pub fn role(&self, device: DeviceIndex) -> DeviceIndex {
-        if self.twins.contains(&device) { self.origin } else { device }
+        if self.home.contains(&device) { self.origin() } else { device }
     }
 
     /// The devices that play a role.
     pub fn players(&self, role: DeviceIndex) -> Vec<DeviceIndex> {
-        if role == self.origin { self.origins().collect() } else { vec![role] }
+        if role == self.origin() { self.home.clone() } else { vec![role] }
     }
 
     /// A device's name.

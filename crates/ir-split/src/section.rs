@@ -12,7 +12,6 @@
 //! A section is single-entry code on one device. Cuts are made only where the device changes and at the joins this
 //! needs, so code that is never entered from outside keeps its structure. Sections come in topological order.
 
-use crate::bypass::bypass_empty;
 use crate::placement::{DeviceIndex, Placement};
 use ir::{Annotations, Block, Expr, Name, Stmt, StmtKind, SwitchLabel, SwitchOn, visit};
 use p4_arch::Duty;
@@ -116,9 +115,19 @@ impl Sections {
         for (half, (name, body)) in halves {
             former.half(half, name, body);
         }
-        let mut sections = Sections { list: bypass_empty(in_order(former.list)) };
-        number_names(&mut sections.list);
-        sections
+        Sections { list: in_order(former.list) }
+    }
+
+    /// Second and later sections of a region are numbered: `ingress.2`.
+    pub fn numbered(mut self) -> Sections {
+        let list = &mut self.list;
+        for i in 0..list.len() {
+            let before = list[..i].iter().filter(|s| s.region == list[i].region).count();
+            if before > 0 {
+                list[i].name = format!("{}.{}", list[i].region, before + 1).into();
+            }
+        }
+        self
     }
 
     /// All sections with their numbers.
@@ -222,7 +231,7 @@ struct Place {
 
 impl Former<'_> {
     fn half(&mut self, half: Half, name: &str, body: &Block) {
-        let origin = self.placement.origin;
+        let origin = self.placement.origin();
         let end = self.open(half, &format!("{name}.end").into(), origin, SectionKind::End);
         let first = self.open(half, &name.into(), origin, SectionKind::Code);
         let place = Place { half, region: name.into(), device: origin, next: end };
@@ -302,7 +311,7 @@ impl Former<'_> {
                     return Code::Region(block.annotations.clone(), code);
                 }
                 let id = self.open(place.half, &region, device, SectionKind::Code);
-                let calls = self.placement.calls.contains(&region);
+                let calls = self.placement.policy_of(&region).rules().gives_back();
                 self.list[id.0 as usize].0.call = calls.then_some(CallEnd::Handler);
                 self.fill(id, &stmts, &inner, Some(&block.annotations));
                 Code::Goto(id)
@@ -332,7 +341,8 @@ impl Former<'_> {
     /// True if the statement is a region that `device` calls.
     fn calls(&self, stmt: &Stmt, device: DeviceIndex) -> bool {
         let StmtKind::Block(block) = &stmt.kind else { return false };
-        let is_called = |r: &Name| self.placement.calls.contains(r) && self.placement.device_of(r) != device;
+        let gives_back = |r: &Name| self.placement.policy_of(r).rules().gives_back();
+        let is_called = |r: &Name| gives_back(r) && self.placement.device_of(r) != device;
         block.region().as_ref().is_some_and(is_called)
     }
 
@@ -379,16 +389,6 @@ pub fn renumber(code: &mut [Code], new_id: &[SectionId]) {
             Code::Switch(_, cases) => cases.iter_mut().for_each(|case| renumber(&mut case.code, new_id)),
             Code::Region(_, inner) => renumber(inner, new_id),
             Code::Goto(target) => *target = new_id[target.0 as usize],
-        }
-    }
-}
-
-/// Second and later sections of a region are numbered: `ingress.2`.
-fn number_names(list: &mut [Section]) {
-    for i in 0..list.len() {
-        let before = list[..i].iter().filter(|s| s.region == list[i].region).count();
-        if before > 0 {
-            list[i].name = format!("{}.{}", list[i].region, before + 1).into();
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::check::CHECKS;
 use crate::layout::LayoutField;
 use crate::place::{HeaderIndex, Leaf};
 use crate::placement::DeviceIndex;
+use crate::runtime::runtime;
 use crate::section::{CallEnd, Code, CodeCase, Half, Section, SectionId};
 use ir::{Annotation, Block, Stmt, StmtKind, SwitchCase};
 use std::fmt::Write;
@@ -144,7 +145,9 @@ pub fn layout(a: &Analysis<'_>) -> String {
     };
     let field = |f: &LayoutField| format!("{}:{}", f.name, f.width);
     let common: Vec<String> = layout.common.iter().map(field).collect();
-    let mut out = format!("every hand-over  {} bits\n    {}\n", layout.common_bits(), list(&common));
+    let runtime = runtime(a.placement).name();
+    let bits = layout.common_bits();
+    let mut out = format!("runtime {runtime}\nevery hand-over  {bits} bits\n    {}\n", list(&common));
     for (&id, fields) in &layout.sections {
         let live: Vec<String> = fields.iter().map(|f| format!("{}:{}", f.name, f.width)).collect();
         let section = a.sections.get(id);

@@ -1,7 +1,6 @@
 //! A split program: the result, as users and other crates see it.
 
-use crate::generate::{DeviceProgram, Linkage};
-use crate::layout::LayoutField;
+use crate::layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, ETHERNET_BITS, LayoutField, VERSION_BITS};
 use crate::placement::{DeviceIndex, Placement};
 use crate::section::{CallEnd, Half, SectionId, SectionKind};
 use base_diag::{Diagnostic, Span};
@@ -10,7 +9,7 @@ use ir::{Name, Program};
 /// A program split over devices.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Split {
-    /// What each device of the placement runs; `None` for one that has no part.
+    /// A program for each device of the placement; `None` for one that has no part.
     pub devices: Vec<Option<DeviceProgram>>,
     /// The sections, in topological order.
     pub sections: Vec<SectionInfo>,
@@ -23,7 +22,7 @@ pub struct Split {
     /// Control-plane names of the counters and meters that count bytes after a cut: their devices have to know
     /// `@counted_length`.
     pub counted_behind_a_cut: Vec<Name>,
-    /// What is not as the placement asks, and does not hinder.
+    /// Warnings: the split is not all that the placement asks.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -60,13 +59,13 @@ pub struct SectionInfo {
     pub kind: SectionKind,
     /// Where it runs.
     pub device: DeviceIndex,
-    /// Its part in a call, if it has one.
+    /// The section's part in a call, if it has one.
     pub call: Option<CallEnd>,
     /// Control-plane names of the tables it applies.
     pub tables: Vec<Name>,
     /// Control-plane names of the state objects it uses.
     pub state: Vec<Name>,
-    /// What a hand-over to it carries beside the headers. `None` if no cut leads to it.
+    /// The values that a hand-over to it carries beside the headers. `None` if no cut leads to it.
     pub live: Option<Vec<LiveValue>>,
 }
 
@@ -82,10 +81,61 @@ impl SectionInfo {
 pub struct LiveValue {
     /// As the program names it.
     pub name: String,
-    /// Its bits.
+    /// Bits in a hand-over.
     pub bits: u32,
     /// The last statement before the section that writes it, if the program does.
     pub writer: Option<Span>,
     /// The first statement in or after the section that reads it, if the program does.
     pub reader: Option<Span>,
+}
+
+/// The program of one device and its entries.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeviceProgram {
+    /// The program.
+    pub program: Program,
+    /// Entries that the control plane writes into the runtime's own tables and value sets.
+    pub linkage: Linkage,
+}
+
+/// Entries of the runtime's own tables and value sets.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Linkage {
+    /// Control-plane name and members.
+    pub value_sets: Vec<(Name, Vec<u64>)>,
+    /// Table entries with one exact key.
+    pub entries: Vec<LinkEntry>,
+    /// Prefix of the names of the runtime's own tables, actions, objects and fields; empty where there are none.
+    pub prefix: String,
+    /// Bits of the number by which a hand-over names the section to go on at.
+    pub region_bits: u32,
+    /// Packets of one flow take the same way: they leave in the order in which they came.
+    pub keeps_order: bool,
+    /// The number of egress' first section; those behind it are entered in the middle of egress.
+    pub egress: u64,
+}
+
+impl Linkage {
+    /// True for a hand-over that goes on in the middle of egress.
+    pub fn is_amid_egress(&self, frame: &[u8]) -> bool {
+        let type_at = ETHERNET_BITS as usize / 8;
+        let has_type = frame.get(type_at - 2..type_at) == Some(&ETHER_TYPE.to_be_bytes()[..]);
+        let start = ETHERNET_BITS + VERSION_BITS + APP_BITS + EPOCH_BITS;
+        let bit = |at: u32| frame.get(at as usize / 8).map(|byte| u64::from(byte >> (7 - at % 8) & 1));
+        let region = (start..start + self.region_bits).try_fold(0, |sum, at| Some(sum * 2 + bit(at)?));
+        has_type && self.region_bits > 0 && region.is_some_and(|region| region > self.egress)
+    }
+}
+
+/// An entry `key -> action(port)`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LinkEntry {
+    /// Control-plane name.
+    pub table: Name,
+    /// The region or the origin.
+    pub key: u64,
+    /// The action's control-plane name.
+    pub action: Name,
+    /// The action's argument.
+    pub port: u64,
 }

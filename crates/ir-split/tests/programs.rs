@@ -18,7 +18,7 @@
 
 use base_diag::{Diagnostic, Severity, SourceMap, Span, Style, render};
 use ir::Program;
-use ir_split::{DeviceIndex, Order, Placement, StepText};
+use ir_split::{DeviceIndex, Order, Placement, Policy, Site, StepText};
 use p4_syntax::{LoadError, Loader, Options};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -115,9 +115,13 @@ fn place(
     called: &[String],
     more_origins: Vec<DeviceIndex>,
 ) {
-    placement.regions = placed.into_iter().collect();
-    placement.calls = called.iter().map(|name| name.as_str().into()).collect();
-    placement.twins = more_origins;
+    let site = |(region, device): (ir::Name, DeviceIndex)| {
+        let policy =
+            if called.iter().any(|name| region == name.as_str()) { Policy::Call } else { Policy::Direct };
+        (region, Site::new(device, policy))
+    };
+    placement.sites = placed.into_iter().map(site).collect();
+    placement.home.extend(more_origins);
 }
 
 /// A comment with carets and what it says.
@@ -278,4 +282,19 @@ fn every_step_has_a_text_that_is_tested() {
         .filter(|name| !shown.iter().any(|s| s == name))
         .collect();
     assert!(missing.is_empty(), "no program shows {missing:?}");
+}
+
+/// Every policy of today leads to one device.
+#[test]
+fn a_region_is_placed_at_one_device() {
+    let path = &programs("split")[0];
+    let source = bare(&std::fs::read_to_string(path).expect("a program"));
+    let program = compile("test.p4", &source, &mut SourceMap::new());
+    let mut placement = placement(&source);
+    for site in placement.sites.values_mut() {
+        site.devices.push(DeviceIndex(0));
+    }
+    let found = ir_split::split(&program, &placement).expect_err("it is at two devices");
+    let titles: Vec<&str> = found.iter().map(|d| d.title.as_str()).collect();
+    assert_eq!(titles, ["region `R` is placed at 2 devices"]);
 }

@@ -232,9 +232,9 @@ fn parts(open: &Program, border: &Border, reach: &Reach) -> Result<Parts, Vec<Di
         Reach::Block => auto::mark_from(&mut marked, border, "Cut"),
         Reach::Border(to) => auto::mark_between(&mut marked, border, to, "Cut"),
         Reach::Body => {
-            let other = placement.regions["Cut"];
+            let other = placement.sites["Cut"].clone();
             let names = auto::mark_onward(&mut marked, border, "Cut");
-            placement.regions = names.into_iter().map(|name| (name, other)).collect();
+            placement.sites = names.into_iter().map(|name| (name, other.clone())).collect();
         }
     }
     let (_, parts, _) = make_parts(&marked, &placement, &mut SourceMap::new())?;

@@ -275,8 +275,8 @@ fn parts(open: &Program, cuts: &[Cut]) -> Result<Parts, Vec<Diagnostic>> {
     let mut marked = open.clone();
     auto::mark(&mut marked, cuts);
     let mut placement = Placement::alone("Cut");
-    let other = placement.regions["Cut"];
-    placement.regions = cuts.iter().map(|cut| (cut.name.clone(), other)).collect();
+    let other = placement.sites["Cut"].clone();
+    placement.sites = cuts.iter().map(|cut| (cut.name.clone(), other.clone())).collect();
     let (_, parts, _) = make_parts(&marked, &placement, &mut SourceMap::new())?;
     Ok((placement, parts))
 }

@@ -3,6 +3,7 @@
 use ir::{
     Action, Block, Call, Callee, Control, ExprKind, InstanceId, MatchKind, Program, StmtKind, Table, visit,
 };
+use p4_arch::StateMode;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -66,8 +67,11 @@ impl Mode {
     }
 
     /// A direct counter is its table's, and stands where that is applied.
-    fn of(kind: &str, is_users: bool) -> Mode {
-        if kind == "counter" && !is_users { Mode::Merged } else { Mode::Exclusive }
+    fn of(object: &ir::ExternObject) -> Mode {
+        match ir_split::state_mode(object) {
+            Some(StateMode::Sum) => Mode::Merged,
+            _ => Mode::Exclusive,
+        }
     }
 }
 
@@ -143,7 +147,7 @@ pub fn object(program: &Program, name: &str) -> Option<Object> {
     Some(Object {
         name: name.to_string(),
         kind: object.name.to_string(),
-        mode: Mode::of(&object.name, object.user),
+        mode: Mode::of(object),
         methods: names.into_iter().collect(),
     })
 }

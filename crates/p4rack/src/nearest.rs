@@ -10,7 +10,7 @@
 
 use base_diag::Diagnostic;
 use ir::{Name, Program};
-use ir_split::{DeviceIndex, Mark, Placement, marks, split};
+use ir_split::{DeviceIndex, Mark, Placement, Policy, Site, marks, split};
 use std::collections::BTreeSet;
 
 /// Maps that are tried: a split of a large program takes some 100 ms.
@@ -52,21 +52,21 @@ pub fn with_help(program: &Program, refused: &Placement, mut found: Vec<Diagnost
 }
 
 fn help(map: &Placement, moves: &[Move]) -> String {
-    let is_away = |device: &DeviceIndex| *device != map.origin;
-    let regions = map.regions.iter().filter(|(_, device)| is_away(device));
+    let sites = map.sites.keys().map(|region| (region, map.device_of(region)));
+    let away = sites.filter(|(_, device)| *device != map.origin());
     let shown: Vec<String> =
-        regions.map(|(region, device)| format!("{region} = \"{}\"", map.name(*device))).collect();
+        away.map(|(region, device)| format!("{region} = \"{}\"", map.name(device))).collect();
     let moves: Vec<String> = moves.iter().map(|one| show(map, moves, one)).collect();
     format!("the nearest map that can be split is `{{ {} }}`: {}", shown.join(", "), moves.join(", "))
 }
 
 fn show(map: &Placement, moves: &[Move], one: &Move) -> String {
     let device = map.name(one.to);
-    if one.to == map.origin {
+    if one.to == map.origin() {
         return format!("`{}` stays at `{device}`", one.region);
     }
     let has_moved = |region: &Name| moves.iter().any(|m| m.region == *region);
-    let there = map.regions.iter().find(|(region, at)| **at == one.to && !has_moved(region));
+    let there = map.sites.iter().find(|(region, _)| map.device_of(region) == one.to && !has_moved(region));
     match there {
         Some((other, _)) => format!("`{}` joins `{other}` on `{device}`", one.region),
         None => format!("`{}` runs on `{device}`", one.region),
@@ -75,7 +75,7 @@ fn show(map: &Placement, moves: &[Move], one: &Move) -> String {
 
 /// First to devices that have regions, then to the origin; in the order of the source.
 fn single_moves(marks: &[Mark], refused: &Placement) -> Vec<Move> {
-    let origin = refused.origin;
+    let origin = refused.origin();
     let away: BTreeSet<DeviceIndex> =
         marks.iter().map(|mark| refused.device_of(&mark.name)).filter(|device| *device != origin).collect();
     let to = |device: DeviceIndex| {
@@ -88,15 +88,14 @@ fn single_moves(marks: &[Mark], refused: &Placement) -> Vec<Move> {
 fn moved(from: &Placement, moves: &[Move]) -> Placement {
     let mut map = from.clone();
     for one in moves {
-        map.regions.insert(one.region.clone(), one.to);
-        if one.to == map.origin {
-            map.calls.remove(&one.region);
-        }
+        // What runs at the origin is not called.
+        let policy = if one.to == map.origin() { Policy::Direct } else { map.policy_of(&one.region) };
+        map.sites.insert(one.region.clone(), Site::new(one.to, policy));
     }
     map
 }
 
 /// Whether a region runs away from the origin.
 fn is_spread(map: &Placement, marks: &[Mark]) -> bool {
-    marks.iter().any(|mark| map.device_of(&mark.name) != map.origin)
+    marks.iter().any(|mark| map.device_of(&mark.name) != map.origin())
 }

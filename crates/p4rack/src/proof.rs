@@ -7,7 +7,7 @@ use base_diag::{Diagnostic, SourceMap};
 use ir::Name;
 use ir_prove::{Case, Effort, Failure, Tried, prove};
 use ir_split::auto::{self, Policy};
-use ir_split::{DeviceIndex, Placement, marks};
+use ir_split::{DeviceIndex, Placement, Site, marks};
 use std::sync::Arc;
 
 /// One placement and how its proof went.
@@ -37,7 +37,7 @@ pub fn prove_app(app: &SplitApp, effort: &Effort) -> Proved {
 /// the map leaves at the origin goes to the first other device.
 pub fn combinations(app: &SplitApp) -> Result<Vec<Placement>, Vec<Diagnostic>> {
     let marks = marks(&app.whole)?;
-    let origin = app.placement.origin;
+    let origin = app.placement.origin();
     let away = |region: &Name| match app.placement.device_of(region) {
         device if device == origin => other(app),
         device => device,
@@ -45,10 +45,11 @@ pub fn combinations(app: &SplitApp) -> Result<Vec<Placement>, Vec<Diagnostic>> {
     let mut all = vec![];
     for mask in 0..1u64 << marks.len().min(16) {
         let mut placement = app.placement.clone();
-        placement.regions.clear();
+        placement.sites.clear();
         for (bit, mark) in marks.iter().enumerate() {
             if mask & (1 << bit) != 0 {
-                placement.regions.insert(mark.name.clone(), away(&mark.name));
+                let policy = app.placement.policy_of(&mark.name);
+                placement.sites.insert(mark.name.clone(), Site::new(away(&mark.name), policy));
             }
         }
         all.push(placement);
@@ -83,7 +84,8 @@ pub fn prove_cuts(
     let base = analysis::base(&app.whole, policy)?;
     for cut in auto::cuts(&base, policy) {
         let mut placement = app.placement.clone();
-        placement.regions = [(cut.name.clone(), other(app))].into();
+        let policy = app.placement.policy_of(&cut.name);
+        placement.sites = [(cut.name.clone(), Site::new(other(app), policy))].into();
         let marked = analysis::marked(&base, &cut);
         // Each part is compiled from sources of its own.
         let proved = make_parts(&marked, &placement, &mut SourceMap::new()).map(|(_, parts, _)| {
@@ -98,11 +100,12 @@ pub fn prove_cuts(
 
 /// The first device that is not the origin.
 fn other(app: &SplitApp) -> DeviceIndex {
-    let origin = app.placement.origin;
+    let origin = app.placement.origin();
     (0..app.placement.devices.len() as u32).map(DeviceIndex).find(|d| *d != origin).unwrap_or(origin)
 }
 
 fn placed(placement: &Placement) -> Vec<(Name, Name)> {
-    let away = placement.regions.iter().filter(|(_, device)| **device != placement.origin);
-    away.map(|(region, device)| (region.clone(), placement.name(*device).into())).collect()
+    let sites = placement.sites.keys().map(|region| (region, placement.device_of(region)));
+    let away = sites.filter(|(_, device)| *device != placement.origin());
+    away.map(|(region, device)| (region.clone(), placement.name(device).into())).collect()
 }

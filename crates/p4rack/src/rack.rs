@@ -15,11 +15,13 @@ use ir::Program;
 use ir_fill::Write;
 use ir_prove::Part;
 use ir_split::auto::{self, Policy};
-use ir_split::{DeviceIndex, Length, Limits, Order, Placement, Split, Traced, marks, split, unknown_region};
+use ir_split::{
+    DeviceIndex, Length, Limits, Order, Placement, Site, Split, Traced, marks, split, unknown_region,
+};
 use p4_syntax::Options;
 use rack_emulator::Captures;
 use rack_model::{App, Cable, Cuts, DeviceClass, DeviceId, LinkId, NodeId, Rack, Regions, Spanned, Stage};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -428,17 +430,19 @@ fn by_hand(
         return Err(wrong);
     }
     let name = |p: &rack_model::Placement| ir::Name::from(p.region.value.as_str());
-    let device = |p| (name(p), DeviceIndex(p.device.value.0));
-    let called = regions.iter().filter(|p| p.policy == rack_model::Policy::Call);
-    let calls = called.map(name).collect();
-    Ok(Placement { calls, ..placement(rack, app, regions.iter().map(device).collect())? })
+    let policy = |p: &rack_model::Placement| match p.policy {
+        rack_model::Policy::Direct => ir_split::Policy::Direct,
+        rack_model::Policy::Call => ir_split::Policy::Call,
+    };
+    let site = |p| (name(p), Site::new(DeviceIndex(p.device.value.0), policy(p)));
+    placement(rack, app, regions.iter().map(site).collect())
 }
 
-/// A placement of regions of one of the rack's apps, none of them called; what is not named runs at the origin.
+/// A placement of regions of one of the rack's apps; what is not named runs at the origin.
 pub fn placement(
     rack: &Rack,
     at: usize,
-    regions: BTreeMap<ir::Name, DeviceIndex>,
+    sites: BTreeMap<ir::Name, Site>,
 ) -> Result<Placement, Vec<Diagnostic>> {
     let Some(app) = rack.apps.get(at) else { return Err(vec![]) };
     let index = |id: rack_model::DeviceId| DeviceIndex(id.0);
@@ -446,10 +450,8 @@ pub fn placement(
         app: at as u64 + 1,
         epoch: u64::from(app.epoch),
         devices: rack.devices.iter().map(|d| d.name.value.as_str().into()).collect(),
-        origin: index(app.origin.value),
-        twins: app.twins.iter().map(|d| index(d.value)).collect(),
-        regions,
-        calls: BTreeSet::new(),
+        home: std::iter::once(&app.origin).chain(&app.twins).map(|d| index(d.value)).collect(),
+        sites,
         ports: BTreeMap::new(),
         lengths: BTreeMap::new(),
         order: if app.any_order { Order::Any } else { Order::Keep },
@@ -473,7 +475,7 @@ pub fn placement(
                 );
             }
         }
-        let at_origin = |node: NodeId| matches!(node, NodeId::Device(id) if placement.role(index(id)) == placement.origin);
+        let at_origin = |node: NodeId| matches!(node, NodeId::Device(id) if placement.role(index(id)) == placement.origin());
         let is_ours = |node: NodeId| matches!(node, NodeId::Device(id) if rack.app_of(id) == Some(at));
         if (at_origin(a.node) && !is_ours(b.node)) || (at_origin(b.node) && !is_ours(a.node)) {
             placement.longest_frame = placement.longest_frame.max(Some(longest));

@@ -5,20 +5,25 @@ mod support;
 use base_diag::SourceMap;
 use ir_prove::mutants::mutants;
 use ir_prove::{Case, Effort, prove};
-use ir_split::{CallEnd, DeviceIndex, Placement, Split, split};
+use ir_split::{CallEnd, DeviceIndex, Placement, Policy, Site, Split, split};
 use support::{case, compile_text, placement, small_program};
 
 const INGRESS: &str =
     "meta.x = hdr.h.b; if (hdr.h.b > 60) { @region(\"R\") { meta.y = meta.x + 1; hdr.h.a = meta.x; }
     @region(\"S\") { hdr.h.b = meta.y + hdr.h.a; } } std.egress_spec = 2;";
 
+/// A region at a device, called or not.
+fn site(region: &str, device: DeviceIndex, calls: &[&str]) -> (ir::Name, Site) {
+    let policy = if calls.contains(&region) { Policy::Call } else { Policy::Direct };
+    (region.into(), Site::new(device, policy))
+}
+
 /// A tor with two helpers that only it is linked with.
 fn star(calls: &[&str]) -> Placement {
     let [tor, nic, fpga] = [0, 1, 2].map(DeviceIndex);
     Placement {
         devices: vec!["tor".into(), "nic".into(), "fpga".into()],
-        regions: [("R".into(), nic), ("S".into(), fpga)].into(),
-        calls: calls.iter().map(|r| (*r).into()).collect(),
+        sites: [("R", nic), ("S", fpga)].map(|(region, at)| site(region, at, calls)).into(),
         ports: [((tor, nic), 300), ((nic, tor), 1), ((tor, fpga), 301), ((fpga, tor), 1)].into(),
         ..placement(&[])
     }
@@ -69,7 +74,7 @@ fn helpers_call_helpers() {
     let egress = "if (hdr.h.b > 3) { @region(\"T\") { hdr.h.b = hdr.h.b + meta.y; } @region(\"U\") { hdr.h.a = hdr.h.a + hdr.h.b; } }";
     let [nic, fpga] = [1, 2].map(DeviceIndex);
     let mut placed = star(&["S", "T", "U"]);
-    placed.regions.extend([("T".into(), nic), ("U".into(), fpga)]);
+    placed.sites.extend([("T", nic), ("U", fpga)].map(|(region, at)| site(region, at, &["T", "U"])));
     placed.ports.extend([((nic, fpga), 2), ((fpga, nic), 2)]);
     proved(&small_program("", ingress, egress), placed);
 }
@@ -80,7 +85,7 @@ fn two_switches_call_the_same_helpers() {
     let [tor2, nic, fpga] = [3, 1, 2].map(DeviceIndex);
     let mut placed = star(&["R", "S"]);
     placed.devices.push("tor2".into());
-    placed.twins.push(tor2);
+    placed.home.push(tor2);
     placed.ports.extend([((tor2, nic), 300), ((nic, tor2), 2), ((tor2, fpga), 301), ((fpga, tor2), 2)]);
     proved(&small_program("", INGRESS, ""), placed);
 }

@@ -19,13 +19,13 @@ fn placement(helpers: &[&[&str]]) -> Placement {
     let device = |n: u32| DeviceIndex(n);
     let pairs = (0..count).flat_map(|a| (0..count).map(move |b| (a, b))).filter(|(a, b)| a != b);
     let on = |(n, regions): (u32, &&[&str])| {
-        regions.iter().map(move |r| ((*r).into(), DeviceIndex(n))).collect::<Vec<_>>()
+        regions.iter().map(move |r| ((*r).into(), DeviceIndex(n).into())).collect::<Vec<_>>()
     };
     Placement {
         devices: (0..count)
             .map(|n| if n == 0 { "switch".into() } else { format!("helper{n}").into() })
             .collect(),
-        regions: (1..).zip(helpers).flat_map(on).collect(),
+        sites: (1..).zip(helpers).flat_map(on).collect(),
         ports: pairs.map(|(a, b)| ((device(a), device(b)), 500 + u64::from(b))).collect(),
         ..Placement::whole("switch")
     }

@@ -437,7 +437,8 @@ fn three_plans_are_the_same_to_applications() {
         let mut answers: Vec<Vec<u8>> =
             running.emulator.take_received(client).into_iter().map(|r| r.frame[42..].to_vec()).collect();
         answers.sort();
-        let devices = racked.apps.iter().flat_map(|app| app.placement.regions.values());
+        let sites = racked.apps.iter().flat_map(|app| app.placement.sites.values());
+        let devices = sites.flat_map(|site| &site.devices);
         let boards = devices.collect::<std::collections::BTreeSet<_>>().len();
         seen.push((boards, answers));
     }
@@ -570,10 +571,10 @@ fn random_maps_are_equal() {
         let pairs = all.clone().flat_map(|a| all.clone().map(move |b| (a, b))).filter(|(a, b)| a != b);
         let placement = Placement {
             devices: (0..=helpers).map(|n| format!("device{n}").into()).collect(),
-            regions: regions
+            sites: regions
                 .iter()
                 .filter(|r| r.1 > 0)
-                .map(|(r, d)| ((*r).into(), DeviceIndex(*d)))
+                .map(|(r, d)| ((*r).into(), DeviceIndex(*d).into()))
                 .collect(),
             ports: pairs.map(|(a, b)| ((DeviceIndex(a), DeviceIndex(b)), 500 + u64::from(b))).collect(),
             ..Placement::whole("device0")

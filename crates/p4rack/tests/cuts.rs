@@ -640,7 +640,7 @@ fn two_switches(on_nic: &[&str]) -> ir_split::Placement {
     let [tor, nic, tor2] = [0, 1, 2].map(ir_split::DeviceIndex);
     ir_split::Placement {
         devices: vec!["tor".into(), "nic".into(), "tor2".into()],
-        twins: vec![tor2],
+        home: vec![tor, tor2],
         ports: [((tor, nic), 300), ((nic, tor), 301), ((tor2, nic), 300), ((nic, tor2), 302)].into(),
         ..placement(on_nic)
     }

@@ -22,7 +22,9 @@ fn helpers() -> Placement {
     let pairs = (0..4).flat_map(|a| (0..4).map(move |b| (a, b))).filter(|(a, b)| a != b);
     Placement {
         devices: ["tor", "nic", "fpga", "cpu"].map(Into::into).to_vec(),
-        regions: [("R", 1), ("S", 2), ("T", 3)].map(|(region, at)| (region.into(), DeviceIndex(at))).into(),
+        sites: [("R", 1), ("S", 2), ("T", 3)]
+            .map(|(region, at)| (region.into(), DeviceIndex(at).into()))
+            .into(),
         ports: pairs.map(|(a, b)| ((DeviceIndex(a), DeviceIndex(b)), 300 + u64::from(b))).collect(),
         ..placement(&[])
     }

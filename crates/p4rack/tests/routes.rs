@@ -21,7 +21,7 @@ fn rack(names: &[&str], links: &[(usize, usize)], regions: &[(&str, usize)]) -> 
     let ends = links.iter().flat_map(|&(a, b)| [(a, b), (b, a)]);
     Placement {
         devices: names.iter().map(|name| (*name).into()).collect(),
-        regions: regions.iter().map(|(region, at)| ((*region).into(), index(*at))).collect(),
+        sites: regions.iter().map(|(region, at)| ((*region).into(), index(*at).into())).collect(),
         ports: ends.map(|(a, b)| ((index(a), index(b)), 300 + b as u64)).collect(),
         ..placement(&[])
     }
@@ -30,7 +30,7 @@ fn rack(names: &[&str], links: &[(usize, usize)], regions: &[(&str, usize)]) -> 
 /// Of the placement only what the program has.
 fn proved(ingress: &str, egress: &str, mut placement: Placement) -> Case {
     let source = small_program("", ingress, egress);
-    placement.regions.retain(|region, _| source.contains(&format!("@region(\"{region}\")")));
+    placement.sites.retain(|region, _| source.contains(&format!("@region(\"{region}\")")));
     let case = case(compile_text(&source, &mut SourceMap::new()), placement);
     match prove(&case, &Effort { packets: 300, ..Effort::default() }) {
         Ok(tried) => assert!(tried.hops > 100, "{tried:?}"),
@@ -73,7 +73,7 @@ fn a_switch_sends_on_for_another() {
         &[(0, 1), (0, 2), (0, 3)],
         &[("R", 1), ("S", 2), ("T", 2), ("U", 1)],
     );
-    placed.twins.push(DeviceIndex(3));
+    placed.home.push(DeviceIndex(3));
     proved(INGRESS, EGRESS, placed);
 }
 

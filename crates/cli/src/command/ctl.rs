@@ -171,10 +171,10 @@ fn regions(path: &Path) -> Result<Replace, (Vec<base_diag::Diagnostic>, SourceMa
     let racked = rack::load(path, &[], &mut map);
     match racked.and_then(|racked| Ok(racked.only_app("a map")?.placement.clone())) {
         Ok(placement) => {
-            let device = |(region, device): (&ir::Name, &ir_split::DeviceIndex)| {
-                Some((region.to_string(), placement.devices.get(device.0 as usize)?.to_string()))
+            let device = |(region, site): (&ir::Name, &ir_split::Site)| {
+                Some((region.to_string(), placement.name(*site.devices.first()?).to_string()))
             };
-            Ok(Replace { regions: placement.regions.iter().filter_map(device).collect() })
+            Ok(Replace { regions: placement.sites.iter().filter_map(device).collect() })
         }
         Err(found) => Err((found, map)),
     }

@@ -183,7 +183,7 @@ fn app_summary(app: &SplitApp) -> String {
 /// The devices that run a section: of what the origin runs, every origin.
 fn devices_of<'a>(app: &'a SplitApp, section: &SectionInfo) -> Vec<&'a str> {
     let name = |device| app.placement.name(device);
-    match section.device == app.placement.origin {
+    match section.device == app.placement.origin() {
         true => app.placement.origins().map(name).collect(),
         false => vec![name(section.device)],
     }
@@ -238,7 +238,7 @@ fn app_json(app: &SplitApp) -> Value {
         split.common.iter().map(|field| json!({ "field": field.name, "bits": field.width })).collect();
     json!({
         "devices": app.placement.devices,
-        "origin": app.placement.name(app.placement.origin),
+        "origin": app.placement.name(app.placement.origin()),
         "sections": sections,
         "cut_edges": edges,
         "counted_behind_a_cut": split.counted_behind_a_cut,

@@ -8,8 +8,7 @@ use crate::arch;
 use crate::arch::PORT_BITS;
 use crate::section::{Code, Half, SectionId};
 use base_diag::Span;
-use ir::build;
-use ir::{ActionId, Block, Callee, ControlId, Stmt, StmtKind, SwitchCase, TableId, VarId};
+use ir::{ActionId, Block, Callee, ControlId, Stmt, StmtKind, SwitchCase, TableId, VarId, build};
 use p4_arch::{Duty, Meaning};
 
 impl Generator<'_> {

@@ -3,8 +3,7 @@
 use super::Generator;
 use crate::arch;
 use crate::arch::{Effect, function_effect};
-use ir::build;
-use ir::{Block, Callee, Role, Stmt, StmtKind, visit};
+use ir::{Block, Callee, Role, Stmt, StmtKind, build, visit};
 use p4_arch::Duty;
 
 impl Generator<'_> {

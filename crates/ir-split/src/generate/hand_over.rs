@@ -5,8 +5,7 @@ use super::moved::Moved;
 use crate::layout::{EPOCH_BITS, ETHER_TYPE, Form, LiveField, VERSION};
 use crate::place::{Leaf, Root};
 use crate::section::SectionId;
-use ir::build;
-use ir::{ActionId, Const, ControlId, ErrorId, Expr, ExprKind, Stmt, Type, VarId};
+use ir::{ActionId, Const, ControlId, ErrorId, Expr, ExprKind, Stmt, Type, VarId, build};
 use p4_arch::Duty;
 
 /// Of a hand-over that a helper of one origin sends: there is no other to return to.

@@ -17,12 +17,12 @@
 
 mod body;
 mod ends;
+mod find_port;
 mod hand_over;
 mod moved;
 mod originals;
 mod pad;
 mod parser;
-mod policy;
 mod prune;
 mod rename;
 mod runtime;
@@ -30,7 +30,7 @@ mod types;
 
 use crate::analysis::Analysis;
 use crate::arch;
-use crate::layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, ETHERNET_BITS, Layout, VERSION_BITS};
+use crate::layout::Layout;
 use crate::parsed::parsed_bytes;
 use crate::place::{HeaderIndex, Leaf, Places, RoleKey};
 use crate::placement::{DeviceIndex, Placement};
@@ -38,10 +38,10 @@ use crate::prepare::{Lengths, Lent, Orders, drop_lent};
 use crate::refuse::broken;
 use crate::routes::Routes;
 use crate::section::{Half, SectionId, Sections};
+use crate::split::{DeviceProgram, Linkage};
 use crate::state::{Idle, idle};
 use base_diag::Diagnostic;
-use ir::build;
-use ir::{ControlId, Expr, Name, ParserId, Program, Role, Type, VarId};
+use ir::{ControlId, Expr, Name, ParserId, Program, Role, Type, VarId, build};
 use p4_arch::{Duty, Meaning};
 pub use rename::shift_types;
 use std::cell::RefCell;
@@ -115,57 +115,6 @@ impl<'a> Cut<'a> {
             parsed_bytes: parsed_bytes(&a.program),
         })
     }
-}
-
-/// What one device runs.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DeviceProgram {
-    /// Its program.
-    pub program: Program,
-    /// What the control plane writes into the runtime's own tables and value sets.
-    pub linkage: Linkage,
-}
-
-/// Entries of the runtime's own tables and value sets.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Linkage {
-    /// Control-plane name and members.
-    pub value_sets: Vec<(Name, Vec<u64>)>,
-    /// Table entries with one exact key.
-    pub entries: Vec<LinkEntry>,
-    /// What the names of the runtime's own tables, actions, objects and fields begin with; empty where there are none.
-    pub prefix: String,
-    /// Bits of the number by which a hand-over names the section to go on at.
-    pub region_bits: u32,
-    /// Packets of one flow take the same way: they leave in the order in which they came.
-    pub keeps_order: bool,
-    /// The number of egress' first section; those behind it are entered in the middle of egress.
-    pub egress: u64,
-}
-
-impl Linkage {
-    /// True for a hand-over that goes on in the middle of egress.
-    pub fn is_amid_egress(&self, frame: &[u8]) -> bool {
-        let type_at = ETHERNET_BITS as usize / 8;
-        let has_type = frame.get(type_at - 2..type_at) == Some(&ETHER_TYPE.to_be_bytes()[..]);
-        let start = ETHERNET_BITS + VERSION_BITS + APP_BITS + EPOCH_BITS;
-        let bit = |at: u32| frame.get(at as usize / 8).map(|byte| u64::from(byte >> (7 - at % 8) & 1));
-        let region = (start..start + self.region_bits).try_fold(0, |sum, at| Some(sum * 2 + bit(at)?));
-        has_type && self.region_bits > 0 && region.is_some_and(|region| region > self.egress)
-    }
-}
-
-/// An entry `key -> action(port)`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LinkEntry {
-    /// Control-plane name.
-    pub table: Name,
-    /// The region or the origin.
-    pub key: u64,
-    /// The action's control-plane name.
-    pub action: Name,
-    /// Its argument.
-    pub port: u64,
 }
 
 /// Generates the program of `device`; an error is a mistake of the splitter's own.
@@ -253,7 +202,7 @@ impl<'a> Generator<'a> {
     }
 
     fn is_origin(&self) -> bool {
-        self.role() == self.cut.placement.origin
+        self.role() == self.cut.placement.origin()
     }
 
     /// Sections that packets come to this device for, over a cut.

@@ -10,8 +10,7 @@
 use super::Generator;
 use crate::place::HeaderIndex;
 use crate::section::Half;
-use ir::build;
-use ir::{Callee, Expr, Stmt, Type};
+use ir::{Callee, Expr, Stmt, Type, build};
 use p4_arch::v1model::instance_type;
 use p4_arch::{Duty, Meaning};
 

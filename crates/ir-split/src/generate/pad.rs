@@ -5,8 +5,7 @@
 
 use super::Generator;
 use crate::layout::SHORTEST_BITS;
-use ir::build;
-use ir::{Expr, Stmt, Type};
+use ir::{Expr, Stmt, Type, build};
 use p4_arch::{Duty, Meaning};
 
 impl Generator<'_> {

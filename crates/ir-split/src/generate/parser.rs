@@ -20,10 +20,9 @@ use crate::place::HeaderIndex;
 use crate::routes::Leg;
 use crate::section::{Half, SectionId};
 use base_diag::Span;
-use ir::build;
 use ir::{
     Expr, ExprKind, Keyset, MatchKind, ParserState, Role, Select, SelectCase, StateId, StateRef, Stmt,
-    StmtKind, Transition, Type, ValueSet, ValueSetId, VarId,
+    StmtKind, Transition, Type, ValueSet, ValueSetId, VarId, build,
 };
 use p4_arch::v1model::instance_type::{RECIRCULATED, RESUBMITTED};
 use p4_arch::{Duty, Meaning};

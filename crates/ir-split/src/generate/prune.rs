@@ -3,7 +3,7 @@
 //! What no device uses stays at the origin.
 
 use super::rename::Renumber;
-use crate::flow::successors;
+use crate::parser_places::successors;
 use crate::state::{Idle, Uses, uses_of_block};
 use base_bits::Bits;
 use base_diag::Span;

@@ -2,10 +2,9 @@
 
 use super::Generator;
 use base_diag::Span;
-use ir::build;
 use ir::{
     Callee, Const, Direction, Expr, ExprKind, ExternFunctionId, ExternId, InstanceId, Owner, Role, Signature,
-    SignatureParam, Stmt, Type,
+    SignatureParam, Stmt, Type, build,
 };
 use p4_arch::Duty;
 

@@ -77,7 +77,7 @@ impl Generator<'_> {
             fields.push(struct_field(&self.own("short"), Type::Bit(1)));
             fields.len() - 1
         });
-        let several = !self.is_origin() && !self.cut.placement.twins.is_empty();
+        let several = !self.is_origin() && self.cut.placement.origins().nth(1).is_some();
         let returns_to = several.then(|| {
             let width = self.cut.layout.width_of("origin");
             fields.push(struct_field(&self.own("origin"), Type::Bit(width)));

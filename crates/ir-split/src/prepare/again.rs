@@ -5,10 +5,11 @@
 //! their first bytes. This tells nothing where the program's parser takes as many bytes at once, or fails as well; others
 //! are refused, but for clones that are made where `instance_type` says that the packet is new.
 
-use super::orders::{CutHalves, calls, order};
 use crate::arch;
-use crate::flow::parser_of;
+use crate::attempt::CutHalves;
 use crate::layout::ETHERNET_BITS;
+use crate::parser_places::parser_of;
+use crate::prepare::called::{calls, order};
 use crate::refuse::unsupported;
 use base_diag::Diagnostic;
 use ir::{

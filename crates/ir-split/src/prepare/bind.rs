@@ -10,7 +10,7 @@
 use super::lent::run_by;
 use super::varbit::holds_varbit;
 use crate::arch;
-use crate::originals::root;
+use crate::expressions::root;
 use ir::{
     ActionId, Call, Callee, Control, ControlId, Direction, Expr, ExprKind, Name, Program, StmtKind, Type,
     VarId, VarKind, visit,

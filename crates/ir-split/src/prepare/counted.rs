@@ -11,10 +11,10 @@ use crate::arch;
 use crate::field_lists::unused_list;
 use crate::layout::FRAME_LENGTH_BITS;
 use base_diag::Span;
-use ir::build;
 use ir::{
     Annotation, AnnotationBody, AnnotationValue, Call, Callee, Direction, Expr, ExternFunction,
-    ExternFunctionId, Field, Program, Role, Signature, SignatureParam, StageKind, StmtKind, Type, visit,
+    ExternFunctionId, Field, Program, Role, Signature, SignatureParam, StageKind, StmtKind, Type, build,
+    visit,
 };
 use p4_arch::v1model::COUNTED_LENGTH;
 use p4_arch::{Duty, Meaning};
@@ -121,7 +121,7 @@ fn list_of(program: &Program, call: &Call) -> Option<u32> {
     let Callee::ExternFunction(id) = call.callee else { return None };
     let function = &program.extern_functions[id.index()];
     let list = call.args.get(2).filter(|_| !function.user && function.name == KEEPING_CLONE)?;
-    crate::place::constant(list.as_ref()?)
+    crate::expressions::constant(list.as_ref()?)
 }
 
 fn ingress_parameter(program: &Program, role: Role) -> Option<Expr> {

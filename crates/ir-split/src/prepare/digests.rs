@@ -11,10 +11,9 @@ use super::{add_metadata, role_type};
 use crate::arch;
 use crate::refuse::unsupported;
 use base_diag::{Diagnostic, Span};
-use ir::build;
 use ir::{
     ActionId, Block, Call, Callee, ControlId, Expr, ExprKind, Field, Program, Role, Stmt, StmtKind, SwitchOn,
-    TableId, Type, VarId,
+    TableId, Type, VarId, build,
 };
 use p4_arch::CutCall;
 use std::collections::BTreeSet;

@@ -11,10 +11,9 @@
 use super::{add_metadata, role_type};
 use crate::arch;
 use crate::state::{Uses, uses_of_block};
-use ir::build;
 use ir::{
     Action, ActionId, BinaryOp, Block, Call, Callee, Control, ControlId, Expr, ExprKind, Field, InstanceId,
-    Program, Role, StageKind, Stmt, StmtKind, Table, TableId, Type, VarId, visit,
+    Program, Role, StageKind, Stmt, StmtKind, Table, TableId, Type, VarId, build, visit,
 };
 use p4_arch::Duty;
 use std::collections::BTreeSet;

@@ -15,21 +15,21 @@
 //! ```
 
 mod again;
-mod bind;
-mod counted;
-mod digests;
-mod lent;
-mod normalize;
-mod orders;
-pub mod passes;
-mod standard;
-mod tracked;
-mod varbit;
-mod wrap;
+pub mod bind;
+mod called;
+pub mod counted;
+pub mod digests;
+pub mod lent;
+pub mod normalize;
+pub mod orders;
+pub mod standard;
+pub mod tracked;
+pub mod varbit;
+pub mod wrap;
 
 pub use lent::{Lent, drop_lent, forget_lent, is_torn};
 pub use normalize::normalize;
-pub use orders::{CutHalves, Orders};
+pub use orders::Orders;
 pub use standard::writes_standard;
 pub use varbit::Lengths;
 

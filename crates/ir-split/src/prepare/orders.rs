@@ -14,25 +14,17 @@
 
 use super::{add_metadata, again, field_list, role_type};
 use crate::arch;
+use crate::attempt::CutHalves;
 use crate::layout::bits_for;
+use crate::prepare::called::{calls, order};
 use crate::refuse::{broken, unsupported};
 use base_diag::{Diagnostic, Span};
-use ir::build;
 use ir::{
-    AnnotationValue, Block, Call, Callee, ControlId, Expr, ExprKind, Field, Program, Role, Stmt, StmtKind,
-    Type, VarId,
+    AnnotationValue, Block, Call, ControlId, Expr, ExprKind, Field, Program, Role, Stmt, StmtKind, Type,
+    VarId, build,
 };
 use p4_arch::{CutCall, Duty, Meaning};
 use std::cell::RefCell;
-
-/// Which halves are cut.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct CutHalves {
-    /// A region of ingress runs on another device.
-    pub ingress: bool,
-    /// One of egress does.
-    pub egress: bool,
-}
 
 /// What the generator has to know of a program's orders.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -238,7 +230,7 @@ impl Recorder<'_> {
         let width = bits_for(lists.len() as u64);
         let resumed = self.note("resumed", Type::Bit(1));
         let restart = self.note("restart", Type::Bit(width));
-        let numbers = lists.iter().filter_map(crate::place::constant);
+        let numbers = lists.iter().filter_map(crate::expressions::constant);
         let name = format!("{}_restarted", self.prefix).into();
         let annotations = vec![field_list(numbers.map(|n| AnnotationValue::Int(n.into())).collect())];
         let restarted = add_metadata(self.program, Field { name, ty: Type::Bit(1), annotations })?;
@@ -346,24 +338,6 @@ fn rewrite_block(
             None => block.stmts.push(stmt),
         }
     }
-}
-
-/// Whether a control or one of its actions has a call of this kind.
-pub fn calls(program: &Program, control: ControlId, wanted: CutCall) -> bool {
-    let control = program.control(control);
-    let mut found = false;
-    for block in std::iter::once(&control.body).chain(control.actions.iter().map(|a| &a.body)) {
-        ir::visit::stmts(block, &mut |stmt| found |= order(program, stmt, wanted).is_some());
-    }
-    found
-}
-
-/// The call of this kind that a statement is.
-pub fn order<'s>(program: &Program, stmt: &'s Stmt, wanted: CutCall) -> Option<&'s Call> {
-    let StmtKind::Call(call) = &stmt.kind else { return None };
-    let Callee::ExternFunction(id) = call.callee else { return None };
-    let function = &program.extern_functions[id.index()];
-    (arch::call(function) == Some(wanted)).then_some(call)
 }
 
 /// The argument that is worked out at the call: the session of a clone, the length to cut to.

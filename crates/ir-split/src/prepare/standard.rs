@@ -2,8 +2,7 @@
 
 use super::{add_metadata, role_type};
 use crate::arch;
-use ir::build;
-use ir::{Callee, Expr, ExprKind, Field, Program, Role, StageKind, Stmt, StmtKind, Type, visit};
+use ir::{Callee, Expr, ExprKind, Field, Program, Role, StageKind, Stmt, StmtKind, Type, build, visit};
 use p4_arch::{CutCall, Duty, Meaning};
 
 /// True if a control may write this field of the standard metadata.

@@ -16,15 +16,13 @@ use super::counted::{keep_something, kept_lists};
 use super::{Lengths, add_metadata, field_list};
 use crate::arch;
 use crate::arch::frame_extern;
+use crate::expressions::{constant, root};
 use crate::layout::varbit_bits;
-use crate::originals::root;
-use crate::place::constant;
 use crate::refuse::{broken, unsupported};
 use base_diag::Diagnostic;
-use ir::build;
 use ir::{
     Block, ControlId, Expr, ExprKind, Field, Program, Role, Stage, StageKind, Stmt, StmtKind, Type, VarId,
-    visit,
+    build, visit,
 };
 use p4_arch::v1model::instance_type::INGRESS_CLONE;
 use p4_arch::{Duty, Meaning};

@@ -8,15 +8,13 @@
 //! Why: who takes a hand-over has to know how much to extract, and P4 has no way to ask a varbit for its length.
 
 use super::{add_metadata, role_type};
+use crate::expressions::{constant, root};
 use crate::layout::varbit_bits;
-use crate::originals::root;
-use crate::place::constant;
 use crate::refuse::unsupported;
 use base_diag::{Diagnostic, Span};
-use ir::build;
 use ir::{
     Block, Callee, Direction, Expr, ExprKind, Field, Parser, Program, Role, Stage, StageKind, Stmt, StmtKind,
-    Type, TypeKind, Var, VarId, VarKind,
+    Type, TypeKind, Var, VarId, VarKind, build,
 };
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@
 use base_time::Rng;
 use ir::Program;
 use ir_split::auto::{self, Border, Cut};
-use ir_split::{DeviceIndex, Mark, Placement};
+use ir_split::{DeviceIndex, Mark, Placement, Policy, Site};
 use std::collections::BTreeMap;
 
 /// The origin and up to three helpers.
@@ -68,10 +68,13 @@ pub fn placement(marks: &[Mark]) -> Placement {
             ports.insert((DeviceIndex(from), DeviceIndex(to)), LAST_PORT - u64::from(to));
         }
     }
+    let policy = |mark: &Mark| match mark.name.contains("_call_") {
+        true => Policy::Call,
+        false => Policy::Direct,
+    };
     Placement {
         devices: (0..MOST_DEVICES).map(|n| format!("d{n}").into()).collect(),
-        regions: marks.iter().map(|mark| (mark.name.clone(), device(mark))).collect(),
-        calls: marks.iter().map(|mark| mark.name.clone()).filter(|name| name.contains("_call_")).collect(),
+        sites: marks.iter().map(|mark| (mark.name.clone(), Site::new(device(mark), policy(mark)))).collect(),
         ports,
         ..Placement::whole("d0")
     }

@@ -142,7 +142,8 @@ fn case_of(source: &str) -> Result<CutProgram, NoCase> {
     let marks = ir_split::marks(&whole).map_err(refused)?;
     let placement = cuts::placement(&marks);
     let split = ir_split::split(&whole, &placement).map_err(refused)?;
-    let away = placement.regions.values().filter(|device| **device != placement.origin).count();
+    let away =
+        placement.sites.keys().filter(|region| placement.device_of(region) != placement.origin()).count();
     let mut parts = vec![];
     for device in &split.devices {
         parts.push(match device {

@@ -6,7 +6,7 @@ use crate::rack::make_parts;
 use base_diag::SourceMap;
 use controller::{Part, Planner, RegionMap, Rollout, Wires};
 use ir::{Name, Program};
-use ir_split::{DeviceIndex, Linkage, Placement};
+use ir_split::{DeviceIndex, Linkage, Placement, Policy, Site};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{
@@ -39,7 +39,7 @@ pub struct Splitter {
 /// A plan that was made ahead, for one request.
 struct Planned {
     text: Vec<u8>,
-    regions: BTreeMap<Name, DeviceIndex>,
+    sites: BTreeMap<Name, Site>,
     rollout: Result<Rollout, Status>,
 }
 
@@ -56,7 +56,7 @@ impl Splitter {
     /// The plan for a text that was made ahead, if there is one.
     fn take_planned(&self, text: &[u8]) -> Option<Result<Rollout, Status>> {
         let mut ahead = lock(&self.ahead);
-        let is_it = |planned: &Planned| planned.text == text && planned.regions == self.placement.regions;
+        let is_it = |planned: &Planned| planned.text == text && planned.sites == self.placement.sites;
         let at = ahead.iter().position(is_it)?;
         ahead.remove(at).map(|planned| planned.rollout)
     }
@@ -93,7 +93,7 @@ fn rollout(
         _ => Ok(None),
     });
     let parts: Vec<_> = parts.collect::<Result<_, _>>()?;
-    let origin = placement.origin.0 as usize;
+    let origin = placement.origin().0 as usize;
     let clones = whole.extern_functions.iter().any(|f| !f.user && f.name.starts_with("clone"));
     let cuts_clones = !clones || parts.iter().flatten().count() == 1;
     Ok(Rollout { info, plain, initial, origin, parts, wires: wires(placement), cuts_clones })
@@ -115,7 +115,7 @@ impl Planner for Splitter {
             return None;
         }
         let maker = Maker { own: None, ..self.maker.clone() };
-        let (placement, regions) = (self.of_epoch(epoch), self.placement.regions.clone());
+        let (placement, sites) = (self.of_epoch(epoch), self.placement.sites.clone());
         let config = ForwardingPipelineConfig {
             p4_device_config: text.clone(),
             ..ForwardingPipelineConfig::default()
@@ -124,7 +124,7 @@ impl Planner for Splitter {
         Some(Box::new(move || {
             let rollout = rollout(&maker, &placement, &config, runs_parts.then_some(&maker.known));
             let mut ahead = lock(&ahead);
-            ahead.push_back(Planned { text: config.p4_device_config, regions, rollout });
+            ahead.push_back(Planned { text: config.p4_device_config, sites, rollout });
             if ahead.len() > MOST_AHEAD {
                 ahead.pop_front();
             }
@@ -145,11 +145,20 @@ impl Planner for Splitter {
                 );
                 return Err(Status::new(Code::NotFound, why));
             };
-            regions.insert(region.as_str().into(), DeviceIndex(index as u32));
+            let region: ir::Name = region.as_str().into();
+            let policy = self.placement.policy_of(&region);
+            regions.insert(region, Site::new(DeviceIndex(index as u32), policy));
         }
-        let old = std::mem::replace(&mut self.placement.regions, regions);
+        // A region that comes back to its origin is called again when it leaves it again.
+        let called = self.placement.sites.iter().filter(|(_, site)| site.policy != Policy::Direct);
+        for (region, site) in called {
+            let home = Site { devices: vec![], policy: site.policy };
+            regions.entry(region.clone()).or_insert(home);
+        }
+        let old = std::mem::replace(&mut self.placement.sites, regions);
         let name = |device: DeviceIndex| self.placement.devices[device.0 as usize].to_string();
-        Ok(old.into_iter().map(|(region, device)| (region.to_string(), name(device))).collect())
+        let first = |site: &Site| site.devices.first().map(|device| name(*device));
+        Ok(old.iter().filter_map(|(region, site)| Some((region.to_string(), first(site)?))).collect())
     }
 }
 

@@ -129,7 +129,7 @@ impl<C: Channel> RackSwitch<C> {
             agents: makers.map(Agent::new).collect(),
             names: placement.devices.iter().map(ToString::to_string).collect(),
             wires: super::plan::wires(placement),
-            origin: placement.origin.0 as usize,
+            origin: placement.origin().0 as usize,
             cpu_port,
             gate: Gate::default(),
             counters: RackCounters::default(),

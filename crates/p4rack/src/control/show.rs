@@ -23,11 +23,11 @@ pub(super) fn rack(controller: &Controller<Splitter>, addresses: &[String]) -> S
     let device = |index: usize| Device {
         name: name(index),
         address: addresses.get(index).cloned().unwrap_or_default(),
-        is_origin: placement.origin.0 as usize == index,
+        is_origin: placement.origin().0 as usize == index,
         regions: placement
-            .regions
+            .sites
             .iter()
-            .filter(|(_, device)| device.0 as usize == index)
+            .filter(|(_, site)| site.devices.iter().any(|device| device.0 as usize == index))
             .map(|(region, _)| region.to_string())
             .collect(),
         stale: stale.get(&DeviceId(index)).cloned().unwrap_or_default(),

@@ -145,7 +145,7 @@ fn apart(groups: &[Vec<Name>]) -> Placement {
     let leaders: Vec<Name> = groups.iter().filter_map(|group| group.first().cloned()).collect();
     let mut placement = Placement::apart(&leaders);
     for (group, device) in groups.iter().zip((1..).map(DeviceIndex)) {
-        placement.regions.extend(group.iter().map(|name| (name.clone(), device)));
+        placement.sites.extend(group.iter().map(|name| (name.clone(), device.into())));
     }
     placement
 }

@@ -22,7 +22,7 @@ use crate::rack::placement;
 use base_diag::codes::plan as codes;
 use base_diag::{Diagnostic, Span};
 use ir::{Name, Program};
-use ir_split::{DeviceIndex, Placement, Split, split};
+use ir_split::{DeviceIndex, Placement, Site, Split, split};
 use plan_model::flightplan::read_performance_csv;
 use plan_model::{
     Bound, Change, Compare, Device, Effect, Link, Model, Port, Prop, Role, Rule, Scope, Signature, Unit,
@@ -144,6 +144,11 @@ impl RackProblem {
         regions.filter_map(|(name, device)| Some((name.clone()?, DeviceIndex(*device as u32)))).collect()
     }
 
+    /// The same with the policy of a plan.
+    fn sites(&self, plan: &Plan) -> BTreeMap<Name, Site> {
+        self.map(plan).into_iter().map(|(region, device)| (region, device.into())).collect()
+    }
+
     /// A plan that was found, as the splitter has made it.
     pub fn split(&self, plan: &Plan) -> Option<&Split> {
         self.splits.get(&*plan.device)
@@ -153,7 +158,8 @@ impl RackProblem {
     fn try_split(&mut self, plan: &Plan) -> Result<()> {
         if self.split(plan).is_none() {
             // The costs of a plan know of no packets that pass by a device for nothing.
-            let placement = Placement { detours: false, ..placement(&self.rack, self.app, self.map(plan))? };
+            let placement =
+                Placement { detours: false, ..placement(&self.rack, self.app, self.sites(plan))? };
             let made = split(&self.program, &placement)?;
             self.splits.insert(plan.device.to_vec(), made);
         }
@@ -220,7 +226,7 @@ impl RackProblem {
         let (found, refused) = self.search(&Goal::First, false, &mut watch)?;
         match found.plans.first() {
             Some((costs, plan)) => {
-                let placement = placement(&self.rack, self.app, self.map(plan))?;
+                let placement = placement(&self.rack, self.app, self.sites(plan))?;
                 let made = self.splits.remove(&*plan.device);
                 Ok((placement, made.ok_or_else(Vec::new)?, self.costs(costs)))
             }

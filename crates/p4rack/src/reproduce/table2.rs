@@ -79,13 +79,13 @@ fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
 /// A switch with a helper for each list of regions.
 fn star(helpers: &[&[&str]]) -> Placement {
     let numbered = || (1..).map(DeviceIndex).zip(helpers);
-    let regions = numbered().flat_map(|(at, regions)| regions.iter().map(move |r| ((*r).into(), at)));
+    let regions = numbered().flat_map(|(at, regions)| regions.iter().map(move |r| ((*r).into(), at.into())));
     let origin = DeviceIndex(0);
     let ports = numbered().flat_map(|(at, _)| [((origin, at), 10 + u64::from(at.0)), ((at, origin), 1)]);
     let names = numbered().map(|(at, _)| format!("helper{}", at.0).into());
     Placement {
         devices: std::iter::once("switch".into()).chain(names).collect(),
-        regions: regions.collect(),
+        sites: regions.collect(),
         ports: ports.collect(),
         ..Placement::whole("switch")
     }

@@ -139,7 +139,7 @@ impl Control {
         let (mut domains, mut starts) = (vec![], vec![]);
         for app in &racked.apps {
             let switches = match staged.is_one(app) {
-                true => vec![one(app, maker(app.placement.origin.0 as usize))?],
+                true => vec![one(app, maker(app.placement.origin().0 as usize))?],
                 false => staged.apart(app)?,
             };
             let (some, their_starts): (Vec<_>, Vec<_>) = switches.into_iter().unzip();

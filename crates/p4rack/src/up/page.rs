@@ -60,12 +60,12 @@ fn runs(racked: &Racked) -> Vec<Vec<String>> {
     let mut runs = vec![vec![]; racked.rack.devices.len()];
     let sections = racked.apps.iter().flat_map(|app| app.split.sections.iter().map(move |s| (app, s)));
     for (app, section) in sections.filter(|(_, section)| !section.is_plain_end()) {
-        // What the origin runs its twins run too.
-        let twins: Vec<_> = match section.device == app.placement.origin {
+        // What one origin runs, all of them run.
+        let devices: Vec<_> = match section.device == app.placement.origin() {
             true => app.placement.origins().collect(),
             false => vec![section.device],
         };
-        for device in twins {
+        for device in devices {
             if let Some(names) = runs.get_mut(device.0 as usize) {
                 names.push(section.name.to_string());
             }

@@ -77,7 +77,7 @@ impl Staged<'_> {
     /// True if the app is one switch to its controller.
     pub fn is_one(&self, app: &SplitApp) -> bool {
         let mut devices = (0..).zip(&app.parts).filter(|(_, part)| part.is_some());
-        app.placement.twins.is_empty() && !devices.any(|(device, _)| self.has_own_entries(device))
+        app.placement.origins().nth(1).is_none() && !devices.any(|(device, _)| self.has_own_entries(device))
     }
 
     /// Plans take the place of one another in racks that are one switch.

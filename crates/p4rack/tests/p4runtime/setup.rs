@@ -81,7 +81,7 @@ pub fn both_named(test: impl Fn(Bench)) {
         let (tor, nic) = (DeviceIndex(0), DeviceIndex(1));
         let mut placement = Placement::whole("tor");
         placement.devices = vec!["tor".into(), "nic".into()];
-        placement.regions = [("Routes".into(), nic)].into();
+        placement.sites = [("Routes".into(), nic.into())].into();
         placement.ports = [((tor, nic), 500), ((nic, tor), 500)].into();
         let splitter = Splitter::new(maker, placement);
         let rack = RackSwitch::new(splitter, 1, 1_000_000_000, Some(CPU), Direct);
@@ -123,7 +123,8 @@ fn splitter(maker: Maker) -> Splitter {
     let [tor, nic, fpga] = [DeviceIndex(0), DeviceIndex(1), DeviceIndex(2)];
     let mut placement = Placement::whole("tor");
     placement.devices = vec!["tor".into(), "nic".into(), "fpga".into()];
-    placement.regions = [("Cells".into(), nic), ("Known".into(), fpga), ("Filter".into(), nic)].into();
+    placement.sites =
+        [("Cells", nic), ("Known", fpga), ("Filter", nic)].map(|(r, at)| (r.into(), at.into())).into();
     for (a, b, port) in [(tor, nic, 500), (tor, fpga, 501), (nic, fpga, 502)] {
         placement.ports.extend([((a, b), port), ((b, a), port)]);
     }

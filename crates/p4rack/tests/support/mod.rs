@@ -27,7 +27,7 @@ pub fn placement(on_nic: &[&str]) -> Placement {
     let (tor, nic) = (DeviceIndex(0), DeviceIndex(1));
     Placement {
         devices: vec!["tor".into(), "nic".into()],
-        regions: on_nic.iter().map(|r| ((*r).into(), nic)).collect(),
+        sites: on_nic.iter().map(|r| ((*r).into(), nic.into())).collect(),
         ports: [((tor, nic), 300), ((nic, tor), 301)].into(),
         ..Placement::whole("tor")
     }

@@ -1,8 +1,10 @@
 //! The passes of the preparation as steps of the pipeline: each does nothing to a program that is not cut.
 
-use super::{bind, counted, digests, lent, normalize as jumps, orders, standard, tracked, varbit, wrap};
 use crate::analysis::Analysis;
-use crate::pipeline::Stop;
+use crate::attempt::Stop;
+use crate::prepare::{
+    bind, counted, digests, lent, normalize as jumps, orders, standard, tracked, varbit, wrap,
+};
 use ir::Program;
 use std::rc::Rc;
 

@@ -1,0 +1,97 @@
+//! The tables by which hand-overs find their port: one for each edge policy that leads some.
+//!
+//! The control plane fills them with the linkage, so that a device keeps its program when its cables change. A port leads to the
+//! device or to the next one on the path there. A miss is a counted drop.
+
+use super::Generator;
+use super::runtime::Drop;
+use crate::arch::PORT_BITS;
+use crate::placement::DeviceIndex;
+use crate::policy::{LEADING, PortKey, PortTable};
+use crate::section::SectionId;
+use crate::split::LinkEntry;
+use ir::{ActionId, Stmt, StmtKind, TableId, Type, VarId, build};
+use p4_arch::{Duty, Meaning};
+
+impl Generator<'_> {
+    /// `if (region is one of a policy's) { p4rack_POLICY.apply(); } else { the next policy's }`
+    pub fn find_port(&mut self, targets: &[SectionId]) -> Vec<Stmt> {
+        let clear_group = build::assign(self.standard(Duty::Ingress, Meaning::Group), build::bits(16, 0));
+        let forward = self.forward_action();
+        let miss = self.drop(Duty::Ingress, Drop::NoPort);
+        let miss = self.add_own_action(self.cut.ingress, "no_port", vec![], miss);
+        let mut led = vec![];
+        for policy in LEADING {
+            let (sections, placement) = (self.cut.sections, self.cut.placement);
+            let own = targets.iter().copied().filter(|id| policy.leads(*id, sections, placement));
+            let own: Vec<SectionId> = own.collect();
+            if !own.is_empty() {
+                let table = policy.table(&own, sections, placement);
+                let apply = StmtKind::Apply(self.add_port_table(policy.name(), &table, [forward, miss]));
+                led.push((own, build::stmt(apply)));
+            }
+        }
+        // The last policy leads what no other does.
+        let mut found = led.pop().map_or(vec![], |(_, apply)| vec![apply]);
+        for (own, apply) in led.into_iter().rev() {
+            let is_it = |id: &SectionId| {
+                build::equals(self.region_of(Duty::Ingress), self.region_value(u64::from(id.0)))
+            };
+            if let Some(any) = own.iter().map(is_it).reduce(build::or) {
+                found = vec![build::if_else(any, vec![apply], found)];
+            }
+        }
+        found.insert(0, clear_group);
+        found
+    }
+
+    fn add_port_table(&mut self, policy: &str, led: &PortTable, actions: [ActionId; 2]) -> TableId {
+        let (key, key_name) = match led.key {
+            PortKey::Region => (self.region_of(Duty::Ingress), "region"),
+            PortKey::Origin => {
+                let common = self.header_field(Duty::Ingress, self.common);
+                (self.named_field(common, "origin"), "origin")
+            }
+        };
+        let size = 16.max(led.entries.len() as u64);
+        let (name, key_name) = (self.own(policy), format!("{}.{key_name}", self.cut.prefix));
+        let control = &mut self.out.controls[self.cut.ingress.index()];
+        let table = build::exact_table(&name, &control.control_plane_name, key, &key_name, actions, size);
+        control.tables.push(table);
+        let table = TableId::from(control.tables.len() - 1);
+        for &(number, device) in &led.entries {
+            self.link_entry(table, number, self.port_to(device));
+        }
+        table
+    }
+
+    /// The port by which the path to a device begins.
+    fn port_to(&self, device: DeviceIndex) -> Option<u64> {
+        let next = self.cut.routes.next(self.device, device)?;
+        self.cut.placement.ports.get(&(self.device, next)).copied()
+    }
+
+    /// On a helper of several origins: `meta.p4rack_origin = hdr.p4rack.origin`, for the path back.
+    pub fn note_origin(&self) -> Option<Stmt> {
+        let common = self.header_field(Duty::Ingress, self.common);
+        let origin = self.named_field(common.clone(), "origin");
+        let noted = build::field(self.metadata(Duty::Ingress), self.returns_to?, origin.ty.clone());
+        Some(build::if_then(build::is_valid(common), vec![build::assign(noted, origin)]))
+    }
+
+    fn link_entry(&mut self, table: TableId, key: u64, port: Option<u64>) {
+        let control = self.out.control(self.cut.ingress);
+        let table = control.tables[table.index()].control_plane_name.clone();
+        let action = format!("{}.{}", control.control_plane_name, self.own("forward")).into();
+        self.linkage.entries.extend(port.map(|port| LinkEntry { table, key, action, port }));
+    }
+
+    fn forward_action(&mut self) -> ActionId {
+        let control = &mut self.out.controls[self.cut.ingress.index()];
+        let port = VarId::from(control.vars.len());
+        control.vars.push(build::data_param("port", Type::Bit(PORT_BITS)));
+        let value = build::var(port, &Type::Bit(PORT_BITS));
+        let assign = build::assign(self.standard(Duty::Ingress, Meaning::ToPort), value);
+        self.add_own_action(self.cut.ingress, "forward", vec![port], vec![assign])
+    }
+}
