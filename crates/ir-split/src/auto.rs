@@ -12,9 +12,10 @@ mod near;
 pub use near::{around, large, table_at, tables_of};
 
 use crate::arch;
-use crate::limits::Limits;
+use crate::limits::exceeds;
 use crate::section::Half;
 use base_diag::{Diagnostic, Span};
+use device_classes::DeviceClass;
 use ir::{
     Annotation, Block, Callee, Control, ControlId, Expr, ExprKind, Name, Program, Stmt, StmtKind, SwitchOn,
     visit,
@@ -58,7 +59,7 @@ pub enum Policy {
     /// [`Policy::Chain`], and inside of the links [`Policy::Tables`].
     Nested,
     /// Each statement that does what a class of devices cannot.
-    Beyond(Limits),
+    Beyond(DeviceClass),
 }
 
 /// A region that a policy chose: some statements of one block.
@@ -165,8 +166,7 @@ pub fn cuts(program: &Program, policy: Policy) -> Vec<Cut> {
                 Policy::Tables | Policy::Nested => used(program, control, stmt),
                 Policy::Blocks => named(program, stmt),
                 Policy::Chain => None,
-                Policy::Beyond(limits) => limits
-                    .exceeded_by(program, control, stmt)
+                Policy::Beyond(class) => exceeds(class, program, control, stmt)
                     .then(|| used(program, control, stmt).unwrap_or_else(|| "Beyond".to_string())),
             };
             let link = links.next_if(|link| (&link.from.path, link.from.index) == (&from.path, from.index));

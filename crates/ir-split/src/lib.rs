@@ -53,7 +53,6 @@ pub use arch::{PORT_BITS, state_mode};
 pub use check::unknown_region;
 pub use landings::landings;
 pub use layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, Form, Layout, LayoutField, LiveField, VERSION};
-pub use limits::Limits;
 pub use mark::{Mark, marks};
 pub use pipeline::{STEPS, Step, StepText, Traced, split, trace};
 pub use placement::{DeviceIndex, Length, Order, Placement, Policy, Site};

@@ -1,34 +1,17 @@
-//! What devices of a class cannot do, whatever their resources: such code has to run elsewhere.
-//!
-//! Tofino's stages have neither loops nor multipliers; they shift by constants, and a stateful ALU works on at most a pair of 32
-//! bits. (The language divides by powers of two only.) Any switch lacks functions that only some devices have: those that the program declares itself, frame externs among them.
+//! Code that devices of a class cannot run, whatever their resources: it has to run elsewhere.
 
+use device_classes::{DeviceClass, Lacks};
 use ir::{
     BinaryOp, Block, Callee, Control, Expr, ExprKind, Program, Stmt, StmtKind, SwitchOn, TableId, visit,
 };
 
-/// A class of devices by what it lacks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Limits {
-    /// A programmable switch.
-    Switch,
-    /// A switch with a Tofino 1 or 2.
-    Tofino,
-}
-
-/// Bits of a register's cell that one stateful ALU of Tofino holds.
-const TOFINO_CELL_BITS: u64 = 64;
-
-impl Limits {
-    /// Whether a statement does what the class cannot, itself or by what it applies or calls; statements nested in it do not
-    /// count.
-    pub fn exceeded_by(self, program: &Program, control: &Control, stmt: &Stmt) -> bool {
-        Look { limits: self, program, control }.stmt(stmt)
-    }
+/// Whether a statement does what the class cannot, itself or by what it applies or calls; statements nested in it do not count.
+pub fn exceeds(class: DeviceClass, program: &Program, control: &Control, stmt: &Stmt) -> bool {
+    Look { lacks: class.profile().lacks, program, control }.stmt(stmt)
 }
 
 struct Look<'p> {
-    limits: Limits,
+    lacks: Lacks,
     program: &'p Program,
     control: &'p Control,
 }
@@ -42,7 +25,7 @@ impl Look<'_> {
 
     fn stmt(&self, stmt: &Stmt) -> bool {
         let own = match &stmt.kind {
-            StmtKind::For { .. } | StmtKind::ForIn { .. } => self.limits == Limits::Tofino,
+            StmtKind::For { .. } | StmtKind::ForIn { .. } => self.lacks.loops,
             StmtKind::AssignOp(op, _, value) => self.operator(*op, value),
             StmtKind::Apply(table) | StmtKind::Switch(SwitchOn::ActionRun(table), _) => self.table(*table),
             StmtKind::Call(call) => self.callee(&call.callee),
@@ -68,12 +51,11 @@ impl Look<'_> {
     /// Whether an operator with this operand needs more than shifts by constants.
     fn operator(&self, op: BinaryOp, operand: &Expr) -> bool {
         let constant = number(operand);
-        let lacks = match op {
-            BinaryOp::Mul => !constant.is_some_and(u128::is_power_of_two),
-            BinaryOp::Shl | BinaryOp::Shr => constant.is_none(),
+        match op {
+            BinaryOp::Mul => self.lacks.products && !constant.is_some_and(u128::is_power_of_two),
+            BinaryOp::Shl | BinaryOp::Shr => self.lacks.shifts_by_values && constant.is_none(),
             _ => false,
-        };
-        lacks && self.limits == Limits::Tofino
+        }
     }
 
     fn table(&self, id: TableId) -> bool {
@@ -96,14 +78,16 @@ impl Look<'_> {
                 self.program.functions.get(function.index()).is_some_and(|f| self.block(&f.body))
             }
             Callee::ExternFunction(function) => {
-                self.program.extern_functions.get(function.index()).is_some_and(|f| f.user)
+                let declared = self.program.extern_functions.get(function.index());
+                self.lacks.functions_of_programs && declared.is_some_and(|f| f.user)
             }
             Callee::Method(instance, _) => {
                 let instance = self.program.instance(*instance);
                 let object = self.program.extern_object(instance.object);
                 let cell = || instance.type_args.first().and_then(|ty| self.program.bits(ty)).unwrap_or(0);
-                object.user
-                    || self.limits == Limits::Tofino && object.name == "register" && cell() > TOFINO_CELL_BITS
+                let above = |most: u64| object.name == "register" && cell() > most;
+                self.lacks.functions_of_programs && object.user
+                    || self.lacks.cells_above_bits.is_some_and(above)
             }
             Callee::Control(_) | Callee::Parser(_) | Callee::ParamMethod(..) => false,
         }

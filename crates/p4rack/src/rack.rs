@@ -11,13 +11,12 @@ use crate::plan::{Cost, RackProblem, RuleText, Wishes};
 use crate::reparse::reparse;
 use crate::sources;
 use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
+use device_classes::Lacks;
 use ir::Program;
 use ir_fill::Write;
 use ir_prove::Part;
 use ir_split::auto::{self, Policy};
-use ir_split::{
-    DeviceIndex, Length, Limits, Order, Placement, Site, Split, Traced, marks, split, unknown_region,
-};
+use ir_split::{DeviceIndex, Length, Order, Placement, Site, Split, Traced, marks, split, unknown_region};
 use p4_syntax::Options;
 use rack_emulator::Captures;
 use rack_model::{App, Cable, Cuts, DeviceClass, DeviceId, LinkId, NodeId, Rack, Regions, Spanned, Stage};
@@ -397,13 +396,8 @@ fn with_regions(
         Cuts::Tables => Policy::Tables,
         Cuts::Blocks => Policy::Blocks,
         Cuts::Chain => Policy::Chain,
-        Cuts::Beyond => match class {
-            DeviceClass::Tofino1 | DeviceClass::Tofino2 => Policy::Beyond(Limits::Tofino),
-            DeviceClass::Switch => Policy::Beyond(Limits::Switch),
-            DeviceClass::SmartNic | DeviceClass::Fpga | DeviceClass::Cpu | DeviceClass::Legacy => {
-                return Ok(program);
-            }
-        },
+        Cuts::Beyond if class.profile().lacks == Lacks::NOTHING => return Ok(program),
+        Cuts::Beyond => Policy::Beyond(class),
         Cuts::Auto => return analysis::finest(&program).map(Arc::new),
     };
     let mut marked = analysis::base(&program, policy)?;

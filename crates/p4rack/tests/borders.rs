@@ -6,8 +6,9 @@ use base_diag::SourceMap;
 use expect_test::{Expect, expect};
 use ir::{Program, StmtKind, visit};
 use ir_prove::{Case, Effort, prove};
+use ir_split::Placement;
 use ir_split::auto::{self, Policy};
-use ir_split::{Limits, Placement};
+use rack_model::DeviceClass;
 use std::sync::Arc;
 use support::{compile_text, small_program};
 
@@ -114,8 +115,8 @@ fn a_region_for_what_a_tofino_cannot_do() {
         Beyond2: meta.y *= hdr.h.b;
         Beyond3: for (bit<8> i in 1..hdr.h.b) { meta.x = meta.x + i; }
     "#]];
-    check_in(ARITHMETIC, body, Policy::Beyond(Limits::Tofino), expected);
-    check_in(ARITHMETIC, body, Policy::Beyond(Limits::Switch), expect![""]);
+    check_in(ARITHMETIC, body, Policy::Beyond(DeviceClass::Tofino1), expected);
+    check_in(ARITHMETIC, body, Policy::Beyond(DeviceClass::Switch), expect![""]);
 }
 
 /// Proves a marked program with this region alone away from the origin.

@@ -17,6 +17,7 @@ use crate::Spanned;
 use crate::section::{Entry, Item, Reader, Section};
 use crate::value;
 use base_time::{Duration, Rate};
+use device_classes::{DeviceClass, Profile};
 use toml::de::DeValue;
 
 /// A device of the rack.
@@ -55,56 +56,6 @@ pub struct Call {
     pub full_rate: Option<Rate>,
 }
 
-/// The kind of machine that a device is.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum DeviceClass {
-    /// A switch with an Intel Tofino 1.
-    Tofino1,
-    /// A switch with an Intel Tofino 2.
-    Tofino2,
-    /// Any other programmable switch.
-    Switch,
-    /// A network card with a programmable pipeline.
-    SmartNic,
-    /// An FPGA.
-    Fpga,
-    /// A server that runs the program in software.
-    Cpu,
-    /// A switch of fixed function, which follows flow rules.
-    Legacy,
-}
-
-const CLASSES: [(&str, Option<DeviceClass>); 7] = [
-    ("tofino1", Some(DeviceClass::Tofino1)),
-    ("tofino2", Some(DeviceClass::Tofino2)),
-    ("switch", Some(DeviceClass::Switch)),
-    ("smartnic", Some(DeviceClass::SmartNic)),
-    ("fpga", Some(DeviceClass::Fpga)),
-    ("cpu", Some(DeviceClass::Cpu)),
-    ("legacy", Some(DeviceClass::Legacy)),
-];
-
-impl DeviceClass {
-    /// Service time and parallelism that stand in where the file gives none. Round figures of the right order;
-    /// measured ones belong in the file.
-    pub fn default_service(self) -> (Duration, u32) {
-        match self {
-            DeviceClass::Tofino1 => (Duration::from_ns(500), 2048),
-            DeviceClass::Tofino2 => (Duration::from_ns(500), 3072),
-            DeviceClass::Switch => (Duration::from_us(1), 1024),
-            DeviceClass::SmartNic => (Duration::from_us(3), 48),
-            DeviceClass::Fpga => (Duration::from_us(2), 32),
-            DeviceClass::Cpu => (Duration::from_us(10), 8),
-            DeviceClass::Legacy => (Duration::from_ns(500), 1024),
-        }
-    }
-
-    /// As it is written in the file.
-    pub fn word(self) -> &'static str {
-        CLASSES.iter().find(|(_, class)| *class == Some(self)).map_or("", |(word, _)| word)
-    }
-}
-
 impl Device {
     /// What a call of the frame extern `name` costs.
     pub fn call(&self, name: &str) -> Call {
@@ -114,7 +65,7 @@ impl Device {
 
     /// A device called `name` with the defaults of its class and no frame externs.
     pub fn new(name: &str, class: DeviceClass) -> Device {
-        let (service, parallel) = class.default_service();
+        let Profile { service, parallel, .. } = *class.profile();
         Device {
             name: name.into(),
             class,
@@ -128,6 +79,11 @@ impl Device {
             resources: vec![],
         }
     }
+}
+
+/// All classes by their words.
+fn classes() -> [(&'static str, Option<DeviceClass>); 7] {
+    DeviceClass::ALL.map(|class| (class.word(), Some(class)))
 }
 
 const BACKLOG: u32 = 1024;
@@ -159,7 +115,7 @@ fn call(r: &mut Reader, entry: &Entry<'_>) -> Option<Call> {
 
 pub(crate) fn read(r: &mut Reader, name: Spanned<String>, item: Item<'_>) -> Option<Device> {
     let mut s = Section::new(r, format!("device `{}`", name.value), name.span, item)?;
-    let class = s.required(r, "class", "\"switch\"", |r, i| value::choice(r, i, &CLASSES));
+    let class = s.required(r, "class", "\"switch\"", |r, i| value::choice(r, i, &classes()));
     let service = s.optional(r, "service", value::duration);
     let parallel = s.optional(r, "parallel", |r, i| value::small(r, i, 1..=1_000_000));
     let backlog = s.optional(r, "backlog", |r, i| value::small(r, i, 1..=1_000_000));

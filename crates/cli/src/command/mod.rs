@@ -68,14 +68,15 @@ impl Cut {
     /// How regions are chosen; `None` if they are marked.
     pub fn policy(self) -> Option<ir_split::auto::Policy> {
         use ir_split::auto::Policy;
+        use rack_model::DeviceClass;
         match self {
             Cut::Marks => None,
             Cut::Auto => Some(Policy::Borders),
             Cut::Tables => Some(Policy::Tables),
             Cut::Blocks => Some(Policy::Blocks),
             Cut::Chain => Some(Policy::Chain),
-            Cut::BeyondSwitch => Some(Policy::Beyond(ir_split::Limits::Switch)),
-            Cut::BeyondTofino => Some(Policy::Beyond(ir_split::Limits::Tofino)),
+            Cut::BeyondSwitch => Some(Policy::Beyond(DeviceClass::Switch)),
+            Cut::BeyondTofino => Some(Policy::Beyond(DeviceClass::Tofino1)),
         }
     }
 }
