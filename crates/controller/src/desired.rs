@@ -52,11 +52,11 @@ impl<P: Planner> Builder for Plans<P> {
         self.epoch.set(self.epoch.get() + 1);
         let rollout = Arc::new(self.planner.plan(config, self.epoch.get())?);
         let (info, plain) = (rollout.info.clone(), rollout.plain.clone());
-        let initial = rollout.initial.clone();
+        let (initial, numbers) = (rollout.initial.clone(), rollout.numbers);
         let catalog = Catalog::new(plain.clone());
         let target =
             Desired { rollout, catalog, gathered: Gathered::default(), digests: vec![], idle: vec![] };
-        Ok(Built { target, info, plain, initial })
+        Ok(Built { target, info, plain, numbers, initial })
     }
 }
 

@@ -4,7 +4,7 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, ForwardingPipelineConfig, Update, entity::Entity as Kind};
 use p4runtime_server::{Ahead, Status};
-use p4runtime_store::Described;
+use p4runtime_store::{Described, Numbers};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -40,6 +40,8 @@ pub struct Rollout {
     pub info: Arc<P4Info>,
     /// The same with numbers in the place of strings: what the devices are asked in.
     pub plain: Arc<P4Info>,
+    /// The numbers that its architecture has room for.
+    pub numbers: Numbers,
     /// The whole program's own entries, as if a controller had written them in numbers.
     pub initial: Vec<Update>,
     /// Owns the ports and the traffic manager.

@@ -39,6 +39,16 @@ impl PortNumbers {
         self.drop_port
     }
 
+    /// The bits of a port's number.
+    pub fn port_bits(&self) -> u32 {
+        self.port_bits
+    }
+
+    /// The bits of a multicast group's number.
+    pub fn group_bits(&self) -> u32 {
+        self.group_bits
+    }
+
     /// Refuses a port that the architecture's type cannot hold.
     pub fn check_port(&self, port: Port) -> Result<(), EntryError> {
         let bits = self.port_bits;

@@ -11,7 +11,7 @@ use p4runtime_proto::p4::v1::{
     Entity, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest,
     GetForwardingPipelineConfigResponse, SetForwardingPipelineConfigRequest, Uint128, Update, entity, update,
 };
-use p4runtime_store::{Names, Store, making};
+use p4runtime_store::{Catalog, Names, Store, making};
 
 /// A program with what the control plane has written to it.
 pub(crate) struct Configured<T> {
@@ -68,7 +68,7 @@ impl<B: Builder> Prepared<B> {
 impl<T: Target> Configured<T> {
     /// Of a device that was just built.
     fn new(config: ForwardingPipelineConfig, source: Vec<u8>, built: Built<T>) -> Configured<T> {
-        let mut store = Store::new(built.plain.clone());
+        let mut store = Store::with(Catalog::with(built.plain.clone(), built.numbers));
         for update in &built.initial {
             // What P4Info does not describe (a hidden action) cannot be said, and is not listed.
             let _ = store.load_initial(update);

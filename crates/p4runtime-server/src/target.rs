@@ -5,7 +5,7 @@ use base_time::Time;
 use control_writes::EntryKey;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, P4Data, Update};
-use p4runtime_store::{Catalog, Change, Live, Result};
+use p4runtime_store::{Catalog, Change, Live, Numbers, Result};
 use std::sync::Arc;
 
 /// A device with a program, or several that look like one.
@@ -51,6 +51,8 @@ pub struct Built<T> {
     pub info: Arc<P4Info>,
     /// The same where all values are numbers: what the device is asked in.
     pub plain: Arc<P4Info>,
+    /// The numbers that the program's architecture has room for.
+    pub numbers: Numbers,
     /// The program's own entries, as if a controller had written them in numbers.
     pub initial: Vec<Update>,
 }

@@ -22,6 +22,27 @@ pub struct Catalog {
     tables: BTreeMap<u32, usize>,
     actions: BTreeMap<u32, usize>,
     restrictions: Arc<Restrictions>,
+    numbers: Numbers,
+}
+
+/// The numbers that a program's architecture has room for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Numbers {
+    /// Bits of a port; P4Runtime's have 32 at most.
+    pub port_bits: u32,
+    /// Bits of a multicast group, of which P4Runtime's have 32 at most.
+    pub group_bits: u32,
+}
+
+impl Numbers {
+    /// Of the architecture that P4Info names, where nobody knows the program.
+    pub fn of(info: &P4Info) -> Numbers {
+        let arch = info.pkg_info.as_ref().map_or("", |package| package.arch.as_str());
+        match arch {
+            "v1model" => Numbers { port_bits: 9, group_bits: 16 },
+            _ => Numbers { port_bits: 32, group_bits: 32 },
+        }
+    }
 }
 
 /// Something with a preamble.
@@ -66,12 +87,19 @@ described!(
 impl Catalog {
     /// Of the first thing with an id if there are several.
     pub fn new(info: Arc<P4Info>) -> Catalog {
+        let numbers = Numbers::of(&info);
+        Catalog::with(info, numbers)
+    }
+
+    /// The same of a program whose numbers are known.
+    pub fn with(info: Arc<P4Info>, numbers: Numbers) -> Catalog {
         let places = |ids: Vec<u32>| ids.into_iter().enumerate().rev().map(|(at, id)| (id, at)).collect();
         Catalog {
             tables: places(info.tables.iter().map(Described::id).collect()),
             actions: places(info.actions.iter().map(Described::id).collect()),
             restrictions: Arc::new(Restrictions::new(&info)),
             info,
+            numbers,
         }
     }
 
@@ -99,14 +127,14 @@ impl Catalog {
         self.info.pkg_info.as_ref().map_or("", |package| package.arch.as_str())
     }
 
-    /// The bits of a port: v1model's have 9, and P4Runtime's 32 at most.
+    /// The bits of a port.
     pub(crate) fn port_bits(&self) -> u32 {
-        if self.arch() == "v1model" { 9 } else { 32 }
+        self.numbers.port_bits.min(u32::BITS)
     }
 
-    /// The greatest number of a multicast group: v1model's `mcast_grp` has 16 bits.
+    /// The greatest number of a multicast group.
     pub(crate) fn last_group(&self) -> u32 {
-        if self.arch() == "v1model" { u16::MAX.into() } else { u32::MAX }
+        u32::MAX >> (u32::BITS - self.numbers.group_bits.clamp(1, u32::BITS))
     }
 
     /// The greatest class of service of a clone: v1model's `priority` has 3 bits.
@@ -118,7 +146,7 @@ impl Catalog {
     /// program (section 6.2.1).
     pub fn unmet_properties(&self) -> Option<String> {
         let wanted = self.info.pkg_info.as_ref()?.platform_properties.as_ref()?;
-        let groups = self.last_group() - SESSION_GROUPS;
+        let groups = self.last_group().saturating_sub(SESSION_GROUPS);
         let bounds = [
             ("multicast_group_table_size", wanted.multicast_group_table_size, groups),
             (

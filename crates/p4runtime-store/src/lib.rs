@@ -33,7 +33,7 @@ mod table;
 mod undo;
 mod update;
 
-pub use catalog::{Catalog, Described};
+pub use catalog::{Catalog, Described, Numbers};
 pub use change::{ActionCall, Change, DefaultEntry, Entry, OneShot, OneShotAction, Run, SESSION_GROUPS};
 pub use fault::{Fault, Result, Within, fault, not_supported};
 pub use names::Names;

@@ -51,8 +51,13 @@ pub(crate) struct Shared<T> {
 impl Store {
     /// Empty.
     pub fn new(info: Arc<P4Info>) -> Store {
+        Store::with(Catalog::new(info))
+    }
+
+    /// The same of what is known of a program.
+    pub fn with(catalog: Catalog) -> Store {
         Store {
-            catalog: Catalog::new(info),
+            catalog,
             tables: BTreeMap::new(),
             members: BTreeMap::new(),
             groups: BTreeMap::new(),

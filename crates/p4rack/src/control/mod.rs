@@ -30,7 +30,7 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, Update};
 use p4runtime_server::{Ahead, Builder, Built, Status};
-use p4runtime_store::Catalog;
+use p4runtime_store::{Catalog, Numbers};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use target_native::Engine;
@@ -170,7 +170,7 @@ impl Builder for Maker {
         };
         few_externs(&program)?;
         let offered = offered(&program).map_err(|problems| told("no P4Info of the program", &problems));
-        let Offered { info, plain, initial } = offered?;
+        let Offered { info, plain, numbers, initial } = offered?;
         agrees(config, &info)?;
         let mut options = Options { registry: self.registry.clone(), seed: self.seed, ..Options::default() };
         options.drop_port = self.drop_port.unwrap_or(options.drop_port);
@@ -188,7 +188,7 @@ impl Builder for Maker {
             map,
             token: Arc::default(),
         };
-        Ok(Built { target, info, plain, initial })
+        Ok(Built { target, info, plain, numbers, initial })
     }
 }
 
@@ -211,6 +211,8 @@ pub(crate) struct Offered {
     pub(crate) info: Arc<P4Info>,
     /// The same with numbers in the place of strings.
     pub(crate) plain: Arc<P4Info>,
+    /// The numbers that its architecture has room for.
+    pub(crate) numbers: Numbers,
     /// Its own entries, in numbers.
     pub(crate) initial: Vec<Update>,
 }
@@ -223,7 +225,9 @@ pub(crate) fn offered(program: &ir::Program) -> Result<Offered, Vec<Diagnostic>>
         None => Arc::clone(&info),
     };
     let initial = p4info::entries(untranslated.as_ref().unwrap_or(program))?.updates;
-    Ok(Offered { info, plain, initial })
+    let numbers = port_numbers(program, None);
+    let numbers = Numbers { port_bits: numbers.port_bits(), group_bits: numbers.group_bits() };
+    Ok(Offered { info, plain, numbers, initial })
 }
 
 /// A controller's P4Info, if it sends one, is the program's.

@@ -72,7 +72,7 @@ fn rollout(
     let (mut whole, _) = maker.program(config)?;
     ir_split::landings(Arc::make_mut(&mut whole)).map_err(|problems| told("the program", &problems))?;
     let offered = super::offered(&whole).map_err(|problems| told("no P4Info of the program", &problems));
-    let Offered { info, plain, initial } = offered?;
+    let Offered { info, plain, numbers, initial } = offered?;
     let cookie = cookie_of(&whole);
     let mut map = SourceMap::new();
     let (_, parts, texts) = make_parts(&whole, placement, &mut map)
@@ -96,7 +96,7 @@ fn rollout(
     let origin = placement.origin().0 as usize;
     let clones = whole.extern_functions.iter().any(|f| !f.user && f.name.starts_with("clone"));
     let cuts_clones = !clones || parts.iter().flatten().count() == 1;
-    Ok(Rollout { info, plain, initial, origin, parts, wires: wires(placement), cuts_clones })
+    Ok(Rollout { info, plain, numbers, initial, origin, parts, wires: wires(placement), cuts_clones })
 }
 
 impl Planner for Splitter {

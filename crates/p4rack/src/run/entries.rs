@@ -190,7 +190,7 @@ fn read_form(program: &Program, text: &str, start: u32, form: Form) -> Result<Fi
             filling(Statements::Stf(file.statements), problems)
         }
         Form::P4RuntimeText | Form::P4RuntimeJson => {
-            let Offered { info, plain, initial } = offered(program)?;
+            let Offered { info, plain, initial, .. } = offered(program)?;
             let names = Names::new(&info, &plain, &initial);
             updates(match form {
                 Form::P4RuntimeJson => p4runtime_entries::read_json(text, start, &plain, names),

@@ -14,6 +14,7 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, Update};
 use p4runtime_server::Status;
+use p4runtime_store::Numbers;
 use rack_model::Rack;
 use std::sync::Arc;
 
@@ -32,6 +33,7 @@ impl Planner for Plan {
                 info: Arc::clone(info),
                 // Parts say numbers.
                 plain: Arc::clone(info),
+                numbers: Numbers::of(info),
                 initial: initial.clone(),
                 origin: 0,
                 parts: vec![Some(Part::clone(part))],
