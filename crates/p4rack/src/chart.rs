@@ -1,6 +1,6 @@
 //! Charts of lines, as SVG.
 
-use crate::markup::escape;
+use crate::markup::{self, escape};
 use std::fmt::Write;
 
 const RIGHT: f64 = 20.0;
@@ -115,7 +115,8 @@ impl Chart {
         let y = |value: f64| height - BOTTOM - self.y.place(value) * (height - TOP - BOTTOM);
         let (top, bottom, right) = (TOP, height - BOTTOM, width - RIGHT);
         let mut out = format!(
-            "<svg class=\"chart\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n<text class=\"title\" x=\"{left}\" y=\"14\">{}</text>\n",
+            "<svg class=\"chart\" {}>\n<text class=\"title\" x=\"{left}\" y=\"14\">{}</text>\n",
+            markup::size(width, height),
             escape(&self.title)
         );
         for (from, to, name) in &self.spans {

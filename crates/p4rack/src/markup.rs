@@ -7,6 +7,15 @@ pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
+/// The attributes of a picture's size. On a page that is narrower it shrinks, to 85 % at most, so that its text can be read; what is
+/// still too wide scrolls.
+pub(crate) fn size(width: f64, height: f64) -> String {
+    let least = (width * 0.85).ceil();
+    format!(
+        "width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" style=\"--least: {least}px\""
+    )
+}
+
 /// What all pages look like: in light and dark, and with what is too wide for a small screen in boxes of its own that scroll. Such a box
 /// says so, has a shadow where more is, and keeps the first column of a table in sight.
 const STYLE: &str = ":root { color-scheme: light dark; --back: #fff; --text: #222; --edge: #555; --grid: #e4e4e4; --faint: #f6f6f6; \
@@ -15,7 +24,7 @@ const STYLE: &str = ":root { color-scheme: light dark; --back: #fff; --text: #22
 --device: #1d2b3a; --border: #6f9fce; --chosen: #24405c; } } \
 body { font: 14px sans-serif; margin: 24px; color: var(--text); background: var(--back); } \
 table { border-collapse: collapse; margin: 8px 0 20px; } th, td { padding: 2px 10px; text-align: right; white-space: nowrap; } \
-tr.chosen { background: var(--chosen); } text { font: 12px sans-serif; fill: var(--text); } .left { text-align: left; } \
+svg { max-width: max(100%, var(--least)); height: auto; } svg.bars { display: block; } tr.chosen { background: var(--chosen); } text { font: 12px sans-serif; fill: var(--text); } .left { text-align: left; } \
 .name { font-weight: bold; } .scroll { overflow-x: auto; background: linear-gradient(to right, var(--back) 40%, transparent) 0 0 / 40px 100% no-repeat local, \
 linear-gradient(to left, var(--back) 40%, transparent) 100% 0 / 40px 100% no-repeat local, \
 linear-gradient(to right, var(--edge), transparent) 0 0 / 10px 100% no-repeat scroll, \
@@ -57,6 +66,16 @@ mod tests {
         };
         assert_eq!(named(light), named(dark));
         assert!(!named(light).is_empty());
+    }
+
+    #[test]
+    fn pictures_shrink_a_little_before_they_scroll() {
+        let size = size(1000.0, 300.5);
+        assert_eq!(
+            size,
+            "width=\"1000\" height=\"300.5\" viewBox=\"0 0 1000 300.5\" style=\"--least: 850px\""
+        );
+        assert!(STYLE.contains("svg { max-width: max(100%, var(--least)); height: auto; }"));
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub fn page(title: &str, problem: &Problem, plans: &[(Vec<i64>, Plan)]) -> Strin
 fn axes(out: &mut String, problem: &Problem, plans: &[(Vec<i64>, Plan)]) {
     let objectives = &problem.settings.objectives;
     let (width, height) = (AXIS * objectives.len().max(1), HEIGHT + 60);
-    let _ = writeln!(out, "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">");
+    let _ = writeln!(out, "<svg {}>", markup::size(width as f64, height as f64));
     let x = |at: usize| AXIS / 2 + AXIS * at;
     let range = |at: usize| {
         let values = plans.iter().map(|(cost, _)| cost[at]);
@@ -116,7 +116,7 @@ fn drawing(out: &mut String, problem: &Problem, plan: &Plan) {
         y += LINE * (tallest(row) + 2) + GAP;
     }
     let width = 20 + rows.iter().map(Vec::len).max().unwrap_or(1) * (BOX + GAP / 2);
-    let _ = writeln!(out, "<svg width=\"{width}\" height=\"{y}\" viewBox=\"0 0 {width} {y}\">");
+    let _ = writeln!(out, "<svg {}>", markup::size(width as f64, y as f64));
     let height = |device: usize| LINE * (runs(device).count() + 2);
     let taken = |hop: usize| plan.routes.iter().any(|route| route.contains(&hop));
     for (at, hop) in problem.network.hops.iter().enumerate().filter(|(at, _)| at % 2 == 0) {

@@ -183,10 +183,7 @@ fn strips(
     const ROW: usize = 16;
     let step = 800.0 / windows as f64;
     let height = links.len() * ROW;
-    let _ = writeln!(
-        out,
-        "<div class=\"scroll\"><svg width=\"1000\" height=\"{height}\" viewBox=\"0 0 1000 {height}\">"
-    );
+    let _ = writeln!(out, "<div class=\"scroll\"><svg {}>", markup::size(1000.0, height as f64));
     for (row, at) in links.iter().enumerate() {
         let link = &report.links[*at];
         let name = escape(&format!("{} -> {}", link.from, link.to));

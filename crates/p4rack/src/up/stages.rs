@@ -97,10 +97,7 @@ fn bars(out: &mut String, stages: &[(String, RunReport)], name: &str, (title, of
     let found: Vec<(&String, u64)> = found.collect();
     let Some(most) = found.iter().map(|(_, value)| *value).max() else { return };
     let (width, height) = ((NAMES + VALUES) as f64 + LONGEST + 10.0, (found.len() + 1) * ROW + 6);
-    let _ = writeln!(
-        out,
-        "<svg class=\"bars\" style=\"display: block\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">"
-    );
+    let _ = writeln!(out, "<svg class=\"bars\" {}>", markup::size(width, height as f64));
     let _ = writeln!(out, "<text class=\"name\" x=\"0\" y=\"14\">{}</text>", escape(title));
     for (row, (stage, value)) in (1..).zip(found) {
         let (stage, y) = (escape(stage), row * ROW);

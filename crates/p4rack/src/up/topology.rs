@@ -1,7 +1,7 @@
 //! A rack as a picture: hosts below, devices above them by their distance from hosts, a line for each direction of each link. Rows that
 //! would be wider than a screen have boxes with nothing but names, or bare ones; what they leave out is told where the mouse points.
 
-use crate::markup::escape;
+use crate::markup::{self, escape};
 use rack_emulator::{LinkReport, RunReport};
 use rack_model::{NodeId, Rack};
 use std::collections::BTreeMap;
@@ -84,7 +84,7 @@ pub(super) fn topology(rack: &Rack, report: &RunReport, runs: &[Vec<String>]) ->
         y += row.iter().map(|node| high(*node)).max().unwrap_or(0) + between;
     }
     let height = y.saturating_sub(BETWEEN) + 10;
-    let mut out = format!("<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n");
+    let mut out = format!("<svg {}>\n", markup::size(width as f64, height as f64));
     let place: BTreeMap<NodeId, &Spot> = spots.iter().map(|spot| (spot.node, spot)).collect();
     let sent: BTreeMap<(&str, &str), &LinkReport> =
         report.links.iter().map(|link| ((link.from.as_str(), link.to.as_str()), link)).collect();
