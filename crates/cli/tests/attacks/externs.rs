@@ -92,7 +92,7 @@ async fn push(
 #[test]
 fn frame_externs_of_a_pushed_program_do_no_harm() {
     let _alone = alone();
-    let (counts, frames) = if at_length() { ([1, 16, 200], 20_000) } else { ([1, 16, 17], 2_000) };
+    let (counts, frames) = if at_length() { ([1, 8, 200], 20_000) } else { ([1, 8, 9], 2_000) };
     let outside = UdpSocket::bind("127.0.0.1:0").unwrap();
     outside.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
     let inside = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -111,10 +111,10 @@ fn frame_externs_of_a_pushed_program_do_no_harm() {
                 for count in counts {
                     let what = format!("{count} {} with {value:#x}", kind.0);
                     match push(&mut client, &start, program(kind, value, count)).await {
-                        Ok(()) => assert!(count <= 16, "{what}"),
+                        Ok(()) => assert!(count <= 8, "{what}"),
                         Err(status) => {
                             let is_many = status.code() == tonic::Code::ResourceExhausted;
-                            assert_eq!(count > 16, is_many, "{what}: {status}");
+                            assert_eq!(count > 8, is_many, "{what}: {status}");
                             continue;
                         }
                     }

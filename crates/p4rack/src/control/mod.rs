@@ -194,7 +194,7 @@ impl Builder for Maker {
 
 /// The most frame externs of a program. Each may double what it is given and set a timer for it, so that what one frame can make a
 /// device do grows with their number.
-const MOST_EXTERNS: usize = 16;
+const MOST_EXTERNS: usize = 8;
 
 fn few_externs(program: &ir::Program) -> Result<(), Status> {
     let count =
