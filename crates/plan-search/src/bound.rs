@@ -7,9 +7,11 @@
 mod pricing;
 
 pub use pricing::Effort;
+use pricing::Whole;
 
 use crate::Measure;
 use crate::charges::{Charges, Counts};
+use crate::cuts::Cuts;
 use crate::forced::{self, Forced, Known, Opened};
 use crate::label::{Cost, Label};
 use crate::least::{
@@ -19,10 +21,10 @@ use crate::pack::Pack;
 use crate::price::{NEVER, Partial, Prices, Ways};
 use crate::problem::Problem;
 use crate::room::Room;
-use crate::scarce::{Scarce, What};
+use crate::scarce::Scarce;
+use crate::stay::Stays;
 use crate::twins::Twins;
 use smallvec::{SmallVec, smallvec};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// By class: devices that are paid for.
@@ -65,9 +67,13 @@ pub struct Bound<'p> {
     prices: Vec<Option<Prices>>,
     room: Option<Room<'p>>,
     scarce: Vec<Scarce>,
+    /// By objective that is priced.
+    stays: Vec<Stays>,
     rates: LeastRates,
-    /// The tolls that were found last, by what they are for.
-    tolls: BTreeMap<(usize, What, usize), Vec<i64>>,
+    /// What is the same for all sets of plans.
+    whole: Option<Whole>,
+    /// What prices of sets tell of others.
+    cuts: Cuts,
 }
 
 /// What is known of the open set of plans.
@@ -122,7 +128,7 @@ impl<'p> Bound<'p> {
             (0..twins.groups).map(|g| twins.group.iter().position(|of| *of == g).unwrap_or(0)).collect();
         let grows: Vec<_> = objectives.iter().map(|o| grows(problem, &o.measure).map(Rc::new)).collect();
         let ways = objectives.iter().zip(&grows).map(|(o, grows)| match (&o.measure, grows) {
-            (Measure::Worst(var), Some(_)) => Some(Rc::new(ways(problem, &leaders, *var))),
+            (Measure::Worst(var), Some(_)) => Some(Rc::new(ways(problem, twins, &leaders, *var))),
             _ => None,
         });
         let ways: Vec<Option<Rc<Ways>>> = ways.collect();
@@ -152,8 +158,10 @@ impl<'p> Bound<'p> {
             prices: vec![],
             room: None,
             scarce: vec![],
+            stays: vec![],
             rates: LeastRates::default(),
-            tolls: BTreeMap::new(),
+            whole: None,
+            cuts: Cuts::default(),
             ports: (0..classes).map(|class| ports(problem, twins, class)).collect(),
             is_certain: (0..classes)
                 .map(|class| (0..vars).map(|var| is_certain(problem, class, var)).collect())
@@ -165,6 +173,7 @@ impl<'p> Bound<'p> {
             charges,
         };
         bound.open(&bound.counts.clone());
+        bound.make_whole();
         bound
     }
 
@@ -205,9 +214,16 @@ impl<'p> Bound<'p> {
                 var: *var,
                 grows: grows.clone(),
                 ways: ways.clone(),
+                flow: self.least_rates().flow,
+                ports: self.ports.clone(),
             }),
             _ => None,
         }
+    }
+
+    fn least_rates(&self) -> LeastRates {
+        let runs = |groups: &[usize], class| groups.iter().any(|group| self.class[*group] == class);
+        LeastRates::new(self.problem, &|node, class| runs(&self.allowed[node], class))
     }
 
     /// The set of plans that is open.

@@ -29,6 +29,8 @@ pub struct Expander<'p> {
     counts: Counts,
     /// By region and group of devices.
     allowed: Vec<Vec<bool>>,
+    /// By region: the only device that is tried.
+    pinned: Option<Vec<usize>>,
     /// Equal devices are tried once.
     pub uses_symmetry: bool,
 }
@@ -59,6 +61,7 @@ impl<'p> Expander<'p> {
             shifts: outcome::shifts(problem),
             counts: Counts::default(),
             allowed: vec![],
+            pinned: None,
             charges,
             uses_symmetry: true,
             problem,
@@ -76,6 +79,12 @@ impl<'p> Expander<'p> {
             row
         };
         self.allowed = allowed.iter().map(row).collect();
+        self.pinned = None;
+    }
+
+    /// Of the same plans, only those with this placement.
+    pub fn pin(&mut self, devices: &[usize]) {
+        self.pinned = Some(devices.to_vec());
     }
 
     /// Whether there may be a device more that is paid for, if this one is not.
@@ -131,6 +140,9 @@ impl<'p> Expander<'p> {
     /// Devices for a region; of equal ones in equal condition the first.
     fn candidates(&self, label: &Label, node: usize) -> Vec<usize> {
         let region = &self.problem.nodes[node];
+        if let Some(devices) = &self.pinned {
+            return vec![devices[node]];
+        }
         let forced = label.live.iter().find(|live| region.together.contains(&live.node));
         if let Some(live) = forced {
             return region.on.iter().copied().filter(|d| *d == live.device).collect();

@@ -4,7 +4,7 @@
 //! region runs there.
 
 use crate::charges::{Charges, Counts};
-use crate::price::{Graph, NEVER, Partial, Prices, Ways, ceil};
+use crate::price::{Graph, NEVER, Partial, Prices, Ways, ceil, part_of};
 use crate::problem::Problem;
 use crate::scarce::What;
 
@@ -118,12 +118,12 @@ impl Graph<'_> {
                     let mut least = (NEVER, WHOLE);
                     for (place, group) in self.allowed[node].iter().enumerate() {
                         let (before, scale) = forced[node][place].unwrap_or((NEVER, WHOLE));
-                        let way = self.way.add(arc, *group, *next);
+                        let way = self.pass(arc, *group, *next);
                         if before == NEVER || way == NEVER || cost[to][at] == NEVER {
                             continue;
                         }
-                        let part_of = |whole: i64| i128::from(whole) * i128::from(part) / i128::from(of);
-                        let mut here = i128::from(way) * i128::from(weight[arc]) + part_of(cost[to][at]);
+                        let share = i128::from(part_of(cost[to][at], part, of));
+                        let mut here = i128::from(way) * i128::from(weight[arc]) + share;
                         if group != next {
                             here += i128::from(leaves[self.class[*group]])
                                 + i128::from(enters[self.class[*next]]);
@@ -131,7 +131,7 @@ impl Graph<'_> {
                         let more =
                             (here - i128::from(follows[arc][*group])) * i128::from(scale) / i128::from(WHOLE);
                         let end = i64::try_from(i128::from(before) + more.max(0)).unwrap_or(NEVER);
-                        least = (least.0.min(end), least.1.min(part_of(scale) as i64));
+                        least = (least.0.min(end), least.1.min(part_of(scale, part, of)));
                     }
                     let known = &mut forced[to][at];
                     if known.is_none_or(|(end, _)| least.0 > end) {

@@ -95,8 +95,8 @@ pub fn is_certain(problem: &Problem, class: usize, var: usize) -> bool {
     pairs.all(|(least, most)| least == most)
 }
 
-/// What passing from group to group adds at least.
-pub fn ways(problem: &Problem, leaders: &[usize], var: usize) -> Ways {
+/// What passing from group to group adds at least; `leaders` is by group.
+pub fn ways(problem: &Problem, twins: &Twins, leaders: &[usize], var: usize) -> Ways {
     let roles = &problem.roles;
     let hops = &problem.network.hops;
     let way = |route: &[usize]| match Some(var) {
@@ -105,10 +105,13 @@ pub fn ways(problem: &Problem, leaders: &[usize], var: usize) -> Ways {
         _ => 0,
     };
     let mut between = vec![];
-    for from in leaders {
+    for (group, from) in leaders.iter().enumerate() {
         for to in leaders {
-            let routes = problem.network.routes(*from, *to);
-            between.push(routes.iter().map(|route| way(route)).min().unwrap_or(NEVER));
+            // Within a group: to another device of it.
+            let other = || (0..twins.group.len()).find(|d| twins.group[*d] == group && d != from);
+            let to = if from == to { other() } else { Some(*to) };
+            let routes = to.map(|to| problem.network.routes(*from, to));
+            between.push(routes.iter().flat_map(|r| r.iter()).map(|route| way(route)).min().unwrap_or(NEVER));
         }
     }
     let leave = |arc: &Arc, from: usize| {

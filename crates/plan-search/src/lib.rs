@@ -11,10 +11,12 @@
 //! any way, up to an exchange of equal devices, is dropped; so is one whose best end is known to be no better than a plan that was found.
 //! All numbers are integers; nothing depends on the order of a hash or on how floats round.
 
+mod anneal;
 mod bound;
 mod cells;
 mod charges;
 mod compare;
+mod cuts;
 pub mod derive;
 mod expand;
 mod explain;
@@ -24,6 +26,7 @@ mod gap;
 mod goal;
 mod head;
 pub mod judge;
+mod knapsack;
 mod label;
 mod least;
 mod objective;
@@ -40,6 +43,7 @@ mod scopes;
 mod search;
 mod spill;
 mod state;
+mod stay;
 mod twins;
 pub mod why;
 

@@ -49,6 +49,10 @@ pub struct Pack<'p> {
     pub grows: Rc<Vec<Vec<i64>>>,
     /// What passing from group to group adds to it at least.
     pub ways: Rc<Ways>,
+    /// By edge: the load of its hand-over, at least.
+    pub flow: Vec<i64>,
+    /// By class of devices with one link each: the most that one takes in, takes in by its link, and sends.
+    pub ports: Vec<Option<[i64; 3]>>,
 }
 
 /// The device of each region, and what the path variable is at the ends at least.

@@ -7,9 +7,11 @@
 //!
 //! All is in integers: variables and tolls in 1/1024 steps; what is rounded is rounded so that the bound stays one.
 
+use crate::knapsack::Knapsack;
 use crate::label::{Label, Live};
 use crate::problem::Problem;
 use crate::scarce::{Scarce, What};
+use crate::stay::Stays;
 use smallvec::SmallVec;
 
 /// More than anything.
@@ -18,6 +20,9 @@ pub const NEVER: i64 = i64::MAX;
 const UNIT: i64 = 1 << 10;
 /// What the cheapest paths use is followed in so many parts.
 const MASS: i64 = 1 << 20;
+
+/// After so many steps without a better bound, what is aimed at comes nearer.
+const PATIENCE: usize = 10;
 
 /// What one objective's paths are made of.
 pub struct Graph<'g> {
@@ -39,6 +44,8 @@ pub struct Graph<'g> {
     pub way: &'g Ways,
     /// What there is little of.
     pub scarce: &'g [Scarce],
+    /// What staying in a group adds.
+    pub stays: &'g Stays,
 }
 
 /// What passing from group to group adds to a path variable at least.
@@ -60,7 +67,12 @@ impl Ways {
         all.copied().filter(|way| *way < NEVER).max().unwrap_or(0)
     }
 
-    /// Over an edge.
+    /// Over an edge, to another device of the same group; [`NEVER`] if it has none.
+    pub fn apart(&self, arc: usize, group: usize) -> i64 {
+        self.between[group * self.groups + group].saturating_add(self.leaves[arc][group])
+    }
+
+    /// Over an edge; within a group nothing, since the device may be the same.
     pub fn add(&self, arc: usize, from: usize, to: usize) -> i64 {
         match from == to {
             true => 0,
@@ -80,8 +92,8 @@ pub struct Prices {
     follows: Vec<Vec<i64>>,
     /// By level: programs that are not begun.
     starts: Vec<i64>,
-    /// By level, what there is little of, and units: the most that a device with so many free takes from the regions left.
-    takes: Vec<Vec<Vec<i64>>>,
+    /// By what there is little of.
+    takes: Vec<Knapsack>,
     /// Of the whole problem.
     pub least: i64,
 }
@@ -100,9 +112,9 @@ impl Prices {
         for (arc, live) in graph.ahead(of) {
             sum = sum.saturating_add(self.weight[arc].saturating_mul(live.after[graph.var].1));
         }
-        for (thing, takes) in graph.scarce.iter().zip(&self.takes[of.level]) {
-            for (free, devices) in of.frees(graph.problem, thing) {
-                sum -= takes[free].saturating_mul(devices);
+        for (thing, takes) in graph.scarce.iter().zip(&self.takes) {
+            for (free, mask, devices) in of.frees(graph, thing) {
+                sum -= takes.most(of.level, mask, free).saturating_mul(devices);
             }
         }
         ceil(sum)
@@ -111,6 +123,11 @@ impl Prices {
     /// By edge: the part of the variable that counts.
     pub fn weights(&self) -> &[i64] {
         &self.weight
+    }
+
+    /// Of the whole problem, in 1/1024 steps, without what devices take.
+    pub fn paths(&self) -> i64 {
+        self.starts[0]
     }
 
     /// By what there is little of, and region or edge.
@@ -125,8 +142,8 @@ impl Prices {
 
     /// What another device of the class would take.
     pub fn of_class(&self, scarce: &[Scarce], class: usize) -> i64 {
-        let scarce = scarce.iter().zip(&self.takes[0]).filter(|(thing, _)| thing.class == class);
-        scarce.map(|(thing, takes)| takes[thing.free(thing.size)]).fold(0, i64::saturating_add)
+        let scarce = scarce.iter().zip(&self.takes).filter(|(thing, _)| thing.class == class);
+        scarce.map(|(thing, takes)| takes.most(0, 0, thing.free(thing.size))).fold(0, i64::saturating_add)
     }
 }
 
@@ -142,8 +159,9 @@ pub struct Partial<'l> {
 }
 
 impl Partial<'_> {
-    /// Units that are free of what there is little of, and on how many devices.
-    pub fn frees(&self, problem: &Problem, thing: &Scarce) -> SmallVec<[(usize, i64); 8]> {
+    /// Units that are free of what there is little of, which of the regions before run there, and on how many devices that is so.
+    pub fn frees(&self, graph: &Graph, thing: &Scarce) -> SmallVec<[(usize, usize, i64); 8]> {
+        let problem = graph.problem;
         let (rate, least) = self.faster;
         // Of what is free, what there would be at the least rate.
         let free = |free: i64| match thing.what {
@@ -157,11 +175,13 @@ impl Partial<'_> {
         for device in &self.label.uses {
             if problem.class[device.device] == thing.class && (device.is_paid || !thing.is_paid) {
                 unused -= 1;
-                frees.push((free(thing.size.saturating_sub(device.values[thing.place])), 1));
+                let mask =
+                    if thing.is_exact { graph.stays.mask(self.label, self.level, device.device) } else { 0 };
+                frees.push((free(thing.size.saturating_sub(device.values[thing.place])), mask, 1));
             }
         }
         if unused > 0 {
-            frees.push((free(thing.size), unused));
+            frees.push((free(thing.size), 0, unused));
         }
         frees
     }
@@ -170,6 +190,14 @@ impl Partial<'_> {
 /// Of steps in 1/1024, whole ones.
 pub fn ceil(sum: i64) -> i64 {
     sum.saturating_add(UNIT - 1).div_euclid(UNIT)
+}
+
+/// A part, rounded down.
+pub fn part_of(whole: i64, part: i64, of: i64) -> i64 {
+    if part == of {
+        return whole;
+    }
+    (i128::from(whole) * i128::from(part)).div_euclid(i128::from(of)) as i64
 }
 
 /// One walk backwards at given prices and weights, and the cheapest paths.
@@ -189,40 +217,6 @@ pub struct Walk {
     taken: Vec<(usize, i64, Vec<usize>)>,
 }
 
-/// The most that a device takes in tolls, by the units that are free.
-struct Pack {
-    most: Vec<i64>,
-    /// Regions or edges; a bit for each number of units for which it is among those that are taken, of it and those before.
-    is_in: Vec<(usize, u128)>,
-}
-
-impl Pack {
-    fn take(&self, thing: &Scarce, mut free: usize) -> (i64, Vec<usize>) {
-        let most = self.most[free];
-        let mut items = vec![];
-        for (item, is_in) in self.is_in.iter().rev() {
-            if is_in >> free & 1 == 1 {
-                items.push(*item);
-                free -= thing.uses[*item];
-            }
-        }
-        (most, items)
-    }
-}
-
-/// Lets the most that can be taken in so many units have one region more: whether it is among these, a bit for each number of units.
-fn add_item(most: &mut [i64], units: usize, toll: i64) -> u128 {
-    let mut is_in = 0;
-    for free in (units..most.len()).rev() {
-        let with = most[free - units] + toll;
-        if with > most[free] {
-            most[free] = with;
-            is_in |= 1 << free;
-        }
-    }
-    is_in
-}
-
 impl Graph<'_> {
     /// Edges to regions that are not placed, from live ones.
     fn ahead<'l>(&'l self, of: &Partial<'l>) -> impl Iterator<Item = (usize, &'l Live)> + use<'l> {
@@ -239,10 +233,11 @@ impl Graph<'_> {
         &self,
         of: &Partial,
         toll: &mut Vec<Vec<i64>>,
+        weight: Option<&[i64]>,
         goal: Option<i64>,
         steps: usize,
     ) -> Option<Prices> {
-        let mut weight = self.first_weights();
+        let mut weight = weight.map_or_else(|| self.first_weights(), <[i64]>::to_vec);
         let mut along: Vec<Vec<i64>> = self.scarce.iter().map(|thing| vec![0; thing.uses.len()]).collect();
         let mut best: Option<Prices> = None;
         let (mut reach, mut idle) = (None, 0);
@@ -263,9 +258,9 @@ impl Graph<'_> {
             let high = best.as_ref().map_or(least, |best| best.least);
             // What is aimed at comes nearer where it is not reached.
             let far =
-                reach.get_or_insert_with(|| goal.unwrap_or(0).saturating_sub(high).max(high >> 4).max(1));
+                reach.get_or_insert_with(|| goal.unwrap_or(0).saturating_sub(high).max(high >> 3).max(1));
             idle = if is_better { 0 } else { idle + 1 };
-            if idle >= 4 {
+            if idle >= PATIENCE {
                 (*far, idle) = (*far / 2, 0);
             }
             let far = *far;
@@ -276,7 +271,9 @@ impl Graph<'_> {
             }
         }
         let mut best = best?;
-        best.takes = self.takes(&best.toll);
+        best.takes = (0..self.scarce.len())
+            .map(|at| self.knapsack(of.level, at, &best.toll[at], &best.weight))
+            .collect();
         toll.clone_from(&best.toll);
         Some(best)
     }
@@ -356,15 +353,11 @@ impl Graph<'_> {
                     let leave = paid(What::Out, class, arc);
                     let mut best = (NEVER, 0);
                     for (at, &next) in self.allowed[to].iter().enumerate() {
-                        let way = self.way.add(arc, group, next);
+                        let way = self.pass(arc, group, next);
                         if way == NEVER || cost[to][at] == NEVER {
                             continue;
                         }
-                        let share = if part == of {
-                            cost[to][at]
-                        } else {
-                            (i128::from(cost[to][at]) * i128::from(part) / i128::from(of)) as i64
-                        };
+                        let share = part_of(cost[to][at], part, of);
                         let mut cost = way.saturating_mul(weight[arc]).saturating_add(share);
                         if group != next {
                             cost = cost.saturating_add(leave).saturating_add(enter[self.class[next]]);
@@ -412,9 +405,10 @@ impl Graph<'_> {
         }
         let mut taken = vec![];
         for (at, (thing, toll)) in self.scarce.iter().zip(toll).enumerate() {
-            let pack = self.pack(of.level, thing, toll);
-            for (free, devices) in of.frees(problem, thing) {
-                let (most, items) = pack.take(thing, free);
+            let knapsack: Knapsack = self.knapsack(of.level, at, toll, weight);
+            for (free, mask, devices) in of.frees(self, thing) {
+                let most = knapsack.most(of.level, mask, free);
+                let items = self.taken(&knapsack, at, toll, (of.level, mask, free));
                 sum = if sum == NEVER { NEVER } else { sum.saturating_sub(most.saturating_mul(devices)) };
                 taken.push((at, devices, items));
             }
@@ -423,6 +417,11 @@ impl Graph<'_> {
         let prices =
             Prices { weight: weight.to_vec(), toll: toll.to_vec(), follows, starts, takes: vec![], least };
         Walk { prices, cost, sum, choice, grown, start, taken }
+    }
+
+    /// What passing over an edge adds to the variable: within a group what another device of it would, which a device that has both ends gets back.
+    pub fn pass(&self, arc: usize, from: usize, to: usize) -> i64 {
+        if from == to { self.stays.bears(arc, from) } else { self.way.add(arc, from, to) }
     }
 
     /// By class and what it is: what there is little of.
@@ -439,44 +438,6 @@ impl Graph<'_> {
         let scarce =
             self.scarce.iter().zip(toll).filter(|(thing, _)| thing.what == what && thing.class == class);
         scarce.map(|(_, toll)| toll[arc]).fold(0, i64::saturating_add)
-    }
-
-    /// What devices take from the regions that are not placed, or the edges to them.
-    fn pack(&self, level: usize, thing: &Scarce, toll: &[i64]) -> Pack {
-        let mut pack = Pack { most: vec![0i64; thing.free(thing.size) + 1], is_in: vec![] };
-        let is_ahead = |item: usize| match thing.what {
-            What::Region => self.rank[item] >= level,
-            What::Into | What::Out => self.rank[self.problem.arcs[item].to] >= level,
-        };
-        for (item, used) in thing.uses.iter().enumerate() {
-            if *used > 0 && toll[item] > 0 && is_ahead(item) {
-                let is_in = add_item(&mut pack.most, *used, toll[item]);
-                pack.is_in.push((item, is_in));
-            }
-        }
-        pack
-    }
-
-    /// See [`Prices::takes`].
-    fn takes(&self, toll: &[Vec<i64>]) -> Vec<Vec<Vec<i64>>> {
-        let mut level: Vec<Vec<i64>> =
-            self.scarce.iter().map(|thing| vec![0; thing.free(thing.size) + 1]).collect();
-        let mut levels = vec![level.clone()];
-        for &node in self.problem.order.iter().rev() {
-            for ((most, thing), toll) in level.iter_mut().zip(self.scarce).zip(toll) {
-                // An edge is paid for when the region behind it is placed.
-                let items = match thing.what {
-                    What::Region => std::slice::from_ref(&node),
-                    What::Into | What::Out => &self.problem.nodes[node].into[..],
-                };
-                for item in items.iter().filter(|item| thing.uses[**item] > 0 && toll[**item] > 0) {
-                    add_item(most, thing.uses[*item], toll[*item]);
-                }
-            }
-            levels.push(level.clone());
-        }
-        levels.reverse();
-        levels
     }
 
     /// By what there is little of, and region or edge: how much more of it the cheapest paths have there than the devices take, in parts of [`MASS`].
@@ -504,7 +465,7 @@ impl Graph<'_> {
                 let class = self.class[group];
                 let mut add = |what: What, class: usize, item: usize| {
                     for at in &places[class][what as usize] {
-                        if self.scarce[*at].uses[item] > 0 {
+                        if self.scarce[*at].takes[item] {
                             over[*at][item] += here;
                         }
                     }
@@ -523,11 +484,7 @@ impl Graph<'_> {
                         add(What::Out, class, arc);
                         add(What::Into, self.class[next], arc);
                     }
-                    mass[to][at] += if part == of {
-                        here
-                    } else {
-                        (i128::from(here) * i128::from(part) / i128::from(of)) as i64
-                    };
+                    mass[to][at] += part_of(here, part, of);
                     let far =
                         self.way.add(arc, group, self.allowed[to][at]).saturating_add(walk.grown[to][at]);
                     longer[arc] = longer[arc].max(far);
@@ -548,9 +505,10 @@ impl Graph<'_> {
             let norm = &mut norm[self.scarce[at].what as usize];
             for (item, (over, along)) in over.iter().zip(along.iter_mut()).enumerate() {
                 // Nothing is taken off where there is no toll.
-                let over = if toll[at][item] == 0 { (*over).max(0) } else { *over };
+                let is_exact = self.scarce[at].is_exact;
+                let over = if toll[at][item] == 0 && !is_exact { (*over).max(0) } else { *over };
                 *along = over + *along / 2;
-                if toll[at][item] > 0 || *along > 0 {
+                if is_exact || toll[at][item] > 0 || *along > 0 {
                     *norm += i128::from(over) * i128::from(over);
                 }
             }
@@ -561,9 +519,11 @@ impl Graph<'_> {
             if norm == 0 {
                 continue;
             }
+            let most = i128::from(i64::MAX >> 16);
+            let least = if thing.is_exact { -most } else { 0 };
             for (toll, along) in toll.iter_mut().zip(along) {
                 let step = gap * i128::from(UNIT) * i128::from(MASS) * i128::from(*along) / norm;
-                *toll = (i128::from(*toll) + step).clamp(0, i128::from(i64::MAX >> 16)) as i64;
+                *toll = (i128::from(*toll) + step).clamp(least, most) as i64;
             }
         }
         kinds > 0

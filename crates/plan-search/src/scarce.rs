@@ -4,6 +4,8 @@
 //! of 10 Gbit/s each use takes 2.1: in units of a fifth, 1.05 of 5.  Rounded down each is 1, and whatever is used, 0.05 is lost: 4 can be used, not 5.
 //! ```
 
+use crate::room::gcd;
+
 /// A device has at most so many units.
 pub const UNITS: usize = 127;
 
@@ -24,6 +26,10 @@ pub struct Scarce {
     pub is_paid: bool,
     /// By region or edge: the units that it uses at least; zero too where that cannot be.
     pub uses: Vec<usize>,
+    /// By region or edge: whether devices take a toll for it.
+    pub takes: Vec<bool>,
+    /// All that runs on the class is among what its devices take, so that tolls may be negative.
+    pub is_exact: bool,
     /// A device has so many units.
     pub units: i64,
     /// What is lost at least when something is used, in parts of a unit, `size` of them.
@@ -54,6 +60,8 @@ impl Scarce {
                 size,
                 devices: 0,
                 is_paid: true,
+                takes: vec![],
+                is_exact: false,
                 uses: uses
                     .iter()
                     .map(|used| (part(used) / i128::from(size)).min(i128::from(UNITS as i64 * 2)) as usize)
@@ -62,13 +70,24 @@ impl Scarce {
                 lost: lost.unwrap_or(0) as i64,
             }
         };
-        // The larger what is used is beside what there is, the better.
+        // All is told exactly if there is a unit of which all uses are multiples, and what there is, too.
+        let unit = uses.iter().fold(size, |unit, used| gcd(unit, *used));
+        let exact = (size / unit.max(1) <= most as i64).then(|| made(size / unit.max(1)));
+        // Else: the larger what is used is beside what there is, the better.
         let weight = |thing: &Scarce| {
             let sum: usize = thing.uses.iter().sum();
             (sum as i64 * 1_000_000) / (thing.free(size) as i64).max(1)
         };
         let all = (1..=most as i64).rev().map(made);
-        all.max_by_key(|thing| weight(thing)).unwrap_or_else(|| made(1))
+        let mut thing = exact.or_else(|| all.max_by_key(|thing| weight(thing))).unwrap_or_else(|| made(1));
+        thing.takes = thing.uses.iter().map(|used| *used > 0).collect();
+        thing
+    }
+
+    /// From now on devices take all regions that run on the class; `takes` is by region.
+    pub fn fill_by_region(&mut self, takes: Vec<bool>) {
+        self.takes = takes;
+        self.is_exact = true;
     }
 
     /// What it is, among all that there are.

@@ -5,6 +5,7 @@ mod drawn;
 #[path = "../examples/measure/fabric.rs"]
 mod fabric;
 
+use drawn::Family;
 use plan_search::{Goal, Problem, Stop, Switches, search_with};
 
 fn front(problem: &Problem, switches: Switches) -> Vec<Vec<i64>> {
@@ -28,6 +29,28 @@ fn prices_leave_nothing_out() {
         assert_eq!(of(0), all, "seed {seed}");
     }
     assert!(plans > 100, "{plans}");
+}
+
+/// Few large classes, all of whose functions use area: what sets of regions on equal devices tell leaves nothing out, and neither does what annealing finds.
+#[test]
+fn sets_of_regions_leave_nothing_out() {
+    let mut plans = 0;
+    for seed in 1..=12 {
+        let [switches, devices] = if seed % 3 == 0 { [2, 8] } else { [1, 10] };
+        let gigabits = if seed % 2 == 0 { 10 } else { 100 };
+        let regions = 6 + seed as usize % 3;
+        let family = Family { regions, switches, gigabits, devices, classes: 4, is_dense: true };
+        let problem = drawn::of_family(seed, &family);
+        let of = |few: u64, near: i64| {
+            let switches = Switches { few, near, alone: 0, placements: Some(0), ..Switches::default() };
+            front(&problem, switches)
+        };
+        // As many labels as it takes: no prices are made.
+        let all = of(u64::MAX, 0);
+        plans += all.len();
+        assert_eq!([of(0, 0), of(0, 50), of(0, 300)], [all.clone(), all.clone(), all], "seed {seed}");
+    }
+    assert!(plans > 40, "{plans}");
 }
 
 /// Looking for plans that are near others first leaves nothing out in the end.

@@ -6,7 +6,7 @@
 //! random [SEED]    20 seeded problems of 40 regions and 64 devices at one switch, links of 100 Gbit/s, or one of them
 //! narrow [SEED]    the same with links of 10 Gbit/s to helpers
 //! ring [SEED]      the same with four switches in a ring
-//! star             18 problems of 20 and 40 regions on 64 to 256 devices in three classes of helpers: plans after 2 s and 8 s
+//! star             12 problems of 20 and 40 regions on 64 and 256 devices in three classes of helpers: plans after 2 s and 8 s
 //! star-narrow      the same with links of 10 Gbit/s to helpers
 //! star-ring        the same with four switches in a ring
 //! fat-tree [SEED]  ten problems of ten programs on a fat tree's 20 switches, or one of them
@@ -53,9 +53,8 @@ fn main() -> ExitCode {
 }
 
 /// The whole front, and how long it took; given up after `limit`.
-#[allow(clippy::disallowed_methods)]
 fn timed(problem: &Problem, limit: Duration) -> (Found, Duration) {
-    let start = Instant::now();
+    let start = Timer::start();
     let is_told = std::env::var_os("MEASURE_PROGRESS").is_some();
     let mut watch = |progress: &Progress| {
         if is_told {
@@ -65,6 +64,33 @@ fn timed(problem: &Problem, limit: Duration) -> (Found, Duration) {
     };
     let found = search(problem, &Goal::Front, &mut watch);
     (found, start.elapsed())
+}
+
+/// The processor's time for this thread, so that others who use the machine do not count; the clock's where the system does not tell.
+struct Timer {
+    start: Instant,
+    used: Option<Duration>,
+}
+
+impl Timer {
+    #[allow(clippy::disallowed_methods)]
+    fn start() -> Timer {
+        Timer { start: Instant::now(), used: used() }
+    }
+
+    fn elapsed(&self) -> Duration {
+        match (used(), self.used) {
+            (Some(now), Some(start)) => now - start,
+            _ => self.start.elapsed(),
+        }
+    }
+}
+
+/// `/proc/thread-self/schedstat` begins with nanoseconds on a processor.
+#[allow(clippy::disallowed_methods)]
+fn used() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(Duration::from_nanos(text.split(' ').next()?.parse().ok()?))
 }
 
 /// A cost, objective by objective.

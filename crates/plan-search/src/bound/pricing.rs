@@ -3,13 +3,14 @@
 use super::Bound;
 use crate::Measure;
 use crate::charges::Counts;
+use crate::cuts::{Cut, Tolls};
 use crate::forced::{self, Forced, Opened};
 use crate::label::Label;
-use crate::least::LeastRates;
 use crate::price::{Graph, Partial};
 use crate::problem::Arc;
 use crate::room::{Room, Uses};
 use crate::scarce::{Scarce, UNITS, What};
+use crate::stay::Stays;
 
 /// How far prices are looked for.
 #[derive(Clone, Copy)]
@@ -19,6 +20,27 @@ pub struct Effort {
     /// They are made anew so often where groups were left out.
     pub rounds: usize,
 }
+
+/// What is the same for all sets of plans.
+pub(super) struct Whole {
+    allowed: Vec<Vec<usize>>,
+    scarce: Vec<Scarce>,
+    stays: Vec<Stays>,
+}
+
+/// Tolls as they were found before. What devices do not take pays nothing.
+fn first_tolls(scarce: &[Scarce], known: Option<&Tolls>) -> Vec<Vec<i64>> {
+    let first = |thing: &Scarce| {
+        let least = if thing.is_exact { i64::MIN } else { 0 };
+        let pays = |(takes, toll): (&bool, &i64)| if *takes { (*toll).max(least) } else { 0 };
+        let known = known.and_then(|known| known.get(&thing.name()));
+        known.map_or(vec![0; thing.uses.len()], |known| thing.takes.iter().zip(known).map(pays).collect())
+    };
+    scarce.iter().map(first).collect()
+}
+
+/// Prices are those of the open set: others that differ by more exchanges would be far from it.
+const MAX_EXCHANGES: usize = 3;
 
 impl<'p> Bound<'p> {
     fn parts(&self) -> Uses<'_> {
@@ -106,28 +128,80 @@ impl<'p> Bound<'p> {
             return false;
         }
         self.room = Some(made);
-        self.rates = LeastRates::new(self.problem, &|node, class| {
-            self.allowed[node].iter().any(|group| self.class[*group] == class)
-        });
+        self.rates = self.least_rates();
         self.scarce = self.make_scarce();
-        let mut toll: Vec<Vec<i64>> = self.scarce.iter().map(|thing| self.first_toll(thing)).collect();
+        self.stays = (0..goals.len()).map(|at| self.make_stays(at)).collect();
+        self.fill_by_region();
         for (at, goal) in goals.iter().enumerate() {
             let Some(graph) = self.graph(at) else { continue };
             let of = Partial { label: root, level: 0, faster: (1, 1) };
-            match graph.prices(&of, &mut toll, *goal, steps) {
+            let known = self.cuts.best(at, &self.counts, self.charges);
+            let mut toll = self.first_tolls(known.map(|cut| &cut.toll));
+            let weight = known.map(|cut| &cut.weight[..]);
+            match graph.prices(&of, &mut toll, weight, *goal, steps) {
                 Some(prices) => self.prices[at] = Some(prices),
                 None => return false,
             }
+            self.add_cut(at, root);
         }
-        self.tolls = self.scarce.iter().map(Scarce::name).zip(toll).collect();
         true
     }
 
-    /// Where prices begin: as they were found last. Who uses nothing, in units that may be others than then, pays nothing: nobody would take it.
-    fn first_toll(&self, thing: &Scarce) -> Vec<i64> {
-        let known = self.tolls.get(&thing.name());
-        let pays = |(used, toll): (&usize, &i64)| if *used > 0 { *toll } else { 0 };
-        known.map_or(vec![0; thing.uses.len()], |known| thing.uses.iter().zip(known).map(pays).collect())
+    /// Keeps what the prices of the open set tell of others.
+    fn add_cut(&mut self, objective: usize, root: &Label) {
+        let (Some(prices), Some(of)) = (&self.prices[objective], &self.whole) else { return };
+        let Some(graph) = self.graph(objective) else { return };
+        let stays = &of.stays[objective];
+        let graph = Graph { allowed: &of.allowed, scarce: &of.scarce, stays, ..graph };
+        let known: Tolls = self.scarce.iter().map(Scarce::name).zip(prices.tolls().iter().cloned()).collect();
+        let toll = first_tolls(&of.scarce, Some(&known));
+        let cut = Cut::new(&graph, root, objective, (known, toll), prices.weights());
+        self.cuts.add(cut);
+    }
+
+    /// All plans of a set end with no less of an objective, as far as the prices of others tell.
+    pub fn known(&self, objective: usize, counts: &Counts) -> i64 {
+        self.cuts
+            .best(objective, counts, self.charges)
+            .map_or(i64::MIN, |cut| cut.least(counts, self.charges))
+    }
+
+    /// What is the same for all sets of plans; all of them are open.
+    pub(super) fn make_whole(&mut self) {
+        self.rates = self.least_rates();
+        self.scarce = self.make_scarce();
+        self.stays = (0..self.ways.len()).map(|at| self.make_stays(at)).collect();
+        self.fill_by_region();
+        let (scarce, stays) = (std::mem::take(&mut self.scarce), std::mem::take(&mut self.stays));
+        self.whole = Some(Whole { allowed: self.allowed.clone(), scarce, stays });
+    }
+
+    /// What sets of regions are looked for by takes all that runs there.
+    fn fill_by_region(&mut self) {
+        for thing in self.stays.iter().flat_map(Stays::carriers) {
+            let class = self.scarce[thing].class;
+            let runs = |groups: &Vec<usize>| groups.iter().any(|group| self.class[*group] == class);
+            let takes = self.allowed.iter().map(runs).collect();
+            self.scarce[thing].fill_by_region(takes);
+        }
+    }
+
+    /// Where prices begin.
+    fn first_tolls(&self, known: Option<&Tolls>) -> Vec<Vec<i64>> {
+        first_tolls(&self.scarce, known)
+    }
+
+    /// What staying with the devices of a group costs, by an objective.
+    fn make_stays(&self, objective: usize) -> Stays {
+        let is_filled = |thing: &Scarce| {
+            thing.what == What::Region && thing.is_paid && !self.charges.is_ever_free(thing.class)
+        };
+        let mut carrier = vec![None; self.problem.classes];
+        for (at, thing) in self.scarce.iter().enumerate().filter(|(_, thing)| is_filled(thing)) {
+            carrier[thing.class].get_or_insert(at);
+        }
+        let ways = self.ways[objective].as_deref().filter(|_| self.is_priced[objective]);
+        Stays::new(self.problem, &self.rank, &self.class, &carrier, ways)
     }
 
     pub(super) fn graph(&self, objective: usize) -> Option<Graph<'_>> {
@@ -146,6 +220,7 @@ impl<'p> Bound<'p> {
                 grows,
                 way,
                 scarce: &self.scarce,
+                stays: self.stays.get(objective)?,
             }),
             _ => None,
         }
@@ -194,6 +269,49 @@ impl<'p> Bound<'p> {
             }
         }
         scarce
+    }
+
+    /// Counts of devices with which plans of the open set would be least dear by its prices, of those that are charged no more than `budget`, by the place of the charge among those
+    /// that count: devices are added, or take the place of others, one or two at a time, as long as that makes plans cheaper.
+    pub fn dearer(&self, budget: &[i64]) -> Counts {
+        let classes = self.sizes.len();
+        let saves = |class: usize| {
+            self.prices.iter().flatten().map(|p| p.of_class(&self.scarce, class)).max().unwrap_or(0)
+        };
+        let saves: Vec<i64> = (0..classes).map(saves).collect();
+        let mut counts = self.counts.exact(&(0..classes).collect::<Vec<_>>());
+        let is_within = |least: &[u16]| {
+            budget.iter().enumerate().all(|(at, budget)| {
+                let charged = |(class, devices): (usize, &u16)| {
+                    self.charges.opening(class)[at].saturating_mul(i64::from(*devices))
+                };
+                least.iter().enumerate().map(charged).fold(0, i64::saturating_add) <= *budget
+            })
+        };
+        let is_known = |class: usize| self.scarce.iter().any(|thing| thing.class == class);
+        for _ in 0..MAX_EXCHANGES {
+            let mut best = (0, None);
+            for (more, less) in (0..classes).flat_map(|more| (0..classes).map(move |less| (more, less))) {
+                for (add, drop) in [(1u16, 0u16), (1, 1), (2, 1), (1, 2)] {
+                    if (drop == 0) != (more == less) || !is_known(more) || !is_known(less) {
+                        continue;
+                    }
+                    let gain = saves[more] * i64::from(add) - saves[less] * i64::from(drop);
+                    let mut least = counts.least.clone();
+                    least[more] += add;
+                    if gain <= best.0 || least[more] > self.charges.most(more) || least[less] < drop {
+                        continue;
+                    }
+                    least[less] -= drop;
+                    if is_within(&least) {
+                        best = (gain, Some(least));
+                    }
+                }
+            }
+            let Some(least) = best.1 else { break };
+            counts.least = least;
+        }
+        counts
     }
 
     /// Classes of which there may be more devices in plans of a set than are counted, those first whose want makes plans of the open set dear.

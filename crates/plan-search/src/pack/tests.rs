@@ -1,7 +1,8 @@
 //! Placements against all ways to put small random programs on devices, by what is said of them: room, devices paid for, ways.
 
 use super::{Packed, Packing, Placement};
-use crate::bound::Bound;
+use crate::anneal::Annealing;
+use crate::bound::{Bound, Effort};
 use crate::charges::{Charges, Counts};
 use crate::least::least_used;
 use crate::twins::Twins;
@@ -118,9 +119,9 @@ struct Known<'p> {
 }
 
 impl Known<'_> {
-    /// What the latency is at the ends; none if devices do not bear the placement.
-    fn ends(&self, placement: &[usize]) -> Option<i64> {
-        let Known { problem, twins, charges, counts, bound } = self;
+    /// By class: devices that are paid for; none if devices do not bear the placement.
+    fn paid(&self, placement: &[usize]) -> Option<Vec<u16>> {
+        let Known { problem, charges, .. } = self;
         let mut used: BTreeMap<(usize, usize), i64> = BTreeMap::new();
         let mut paid = BTreeSet::new();
         for (node, device) in placement.iter().enumerate() {
@@ -143,10 +144,17 @@ impl Known<'_> {
         }
         let runs = |device: usize| placement.iter().filter(|other| **other == device).count();
         let is_too_much = |device: usize| problem.is_single[device] && runs(device) > 1;
-        let of_class = |class: usize| paid.iter().filter(|device| problem.class[**device] == class).count();
-        if (0..problem.class.len()).any(is_too_much)
-            || (0..problem.classes).any(|class| of_class(class) > usize::from(counts.most(class, charges)))
-        {
+        let of_class =
+            |class: usize| paid.iter().filter(|device| problem.class[**device] == class).count() as u16;
+        let is_borne = !(0..problem.class.len()).any(is_too_much);
+        is_borne.then(|| (0..problem.classes).map(of_class).collect())
+    }
+
+    /// What the latency is at the ends; none if devices do not bear the placement.
+    fn ends(&self, placement: &[usize]) -> Option<i64> {
+        let Known { problem, twins, charges, counts, bound } = self;
+        let paid = self.paid(placement)?;
+        if (0..problem.classes).any(|class| paid[class] > counts.most(class, charges)) {
             return None;
         }
         let pack = bound.pack(0)?;
@@ -161,6 +169,27 @@ impl Known<'_> {
             behind[node] = begins + pack.grows[node][problem.class[placement[node]]];
         }
         behind.into_iter().max()
+    }
+
+    /// What the latency is, with hand-overs between equal devices, too.
+    fn length(&self, placement: &[usize]) -> i64 {
+        let Known { problem, bound, .. } = self;
+        let delay = |device: usize| {
+            let links = problem.model.links.iter().filter(|link| link.ends[1].0 == device);
+            links.map(|link| link.delay).sum::<i64>()
+        };
+        let pack = bound.pack(0).unwrap();
+        let mut behind = vec![0; placement.len()];
+        for &node in &problem.order {
+            let from = |arc: &usize| {
+                let before = problem.arcs[*arc].from;
+                let (from, to) = (placement[before], placement[node]);
+                behind[before] + if from == to { 0 } else { delay(from) + delay(to) }
+            };
+            let begins = problem.nodes[node].into.iter().map(from).max().unwrap_or(0);
+            behind[node] = begins + pack.grows[node][problem.class[placement[node]]];
+        }
+        behind.into_iter().max().unwrap()
     }
 
     /// The same for all exchanges of equal devices: each device's regions, by its group.
@@ -230,4 +259,84 @@ fn all_placements_are_found_but_for_equal_devices_and_no_others() {
         placements += expected.len();
     }
     assert!(placements > 4000 && refused > 100_000, "{placements} placements, {refused} refused");
+}
+
+/// Prices of a set, what they tell of all other sets, and what annealing finds, against all placements.
+#[test]
+fn no_placement_is_below_what_prices_tell() {
+    let (mut told, mut exact, mut of_others, mut annealed, mut best) = (0, 0, 0, 0, 0);
+    for seed in 0..250 {
+        let mut rng = Rng::new(seed);
+        let problem = problem(&mut rng);
+        let twins = Twins::new(&problem, &[1000; 3]);
+        let charges = Charges::new(&problem, &twins);
+        let mut bound = Bound::new(&problem, &twins, &charges);
+        let matters = crate::outcome::matters(&problem);
+        let root = crate::expand::Expander::new(&problem, &twins, &charges, &matters).root();
+        let all = charges.all();
+        // By devices that are paid for: the least latency.
+        let mut least: BTreeMap<Vec<u16>, i64> = BTreeMap::new();
+        let known =
+            Known { problem: &problem, twins: &twins, charges: &charges, counts: &all, bound: &bound };
+        let (devices, regions) = (problem.class.len(), problem.nodes.len() as u32);
+        for number in 0..devices.pow(regions) {
+            let placement: Vec<usize> = (0..regions).map(|at| number / devices.pow(at) % devices).collect();
+            if let Some(paid) = known.paid(&placement) {
+                let length = known.length(&placement);
+                let least = least.entry(paid).or_insert(length);
+                *least = length.min(*least);
+            }
+        }
+        let sets: Vec<Counts> = (0..6)
+            .map(|_| Counts {
+                least: (0..problem.classes).map(|_| rng.below(3) as u16).collect(),
+                is_exact: (0..problem.classes).map(|_| rng.chance(4, 5)).collect(),
+            })
+            .collect();
+        let of_set = |counts: &Counts| {
+            let is_in = |paid: &Vec<u16>| {
+                (0..problem.classes)
+                    .all(|class| (counts.least[class]..=counts.most(class, &charges)).contains(&paid[class]))
+            };
+            least.iter().filter(|(paid, _)| is_in(paid)).map(|(_, length)| *length).min()
+        };
+        for counts in &sets {
+            bound.open(counts);
+            let is_open = bound.price(&root, &[None, None], Effort { steps: 60, rounds: 2 });
+            let end = is_open.then(|| bound.end(&root, 0)).flatten();
+            match (end, of_set(counts)) {
+                (None, length) => assert_eq!(length, None, "seed {seed} {counts:?}"),
+                (Some(end), Some(length)) => {
+                    assert!(end[0] <= length, "seed {seed} {counts:?}: {} above {length}", end[0]);
+                    told += 1;
+                    exact += u64::from(end[0] == length);
+                }
+                _ => {}
+            }
+            bound.open(counts);
+            let pack = bound.pack(0).unwrap();
+            let Some(mut annealing) = Annealing::new(&pack, seed) else { continue };
+            let Some(placement) = annealing.run(3000) else { continue };
+            let known = Known { problem: &problem, twins: &twins, charges: &charges, counts, bound: &bound };
+            let paid = known.paid(&placement.devices).unwrap();
+            assert!((0..problem.classes).all(|class| paid[class] <= counts.most(class, &charges)));
+            assert_eq!(known.length(&placement.devices), placement.least, "seed {seed} {counts:?}");
+            annealed += 1;
+            let is_in = |paid: &Vec<u16>| (0..problem.classes).all(|c| paid[c] <= counts.most(c, &charges));
+            let shortest = least.iter().filter(|(paid, _)| is_in(paid)).map(|(_, length)| *length).min();
+            best += u64::from(shortest == Some(placement.least));
+        }
+        for counts in &sets {
+            if let Some(length) = of_set(counts) {
+                let told = bound.known(0, counts);
+                assert!(told <= length, "seed {seed} {counts:?}: {told} above {length}");
+                of_others += u64::from(told == length);
+            }
+        }
+    }
+    assert!(
+        told > 250 && exact > 100 && of_others > 15,
+        "{told} told, {exact} exactly, {of_others} by others"
+    );
+    assert!(annealed > 200 && best * 2 > annealed, "{annealed} annealed, {best} the best");
 }

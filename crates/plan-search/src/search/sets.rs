@@ -1,6 +1,8 @@
 //! Sets of plans by how many devices of each class they pay for, and in which order they are searched.
 
 use super::{ALL, FEW, Found, NARROW, Search};
+use crate::Stop;
+use crate::anneal::Annealing;
 use crate::bound::Effort;
 use crate::charges::Counts;
 use crate::gap;
@@ -12,7 +14,10 @@ use std::collections::BTreeMap;
 const WIDER: usize = 96;
 const WIDER_SETS: usize = 4;
 /// Where sets are searched narrowly.
-const QUICK: Effort = Effort { steps: 30, rounds: 1 };
+const QUICK: Effort = Effort { steps: 120, rounds: 1 };
+/// Steps of annealing, for each set and for those for which these do not suffice.
+const SOON: &[u64] = &[20_000];
+const LATER: &[u64] = &[80_000];
 /// To see whether some that are known hold for other plans, too.
 const TRY: Effort = Effort { steps: 20, rounds: 1 };
 
@@ -45,7 +50,7 @@ impl Search<'_> {
         let mut left: Vec<Left> = vec![];
         let sets = if self.switches.bounds { self.charges.sets() } else { vec![self.charges.all()] };
         for counts in sets {
-            self.wait(&counts, &root, &mut waiting);
+            self.wait(&counts, None, &root, &mut waiting);
         }
         self.dive_into(&waiting);
         while let Some(((turn, counts), end)) = waiting.pop_first() {
@@ -68,42 +73,41 @@ impl Search<'_> {
         self.found(left, proven)
     }
 
-    /// The same for plans that are within the slack of all others: narrow searches in all sets come first, since most of the sets that have none are
-    /// covered by plans of others then. What was not looked at when the search was stopped.
+    /// The same for plans that are within the slack of all others. Plans are looked for by annealing, so that most of what a set could have is covered as soon as its bound is known;
+    /// sets for which that does not suffice come last. What was not looked at when the search was stopped.
     fn run_near(&mut self, mut waiting: Waiting, root: &Label) -> Vec<Left> {
         let (mut left, mut hard) = (vec![], vec![]);
         while let Some(((_, counts), end)) = waiting.pop_first() {
+            self.look();
             if self.stopped {
                 left.push(Left::set(counts, root, end));
                 continue;
             }
-            if self.covers(&end) {
-                continue;
-            }
-            let (classes, is_open) = self.telling(&counts, &self.goals(&end), root, QUICK);
+            let Some(end) = self.near(&counts, end, root, TRY) else { continue };
             let all = self.bound.wanting(&counts);
-            if is_open {
-                let searched = counts.exact(&all);
-                self.bound.open(&searched);
-                if self.bound.price(root, &self.goals(&end), QUICK) {
-                    let near = self.bound.end(root, 0);
-                    self.expander.open(self.bound.counts(), self.bound.allowed());
-                    let is_known = [NARROW, WIDER].into_iter().any(|width| {
-                        let is_all = self.dive(width);
-                        is_all || near.as_ref().is_none_or(|near| self.covers(near))
-                    });
-                    if let Some(near) = near.filter(|_| !is_known) {
-                        hard.push((near, searched));
-                    }
-                }
+            let searched = counts.exact(&all);
+            if let Some(near) = self.near(&searched, end.clone(), root, QUICK) {
+                self.anneal(&near, SOON);
+                hard.push((near, searched));
             }
-            let divided = if is_open { &all } else { &classes };
-            counts.others(divided).iter().for_each(|other| self.wait(other, root, &mut waiting));
+            for other in counts.others(&all) {
+                self.wait(&other, Some(&end), root, &mut waiting);
+            }
         }
-        for (end, counts) in hard {
+        // Those that are farthest from what is known come first.
+        let mut rest = vec![];
+        for (end, counts) in self.farthest(hard) {
+            self.look();
+            let end = if self.stopped { Some(end) } else { self.near(&counts, end, root, ALL) };
+            let Some(end) = end.filter(|end| !self.covers(end)) else { continue };
+            self.anneal(&end, LATER);
+            rest.push((end, counts));
+        }
+        for (end, counts) in self.farthest(rest) {
             if self.covers(&end) {
                 continue;
             }
+            self.look();
             if self.stopped {
                 left.push(Left::set(counts, root, end));
                 continue;
@@ -114,6 +118,60 @@ impl Search<'_> {
             left.extend(rest.into_iter().map(left_of));
         }
         left
+    }
+
+    /// Sets in the order of how far what is known is from what their plans end with at least.
+    fn farthest(&self, mut sets: Vec<(Cost, Counts)>) -> Vec<(Cost, Counts)> {
+        let known: Vec<&[i64]> = self.front.points().iter().map(|(cost, _)| &cost[..]).collect();
+        sets.sort_by_cached_key(|(end, _)| std::cmp::Reverse(gap::between(known.iter().copied(), end)));
+        sets
+    }
+
+    /// What plans of a set end with at least, and with no less than `end`; none if that is covered. The set is open then.
+    fn near(&mut self, counts: &Counts, mut end: Cost, root: &Label, effort: Effort) -> Option<Cost> {
+        if let Some(at) = self.worst() {
+            end[at] = end[at].max(self.bound.known(at, counts));
+        }
+        if self.covers(&end) {
+            return None;
+        }
+        self.bound.open(counts);
+        if !self.bound.price(root, &self.goals(&end), effort) {
+            return None;
+        }
+        let known = self.bound.end(root, 0)?;
+        end.iter_mut().zip(&known).for_each(|(end, known)| *end = (*end).max(*known));
+        (!self.covers(&end)).then_some(end)
+    }
+
+    /// Looks by annealing for plans that cover what ends so: of a set whose plans may be charged more by the slack, then of the set itself, which is open.
+    fn anneal(&mut self, end: &Cost, steps: &[u64]) {
+        let objectives = self.problem.settings.objectives.iter().zip(end);
+        let charges = objectives.filter(|(o, _)| matches!(o.measure, Measure::Charges(_) | Measure::Devices));
+        let budget: Vec<i64> = charges.map(|(_, end)| gap::raised(*end, self.slack)).collect();
+        let own = self.bound.counts().clone();
+        let dearer = self.bound.dearer(&budget);
+        for (counts, seed) in [(dearer, 0), (own, 1)] {
+            self.bound.open(&counts);
+            let Some(pack) = self.worst().and_then(|at| self.bound.pack(at)) else { return };
+            let Some(mut annealing) = Annealing::new(&pack, seed) else { return };
+            for &steps in steps {
+                self.look();
+                if self.stopped || self.covers(end) {
+                    return;
+                }
+                if let Some(placement) = annealing.run(steps) {
+                    self.expander.open(self.bound.counts(), self.bound.allowed());
+                    self.expander.pin(&placement.devices);
+                    self.dive(NARROW);
+                }
+            }
+        }
+    }
+
+    /// Asks whether to stop.
+    fn look(&mut self) {
+        self.stopped = self.stopped || (self.watch)(&self.progress) == Stop::Yes;
     }
 
     /// Sets of plans, each as it is or divided. What was not looked at when the search was stopped.
@@ -153,7 +211,7 @@ impl Search<'_> {
                     divided = &all;
                 }
             }
-            counts.others(divided).iter().for_each(|other| self.wait(other, root, &mut waiting));
+            counts.others(divided).iter().for_each(|other| self.wait(other, None, root, &mut waiting));
             let left_of = |(level, labels)| Left { counts: searched.clone(), level, labels, end: None };
             left.extend(rest.into_iter().map(left_of));
         }
@@ -253,10 +311,11 @@ impl Search<'_> {
         }
     }
 
-    /// Has a set of plans wait for its turn, if there can be any in it that are good enough.
-    fn wait(&mut self, counts: &Counts, root: &Label, waiting: &mut Waiting) {
+    /// Has a set of plans wait for its turn, if there can be any in it that are good enough. They end with no less than `least`, if that is known.
+    fn wait(&mut self, counts: &Counts, least: Option<&Cost>, root: &Label, waiting: &mut Waiting) {
         self.bound.open(counts);
-        let Some(end) = self.bound.end(root, 0) else { return };
+        let Some(mut end) = self.bound.end(root, 0) else { return };
+        end.iter_mut().zip(least.into_iter().flatten()).for_each(|(end, least)| *end = (*end).max(*least));
         if !self.covers(&end) {
             waiting.insert((self.turn(&end), counts.clone()), end);
         }

@@ -1,0 +1,326 @@
+//! Placements by simulated annealing: good ones soon, without a proof that there are none better.
+//!
+//! ```text
+//! a region moves to another device, or two regions change places
+//!   kept if what is to be small grows by no more than T x E      E random, exponential with mean 1; T falls step by step
+//!   what does not fit on devices counts, too: the more the longer nothing fits, less where all fits
+//! ```
+//!
+//! Kirkpatrick, Gelatt, Vecchi: Optimization by Simulated Annealing, Science 220 (1983). Random numbers come from a seed and steps are counted, so that the same problem has the same placements.
+
+use crate::pack::{Pack, Placement};
+use crate::problem::Problem;
+use base_time::Rng;
+
+/// Temperatures, one after the other, each a fifteenth below the one before: 80 times lower in the end.
+const STAGES: u64 = 64;
+/// A temperature is the one before times this, of 1024.
+const COOLS: i64 = 956;
+/// The first temperature, of what the path variable is: one part of so many.
+const WARM: i64 = 40;
+/// What a whole device that is missing costs at first, in path variables of the placement; parts of 1024, and the least and the most.
+const PENALTY: i64 = 340;
+const PENALTIES: (i64, i64) = (32, 16 * 1024);
+/// The penalty changes after so many steps, by a twentieth.
+const PATIENCE: u64 = 64;
+
+/// A search for placements of a set of plans.
+pub struct Annealing<'a, 'p> {
+    of: &'a Pack<'p>,
+    rng: Rng,
+    /// Regions that move together.
+    clumps: Vec<Vec<usize>>,
+    /// By clump: the groups on which it may run.
+    groups: Vec<Vec<usize>>,
+    /// By group: its devices.
+    devices: Vec<Vec<usize>>,
+    /// By region: the device.
+    on: Vec<usize>,
+    /// By device.
+    used: Vec<Used>,
+    /// Devices in use.
+    open: Vec<usize>,
+    /// By class: devices that are paid for.
+    paid: Vec<u16>,
+    /// By region: its place in the order.
+    rank: Vec<usize>,
+    /// By place in the order: the path variable behind the region, and what it was before the last move.
+    behind: Vec<i64>,
+    before: Vec<i64>,
+    /// Some devices take in or send only so much.
+    is_loaded: bool,
+}
+
+/// What runs on a device.
+#[derive(Clone, Default)]
+struct Used {
+    runs: u32,
+    charged: u32,
+    /// By device variable, then what comes in and what goes out.
+    sums: Vec<i64>,
+}
+
+impl<'a, 'p> Annealing<'a, 'p> {
+    /// None if a region cannot run anywhere.
+    pub fn new(of: &'a Pack<'p>, seed: u64) -> Option<Annealing<'a, 'p>> {
+        let problem = of.problem;
+        let nodes = problem.nodes.len();
+        let mut clumps: Vec<Vec<usize>> = vec![];
+        for node in 0..nodes {
+            if !problem.nodes[node].together.iter().any(|other| *other < node) {
+                let others = problem.nodes[node].together.iter().copied();
+                clumps.push([node].into_iter().chain(others).collect());
+            }
+        }
+        let mut devices = vec![vec![]; of.twins.groups];
+        (0..problem.class.len()).for_each(|device| devices[of.twins.group[device]].push(device));
+        let may_run =
+            |clump: &Vec<usize>, group: &usize| clump.iter().all(|node| of.allowed[*node].contains(group));
+        let groups = |clump: &Vec<usize>| -> Vec<usize> {
+            (0..of.twins.groups).filter(|group| may_run(clump, group)).collect()
+        };
+        let groups: Vec<Vec<usize>> = clumps.iter().map(groups).collect();
+        let sums = problem.scopes.device.len() + 2;
+        let mut annealing = Annealing {
+            rng: Rng::new(seed),
+            clumps,
+            devices,
+            on: vec![usize::MAX; nodes],
+            used: vec![Used { sums: vec![0; sums], ..Used::default() }; problem.class.len()],
+            open: vec![],
+            paid: vec![0; problem.classes],
+            rank: rank(problem),
+            behind: vec![0; nodes],
+            before: vec![0; nodes],
+            is_loaded: of.ports.iter().flatten().flatten().any(|limit| *limit < i64::MAX),
+            groups,
+            of,
+        };
+        for clump in 0..annealing.clumps.len() {
+            let device = annealing.any_device(clump)?;
+            annealing.put(clump, device);
+        }
+        Some(annealing)
+    }
+
+    /// The best placement of so many steps in which all fits; the search goes on from the last one.
+    pub fn run(&mut self, steps: u64) -> Option<Placement> {
+        let mut best: Option<Placement> = None;
+        let mut now = self.length(0);
+        let (first, mut missing) = (now.max(1), self.missing());
+        let (mut warmth, mut penalty) = ((first / WARM).max(1), PENALTY);
+        let cost = |length: i64, missing: i64, penalty: i64| {
+            let more = i128::from(first) * i128::from(missing) * i128::from(penalty) / (1024 * 1_000_000);
+            length.saturating_add(i64::try_from(more).unwrap_or(i64::MAX))
+        };
+        for step in 1..=steps {
+            if step.is_multiple_of((steps / STAGES).max(1)) {
+                warmth = (warmth * COOLS / 1024).max(1);
+            }
+            if step.is_multiple_of(PATIENCE) {
+                penalty = if missing > 0 { penalty + penalty / 20 + 1 } else { penalty - penalty / 20 };
+                penalty = penalty.clamp(PENALTIES.0, PENALTIES.1);
+            }
+            let Some(moves) = self.propose() else { continue };
+            let before = moves.map(|moved| moved.map(|(clump, _)| (clump, self.on[self.clumps[clump][0]])));
+            let moved = moves.iter().flatten().flat_map(|(clump, _)| &self.clumps[*clump]);
+            let from = moved.map(|node| self.rank[*node]).min().unwrap_or(0);
+            self.shift(moves);
+            self.before[from..].copy_from_slice(&self.behind[from..]);
+            let (length, short) = (self.length(from), self.missing());
+            let worse = cost(length, short, penalty).saturating_sub(cost(now, missing, penalty));
+            if worse > 0 && i128::from(worse) * 1024 > i128::from(warmth) * i128::from(self.exponential()) {
+                self.shift(before);
+                self.behind[from..].copy_from_slice(&self.before[from..]);
+                continue;
+            }
+            (now, missing) = (length, short);
+            if missing == 0 && best.as_ref().is_none_or(|best| now < best.least) {
+                best = Some(Placement { devices: self.on.clone(), least: now });
+            }
+        }
+        best
+    }
+
+    /// A clump to another device, or two to each other's.
+    fn propose(&mut self) -> Option<[Option<(usize, usize)>; 2]> {
+        let clump = self.rng.index(self.clumps.len());
+        let here = self.on[self.clumps[clump][0]];
+        if self.rng.chance(1, 2) {
+            let device = self.any_device(clump)?;
+            return (device != here).then_some([Some((clump, device)), None]);
+        }
+        let other = self.rng.index(self.clumps.len());
+        let there = self.on[self.clumps[other][0]];
+        let fits = here != there && self.may_run(clump, there) && self.may_run(other, here);
+        fits.then_some([Some((clump, there)), Some((other, here))])
+    }
+
+    /// One that is in use, or the first of a group that is not, if there may be more.
+    fn any_device(&mut self, clump: usize) -> Option<usize> {
+        let groups = &self.groups[clump];
+        if !self.open.is_empty() && self.rng.chance(7, 8) {
+            let device = self.open[self.rng.index(self.open.len())];
+            if self.may_run(clump, device) {
+                return Some(device);
+            }
+        }
+        let devices = &self.devices[*self.rng.pick(groups)?];
+        let fresh =
+            devices.iter().copied().find(|device| self.used[*device].runs == 0 && self.is_on(clump, *device));
+        let may_open = |device: &usize| {
+            let class = self.of.problem.class[*device];
+            let is_charged = |node: &usize| self.of.charges.is_charged(*node, class);
+            self.paid[class] < self.of.counts.most(class, self.of.charges)
+                || !self.clumps[clump].iter().any(is_charged)
+        };
+        if let Some(device) = fresh.filter(may_open) {
+            return Some(device);
+        }
+        let first = self.rng.index(devices.len());
+        (0..devices.len())
+            .map(|at| devices[(first + at) % devices.len()])
+            .find(|device| self.used[*device].runs > 0 && self.is_on(clump, *device))
+    }
+
+    fn is_on(&self, clump: usize, device: usize) -> bool {
+        self.clumps[clump].iter().all(|node| self.of.problem.nodes[*node].on.contains(&device))
+    }
+
+    fn may_run(&self, clump: usize, device: usize) -> bool {
+        self.groups[clump].contains(&self.of.twins.group[device]) && self.is_on(clump, device)
+    }
+
+    fn shift(&mut self, moves: [Option<(usize, usize)>; 2]) {
+        moves.iter().flatten().for_each(|(clump, _)| self.take(*clump));
+        moves.iter().flatten().for_each(|(clump, device)| self.put(*clump, *device));
+    }
+
+    fn take(&mut self, clump: usize) {
+        self.add(clump, self.on[self.clumps[clump][0]], -1);
+        for at in 0..self.clumps[clump].len() {
+            self.on[self.clumps[clump][at]] = usize::MAX;
+        }
+    }
+
+    fn put(&mut self, clump: usize, device: usize) {
+        for at in 0..self.clumps[clump].len() {
+            self.on[self.clumps[clump][at]] = device;
+        }
+        self.add(clump, device, 1);
+    }
+
+    /// Adds a clump to what its device runs, or takes it off; it is on the device.
+    fn add(&mut self, clump: usize, device: usize, sign: i64) {
+        let problem = self.of.problem;
+        let class = problem.class[device];
+        let vars = problem.scopes.device.len();
+        for &node in &self.clumps[clump] {
+            let used = &mut self.used[device];
+            for (sum, more) in used.sums.iter_mut().zip(&self.of.uses[node][class]) {
+                *sum = sum.wrapping_add(sign.wrapping_mul(*more));
+            }
+            used.runs = used.runs.wrapping_add_signed(sign as i32);
+            if self.of.charges.is_charged(node, class) {
+                used.charged = used.charged.wrapping_add_signed(sign as i32);
+                let is_edge = used.charged == u32::from(sign > 0);
+                if is_edge {
+                    self.paid[class] = self.paid[class].wrapping_add_signed(sign as i16);
+                }
+            }
+            match (used.runs, sign > 0) {
+                (1, true) => self.open.push(device),
+                (0, false) => self.open.retain(|open| *open != device),
+                _ => {}
+            }
+        }
+        if !self.is_loaded {
+            return;
+        }
+        let add = |sum: &mut i64, more: i64| *sum = sum.wrapping_add(sign.wrapping_mul(more));
+        // Hand-overs of the clump with what is placed.
+        for &node in &self.clumps[clump] {
+            let arcs = problem.nodes[node].into.iter().chain(&problem.nodes[node].out);
+            for &arc in arcs {
+                let (from, to) = (problem.arcs[arc].from, problem.arcs[arc].to);
+                let (at, next) = (self.on[from], self.on[to]);
+                if at != next && at != usize::MAX && next != usize::MAX {
+                    add(&mut self.used[at].sums[vars + 1], self.of.flow[arc]);
+                    add(&mut self.used[next].sums[vars], self.of.flow[arc]);
+                }
+            }
+        }
+    }
+
+    /// What does not fit, in millionths of a device. (Sums that overflow are taken for small: what is found is placed once more by the search.)
+    fn missing(&self) -> i64 {
+        let problem = self.of.problem;
+        let vars = problem.scopes.device.len();
+        let mut missing = 0i64;
+        let mut crowded = 0;
+        let mut short = |sum: i64, limit: i64| {
+            if sum > limit {
+                let part = i128::from(sum.saturating_sub(limit)) * 1_000_000 / i128::from(limit.max(1)) + 1;
+                missing = missing.saturating_add(i64::try_from(part).unwrap_or(i64::MAX));
+            }
+        };
+        for &device in &self.open {
+            let (used, class) = (&self.used[device], problem.class[device]);
+            used.sums.iter().zip(&problem.limits[device]).for_each(|(sum, limit)| short(*sum, *limit));
+            if let Some([all, into, out]) = self.of.ports[class] {
+                short(used.sums[vars], all.min(into));
+                short(used.sums[vars + 1], out);
+            }
+            if problem.is_single[device] {
+                crowded += 1_000_000 * i64::from(used.runs.saturating_sub(1));
+            }
+        }
+        for (class, paid) in self.paid.iter().enumerate() {
+            let most = self.of.counts.most(class, self.of.charges);
+            crowded += 1_000_000 * i64::from(paid.saturating_sub(most));
+        }
+        missing.saturating_add(crowded).min(1 << 40)
+    }
+
+    /// The path variable at the ends, worked out from a place in the order on.
+    fn length(&mut self, first: usize) -> i64 {
+        let problem = self.of.problem;
+        for at in first..problem.order.len() {
+            let node = problem.order[at];
+            let device = self.on[node];
+            let region = &problem.nodes[node];
+            let mut begins = if region.into.is_empty() { region.start[self.of.var].1 } else { i64::MIN };
+            for &arc in &region.into {
+                let from = problem.arcs[arc].from;
+                let way = self.way(arc, self.on[from], device);
+                begins = begins.max(self.behind[self.rank[from]].saturating_add(way));
+            }
+            self.behind[at] = begins.saturating_add(self.of.grows[node][problem.class[device]]);
+        }
+        self.behind.iter().copied().max().unwrap_or(0)
+    }
+
+    fn way(&self, arc: usize, from: usize, to: usize) -> i64 {
+        let (group, next) = (self.of.twins.group[from], self.of.twins.group[to]);
+        match (from == to, group == next) {
+            (true, _) => 0,
+            (_, true) => self.of.ways.apart(arc, group),
+            _ => self.of.ways.add(arc, group, next),
+        }
+    }
+
+    /// Exponential with a mean near 1, in parts of 1024: a logarithm, straight between powers of two.
+    fn exponential(&mut self) -> i64 {
+        let bits = self.rng.next_u64() | 1;
+        let whole = i64::from(bits.leading_zeros());
+        let part = ((bits << whole) >> 53 & 1023) as i64;
+        // Of a base of two; times ln 2.
+        (whole * 1024 + 1023 - part) * 710 / 1024
+    }
+}
+
+fn rank(problem: &Problem) -> Vec<usize> {
+    let mut rank = vec![0; problem.nodes.len()];
+    problem.order.iter().enumerate().for_each(|(at, node)| rank[*node] = at);
+    rank
+}
