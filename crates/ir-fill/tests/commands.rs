@@ -2,22 +2,40 @@
 //!
 //! Before, commands were tested one form each, by people who wrote the right form: what BMv2 refuses was taken.
 
-use base_diag::{SourceMap, Span, Style, render};
+use base_diag::{Diagnostic, Severity, SourceMap, Span, Style, render};
 use base_time::Time;
 use control_writes::{ActionCall, Run};
 use ir::Program;
 use ir_fill::Resolver;
 use ir_interp::{Options, Switch};
-use p4_syntax::Options as Preprocessor;
-use p4rack::run::entries;
-use std::path::Path;
+use p4_entries::read_commands;
+use p4_syntax::{LoadError, Loader};
 use std::sync::Arc;
 
+/// One text, and the files of the architectures.
+struct Text<'t>(&'t str);
+
+impl Loader for Text<'_> {
+    fn read(&self, path: &str) -> Result<Arc<str>, LoadError> {
+        if path == "test.p4" { Ok(Arc::from(self.0)) } else { Err(LoadError::NotFound) }
+    }
+
+    fn builtin(&self, name: &str) -> Option<Arc<str>> {
+        p4_arch::include(name).map(Arc::from)
+    }
+}
+
+fn compiled(text: &str) -> Arc<Program> {
+    let options = p4_syntax::Options::default();
+    let parsed = p4_syntax::parse("test.p4", &Text(text), &options, &mut SourceMap::new());
+    let (typed, found) = p4_check::check(&parsed.program);
+    assert!(found.iter().all(|problem| problem.severity != Severity::Error), "{found:?}");
+    let (program, found) = ir_elaborate::elaborate(&typed);
+    Arc::new(program.unwrap_or_else(|| panic!("{found:?}")))
+}
+
 fn l2() -> Arc<Program> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../cli/tests/run/l2.p4");
-    let program =
-        p4rack::rack::compile_program(path, &Preprocessor::default(), &mut SourceMap::new(), &mut vec![]);
-    program.expect("the program is right")
+    compiled(include_str!("../../cli/tests/run/l2.p4"))
 }
 
 /// The program of [`l2`] with another ingress, which computes a `crc16_custom`; `@` stands before `main`.
@@ -34,7 +52,7 @@ fn hashing(annotation: &str) -> Arc<Program> {
          control D(packet_out p, in hs h) {{ apply {{ p.emit(h.h); }} }}\n\
          {annotation} V1Switch(P(), V(), I(), E(), V(), D()) main;\n"
     );
-    p4rack::reparse::reparse("hash.p4", &text, &mut SourceMap::new()).expect("the program is right")
+    compiled(&text)
 }
 
 /// A switch that the commands have filled, or what is said of them.
@@ -43,11 +61,20 @@ fn filled(program: &Arc<Program>, commands: &str) -> Result<Switch, String> {
     let file = map.add_file("commands.txt", commands, Span::NONE).expect("room");
     let base = map.file(file).map_or(0, |file| file.base());
     let mut switch = Switch::new(Arc::clone(program), Options::default()).expect("it runs");
-    let filling = entries::read(program, Path::new("commands.txt"), commands, base);
-    match filling.and_then(|filling| filling.fill(&mut Resolver::new(program)?, &mut switch)) {
-        Ok(()) => Ok(switch),
+    match written_to(&mut switch, commands, base) {
+        Ok(_) => Ok(switch),
         Err(found) => Err(found.iter().map(|d| render(d, &map, Style::Plain)).collect()),
     }
+}
+
+/// Writes what commands say to a switch; gives the warnings about them.
+fn written_to(switch: &mut Switch, commands: &str, base: u32) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    let (statements, problems) = read_commands(commands, base);
+    if problems.iter().any(|problem| problem.severity == Severity::Error) {
+        return Err(problems);
+    }
+    Resolver::new(switch.program())?.fill(&statements, switch)?;
+    Ok(problems)
 }
 
 /// Each of these is refused, with these words.
@@ -166,7 +193,7 @@ fn parameters_of_checks() {
     assert!(wrong[0].title.contains("`@crc16_custom` of `main`"), "{wrong:?}");
     // What is printed has the parameters too.
     let printed = target_p4::print(&hashing("@crc16_custom(0x1021, 0xffff, 0, false, false)"));
-    let again = p4rack::reparse::reparse("again.p4", &printed, &mut SourceMap::new()).expect("it is right");
+    let again = compiled(&printed);
     assert_eq!(run(&again, ""), ccitt);
 }
 
@@ -174,13 +201,14 @@ fn parameters_of_checks() {
 fn what_only_shows_is_passed_over() {
     let program = l2();
     let text = "help\ntable_dump l2\nset_queue_depth 64\ntable_dump acl\ntable_add l2 drop 1 =>\n";
-    let filling = entries::read(&program, Path::new("commands.txt"), text, 1).expect("it is read");
-    let titles: Vec<&str> = filling.warnings.iter().map(|warning| warning.title.as_str()).collect();
+    let mut switch = Switch::new(program, Options::default()).expect("it runs");
+    let warnings = written_to(&mut switch, text, 1).expect("it is read");
+    let titles: Vec<&str> = warnings.iter().map(|warning| warning.title.as_str()).collect();
     assert_eq!(
         titles,
         ["`set_queue_depth` is passed over", "3 commands that only show something are passed over"]
     );
-    assert_eq!(filling.warnings[1].notes, ["they are: help, table_dump"]);
+    assert_eq!(warnings[1].notes, ["they are: help, table_dump"]);
 }
 
 /// A table whose entries name members and groups of `paths`: what runs writes a byte. A header is taken where its first byte is in
@@ -200,7 +228,7 @@ fn selecting() -> Arc<Program> {
          control E(inout hs h, inout m_t m, inout standard_metadata_t s) { apply {} }\n\
          control D(packet_out p, in hs h) { apply { p.emit(h.h); } }\n\
          V1Switch(P(), V(), I(), E(), V(), D()) main;\n";
-    p4rack::reparse::reparse("selecting.p4", text, &mut SourceMap::new()).expect("the program is right")
+    compiled(text)
 }
 
 /// What entry 1, which names a member, and entry 2, which names a group, write.
