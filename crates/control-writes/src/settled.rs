@@ -175,6 +175,13 @@ mod tests {
         let counted = Write::DirectCounter { table: "t", key: key(1), to };
         check(&[entry(1, "a"), counted.clone()], &[entry(1, "a"), counted.clone()]);
         check(&[entry(1, "a"), counted, gone(1)], &[]);
+        let with = |write, set| match write {
+            Write::Entry { table, key, to, .. } => Write::Entry { table, key, to, count: Some(set) },
+            other => other,
+        };
+        check(&[with(entry(1, "a"), to), entry(1, "b")], &[with(entry(1, "b"), to)]);
+        let more = Count { packets: 2, bytes: 0 };
+        check(&[with(entry(1, "a"), to), with(entry(1, "b"), more)], &[with(entry(1, "b"), more)]);
     }
 
     #[test]

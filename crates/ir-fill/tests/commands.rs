@@ -2,11 +2,12 @@
 //!
 //! Before, commands were tested one form each, by people who wrote the right form: what BMv2 refuses was taken.
 
+use base_bits::Bits;
 use base_diag::{Diagnostic, Severity, SourceMap, Span, Style, render};
-use base_time::Time;
-use control_writes::{ActionCall, Run};
+use base_time::{Duration, Time};
+use control_writes::{ActionCall, Entry, EntryKey, Match, OneShot, OneShotAction, Run, Watch};
 use ir::Program;
-use ir_fill::Resolver;
+use ir_fill::{Resolver, Write};
 use ir_interp::{Options, Switch};
 use p4_entries::read_commands;
 use p4_syntax::{LoadError, Loader};
@@ -270,4 +271,112 @@ fn members_and_groups_change() {
         let said = filled(&selecting(), &format!("{start}{more}")).err();
         assert!(said.as_ref().is_some_and(|said| said.contains(words)), "{more}: {said:?}");
     }
+}
+
+/// A ternary table with an entry of its own that is constant, with counts and idle timeouts; what runs writes a byte.
+fn ranked() -> Arc<Program> {
+    compiled(
+        "#include <core.p4>\n#include <v1model.p4>\nheader h_t { bit<8> a; bit<8> b; }\nstruct hs { h_t h; }\nstruct m_t {}\n\
+         parser P(packet_in p, out hs h, inout m_t m, inout standard_metadata_t s) {\n\
+             state start { p.extract(h.h); transition accept; } }\n\
+         control V(inout hs h, inout m_t m) { apply {} }\n\
+         control I(inout hs h, inout m_t m, inout standard_metadata_t s) {\n\
+             direct_counter(CounterType.packets) hits;\n\
+             action set(bit<8> v) { h.h.b = v; }\n\
+             table t { key = { h.h.a: ternary; } actions = { set; NoAction; } counters = hits; support_timeout = true;\n\
+                 entries = { const 0x55: set(5); } }\n\
+             apply { s.egress_spec = 1; t.apply(); } }\n\
+         control E(inout hs h, inout m_t m, inout standard_metadata_t s) { apply {} }\n\
+         control D(packet_out p, in hs h) { apply { p.emit(h.h); } }\n\
+         V1Switch(P(), V(), I(), E(), V(), D()) main;\n",
+    )
+}
+
+fn byte(switch: &mut Switch, first: u8) -> u8 {
+    switch.process(0, &[first, 0], Time::ZERO)[0].frame[1]
+}
+
+#[test]
+fn the_smallest_priority_wins_and_no_entry_is_there_twice() {
+    let both = "table_add t set 0x10&&&0xf0 => 1 20\ntable_add t set 0x11&&&0xff => 2 10\n";
+    let mut switch = filled(&ranked(), both).unwrap_or_else(|said| panic!("{said}"));
+    assert_eq!([0x11, 0x12].map(|first| byte(&mut switch, first)), [2, 1]);
+    let turned = both.replace(" 20\n", " 5\n");
+    let mut switch = filled(&ranked(), &turned).unwrap_or_else(|said| panic!("{said}"));
+    assert_eq!([0x11, 0x12].map(|first| byte(&mut switch, first)), [1, 1]);
+    let said = filled(&ranked(), &format!("{both}table_add t set 0x1f&&&0xf0 => 3 20\n")).err();
+    assert!(said.as_ref().is_some_and(|said| said.contains("`I.t` has this entry already")), "{said:?}");
+    // The same key with another priority is another entry.
+    assert!(filled(&ranked(), &format!("{both}table_add t set 0x1f&&&0xf0 => 3 21\n")).is_ok());
+}
+
+#[test]
+fn an_entry_keeps_its_timeout_and_a_constant_one_its_action() {
+    let entry = "table_add t set 1&&&0xff => 1 20\n";
+    let idle = |more: &str| {
+        let mut switch = filled(&ranked(), &format!("{entry}{more}")).unwrap_or_else(|said| panic!("{said}"));
+        switch.take_idle(Time::ZERO + Duration::from_ms(3)).len()
+    };
+    assert_eq!(idle(""), 0);
+    assert_eq!(idle("table_set_timeout t 1 2\n"), 1);
+    assert_eq!(idle("table_set_timeout t 1 2\ntable_modify t set 1 9\n"), 1);
+    assert_eq!(idle("table_set_timeout t 1 2\ntable_set_timeout t 1 0\n"), 0);
+    for change in ["table_modify t set 0 9\n", "table_set_timeout t 0 2\n", "table_delete t 0\n"] {
+        let said = filled(&ranked(), change).err();
+        assert!(
+            said.as_ref().is_some_and(|said| said.contains("of `I.t` is constant")),
+            "{change}: {said:?}"
+        );
+    }
+}
+
+#[test]
+fn a_direct_counter_is_reset_for_all_entries() {
+    let program = ranked();
+    let mut switch = Switch::new(Arc::clone(&program), Options::default()).expect("it runs");
+    let mut resolver = Resolver::new(&program).expect("it runs");
+    let mut fill = |switch: &mut Switch, commands: &str| {
+        let (statements, problems) = read_commands(commands, 1);
+        assert_eq!(problems, []);
+        resolver.fill(&statements, switch).unwrap_or_else(|found| panic!("{found:?}"));
+    };
+    let counts = |switch: &Switch| -> Vec<u64> {
+        switch.table_entries("t").expect("the table").iter().map(|entry| entry.count.packets).collect()
+    };
+    fill(&mut switch, "table_add t set 1&&&0xff => 1 20\n");
+    for first in [1, 1, 0x55] {
+        byte(&mut switch, first);
+    }
+    assert_eq!(counts(&switch), [1, 2]);
+    fill(&mut switch, "counter_reset hits\n");
+    assert_eq!(counts(&switch), [0, 0]);
+}
+
+/// A group of an entry's own takes the place of the one that was there: both would not fit.
+#[test]
+fn a_group_of_its_own_goes_with_its_entry() {
+    let program = selecting();
+    let mut switch = Switch::new(Arc::clone(&program), Options::default()).expect("it runs");
+    let mut resolver = Resolver::new(&program).expect("it runs");
+    let (statements, _) = read_commands("pvs_add firsts 1\n", 1);
+    resolver.fill(&statements, &mut switch).expect("it is written");
+    let write = |to: Option<u8>| {
+        let call = |value: u8| ActionCall { action: "I.set".into(), args: vec![Bits::new(8, value.into())] };
+        let one = |value| OneShotAction { call: call(value), weight: 1, watch: Watch::No };
+        let set = |value: u8| OneShot {
+            actions: vec![one(value); 16],
+            size_semantics: Default::default(),
+            selection_mode: Default::default(),
+        };
+        let key = EntryKey { matches: [Match::Exact(Bits::new(8, 1))].into(), priority: 0 };
+        let to = to.map(|value| Box::new(Entry::new(Run::OneShot(set(value)))));
+        Write::Entry { table: "I.t".into(), key, to, count: None }
+    };
+    for value in [3, 4] {
+        switch.write(&write(Some(value)), Time::ZERO).expect("there is room for one group of sixteen");
+        assert_eq!(byte(&mut switch, 1), value);
+    }
+    switch.write(&write(None), Time::ZERO).expect("it is there");
+    assert_eq!(byte(&mut switch, 1), 0);
+    switch.write(&write(Some(5)), Time::ZERO).expect("there is room again");
 }
