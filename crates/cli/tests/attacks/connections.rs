@@ -53,14 +53,19 @@ fn silent_connections_keep_nobody_out() {
     victim.is_as_before(before, "silent connections");
 }
 
+/// The switch's certificate and key, the authority, a controller's certificate and key.
+const PEMS: [&str; 5] = ["switch.pem", "switch.key", "authority.pem", "controller.pem", "controller.key"];
+
+fn pem(name: &str) -> String {
+    let pems = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/agents/certificates");
+    pems.join(name).display().to_string()
+}
+
 /// TLS hand-shakes that begin and do not go on, and some that are none.
 #[test]
 fn hand_shakes_without_end_keep_nobody_out() {
     let _alone = alone();
-    let pems = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/agents/certificates");
-    let pem = |name: &str| pems.join(name).display().to_string();
-    let (cert, key, authority) = (pem("switch.pem"), pem("switch.key"), pem("authority.pem"));
-    let (mine, my_key) = (pem("controller.pem"), pem("controller.key"));
+    let [cert, key, authority, mine, my_key] = PEMS.map(pem);
     let server = ["--grpc-server-cert", &cert, "--grpc-server-key", &key, "--grpc-server-cacert", &authority];
     let mut victim = Victim::start("ulimit -d 1048576 && ulimit -n 256", &server);
     let before = victim.memory();
@@ -85,10 +90,7 @@ fn hand_shakes_without_end_keep_nobody_out() {
 #[test]
 fn hand_shakes_that_flood_keep_nobody_out() {
     let _alone = alone();
-    let pems = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/agents/certificates");
-    let pem = |name: &str| pems.join(name).display().to_string();
-    let (cert, key, authority) = (pem("switch.pem"), pem("switch.key"), pem("authority.pem"));
-    let (mine, my_key) = (pem("controller.pem"), pem("controller.key"));
+    let [cert, key, authority, mine, my_key] = PEMS.map(pem);
     let server = ["--grpc-server-cert", &cert, "--grpc-server-key", &key, "--grpc-server-cacert", &authority];
     let mut victim = Victim::start(GIGABYTE, &server);
     let read = |file: &str| std::fs::read(file).unwrap();
