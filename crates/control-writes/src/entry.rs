@@ -2,6 +2,7 @@
 
 use crate::Match;
 use base_bits::Bits;
+use std::fmt;
 
 /// Which entry of a table. A key without matches is that of the default entry: tables without fields have no other.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -190,6 +191,22 @@ impl Rate {
     /// The rate per second, rounded down; the greatest if it is too large.
     pub fn in_seconds(self) -> u64 {
         u64::try_from(self.per_gigamicrosecond / 1000).unwrap_or(u64::MAX)
+    }
+}
+
+/// `RATE:BURST`, the rate for one microsecond: as STF and `simple_switch_CLI` take it.
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const GIGA: u128 = 1_000_000_000;
+        let (whole, part) = (self.per_gigamicrosecond / GIGA, self.per_gigamicrosecond % GIGA);
+        write!(f, "{whole}.{part:09}:{}", self.burst)
+    }
+}
+
+/// Committed and peak rate.
+impl fmt::Display for Rates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.committed, self.peak)
     }
 }
 

@@ -28,6 +28,6 @@ pub use matches::Match;
 pub use refer::Kind;
 pub use settled::settled;
 pub use write::{
-    CloneSession, Crc, DigestConfig, Group, GroupMember, MulticastGroup, Replica, Target, Write, backups,
-    members,
+    CloneSession, Crc, DigestConfig, Group, GroupMember, MulticastGroup, Replica, SESSION_GROUPS, Target,
+    Write, backups, members,
 };

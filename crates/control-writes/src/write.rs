@@ -239,6 +239,10 @@ pub fn backups(replicas: &[Replica]) -> Vec<Vec<(u32, u16)>> {
     replicas.iter().map(|replica| replica.backups.clone()).collect()
 }
 
+/// Clone sessions with several replicas, or one with an instance, have multicast groups from here on: where
+/// `simple_switch_grpc` puts them.
+pub const SESSION_GROUPS: u32 = 1 << 15;
+
 /// Where clones go.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct CloneSession {

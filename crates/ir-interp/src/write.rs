@@ -9,15 +9,11 @@ use crate::value::Value;
 use base_time::{Duration, Time};
 use control_writes::{
     ActionCall, CloneSession, DefaultEntry, Entry, EntryKey, GroupMember, MulticastGroup, OneShot, Rates,
-    Replica, Run, Write, backups, members,
+    Replica, Run, SESSION_GROUPS, Write, backups, members,
 };
 use dataplane_api::EntryError;
 use ir::Name;
 use std::collections::BTreeMap;
-
-/// Clone sessions with several replicas, or one with an instance, have multicast groups from here on: where
-/// `simple_switch_grpc` puts them.
-const SESSION_GROUPS: u32 = 1 << 15;
 
 /// Members and groups of entries' own are numbered from here on.
 const ONE_SHOTS: u32 = 1 << 31;

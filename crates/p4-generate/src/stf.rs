@@ -3,7 +3,7 @@
 use crate::check::Outcome;
 use crate::inputs::{Inputs, Write};
 use base_bits::Bits;
-use control_writes::{Match, Rate, Rates};
+use control_writes::Match;
 use ir::{Control, Program, Table};
 use ir_prove::generate::EntrySpec;
 use std::fmt::Write as _;
@@ -51,17 +51,9 @@ fn statement(program: &Program, write: &Write, nodes: &mut u32) -> Option<String
         Write::Register(name, index, value) => {
             Some(format!("register_write \"{name}\" {index} {}", value.to_hex()))
         }
-        Write::Meter(name, Rates { committed, peak }) => {
-            Some(format!("meter_array_set_rates \"{name}\" {} {}", rate(committed), rate(peak)))
-        }
+        Write::Meter(name, rates) => Some(format!("meter_array_set_rates \"{name}\" {rates}")),
         Write::Indirect { .. } | Write::ValueSet(..) => None,
     }
-}
-
-/// Units in a microsecond as a decimal fraction.
-fn rate(rate: &Rate) -> String {
-    let (whole, rest) = (rate.per_gigamicrosecond / 1_000_000_000, rate.per_gigamicrosecond % 1_000_000_000);
-    format!("{whole}.{rest:09}:{}", rate.burst)
 }
 
 fn table<'p>(program: &'p Program, name: &str) -> Option<(&'p Control, &'p Table)> {

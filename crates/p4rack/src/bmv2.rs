@@ -9,7 +9,7 @@ use crate::rack::Racked;
 use base_bits::Bits;
 use base_bits::num_bigint::BigUint;
 use base_diag::{Diagnostic, codes::emulate as codes};
-use control_writes::{ActionCall, Crc, Data, Entry, EntryKey, Match, OneShot, Rate, Rates, Run, members};
+use control_writes::{ActionCall, Crc, Data, Entry, EntryKey, Match, OneShot, Run, members};
 use ir::{MatchKind, Name, Program, Table, TableKey};
 use ir_fill::Write;
 use std::collections::BTreeMap;
@@ -177,10 +177,10 @@ impl<'p> Told<'p> {
                 ));
             }
             Write::Meter { meter, index, to: Some(rates) } => {
-                self.line(format_args!("meter_set_rates {meter} {index} {}", both(*rates)));
+                self.line(format_args!("meter_set_rates {meter} {index} {}", rates));
             }
             Write::MeterArray { meter, to: Some(rates) } => {
-                self.line(format_args!("meter_array_set_rates {meter} {}", both(*rates)));
+                self.line(format_args!("meter_array_set_rates {meter} {}", rates));
             }
             Write::Multicast { group, to: Some(to) } => {
                 self.line(format_args!("mc_mgrp_create {group}"));
@@ -246,7 +246,7 @@ impl<'p> Told<'p> {
         let meter = table.meters.and_then(|id| self.program.instances.get(id.index()));
         if let (Some(rates), Some(meter)) = (entry.meter, meter) {
             let meter = &meter.control_plane_name;
-            self.line(format_args!("meter_set_rates {meter} {handle} {}", both(rates)));
+            self.line(format_args!("meter_set_rates {meter} {handle} {}", rates));
         }
     }
 
@@ -282,16 +282,6 @@ impl<'p> Told<'p> {
 
 fn numbers(args: &[Bits]) -> String {
     args.iter().map(|bits| format!(" {}", bits.to_hex())).collect()
-}
-
-/// Committed and peak rate, in units per microsecond, each with its burst.
-fn both(Rates { committed, peak }: Rates) -> String {
-    let one = |rate: Rate| {
-        const GIGA: u128 = 1_000_000_000;
-        let (whole, part) = (rate.per_gigamicrosecond / GIGA, rate.per_gigamicrosecond % GIGA);
-        format!("{whole}.{part:09}:{}", rate.burst)
-    };
-    format!("{} {}", one(committed), one(peak))
 }
 
 fn key(program: &Program, key: &TableKey, wanted: &Match) -> String {

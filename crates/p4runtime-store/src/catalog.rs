@@ -1,11 +1,10 @@
 //! What the ids of a P4Info stand for.
 
-use crate::change::SESSION_GROUPS;
 use crate::data;
 use crate::fault::{Result, Within, fault, listed, not_supported};
 use crate::replication::MOST_REPLICAS;
 use crate::restriction::Restrictions;
-use control_writes::{Data, EntryKey, Kind};
+use control_writes::{Data, EntryKey, Kind, SESSION_GROUPS};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::{
     Action, ActionProfile, Counter, Digest, DirectCounter, DirectMeter, Meter, P4DataTypeSpec, P4Info,

@@ -16,7 +16,3 @@ pub type OneShot = writes::OneShot<u32>;
 pub type OneShotAction = writes::OneShotAction<u32>;
 /// An action with a value for each of its parameters, in the order of P4Info.
 pub type ActionCall = writes::ActionCall<u32>;
-
-/// Clone sessions with several replicas, or one with an instance, have multicast groups from here on: where
-/// `simple_switch_grpc` puts them.
-pub const SESSION_GROUPS: u32 = 1 << 15;

@@ -34,7 +34,7 @@ mod undo;
 mod update;
 
 pub use catalog::{Catalog, Described, Numbers};
-pub use change::{ActionCall, Change, DefaultEntry, Entry, OneShot, OneShotAction, Run, SESSION_GROUPS};
+pub use change::{ActionCall, Change, DefaultEntry, Entry, OneShot, OneShotAction, Run};
 pub use fault::{Fault, Result, Within, fault, not_supported};
 pub use names::Names;
 pub use query::{canonical, looks_through};

@@ -1,10 +1,10 @@
 //! Multicast groups and clone sessions (P4Runtime 1.5, section 9.5).
 
-use crate::change::{Change, SESSION_GROUPS};
+use crate::change::Change;
 use crate::fault::{Result, Within, fault};
 use crate::store::Store;
 use crate::{table, update};
-use control_writes::{CloneSession, MulticastGroup, Replica};
+use control_writes::{CloneSession, MulticastGroup, Replica, SESSION_GROUPS};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
     self, CloneSessionEntry, MulticastGroupEntry, replica::PortKind, update::Type,

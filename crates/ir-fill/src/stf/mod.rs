@@ -186,7 +186,7 @@ impl<'s> StfRun<'s> {
             }
             Statement::MeterGetRates(name, index) => {
                 let rates = self.driver.switch().meter_rates(&name.text, *index)?;
-                self.reading(name, *index, rates.map_or("no rates".to_string(), rates_text))
+                self.reading(name, *index, rates.map_or("no rates".to_string(), |rates| rates.to_string()))
             }
             Statement::MirroringGet(session) => {
                 let to = self.resolver.sessions.get(session);
@@ -224,16 +224,6 @@ impl<'s> StfRun<'s> {
     fn refuse(&mut self, error: EntryError, span: Span) {
         self.problems.push(refusal(error, span));
     }
-}
-
-/// As `meter_set_rates` takes them: for one microsecond.
-fn rates_text(Rates { committed, peak }: Rates) -> String {
-    let one = |rate: Rate| {
-        const GIGA: u128 = 1_000_000_000;
-        let (whole, part) = (rate.per_gigamicrosecond / GIGA, rate.per_gigamicrosecond % GIGA);
-        format!("{whole}.{part:09}:{}", rate.burst)
-    };
-    format!("{} {}", one(committed), one(peak))
 }
 
 /// Where clones go, in words.
