@@ -6,7 +6,7 @@ use base_bits::Bits;
 use control_writes::{Count, Data, EntryKey, Rates};
 use dataplane_api::EntryError;
 use ir::{Name, Type};
-use ir_interp::ObjectKind;
+use ir_interp::{ObjectKind, fit};
 use p4_entries::Named;
 
 impl Resolver {
@@ -21,7 +21,7 @@ impl Resolver {
         let spec = self.specs.object("register", name, is_register).map_err(|e| (true, e))?;
         let ObjectKind::Register(ty) = &spec.kind else { return Ok(vec![]) };
         let to = match self.program.representation(ty) {
-            Type::Bit(width) | Type::Int(width) => fitted(value, *width).map(Data::Bits),
+            Type::Bit(width) | Type::Int(width) => fit(value, *width).map(Data::Bits),
             Type::Bool => Some(Data::Bool(!value.is_zero())),
             _ => None,
         };
@@ -85,10 +85,4 @@ impl Resolver {
         let spec = self.specs.object("meter", name, |kind| *kind == ObjectKind::Meter)?;
         Ok(vec![Write::MeterArray { meter: spec.name.clone(), to: Some(rates) }])
     }
-}
-
-/// `value` in `width` bits, if nothing is lost.
-fn fitted(value: &Bits, width: u32) -> Option<Bits> {
-    let fitted = value.resize(width);
-    (fitted.to_biguint() == value.to_biguint()).then_some(fitted)
 }

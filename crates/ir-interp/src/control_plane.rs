@@ -102,12 +102,6 @@ impl Switch {
         self.core.state.tables.by_name_mut(table)?.delete(keys, priority)
     }
 
-    /// Removes all entries that are not constant.
-    pub fn table_clear(&mut self, table: &str) -> Result<(), EntryError> {
-        self.core.state.tables.by_name_mut(table)?.clear();
-        Ok(())
-    }
-
     /// Removes all entries of all tables that are not constant.
     pub fn clear_tables(&mut self) {
         self.core.state.tables.iter_mut().for_each(table::Table::clear);
@@ -131,6 +125,11 @@ impl Switch {
         self.core.state.tables.iter().map(|t| t.control_plane_name.as_str())
     }
 
+    /// The whole control-plane name of a table.
+    pub fn table_name(&self, table: &str) -> Result<&Name, EntryError> {
+        Ok(&self.core.state.tables.by_name(table)?.control_plane_name)
+    }
+
     /// The keys of a table, those of kind `selector` left out.
     pub fn table_keys(&self, table: &str) -> Result<&[KeySpec], EntryError> {
         Ok(&self.core.state.tables.by_name(table)?.keys)
@@ -146,11 +145,6 @@ impl Switch {
     pub fn table_default(&self, table: &str) -> Result<(Name, Vec<Bits>), EntryError> {
         let table = self.core.state.tables.by_name(table)?;
         Ok(action_view(table, table.default.0, &table.default.1))
-    }
-
-    /// True if the entries of a table have priorities.
-    pub fn table_has_priorities(&self, table: &str) -> Result<bool, EntryError> {
-        Ok(self.core.state.tables.by_name(table)?.has_priorities())
     }
 
     /// The parameters without direction of a table's action, by name and width, in order.
@@ -216,11 +210,6 @@ impl Switch {
                 self.core.replication.sessions.remove(&session);
             }
         }
-    }
-
-    /// Where the clones of a session go.
-    pub fn clone_session(&self, session: u32) -> Option<Session> {
-        self.core.replication.sessions.get(&session).copied()
     }
 
     /// Writes one cell of a register.
@@ -294,6 +283,20 @@ impl Switch {
             Object::Counter(counter) => in_range(counter.write(index, count), name, index, counter.size),
             _ => Err(refused("no such counter")),
         }
+    }
+
+    /// Sets all cells of a counter to zero.
+    pub fn counter_reset(&mut self, name: &str) -> Result<(), EntryError> {
+        let is_counter = |o: &Object| matches!(o, Object::Counter(_));
+        match self.core.state.object_mut(&self.core.program, "counter", name, is_counter)? {
+            Object::Counter(counter) => {
+                for index in 0..counter.size {
+                    counter.write(index, Count::default());
+                }
+            }
+            _ => return Err(refused("no such counter")),
+        }
+        Ok(())
     }
 
     /// Sets committed and peak rate of one meter; of a direct meter that of the entry with that handle.
@@ -379,14 +382,12 @@ impl Switch {
         }
     }
 
-    /// Sets what `crc16_custom` computes, in every call and object.
-    pub fn set_crc16_custom(&mut self, crc: Crc) {
-        self.core.state.crcs.crc16 = crc;
-    }
-
-    /// Sets what `crc32_custom` computes, in every call and object.
-    pub fn set_crc32_custom(&mut self, crc: Crc) {
-        self.core.state.crcs.crc32 = crc;
+    /// Sets what `crc16_custom` or `crc32_custom` computes, in every call and object; `width` is 16 or 32.
+    pub fn set_custom_crc(&mut self, width: u32, crc: Crc) {
+        match width {
+            16 => self.core.state.crcs.crc16 = crc,
+            _ => self.core.state.crcs.crc32 = crc,
+        }
     }
 
     /// Switches the trace on or off.

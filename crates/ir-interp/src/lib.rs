@@ -11,7 +11,6 @@
 mod access;
 mod apply;
 mod build;
-mod by_handle;
 mod by_key;
 mod call;
 mod check;
@@ -67,7 +66,7 @@ pub use replication::Session;
 pub use snapshot::add_counts;
 pub use spec::{ActionSpec, ObjectKind, ObjectSpec, Specs, TableSpec, ValueSetSpec};
 pub use switch::{Options, Switch, check_architecture};
-pub use table::{IdleEntry, KeySpec};
+pub use table::{IdleEntry, KeySpec, fit};
 pub use told::{Digest, Told};
 pub use trace::{
     Cause, Event, EventKind, Hit, KeyRead, PacketId, Shown, hex_text, shown as show, value_text,

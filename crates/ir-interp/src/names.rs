@@ -26,6 +26,16 @@ pub(crate) fn resolve<'n>(
     }
 }
 
+/// Which action of a table the user means.
+pub(crate) fn resolve_action<'n>(
+    table: &str,
+    name: &str,
+    known: impl Iterator<Item = &'n str> + Clone,
+) -> Result<usize, EntryError> {
+    resolve("action", name, known)
+        .map_err(|error| EntryError { message: format!("{} in table `{table}`", error.message), ..error })
+}
+
 /// No such name, and which one may be meant.
 pub fn unknown<'n>(kind: &str, name: &str, known: impl Iterator<Item = &'n str> + Clone) -> EntryError {
     let tails = known.clone().map(|k| k.rsplit('.').next().unwrap_or(k));

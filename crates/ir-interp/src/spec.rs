@@ -4,10 +4,10 @@
 
 use crate::build;
 use crate::control_plane::TableEntry;
-use crate::names::{refused, resolve};
+use crate::names::{refused, resolve, resolve_action};
 use crate::objects::Object;
 use crate::switch::objects;
-use crate::table::{KeySpec, Table, Tables};
+use crate::table::{KeySpec, Table, Tables, entry_key, normal_of};
 use crate::value::Value;
 use base_diag::Diagnostic;
 use control_writes::{EntryKey, Match};
@@ -192,29 +192,12 @@ impl TableSpec {
 
     /// The key of an entry in the table's normal form.
     pub fn key(&self, matches: &[Match], priority: Option<i64>) -> Result<EntryKey, EntryError> {
-        if matches.len() != self.keys.len() {
-            return Err(refused(format!(
-                "`{}` has {} keys, not {}",
-                self.name,
-                self.keys.len(),
-                matches.len()
-            )));
-        }
-        if self.keys.is_empty() {
-            return Err(refused(format!("`{}` has no key: only its default can be set", self.name)));
-        }
-        let matches = self.keys.iter().zip(matches).map(|(spec, wanted)| spec.normal(wanted));
-        let priority = if self.has_priorities { priority.unwrap_or(0) } else { 0 };
-        Ok(EntryKey { matches: matches.collect::<Result<_, _>>()?, priority })
+        entry_key(&self.name, &self.keys, self.has_priorities, matches, priority)
     }
 
     /// The action that the user means.
     pub fn action(&self, name: &str) -> Result<&ActionSpec, EntryError> {
-        let known = self.actions.iter().map(|action| action.name.as_str());
-        let at = resolve("action", name, known).map_err(|error| EntryError {
-            message: format!("{} in table `{}`", error.message, self.name),
-            ..error
-        })?;
+        let at = resolve_action(&self.name, name, self.actions.iter().map(|action| action.name.as_str()))?;
         self.actions.get(at).ok_or_else(|| refused("no such action"))
     }
 }
@@ -222,14 +205,6 @@ impl TableSpec {
 impl ValueSetSpec {
     /// A member in the set's normal form.
     pub fn member(&self, wanted: &[Match]) -> Result<Vec<Match>, EntryError> {
-        if wanted.len() != self.keys.len() {
-            return Err(refused(format!(
-                "`{}` has {} fields, not {}",
-                self.name,
-                self.keys.len(),
-                wanted.len()
-            )));
-        }
-        self.keys.iter().zip(wanted).map(|(key, wanted)| key.normal(wanted)).collect()
+        normal_of(&self.name, "fields", &self.keys, wanted)
     }
 }

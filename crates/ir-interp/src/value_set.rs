@@ -1,7 +1,7 @@
 //! Parser value sets: keys that the control plane fills, empty at the start.
 
 use crate::names::refused;
-use crate::table::KeySpec;
+use crate::table::{KeySpec, normal_of};
 use base_bits::Bits;
 use control_writes::Match;
 use dataplane_api::EntryError;
@@ -44,10 +44,7 @@ impl ValueSet {
     /// Adds a member.
     pub(crate) fn add(&mut self, wanted: &[Match]) -> Result<(), EntryError> {
         let name = &self.control_plane_name;
-        if wanted.len() != self.keys.len() {
-            return Err(refused(format!("`{name}` has {} fields, not {}", self.keys.len(), wanted.len())));
-        }
-        let member = self.keys.iter().zip(wanted).map(|(k, w)| k.normal(w)).collect::<Result<Vec<_>, _>>()?;
+        let member = normal_of(name, "fields", &self.keys, wanted)?;
         if self.members.contains(&member) {
             return Err(refused(format!("`{name}` has this member already")));
         }

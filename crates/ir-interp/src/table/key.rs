@@ -2,7 +2,7 @@
 
 use crate::names::refused;
 use base_bits::Bits;
-use control_writes::Match;
+use control_writes::{EntryKey, Match};
 use dataplane_api::EntryError;
 use ir::{MatchKind, Name, Type};
 use std::cmp::Ordering;
@@ -127,6 +127,34 @@ impl KeySpec {
     }
 }
 
+/// The key of an entry in the normal form of a table that has these keys; `ranked`: its entries have priorities.
+pub(crate) fn entry_key(
+    table: &str,
+    keys: &[KeySpec],
+    ranked: bool,
+    matches: &[Match],
+    priority: Option<i64>,
+) -> Result<EntryKey, EntryError> {
+    if keys.is_empty() && matches.is_empty() {
+        return Err(refused(format!("`{table}` has no key: only its default can be set")));
+    }
+    let matches = normal_of(table, "keys", keys, matches)?.into();
+    Ok(EntryKey { matches, priority: if ranked { priority.unwrap_or(0) } else { 0 } })
+}
+
+/// Matches in normal form, one for each key of the table or value set `of`.
+pub(crate) fn normal_of(
+    of: &str,
+    what: &str,
+    keys: &[KeySpec],
+    matches: &[Match],
+) -> Result<Vec<Match>, EntryError> {
+    if matches.len() != keys.len() {
+        return Err(refused(format!("`{of}` has {} {what}, not {}", keys.len(), matches.len())));
+    }
+    keys.iter().zip(matches).map(|(key, wanted)| key.normal(wanted)).collect()
+}
+
 /// `exact`, ...
 pub(crate) fn kind_name(kind: &MatchKind) -> &str {
     match kind {
@@ -141,7 +169,7 @@ pub(crate) fn kind_name(kind: &MatchKind) -> &str {
 }
 
 /// `value` in `width` bits, if nothing is lost.
-pub(crate) fn fit(value: &Bits, width: u32) -> Option<Bits> {
+pub fn fit(value: &Bits, width: u32) -> Option<Bits> {
     let fitted = value.resize(width);
     (fitted.to_biguint() == value.to_biguint()).then_some(fitted)
 }

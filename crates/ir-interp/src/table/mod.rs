@@ -16,8 +16,8 @@ pub(crate) use entry::{ActionSpec, DirectCells, Entry, Run};
 pub use idle::IdleEntry;
 pub(crate) use idle::IdleTimer;
 pub(crate) use journal::{Change, Journal};
-pub use key::KeySpec;
-pub(crate) use key::fit;
+pub use key::{KeySpec, fit};
+pub(crate) use key::{entry_key, normal_of};
 pub(crate) use write::action_data;
 
 use crate::value::Value;

@@ -1,8 +1,8 @@
 //! What the control plane does to a table.
 
-use super::{ActionSpec, Change, Entry, Run, Table, fit};
+use super::{ActionSpec, Change, Entry, Run, Table, entry_key, fit};
 use crate::by_key::EntryOf;
-use crate::names::{refused, resolve};
+use crate::names::{refused, resolve_action};
 use crate::value::Value;
 use base_bits::Bits;
 use control_writes::{EntryKey, Match};
@@ -110,10 +110,7 @@ impl Table {
     /// The action that the user means, by its position in the table's list.
     pub(crate) fn action_index(&self, name: &str) -> Result<usize, EntryError> {
         let known = self.actions.iter().map(|a| a.control_plane_name.as_str());
-        resolve("action", name, known).map_err(|error| EntryError {
-            message: format!("{} in table `{}`", error.message, self.control_plane_name),
-            ..error
-        })
+        resolve_action(&self.control_plane_name, name, known)
     }
 
     /// True if there is an entry with exactly this key.
@@ -133,23 +130,7 @@ impl Table {
     }
 
     fn entry_key(&self, keys: &[Match], priority: Option<i64>) -> Result<EntryKey, EntryError> {
-        if keys.len() != self.keys.len() {
-            return Err(refused(format!(
-                "`{}` has {} keys, not {}",
-                self.control_plane_name,
-                self.keys.len(),
-                keys.len()
-            )));
-        }
-        if self.keys.is_empty() {
-            return Err(refused(format!(
-                "`{}` has no key: only its default can be set",
-                self.control_plane_name
-            )));
-        }
-        let matches = self.keys.iter().zip(keys).map(|(spec, k)| spec.normal(k)).collect::<Result<_, _>>()?;
-        let priority = if self.has_priorities() { priority.unwrap_or(0) } else { 0 };
-        Ok(EntryKey { matches, priority })
+        entry_key(&self.control_plane_name, &self.keys, self.has_priorities(), keys, priority)
     }
 }
 
