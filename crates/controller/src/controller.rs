@@ -448,5 +448,12 @@ async fn read<P: Planner>(shared: &Shared<P>, request: ReadRequest) -> Read {
     {
         return (Pieces::new(), Err(status));
     }
-    shared.state().server.read(request)
+    let mut found = shared.state().server.begin_read(request);
+    loop {
+        if let Some(found) = found {
+            return found;
+        }
+        shared.pause().await;
+        found = shared.state().server.go_on_reading();
+    }
 }
