@@ -168,10 +168,20 @@ impl<P: Planner + 'static> Controller<P> {
         self.shared.state().server.may_set_config(head)
     }
 
-    /// What takes long in a `SetForwardingPipelineConfig`, for another thread before the call; nothing if it is quick, or its sender
-    /// may not make it.
-    pub fn ahead(&self, request: &SetForwardingPipelineConfigRequest) -> Option<Ahead> {
-        self.shared.state().server.ahead(request)
+    /// What takes long in a call, for another thread before it; nothing if it is quick, or its sender may not make it.
+    pub fn ahead(&self, call: &Call) -> Option<Ahead> {
+        let server = &mut self.shared.state().server;
+        let (election, map) = match call {
+            Call::SetConfig(request) => return server.ahead(request),
+            Call::Steer(election, Steer::Reset) => (election, None),
+            Call::Steer(election, Steer::Replace(map)) => (election, Some(map)),
+            _ => return None,
+        };
+        if election.is_some() {
+            server.may_steer(election.as_ref()).ok()?;
+        }
+        let config = server.config_again()?;
+        server.builder().ahead_by(&config, map)
     }
 
     /// True while a call takes long and waits for nothing: [`go_on`](Controller::go_on) does more of it.
@@ -448,12 +458,15 @@ async fn read<P: Planner>(shared: &Shared<P>, request: ReadRequest) -> Read {
     {
         return (Pieces::new(), Err(status));
     }
-    let mut found = shared.state().server.begin_read(request);
+    let reading = shared.state().server.reading(request);
+    let mut reading = match reading {
+        Ok(reading) => reading,
+        Err(status) => return (Pieces::new(), Err(status)),
+    };
     loop {
-        if let Some(found) = found {
+        if let Some(found) = shared.state().server.read_on(&mut reading) {
             return found;
         }
         shared.pause().await;
-        found = shared.state().server.go_on_reading();
     }
 }

@@ -27,7 +27,7 @@ const MOST_LOOKS: usize = 256;
 pub type Read = (Pieces, std::result::Result<(), Status>);
 
 /// A read that has begun.
-pub(crate) struct Reading {
+pub struct Reading {
     request: ReadRequest,
     /// The next query.
     next: usize,
@@ -176,6 +176,24 @@ impl<B: Builder> Server<B> {
         self.go_on_reading()
     }
 
+    /// [`read`](Server::read) in slices, for somebody who has others between these: [`read_on`](Server::read_on) does them.
+    pub fn reading(&self, request: ReadRequest) -> std::result::Result<Reading, Status> {
+        self.may_read(&request, self.saved.is_some() || self.running.is_some())?;
+        Ok(Reading::new(request, Wanted::All))
+    }
+
+    /// Reads the next slice. When that was the last one, the answer comes back.
+    pub fn read_on(&self, reading: &mut Reading) -> Option<Read> {
+        let of = match reading.wanted {
+            Wanted::All => self.saved.as_ref().or(self.running.as_ref()),
+            Wanted::Written => self.running.as_ref(),
+        };
+        match of {
+            Some(of) => reading.go_on(of, SLICE),
+            None => Some((Pieces::new(), Err(no_program()))),
+        }
+    }
+
     fn may_read(&self, request: &ReadRequest, is_there: bool) -> std::result::Result<(), Status> {
         self.check_device(request.device_id)?;
         if is_there { Ok(()) } else { Err(no_program()) }
@@ -189,12 +207,7 @@ impl<B: Builder> Server<B> {
     /// Reads the next slice. When that was the last one, the answer comes back.
     pub fn go_on_reading(&mut self) -> Option<Read> {
         let mut reading = self.reading.take()?;
-        let of = match reading.wanted {
-            Wanted::All => self.saved.as_ref().or(self.running.as_ref()),
-            Wanted::Written => self.running.as_ref(),
-        };
-        let Some(of) = of else { return Some((Pieces::new(), Err(no_program()))) };
-        let ended = reading.go_on(of, SLICE);
+        let ended = self.read_on(&mut reading);
         if ended.is_none() {
             self.reading = Some(reading);
         }
