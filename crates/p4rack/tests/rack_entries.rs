@@ -200,7 +200,7 @@ fn an_entry_of_the_source_does_not_come_back() {
     let whole = support::compile_text(&small_program(table, "own.apply();", ""), &mut map);
     let directory = std::env::temp_dir().join(format!("p4rack-own-{}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("a directory");
-    let (delete, add) = ("table_delete own 0\n", "table_add own set 1 => 8\ntable_delete own 1\n");
+    let (delete, add) = ("table_delete own 0\n", "table_add own set 1 => 8\ntable_delete own 16777216\n");
     let modify = "table_modify own set 0 => 9\n";
     for (name, commands) in [
         ("once", delete.to_string()),
