@@ -1,7 +1,7 @@
 //! Arbitration and configuration.
 
 use crate::setup::{
-    Bench, PROGRAM, arbitration, both, both_bare, both_keeping, compiled_at, info, one_device, rack,
+    Bench, PROGRAM, arbitration, both, both_bare, both_keeping, compiled_text, info, one_device, rack,
     write_request,
 };
 use base_time::Time;
@@ -71,9 +71,7 @@ fn described(text: &str) -> P4Info {
     if !text.contains("V1Switch") {
         return info();
     }
-    let file = format!("{}/described_{}.p4", env!("CARGO_TARGET_TMPDIR"), text.len());
-    std::fs::write(&file, text).unwrap();
-    p4info::p4info(&compiled_at(&file)).unwrap()
+    p4info::p4info(&compiled_text(text)).unwrap()
 }
 
 fn set_config(bench: &mut Bench, action: Action, config: Option<ForwardingPipelineConfig>) -> String {

@@ -180,13 +180,13 @@ pub fn program() -> std::sync::Arc<ir::Program> {
 }
 
 fn compiled(file: &str) -> std::sync::Arc<ir::Program> {
-    compiled_at(&format!("{}/tests/p4runtime/{file}", env!("CARGO_MANIFEST_DIR")))
+    let path = format!("{}/tests/p4runtime/{file}", env!("CARGO_MANIFEST_DIR"));
+    compiled_text(&std::fs::read_to_string(path).expect("the program is there"))
 }
 
-pub fn compiled_at(path: &str) -> std::sync::Arc<ir::Program> {
+pub fn compiled_text(text: &str) -> std::sync::Arc<ir::Program> {
     let mut map = SourceMap::new();
-    let text = std::fs::read_to_string(path).expect("the program is there");
-    reparse(path, &text, &mut map).unwrap_or_else(|found| panic!("{found:#?}"))
+    reparse("test.p4", text, &mut map).unwrap_or_else(|found| panic!("{found:#?}"))
 }
 
 pub fn arbitration(device_id: u64, election: Option<u64>) -> StreamMessageRequest {
