@@ -223,7 +223,11 @@ fn a_controller_and_an_agent_that_are_lost_together_lose_what_that_agent_held() 
             victim.process.kill().unwrap();
             victim.process.wait().unwrap();
         }
-        if is_nic { rack.nic.restart() } else { rack.tor.restart() }
+        if is_nic {
+            rack.nic.restart()
+        } else {
+            rack.tor.restart()
+        }
         rack.controller = start(&another(rack, &directory(), &[]));
         goes(rack, &rack.controller);
         Client::new(&rack.controller.address, 1, None).unwrap().ports()
