@@ -2,7 +2,7 @@
 
 use crate::reparse::reparse;
 use base_diag::SourceMap;
-use ir_interp::Options;
+use device::Options;
 use serde::Serialize;
 use std::process::{Command, Stdio};
 use target_native::Engine;

@@ -4,7 +4,7 @@ use super::step::{Sent, Step, drop_word};
 use super::trace;
 use base_diag::SourceMap;
 use dataplane_api::{Counters, DropReason};
-use ir_interp::Shown;
+use device::Shown;
 use serde_json::{Map, Value, json};
 
 /// A step; with its trace if there is one.

@@ -6,7 +6,7 @@ use base_bits::Bits;
 use base_time::Time;
 use controller::Agent;
 use dataplane_api::{Counters, Device, EgressResult, EntryError, Port, QueueRecord, Queued, QueuedPacket};
-use ir_interp::Switch;
+use device::Switch;
 use p4runtime_server::Builder;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -9,7 +9,8 @@ use crate::runtime::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use dataplane_api::DropReason;
-use ir_interp::embed::{BlockName, Left};
+use device::embed::Left;
+use device::stage::BlockName;
 use std::mem::offset_of;
 
 /// Rounds of loops, in steps of the interpreter.

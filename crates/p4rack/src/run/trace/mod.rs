@@ -6,7 +6,8 @@ pub mod text;
 
 use base_diag::{Position, SourceMap, Span};
 use control_writes::Match;
-use ir_interp::{Cause, hex_text};
+use device::Cause;
+use device::trace::hex_text;
 
 /// Where a step stands, in the user's file.
 fn position(map: &SourceMap, span: Span) -> Option<Position> {

@@ -3,7 +3,7 @@
 use super::{cause_word, colour_word, keys_text, position, source};
 use crate::run::step::drop_word;
 use base_diag::{SourceMap, Span};
-use ir_interp::{Cause, Event, EventKind, PacketId, Shown};
+use device::{Cause, Event, EventKind, PacketId, Shown};
 use std::fmt::Write;
 
 /// The column in which places stand, if there is room.
