@@ -1,4 +1,4 @@
-//! The whole way of a packet: what `ir_interp`'s v1model does, in the same order, as long as nothing rare happens.
+//! The whole way of a packet: what `device`'s v1model does, in the same order, as long as nothing rare happens.
 
 use super::{Code, Made, PLAIN, type_of};
 use crate::layout::{NONE, Node};
