@@ -66,15 +66,15 @@ pub struct Switch {
 
 /// The architectures: each a module that knows no other.
 enum Architecture {
-    V1Model(V1Model),
-    Psa(Psa),
+    V1Model(Box<V1Model>),
+    Psa(Box<Psa>),
 }
 
 impl Architecture {
     fn pipeline(&self) -> &dyn Pipeline {
         match self {
-            Architecture::V1Model(v1model) => v1model,
-            Architecture::Psa(psa) => psa,
+            Architecture::V1Model(v1model) => v1model.as_ref(),
+            Architecture::Psa(psa) => psa.as_ref(),
         }
     }
 
@@ -161,8 +161,8 @@ impl Switch {
         let numbers = PortNumbers::of(&program, options.drop_port);
         let Some(objects) = objects(&program) else { return Err(vec![not_run(&program)]) };
         let architecture = match program.arch {
-            Arch::Psa { .. } => Architecture::Psa(Psa::new(&program)?),
-            _ => Architecture::V1Model(V1Model::new(&program, options.drop_port)?),
+            Arch::Psa { .. } => Architecture::Psa(Box::new(Psa::new(&program)?)),
+            _ => Architecture::V1Model(Box::new(V1Model::new(&program, options.drop_port)?)),
         };
         let (tables, value_sets, objects) = crate::build::build(&program, &options.registry, objects)?;
         let crcs = crate::hash::custom_crcs(&program)?;
