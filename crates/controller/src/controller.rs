@@ -1,7 +1,7 @@
 //! The controller: calls, messages, answers and time in, [`Output`]s out.
 
 use crate::ask::{Answer, Ask, AskId, DeviceId};
-use crate::call::{Call, Output, Reply, Ticket};
+use crate::call::{Call, Output, Reply, Steer, Ticket};
 use crate::claim::Claim;
 use crate::desired::Plans;
 use crate::gather::Gathered;
@@ -9,7 +9,6 @@ use crate::idle::Idle;
 use crate::part::{Planner, Rollout};
 use crate::schedule::{Schedule, TaskId};
 use crate::state::State;
-use crate::steer::Steer;
 use crate::task::{Shared, Task, go_on};
 use crate::timing::Timing;
 use crate::work::Work;

@@ -2,6 +2,7 @@
 
 use crate::names::refused;
 use crate::objects::Object;
+use crate::objects::counter::Counter;
 use crate::objects::meter::MeterArray;
 use crate::objects::profile::Member;
 use crate::objects::register::Register;
@@ -277,7 +278,9 @@ impl Switch {
 
     /// The cells of a counter array that are not zero, in order, of those wanted.
     pub fn counter_cells(&self, name: &str, wanted: Range<u64>) -> Result<Vec<(u64, Count)>, EntryError> {
-        let pick = |object| if let &Object::Counter(ref counter) = object { Some(counter) } else { None };
+        fn pick(object: &Object) -> Option<&Counter> {
+            if let Object::Counter(counter) = object { Some(counter) } else { None }
+        }
         let (_, counter) = self.core.state.object(&self.core.program, "counter", name, pick)?;
         in_range(wanted.end <= counter.size, name, wanted.end, counter.size)?;
         Ok(counter.cells_of(wanted))
