@@ -7,7 +7,7 @@ use base_diag::SourceMap;
 use p4rack::lowering::{Form, NoText, passes, text};
 use p4rack::{Disk, Until, compile};
 
-/// Print a program's intermediate form: elaborated, behind a pass, or lowered
+/// Print a program's intermediate representation: elaborated, after a pass, or lowered
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack ir router.p4")]
@@ -17,13 +17,13 @@ pub struct Args {
     program: Option<String>,
     #[command(flatten)]
     preprocessor: Preprocessor,
-    /// Behind this pass; may be given several times
+    /// Print the program after this pass; may be repeated
     #[arg(long, value_name = "PASS", conflicts_with = "lowered")]
     print_after: Vec<String>,
-    /// Behind all passes
+    /// Print the program after all passes
     #[arg(long)]
     lowered: bool,
-    /// Name all passes in their order
+    /// List all passes in order
     #[arg(long)]
     list_passes: bool,
 }
