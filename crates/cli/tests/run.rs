@@ -718,9 +718,9 @@ fn usage_mistakes() {
     check(
         &["l2.p4"],
         expect![[r#"
-        status 2
-        p4rack: there are no packets: give a test, or --interface or --packet
-    "#]],
+            status 2
+            p4rack: no packets: give a test, --interface or --packet
+        "#]],
     );
     check(
         &["l2.p4", "pass.stf", "--packet", "1:00"],
@@ -750,9 +750,9 @@ fn usage_mistakes() {
     check(
         &["l2.p4", "-", "--entries", "-"],
         expect![[r#"
-        status 2
-        p4rack: standard input (`-`) can be read once only
-    "#]],
+            status 2
+            p4rack: standard input (`-`) can be read only once
+        "#]],
     );
 }
 
