@@ -154,10 +154,9 @@ impl ClientArgs {
             (Some(authority), identity) => {
                 Ok(Some(ClientTls { authority: certificate_of(authority)?, identity }))
             }
-            (None, Some(_)) => Err(
-                "--cert needs TLS: name the CA of the switches' certificates with --cacert"
-                    .to_string(),
-            ),
+            (None, Some(_)) => {
+                Err("--cert needs TLS: name the CA of the switches' certificates with --cacert".to_string())
+            }
             (None, None) => Ok(None),
         }
     }

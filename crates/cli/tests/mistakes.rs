@@ -231,7 +231,10 @@ fn what_was_read_is_not_written_over() {
         (&["p4info", "slice.p4", "-o", "slice.p4", "--format", "text"], &["`slice.p4`", kept]),
         (&["up", ".", "--log", "entries.stf"], &["`entries.stf`", kept]),
         (&["up", ".", "--html", "RACK.toml"], &["`RACK.toml`", kept]),
-        (&["generate-rack", "star", "-o", "."], &["`./RACK.toml`", "was not written by `p4rack generate-rack`"]),
+        (
+            &["generate-rack", "star", "-o", "."],
+            &["`./RACK.toml`", "was not written by `p4rack generate-rack`"],
+        ),
         (&["split", ".", "-o", "made"], &["`made`", "cannot be created"]),
         (&["split", ".", "-o", "made/in"], &["`made/in`", "cannot be created"]),
         (&["up", ".", "--log", "nowhere/log"], &["`nowhere/log`", "cannot be written"]),

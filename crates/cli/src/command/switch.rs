@@ -216,7 +216,10 @@ fn failed(why: &str) -> ExitCode {
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|number| *number > 0).ok_or_else(|| "expected a number of at least 1".to_string())
+    text.parse()
+        .ok()
+        .filter(|number| *number > 0)
+        .ok_or_else(|| "expected a number of at least 1".to_string())
 }
 
 /// Where to listen: numbers, or a name that the machine knows.

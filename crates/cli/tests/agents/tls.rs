@@ -223,7 +223,10 @@ fn the_way_beyond_the_loopback_is_encrypted() {
     assert!(made.join("192.0.2.1:9601/switch.pem").exists() && !made.join("127.0.0.1:1").exists());
     let mut agent = Command::new(env!("CARGO_BIN_EXE_p4rack"));
     let output = agent.args(["switch", "--grpc-server-addr", "0.0.0.0:0"]).output().unwrap();
-    refused(&output, &["add --certificates with the directory that the rack's controller created for this agent"]);
+    refused(
+        &output,
+        &["add --certificates with the directory that the rack's controller created for this agent"],
+    );
     // A secret is not told to whoever listens on the way.
     let file = state.join("p4rack/secret").display().to_string();
     let output = ctl("192.0.2.1:9559", &["show", "--secret", &file]);

@@ -58,7 +58,12 @@ impl Shown<'_> {
         let labels = found.labels;
         let _ = match found.is_complete {
             true => writeln!(out, "search complete ({labels} partial plans explored)"),
-            false => writeln!(out, "search stopped; lower bound of every plan: {}{}", self.costs(&found.least), gap(found)),
+            false => writeln!(
+                out,
+                "search stopped; lower bound of every plan: {}{}",
+                self.costs(&found.least),
+                gap(found)
+            ),
         };
         out
     }
