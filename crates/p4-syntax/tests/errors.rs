@@ -351,7 +351,7 @@ fn advice() {
     assert_eq!(
         old,
         "p4c translates programs: `p4test --std p4-14 --pp NEW.p4 OLD.p4`; \
-         `header_type` belongs to P4-14, which is not supported; nothing more is looked at"
+         `header_type` belongs to P4-14, which is not supported; no further errors are reported"
     );
 }
 
