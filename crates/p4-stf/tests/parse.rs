@@ -259,7 +259,7 @@ fn bad_objects() {
               |
             9 | mc_node_create 1 2 2
               |                    ^ a node has each once
-            error[P4R0420]: a LAG stands twice
+            error[P4R0420]: a LAG occurs twice
               --> t.stf:10:24
                |
             10 | mc_node_create 1 2 | 3 3

@@ -102,6 +102,6 @@ fn objects_do_not_stand_in_lists() {
         extern E { E(); }
         extern void f<T>(in T x);
         control c() { E() e; apply { f({ e }); } }
-                                         ^ error: extern E cannot stand in a list
+                                         ^ error: extern E cannot be in a list
     "#]]);
 }
