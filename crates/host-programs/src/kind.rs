@@ -229,6 +229,11 @@ impl Load {
         (self.kind.frame_bytes)(self)
     }
 
+    /// [`Kind::frame_bytes`] of what has the payload and headers of Ethernet, IPv4, and UDP or ICMP.
+    pub fn payload_with_headers(&self) -> Option<u32> {
+        Some(self.size.saturating_add(14 + 20 + 8))
+    }
+
     /// True if numbers are within their bounds, as in what was read from a file.
     pub fn is_in_bounds(&self) -> bool {
         let fits = |key: &Key| match key.wanted {

@@ -16,14 +16,9 @@ pub static PING: Kind = Kind {
     keys: &[Key::time("interval", Duration::from_s(1))],
     rule: None,
     since_start: |load, n| load.time("interval") * n,
-    frame_bytes: with_headers,
+    frame_bytes: Load::payload_with_headers,
     start,
 };
-
-/// The payload with Ethernet, IPv4 and UDP or ICMP headers.
-pub(crate) fn with_headers(load: &Load) -> Option<u32> {
-    Some(load.size.saturating_add(14 + 20 + 8))
-}
 
 struct Ping(Streams);
 
@@ -51,7 +46,7 @@ impl HostProgram for Ping {
         };
         let fits = matches!(transport, Transport::Echo { identifier, sequence, .. }
             if (identifier, sequence) == (stamp.flow as u16, stamp.sequence as u16));
-        match check(&self.0, arrival.pair, (fits, self.0.load.size), desk, (stamp, payload)) {
+        match self.0.check(arrival.pair, (fits, self.0.load.size), desk, (stamp, payload)) {
             Err(reason) => Taken::Unused(reason),
             Ok(()) => {
                 self.0.count(arrival.pair, stamp, self.0.load.size, desk.tally, desk.now);
@@ -67,22 +62,4 @@ impl HostProgram for Ping {
     fn report(&self, _: Time) -> Report {
         Report { goodput: Goodput::None, ..Report::default() }
     }
-}
-
-/// A packet with a stamp is what its pair has sent: its ports or identifier `fits`, and so do its length and payload. If not, it is
-/// counted as corrupt.
-pub(crate) fn check(
-    streams: &Streams,
-    pair: u32,
-    (fits, size): (bool, u32),
-    desk: &mut Desk<'_>,
-    (stamp, payload): (crate::stamp::Stamp, &[u8]),
-) -> Result<(), Unused> {
-    let is_known = streams.has_sent(pair, stamp, desk.now);
-    if fits && is_known && payload.len() == size as usize && stamp.rest_is_sound(payload) {
-        return Ok(());
-    }
-    let reason = if fits { Unused::PayloadChanged } else { Unused::PortsChanged };
-    desk.tally.corrupt(reason);
-    Err(reason)
 }

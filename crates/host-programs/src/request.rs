@@ -1,8 +1,7 @@
 //! `request`: UDP requests that the receiver answers, sent whatever becomes of the answers.
 
-use crate::kind::{Count, Key, Kind, MOST_PAYLOAD, Size, Wanted};
+use crate::kind::{Count, Key, Kind, Load, MOST_PAYLOAD, Size, Wanted};
 use crate::packet::{Transport, build};
-use crate::ping::{check, with_headers};
 use crate::program::{Arrival, Desk, HostProgram, Setup, Side, StartError, Started, Taken};
 use crate::source::Pace;
 use crate::stamp::STAMP;
@@ -23,7 +22,7 @@ pub static REQUEST: Kind = Kind {
     ],
     rule: None,
     since_start: |load, n| load.time("interval") * n,
-    frame_bytes: with_headers,
+    frame_bytes: Load::payload_with_headers,
     start,
 };
 
@@ -68,7 +67,7 @@ impl HostProgram for Requests {
         if !is_udp && side == Side::Receiver {
             return Taken::Unused(Unused::NoReceiver);
         }
-        if let Err(reason) = check(&self.streams, pair, (fits, size), desk, (stamp, payload)) {
+        if let Err(reason) = self.streams.check(pair, (fits, size), desk, (stamp, payload)) {
             return Taken::Unused(reason);
         }
         match side {

@@ -6,6 +6,7 @@ use crate::program::{Desk, Setup, Started};
 use crate::source::{Pace, Source};
 use crate::stamp::Stamp;
 use crate::tally::{Came, Tally};
+use crate::unused::Unused;
 use base_time::{Rng, Time};
 
 /// The source port of UDP workloads of one flow is this plus the pair's number, as far as ports go.
@@ -90,11 +91,23 @@ impl Streams {
         FIRST_SOURCE_PORT.saturating_add((self.first + pair) as u16)
     }
 
-    /// True if a pair has sent a packet with this stamp.
-    #[inline]
-    pub fn has_sent(&self, pair: u32, stamp: Stamp, now: Time) -> bool {
+    /// A packet with a stamp is what its pair has sent: its ports or identifier fit, and so do its length and payload. If not, it is
+    /// counted as corrupt.
+    pub fn check(
+        &self,
+        pair: u32,
+        (fits, size): (bool, u32),
+        desk: &mut Desk<'_>,
+        (stamp, payload): (Stamp, &[u8]),
+    ) -> Result<(), Unused> {
         let sent = self.pairs.get(pair as usize).map_or(0, |stream| stream.sent);
-        u64::from(stamp.sequence) < sent && stamp.sent <= now
+        let is_known = u64::from(stamp.sequence) < sent && stamp.sent <= desk.now;
+        if fits && is_known && payload.len() == size as usize && stamp.rest_is_sound(payload) {
+            return Ok(());
+        }
+        let reason = if fits { Unused::PayloadChanged } else { Unused::PortsChanged };
+        desk.tally.corrupt(reason);
+        Err(reason)
     }
 
     /// A packet of a pair has come to where it is counted, with so many bytes of payload.

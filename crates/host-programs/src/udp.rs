@@ -2,7 +2,6 @@
 
 use crate::kind::{Count, Key, Kind, Load, Size, Wanted};
 use crate::packet::{Transport, build};
-use crate::ping::{check, with_headers};
 use crate::program::{Arrival, Desk, HostProgram, Setup, Side, StartError, Started, Taken};
 use crate::source::Pace;
 use crate::streams::Streams;
@@ -29,7 +28,7 @@ pub static UDP: Kind = Kind {
     keys: &[RATE, PORT],
     rule: None,
     since_start: at_rate,
-    frame_bytes: with_headers,
+    frame_bytes: Load::payload_with_headers,
     start: |setup| start(setup, Pace::Even),
 };
 
@@ -126,7 +125,7 @@ impl HostProgram for Udp {
         };
         let fits = matches!(transport, Transport::Udp { destination, .. } if destination == self.port);
         let size = self.streams.load.size;
-        match check(&self.streams, arrival.pair, (fits, size), desk, (stamp, payload)) {
+        match self.streams.check(arrival.pair, (fits, size), desk, (stamp, payload)) {
             Err(reason) => Taken::Unused(reason),
             Ok(()) => {
                 self.streams.count(arrival.pair, stamp, size, desk.tally, desk.now);

@@ -3,7 +3,7 @@
 use super::lab::{alone, only};
 use super::{Experiment, Lab, Shown};
 use base_diag::Diagnostic;
-use base_time::{Rate, Time};
+use base_time::Rate;
 use host_programs::udp::POISSON;
 use host_programs::{Load, Value};
 use rack_emulator::{LinkReport, RunReport, Table};

@@ -5,7 +5,7 @@
 
 use super::Lab;
 use base_diag::Diagnostic;
-use base_time::{Duration, Rate, Time};
+use base_time::{Duration, Rate};
 use host_programs::udp::{ON_OFF, POISSON};
 use host_programs::{Load, Value};
 use rack_emulator::{Emulator, RunReport, percentile, time_words};
