@@ -1,6 +1,6 @@
 //! What a kind of workload is called in rack files, which keys it has, and who runs it.
 
-use crate::program::{HostProgram, Setup, StartError, Started};
+use crate::program::{Begun, Setup};
 use base_diag::Span;
 use base_time::{Duration, Rate, Time};
 use std::fmt;
@@ -22,7 +22,7 @@ pub struct Kind {
     /// The length of its longest frames in bytes; none where a stack decides or a capture says.
     pub frame_bytes: fn(&Load) -> Option<u32>,
     /// Lets hosts begin with it.
-    pub start: fn(Setup<'_>) -> Result<(Box<dyn HostProgram>, Started), StartError>,
+    pub start: fn(Setup<'_>) -> Begun,
 }
 
 /// How many there may be.

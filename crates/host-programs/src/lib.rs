@@ -35,8 +35,8 @@ mod unused;
 pub use kind::{Kind, Load, Value};
 pub use mac::Mac;
 pub use program::{
-    Arrival, Capture, Captures, Desk, Effects, Goodput, HostProgram, Pair, Report, Setup, Side, Socket,
-    StartError, Started, Taken,
+    Arrival, Begun, Capture, Captures, Desk, Effects, Goodput, HostProgram, Pair, Report, Setup, Side,
+    Socket, StartError, Started, Taken,
 };
 pub use unused::Unused;
 

@@ -5,7 +5,7 @@
 
 use crate::kind::{Count, Key, Kind, Rule, Size, Wanted};
 use crate::packet::{Transport, UDP, build};
-use crate::program::{Arrival, Desk, HostProgram, Setup, Side, Socket, StartError, Started, Taken};
+use crate::program::{Arrival, Begun, Desk, HostProgram, Setup, Side, Socket, Taken};
 use crate::source::Pace;
 use crate::stamp::Stamp;
 use crate::streams::Streams;
@@ -62,7 +62,7 @@ struct Client {
     asked: BTreeMap<u16, (Request, Stamp)>,
 }
 
-fn start(setup: Setup<'_>) -> Result<(Box<dyn HostProgram>, Started), StartError> {
+fn start(setup: Setup<'_>) -> Begun {
     let load = setup.load;
     let verb = if load.text("verb") == "set" { Verb::Set } else { Verb::Get };
     let keys = Zipf::new(load.number("keys"), load.number("skew"));

@@ -1,7 +1,9 @@
 //! `pcap`: the frames of a capture, as they are.
 
 use crate::kind::{Count, Key, Kind, MOST_PACKETS, Wanted};
-use crate::program::{Arrival, Capture, Desk, HostProgram, Setup, Side, Socket, StartError, Started, Taken};
+use crate::program::{
+    Arrival, Begun, Capture, Desk, HostProgram, Setup, Side, Socket, StartError, Started, Taken,
+};
 use base_time::{Duration, Time};
 
 /// See the module. Its receiver counts what nobody else has use for: nobody knows when that was sent.
@@ -34,7 +36,7 @@ struct Replayed {
     sent: u64,
 }
 
-fn start(setup: Setup<'_>) -> Result<(Box<dyn HostProgram>, Started), StartError> {
+fn start(setup: Setup<'_>) -> Begun {
     let load = setup.load;
     let file = load.text("file");
     let missing = || StartError(format!("the frames of `{file}` were not given"));

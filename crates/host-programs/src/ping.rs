@@ -2,7 +2,7 @@
 
 use crate::kind::{Count, Key, Kind, Load, Size};
 use crate::packet::{ECHO_REQUEST, Transport, build};
-use crate::program::{Arrival, Desk, Goodput, HostProgram, Report, Setup, Side, StartError, Started, Taken};
+use crate::program::{Arrival, Begun, Desk, Goodput, HostProgram, Report, Setup, Side, Taken};
 use crate::source::Pace;
 use crate::streams::Streams;
 use crate::unused::Unused;
@@ -22,7 +22,7 @@ pub static PING: Kind = Kind {
 
 struct Ping(Streams);
 
-fn start(setup: Setup<'_>) -> Result<(Box<dyn HostProgram>, Started), StartError> {
+fn start(setup: Setup<'_>) -> Begun {
     let (streams, started) = Streams::start(&setup, Pace::Even);
     Ok((Box::new(Ping(streams)), started))
 }

@@ -166,6 +166,9 @@ pub struct Pair {
     pub mtu: (u32, u32),
 }
 
+/// A program, with what has to be done before the first event.
+pub type Begun = Result<(Box<dyn HostProgram>, Started), StartError>;
+
 /// What has to be done before the first event.
 #[derive(Default, Debug)]
 pub struct Started {

@@ -2,7 +2,7 @@
 
 use crate::kind::{Count, Key, Kind, Load, MOST_PAYLOAD, Size, Wanted};
 use crate::packet::{Transport, build};
-use crate::program::{Arrival, Desk, HostProgram, Setup, Side, StartError, Started, Taken};
+use crate::program::{Arrival, Begun, Desk, HostProgram, Setup, Side, Taken};
 use crate::source::Pace;
 use crate::stamp::STAMP;
 use crate::streams::Streams;
@@ -33,7 +33,7 @@ struct Requests {
     answer: u32,
 }
 
-fn start(setup: Setup<'_>) -> Result<(Box<dyn HostProgram>, Started), StartError> {
+fn start(setup: Setup<'_>) -> Begun {
     let (port, answer) = (setup.load.port(), setup.load.number("answer"));
     let (streams, started) = Streams::start(&setup, Pace::Poisson);
     Ok((Box::new(Requests { streams, port, answer }), started))

@@ -33,8 +33,14 @@ pub struct Stream {
     /// One bit for each of the first 64 sequence numbers.
     seen: u64,
     highest: Option<u32>,
-    /// One bit for each sequence number from 64 on. Few pairs have these.
-    more: Option<Box<Vec<u64>>>,
+    more: Option<Box<More>>,
+}
+
+/// What few pairs have.
+#[derive(Default)]
+struct More {
+    /// One bit for each sequence number from 64 on.
+    seen: Vec<u64>,
 }
 
 // All-to-all among 1,024 hosts are a million of them: memory and its way to the processor are what these cost.
@@ -124,7 +130,7 @@ impl Stream {
         let seen = match word.checked_sub(1) {
             None => &mut self.seen,
             Some(other) => {
-                let others = self.more.get_or_insert_default();
+                let others = &mut self.more.get_or_insert_default().seen;
                 if word > others.len() {
                     others.resize(word, 0);
                 }

@@ -2,7 +2,7 @@
 
 use crate::kind::{Count, Key, Kind, Load, Size, Wanted};
 use crate::packet::{Transport, build};
-use crate::program::{Arrival, Desk, HostProgram, Setup, Side, StartError, Started, Taken};
+use crate::program::{Arrival, Begun, Desk, HostProgram, Setup, Side, Taken};
 use crate::source::Pace;
 use crate::streams::Streams;
 use crate::unused::Unused;
@@ -91,7 +91,7 @@ struct Udp {
     flows: Option<(Zipf, Vec<Rng>)>,
 }
 
-fn start(setup: Setup<'_>, pace: Pace) -> Result<(Box<dyn HostProgram>, Started), StartError> {
+fn start(setup: Setup<'_>, pace: Pace) -> Begun {
     let load = setup.load;
     let flows = (load.number("flows") > 1).then(|| {
         let zipf = Zipf::new(load.number("flows"), load.number("skew"));

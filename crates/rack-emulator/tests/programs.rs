@@ -9,7 +9,7 @@ use host_programs::kind::{Count, Key, Size, Wanted};
 use host_programs::packet::{Route, Transport, UDP, build};
 use host_programs::tally::Came;
 use host_programs::{
-    Arrival, Desk, HostProgram, KINDS, Kind, Report, Setup, Side, Socket, StartError, Started, Taken, Unused,
+    Arrival, Begun, Desk, HostProgram, KINDS, Kind, Report, Setup, Side, Socket, Started, Taken, Unused,
 };
 use rack_emulator::RunReport;
 
@@ -52,7 +52,7 @@ struct Calls {
     owed: Vec<(u32, Time)>,
 }
 
-fn start(setup: Setup<'_>) -> Result<(Box<dyn HostProgram>, Started), StartError> {
+fn start(setup: Setup<'_>) -> Begun {
     let load = setup.load;
     let mut started = Started::default();
     let mut rpc = Rpc {
@@ -101,12 +101,12 @@ impl Rpc {
 
     fn begin(&mut self, pair: u32, desk: &mut Desk<'_>) {
         let calls = &mut self.pairs[pair as usize];
-        while calls.begun < self.count && (calls.open.len() as u32) < self.window {
+        if calls.begun < self.count && (calls.open.len() as u32) < self.window {
             let number = calls.begun;
             calls.begun += 1;
             desk.tally.sent += 1;
             calls.open.push((number, desk.now, desk.now));
-            return self.ask(pair, number, desk);
+            self.ask(pair, number, desk);
         }
     }
 }

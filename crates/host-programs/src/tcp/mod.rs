@@ -18,7 +18,7 @@ use crate::kind::Load;
 use crate::kind::{Count, Key, Kind, Rule, Size, Wanted};
 use crate::packet::{Route, TCP as PROTOCOL, enclose};
 use crate::program::{
-    Arrival, Desk, Goodput, HostProgram, Report, Setup, Side, Socket, StartError, Started, Taken,
+    Arrival, Begun, Desk, Goodput, HostProgram, Report, Setup, Side, Socket, Started, Taken,
 };
 use crate::source::{Pace, Source};
 use crate::unused::Unused;
@@ -72,7 +72,7 @@ struct Connected {
     back: Route,
 }
 
-fn start(setup: Setup<'_>) -> Result<(Box<dyn HostProgram>, Started), StartError> {
+fn start(setup: Setup<'_>) -> Begun {
     let load = setup.load;
     let (port, bytes) = (load.port(), (load.size, load.number("window")));
     let mut tcp = Tcp { load: load.clone(), pairs: vec![], sending: 0, busy: 0 };
