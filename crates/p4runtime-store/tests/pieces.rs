@@ -205,6 +205,12 @@ fn cells_that_are_zero_are_given_where_all_are_wanted() {
     assert_eq!(cells("counter_entry {}", Wanted::Written).len(), 4);
     assert_eq!(cells("register_entry {}", Wanted::Written).len(), 4);
     assert_eq!(cells("meter_entry {}", Wanted::Written).len(), 1);
+    // One cell that is asked for is given: who undoes a write writes its zero again.
+    for query in
+        ["counter_entry { counter_id: 11", "meter_entry { meter_id: 13", "register_entry { register_id: 14"]
+    {
+        assert_eq!(cells(&format!("{query} index {{ index: 4 }} }}"), Wanted::Written).len(), 1, "{query}");
+    }
 }
 
 /// What is written between two pieces is found if it comes later; nothing is found twice or forgotten.

@@ -57,7 +57,9 @@ fn parts<'o>(
             }
             (None, size) => Ok(0..size),
         };
-        Ok(Part::Cells(of, cells.about(|| format!("{kind} `{name}`"))?))
+        // A cell that is asked for by its index is given whatever it holds.
+        let wanted = if index.is_some() { Wanted::All } else { wanted };
+        Ok(Part::Cells(of, cells.about(|| format!("{kind} `{name}`"))?, wanted))
     };
     objects.map(part).collect()
 }

@@ -26,7 +26,6 @@ const ENTITY: u64 = 8;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cursor {
     query: Entity,
-    wanted: Wanted,
     left: VecDeque<Part>,
 }
 
@@ -34,7 +33,7 @@ pub struct Cursor {
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Part {
     /// Of an object.
-    Cells(Indexed, Range<u64>),
+    Cells(Indexed, Range<u64>, Wanted),
     /// Of a table.
     Entries(u32, Keys<EntryKey>),
     /// The default entry of a table.
@@ -115,7 +114,7 @@ impl Store {
             return fault("a query for nothing", "it names no kind of entity");
         };
         let left = self.parts(query, wanted).within(field(query))?;
-        Ok(Cursor { query: query.clone(), wanted, left })
+        Ok(Cursor { query: query.clone(), left })
     }
 
     /// Gives `out` the next entities. As many are read, whether they fit or not, as there is `room` for, in cells.
@@ -126,12 +125,12 @@ impl Store {
         live: &dyn Live,
         out: &mut dyn FnMut(v1::Entity),
     ) -> Result<()> {
-        let Cursor { query, wanted, left } = cursor;
+        let Cursor { query, left } = cursor;
         let mut give = |entity: Entity| out(v1::Entity { entity: Some(entity) });
         while *room > 0
             && let Some(part) = left.front_mut()
         {
-            if self.read_part(query, *wanted, part, room, live, &mut give).within(field(query))? {
+            if self.read_part(query, part, room, live, &mut give).within(field(query))? {
                 left.pop_front();
             }
         }
@@ -197,18 +196,17 @@ impl Store {
     fn read_part(
         &self,
         query: &Entity,
-        wanted: Wanted,
         part: &mut Part,
         room: &mut u64,
         live: &dyn Live,
         give: &mut dyn FnMut(Entity),
     ) -> Result<bool> {
         match part {
-            Part::Cells(of, cells) => {
+            Part::Cells(of, cells, wanted) => {
                 let some = cells.start..cells.end.min(cells.start.saturating_add(*room));
                 *room -= some.end - some.start;
                 cells.start = some.end;
-                self.read_cells(*of, some, wanted, live, give)?;
+                self.read_cells(*of, some, *wanted, live, give)?;
                 Ok(cells.is_empty())
             }
             Part::Entries(table, keys) => {
