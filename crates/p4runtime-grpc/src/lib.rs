@@ -42,7 +42,7 @@ pub use budget::Hold;
 pub use codec::{Codec, Opaque};
 pub use limits::{Limits, Rules, most_files};
 
-pub use command::{Command, Found, Front, Incoming, Waiting, queue};
+pub use command::{Command, Found, Front, Waiting, queue};
 pub use link::{Link, LinkEnd, Place, link};
 pub use p4runtime_server::{Output, Pieces, Status, StreamId};
 pub use secret::{Badge, Secret};

@@ -1,5 +1,6 @@
 //! A program as machine code, without any state: what engines of the same program share.
 
+use crate::engine::Report;
 use crate::facts::Facts;
 use crate::halves::HalfBuilds;
 use crate::layout::Layout;
@@ -18,6 +19,20 @@ pub struct Compiled {
     /// Lowered; as it stands if that makes it too large.
     pub(crate) program: Arc<Program>,
     pub(crate) code: Made,
+    /// It was made for threads that run it at once: see [`Shared`](crate::Shared).
+    pub(crate) shares: bool,
+}
+
+impl Compiled {
+    /// How the program was compiled.
+    pub fn report(&self) -> Report {
+        let builds = || self.code.builds();
+        Report {
+            compiled: builds().next().is_some(),
+            fallbacks: builds().flat_map(|build| build.whole.notes.left()).collect(),
+            frame_bytes: builds().map(|build| build.layout.bytes).max().unwrap_or(0),
+        }
+    }
 }
 
 /// What there is of code.
@@ -29,6 +44,18 @@ pub(crate) enum Made {
     Whole(Arc<Build>),
     /// Of a program for PSA.
     Halves(HalfBuilds),
+}
+
+impl Made {
+    /// What there is of code: one, or that of each half.
+    pub(crate) fn builds(&self) -> impl Iterator<Item = &Arc<Build>> {
+        let (one, halves) = match self {
+            Made::Nothing => (None, None),
+            Made::Whole(build) => (Some(build), None),
+            Made::Halves(builds) => (None, Some([&builds.ingress, &builds.egress])),
+        };
+        one.into_iter().chain(halves.into_iter().flatten())
+    }
 }
 
 /// The code of a program with what is known of it.
@@ -89,8 +116,12 @@ impl Build {
     /// not for this device.
     pub(crate) fn mirrors(&self, host: &mut Host) -> Option<Mirrors> {
         let mut mirrors = Mirrors::default();
-        let facts = Facts::new(host, &self.layout, &mut mirrors);
-        (facts.drop_port == self.facts.drop_port).then_some(mirrors)
+        self.add_mirrors(host, &mut mirrors).then_some(mirrors)
+    }
+
+    /// Adds the same to others; false if the code is not for this device.
+    pub(crate) fn add_mirrors(&self, host: &mut Host, mirrors: &mut Mirrors) -> bool {
+        Facts::new(host, &self.layout, mirrors).drop_port == self.facts.drop_port
     }
 
     /// The code for a part that there [`is`](Build::has_all).

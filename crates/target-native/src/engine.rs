@@ -62,6 +62,8 @@ pub(crate) struct Native {
     pub(crate) values: Vec<Value>,
     /// Frames that were too long for their packets' buffers in the last run.
     pub(crate) outputs: Vec<Output>,
+    /// Of the last batch: for each output the position of the packet that it came of.
+    pub(crate) came_of: Vec<usize>,
     pub(crate) mirrors: Mirrors,
     /// Room for packets that are yet to come; in boxes, as queues take them.
     #[allow(clippy::vec_box)]
@@ -98,6 +100,8 @@ impl Engine {
     pub fn of(compiled: &Compiled, options: Options) -> Result<Engine, Vec<Diagnostic>> {
         let mut switch = Switch::new(Arc::clone(&compiled.program), options)?;
         let same = match &compiled.code {
+            // The halves of threads that share it have their tables together.
+            Made::Halves(_) if compiled.shares => None,
             Made::Nothing => Some(Work::Interpreter),
             Made::Whole(build) => {
                 build.mirrors(&mut switch.host()).map(|mirrors| Work::whole(build, mirrors))
@@ -106,7 +110,7 @@ impl Engine {
                 builds.mirrors(&mut switch).map(|mirrors| Work::halves(&mut switch, builds, mirrors))
             }
         };
-        // Made with other options, it is to be compiled for these.
+        // Made with other options or for threads, it is to be compiled for this.
         let work = same.unwrap_or_else(|| Work::compile(&mut switch, None));
         Ok(Engine { switch, work })
     }
@@ -120,6 +124,7 @@ impl Engine {
                 Work::Whole(native) => Made::Whole(Arc::clone(&native.build)),
                 Work::Halves(builds, _) => Made::Halves(builds.clone()),
             },
+            shares: false,
         }
     }
 
@@ -141,16 +146,7 @@ impl Engine {
 
     /// How the program was compiled.
     pub fn report(&self) -> Report {
-        let builds = match &self.work {
-            Work::Interpreter => vec![],
-            Work::Whole(native) => vec![&native.build],
-            Work::Halves(builds, _) => vec![&builds.ingress, &builds.egress],
-        };
-        Report {
-            compiled: !builds.is_empty(),
-            fallbacks: builds.iter().flat_map(|build| build.whole.notes.left()).collect(),
-            frame_bytes: builds.iter().map(|build| build.layout.bytes).max().unwrap_or(0),
-        }
+        self.compiled().report()
     }
 
     /// How often compiled code has called the interpreter.
@@ -236,6 +232,7 @@ impl Native {
             memory,
             values,
             outputs: vec![],
+            came_of: vec![],
             mirrors,
             free: vec![],
             interpreted: 0,
@@ -245,10 +242,17 @@ impl Native {
     /// Packets and all that comes of them, one after the other.
     pub(crate) fn batch(&mut self, host: &mut Access, mut packets: &mut [Packet], now: Time) -> Vec<Output> {
         let (mut outputs, received, mut sent) = (vec![], packets.len() as u64, 0);
+        self.came_of.clear();
+        let mut first = 0;
         while !packets.is_empty() {
             let ran = self.run(host, Part::Whole, packets, Start::Fresh, now);
             sent += ran.sent;
-            outputs.append(&mut self.outputs);
+            if !self.outputs.is_empty() {
+                // Each is all that came of one packet.
+                let elsewhere = packets.iter().enumerate().filter(|(_, p)| p.fate() == Fate::Elsewhere);
+                self.came_of.extend(elsewhere.map(|(at, _)| first + at).take(self.outputs.len()));
+                outputs.append(&mut self.outputs);
+            }
             let Some(left) = ran.left else { break };
             let Leaving { to, packet } = *left;
             let at = (packet - packets.as_ptr().addr()) / size_of::<Packet>();
@@ -261,6 +265,8 @@ impl Native {
                     self.drain(host, queued.into(), &mut outputs, now);
                 }
             }
+            self.came_of.resize(outputs.len(), first + at);
+            first += behind;
             packets = &mut packets[behind..];
         }
         host.count(received, sent);

@@ -64,6 +64,14 @@ impl HalfBuilds {
         Some([of_ingress, self.egress.mirrors(&mut host)?])
     }
 
+    /// The same for several threads: see [`shared`](HalfBuilds::shared).
+    pub(crate) fn shared_mirrors(&self, switch: &mut Switch) -> Option<Mirrors> {
+        let (mut host, mut mirrors) = (switch.host(), Mirrors::default());
+        let of_ingress = self.ingress.add_mirrors(&mut host, &mut mirrors);
+        host.turn_to(Half::Egress);
+        (of_ingress && self.egress.add_mirrors(&mut host, &mut mirrors)).then_some(mirrors)
+    }
+
     /// What runs the code on a device; packets there may take what `life` may.
     pub(crate) fn on(&self, [of_ingress, of_egress]: [Mirrors; 2], life: Life) -> HalvesAtWork {
         HalvesAtWork {
@@ -71,6 +79,7 @@ impl HalfBuilds {
             egress: Native::new(Arc::clone(&self.egress), of_egress),
             free: vec![],
             came: vec![],
+            came_of: vec![],
             life,
             interpreted: 0,
         }
@@ -119,6 +128,8 @@ pub(crate) struct HalvesAtWork {
     free: Vec<Packet>,
     /// The frame of a packet of a batch, as it came to the half that it is in.
     came: Vec<u8>,
+    /// Of the last batch: for each output the position of the packet that it came of.
+    pub(crate) came_of: Vec<usize>,
     /// As much as a packet may take.
     life: Life,
     /// How often the interpreter has run a half.
@@ -172,7 +183,8 @@ impl HalvesAtWork {
     pub(crate) fn batch(&mut self, access: &mut Access, packets: &mut [Packet], now: Time) -> Vec<Output> {
         let (mut outputs, mut sent, mut life) = (vec![], 0, self.life.another());
         let is_code = self.ingress.build.runs_half() && self.egress.build.runs_half();
-        for packet in &mut *packets {
+        self.came_of.clear();
+        for (at, packet) in packets.iter_mut().enumerate() {
             let rest = if is_code {
                 life.renew();
                 self.through(access, packet, &life, now)
@@ -180,6 +192,7 @@ impl HalvesAtWork {
                 self.whole(access, packet, now)
             };
             outputs.extend(rest);
+            self.came_of.resize(outputs.len(), at);
             sent += u64::from(matches!(packet.fate(), Fate::Sent(_)));
         }
         access.count(packets.len() as u64, sent);

@@ -47,4 +47,5 @@ pub use engine::{Engine, Report};
 pub use flow::flow;
 pub use mutant::Mutant;
 pub use packet::{Fate, HEADROOM, MOST_BYTES, Packet};
+pub use turns::Turns;
 pub use workers::{Shared, Worker};
