@@ -1,15 +1,15 @@
 //! Lanes, as the thread that owns the device steers them.
 
 use crate::cable::Cable;
-use crate::lane::{Lane, Turn};
+use crate::lane::{Lane, State, Turn};
 use crate::outlet::Ports;
 use crate::spec::{PortError, PortSpec};
-use crossbeam_channel::{Receiver, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded};
 use dataplane_api::Port;
 use ir_interp::PortNumbers;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Instant;
 use target_native::{Shared, Worker};
@@ -34,6 +34,14 @@ pub struct Path {
     pub cpu_port: Option<Port>,
 }
 
+impl Path {
+    /// The program of a device and its state.
+    pub fn new(shared: Shared, cpu_port: Option<Port>) -> Path {
+        let numbers = *shared.lock().port_numbers();
+        Path { shared, numbers, cpu_port }
+    }
+}
+
 /// What has passed a port. A frame has come in when what comes of it has left.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[allow(missing_docs)]
@@ -47,6 +55,8 @@ pub struct Lanes {
     lanes: Vec<(Arc<Turn>, Option<JoinHandle<()>>)>,
     ports: Ports,
     passed: Receiver<Passed>,
+    /// So that the other end is there without lanes, too.
+    _pass: Sender<Passed>,
 }
 
 impl Lanes {
@@ -75,7 +85,7 @@ impl Lanes {
             let thread = thread.spawn(move || lane.run()).map_err(failed)?;
             lanes.push((turn, Some(thread)));
         }
-        Ok(Lanes { lanes, ports, passed })
+        Ok(Lanes { lanes, ports, passed, _pass: pass })
     }
 
     /// What frames go out by.
@@ -93,15 +103,20 @@ impl Lanes {
     pub fn set(&self, path: Option<&Path>, mut before: impl FnMut(Passed)) {
         let workers: Vec<Option<Worker>> =
             self.lanes.iter().map(|_| path.map(|path| path.shared.worker())).collect();
-        let mut turns: Vec<_> = self.lanes.iter().map(|(turn, _)| turn.state.lock()).collect();
+        let mut turns = self.pause();
         if path.is_some() {
             self.passed.try_iter().take(self.passed.len()).for_each(&mut before);
         }
-        for (state, worker) in turns.iter_mut().zip(workers) {
+        for (state, worker) in turns.0.iter_mut().zip(workers) {
             state.set(path.zip(worker));
         }
         drop(turns);
         self.lanes.iter().for_each(|(turn, _)| turn.wake());
+    }
+
+    /// Lanes stand still for as long as it is kept.
+    pub fn pause(&self) -> Paused<'_> {
+        Paused(self.lanes.iter().map(|(turn, _)| turn.state.lock()).collect())
     }
 
     /// What lanes have run, by port.
@@ -139,6 +154,9 @@ impl Lanes {
         }
     }
 }
+
+/// See [`Lanes::pause`].
+pub struct Paused<'l>(Vec<MutexGuard<'l, State>>);
 
 impl Drop for Lanes {
     fn drop(&mut self) {

@@ -117,6 +117,11 @@ impl Shared {
         shared
     }
 
+    /// True if it is the same state.
+    pub fn is(&self, other: &Shared) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// The code, for more devices of the same program.
     pub fn compiled(&self) -> Compiled {
         let program = Arc::clone(self.0.switch.lock().program());

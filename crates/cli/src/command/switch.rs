@@ -42,6 +42,9 @@ pub struct Args {
     /// A port, of a rack's origin: NUMBER@pcap:IN,OUT, NUMBER@tap:NAME or NUMBER@udp:HERE,THERE
     #[arg(short, long = "interface", value_name = "PORT")]
     interface: Vec<PortSpec>,
+    /// Threads that run frames; each port belongs to one of them
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
+    workers: usize,
     /// Where the agent of a rack's device is, another `p4rack switch`: each device has one then, and ports are theirs
     #[arg(long, value_name = "NAME=HOST:PORT", value_parser = agent_at)]
     agent: Vec<(String, String)>,
@@ -115,6 +118,7 @@ pub fn run(args: Args) -> ExitCode {
         metrics: args.metrics_addr,
         ports: args.interface,
         cables: vec![],
+        workers: args.workers,
         cpu_port: args.cpu_port,
         drop_port: args.drop_port,
         seed: args.seed,

@@ -8,7 +8,7 @@ use p4runtime_proto::p4::v1::ForwardingPipelineConfig;
 use p4runtime_server::{Ahead, Status};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use target_native::{Compiled, Engine, Report};
+use target_native::{Compiled, Engine, Report, Shared};
 
 /// Number of pushed programs that are kept.
 const MOST_SENT: usize = 4;
@@ -51,7 +51,7 @@ impl Known {
         if let Some(program) = lock(&self.0).own.get(text.as_bytes()) {
             return Ok(program.report.clone());
         }
-        let known = KnownProgram::compile(Arc::clone(program), SourceMap::new())?;
+        let known = KnownProgram::compile(Arc::clone(program), SourceMap::new(), false)?;
         let report = known.report.clone();
         lock(&self.0).own.insert(text.as_bytes().to_vec(), known);
         Ok(report)
@@ -62,7 +62,7 @@ impl Known {
         let mut all: Vec<Pushed> = vec![];
         for (text, program) in programs {
             if self.get(text).is_none() && all.iter().all(|(known, _)| known != text) {
-                all.push((text.to_vec(), KnownProgram::pushed(program, SourceMap::new())));
+                all.push((text.to_vec(), KnownProgram::pushed(program, SourceMap::new(), false)));
             }
         }
         self.note(all);
@@ -80,15 +80,23 @@ impl Known {
 
 impl KnownProgram {
     /// The same, of a controller.
-    fn pushed(program: Arc<ir::Program>, map: SourceMap) -> Result<KnownProgram, Status> {
+    fn pushed(program: Arc<ir::Program>, map: SourceMap, shares: bool) -> Result<KnownProgram, Status> {
         super::few_externs(&program)?;
-        KnownProgram::compile(program, map).map_err(|problems| told("the program cannot run", &problems))
+        KnownProgram::compile(program, map, shares).map_err(|problems| told("the program cannot run", &problems))
     }
 
-    fn compile(program: Arc<ir::Program>, map: SourceMap) -> Result<KnownProgram, Vec<Diagnostic>> {
+    /// `shares` says that several threads are to run it.
+    fn compile(
+        program: Arc<ir::Program>,
+        map: SourceMap,
+        shares: bool,
+    ) -> Result<KnownProgram, Vec<Diagnostic>> {
         let options = Options { registry: functions::all(), ..Options::default() };
-        let engine = Engine::compile(&program, options)?;
-        let (code, report) = (engine.compiled(), engine.report());
+        let code = match shares {
+            true => Shared::new(&program, options)?.compiled(),
+            false => Engine::compile(&program, options)?.compiled(),
+        };
+        let report = code.report();
         Ok(KnownProgram { program, code, map, report })
     }
 }
@@ -106,7 +114,7 @@ impl Maker {
             let config =
                 ForwardingPipelineConfig { p4_device_config: text, ..ForwardingPipelineConfig::default() };
             let compiled =
-                maker.program(&config).and_then(|(program, map)| KnownProgram::pushed(program, map));
+                maker.program(&config).and_then(|(program, map)| KnownProgram::pushed(program, map, maker.shares));
             maker.known.note(vec![(config.p4_device_config, compiled)]);
         }))
     }

@@ -124,6 +124,7 @@ impl Control {
             own: None,
             registry: functions::offered(&rack.devices[index], &spent[index]),
             known: known.clone(),
+            shares: false,
         };
         let (mut engines, mut agents) = (vec![], vec![]);
         for at in 0..rack.devices.len() {
