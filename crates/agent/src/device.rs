@@ -4,7 +4,7 @@ use base_time::{Duration, Time};
 use controller::{Answer, Call, DeviceId, Heard, Reply, Ticket};
 use crossbeam_channel::{Receiver, select};
 use dataplane_ports::{Lanes, Passed, Path};
-use p4rack::control::{self, Event, Metric, PORT_RECEIVED, PORT_SENT, Served, exposition};
+use device_control::{Event, Metric, PORT_RECEIVED, PORT_SENT, Served, exposition};
 use p4runtime_grpc::{Command, Found, Front, Hold, Link, Pieces, Status, Streams};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::SetForwardingPipelineConfigRequest;
@@ -274,7 +274,7 @@ impl Owner {
                 return self.call("Trace", Call::Trace(request), Caller::Traced(reply), streams);
             }
             Command::Show(reply) => {
-                let metrics = control::metrics(self.metrics(streams));
+                let metrics = device_control::metrics(self.metrics(streams));
                 return drop(reply.send(ShowResponse { metrics, ..self.switch.show() }));
             }
             Command::Agent(device, heard) => {

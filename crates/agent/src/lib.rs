@@ -15,11 +15,9 @@ use controller::{Call, DeviceId};
 pub use dataplane_ports::{Cable, PortError, PortKind, PortSpec, cable};
 use dataplane_ports::Lanes;
 use device::Owner;
+use device_control::{Direct, Known, Maker, Metric, OneSwitch, RackSwitch, RemoteRack, Served, Splitter};
 use ir::Program;
 use ir_split::Placement;
-use p4rack::control::{
-    self, Direct, Known, Maker, Metric, OneSwitch, RackSwitch, RemoteRack, Served, Splitter,
-};
 use p4runtime_grpc::{Front, Link, LinkEnd, Place, most_files};
 use p4runtime_proto::p4::v1::Update;
 use std::fmt;
@@ -275,7 +273,7 @@ fn owner(
         drop_port,
         own,
         keep_program,
-        registry: p4rack::functions::all(),
+        registry: netfn_registry::all(),
         known: Known::default(),
         shares,
     };
@@ -326,7 +324,7 @@ fn fit<'p>(
     drop_port: Option<u32>,
     ports: impl Iterator<Item = (&'p str, u32)>,
 ) -> Result<(), SetupError> {
-    let numbers = control::port_numbers(program, drop_port);
+    let numbers = device_control::port_numbers(program, drop_port);
     for (kind, port) in ports.chain(drop_port.map(|port| ("drop port", port))) {
         if let Err(error) = numbers.check_port(port) {
             let help = error.help.map_or(String::new(), |help| format!(": {help}"));
