@@ -12,8 +12,8 @@ mod metrics;
 
 pub use client::{Client, ClientError};
 use controller::{Call, DeviceId};
-pub use dataplane_ports::{Cable, PortError, PortKind, PortSpec, cable};
 use dataplane_ports::Lanes;
+pub use dataplane_ports::{Cable, PortError, PortKind, PortSpec, cable};
 use device::Owner;
 use device_control::{Direct, Known, Maker, Metric, OneSwitch, RackSwitch, RemoteRack, Served, Splitter};
 use ir::Program;

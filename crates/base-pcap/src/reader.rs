@@ -181,10 +181,7 @@ fn take_block<'b>(
     }
 }
 
-fn take_block_ng<'b>(
-    block: &'b Block,
-    interfaces: &mut Vec<Interface>,
-) -> Result<Option<Frame<'b>>, String> {
+fn take_block_ng<'b>(block: &'b Block, interfaces: &mut Vec<Interface>) -> Result<Option<Frame<'b>>, String> {
     match block {
         Block::SectionHeader(_) => {
             interfaces.clear();

@@ -45,6 +45,11 @@ impl<W: Write> Writer<W> {
         self.to.write_all(frame.bytes)
     }
 
+    /// What it has been written to.
+    pub fn into_inner(self) -> W {
+        self.to
+    }
+
     /// Passes everything on.
     pub fn flush(&mut self) -> Result<()> {
         self.to.flush()

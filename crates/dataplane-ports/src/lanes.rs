@@ -1,5 +1,6 @@
 //! Lanes, as the thread that owns the device steers them.
 
+use crate::batch::BATCH;
 use crate::cable::Cable;
 use crate::lane::{Lane, State, Turn};
 use crate::outlet::Ports;
@@ -70,8 +71,9 @@ impl Lanes {
         started: Instant,
     ) -> Result<Lanes, PortError> {
         let (ports, sources) = Ports::open(specs, cables)?;
-        let (pass, passed) = bounded(waiting);
         let count = count.clamp(1, sources.len().max(1));
+        // Each lane has room for a batch.
+        let (pass, passed) = bounded(waiting.max(2 * count * BATCH));
         let mut of_lanes: Vec<_> = (0..count).map(|_| vec![]).collect();
         for (number, source) in sources.into_iter().enumerate() {
             of_lanes[number % count].push(source);

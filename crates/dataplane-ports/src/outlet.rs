@@ -35,7 +35,10 @@ type Ends = (Option<Box<dyn Source>>, Option<Box<dyn Sink>>);
 
 impl Ports {
     /// Opens all; none if one cannot be opened.
-    pub(crate) fn open(specs: &[PortSpec], cables: Vec<(Port, Cable)>) -> Result<(Ports, Sources), PortError> {
+    pub(crate) fn open(
+        specs: &[PortSpec],
+        cables: Vec<(Port, Cable)>,
+    ) -> Result<(Ports, Sources), PortError> {
         let mut all: Vec<(Port, Ends)> = vec![];
         for (port, Cable { sink, source }) in cables {
             all.push((port, (Some(Box::new(source)), Some(Box::new(sink)))));

@@ -91,7 +91,9 @@ mod tests {
         let input = Some(PathBuf::from("in"));
         let pcap = PortSpec { port: 1, kind: PortKind::Pcap { input, output: None } };
         assert_eq!("1@pcap:in".parse(), Ok(pcap));
-        for wrong in ["1", "x@tap:left", "1@tap:", "1@tap:sixteen-letters-a", "1@udp:127.0.0.1:1", "1@eth0", "1@hub:a"] {
+        for wrong in
+            ["1", "x@tap:left", "1@tap:", "1@tap:sixteen-letters-a", "1@udp:127.0.0.1:1", "1@eth0", "1@hub:a"]
+        {
             assert!(wrong.parse::<PortSpec>().is_err(), "{wrong}");
         }
     }

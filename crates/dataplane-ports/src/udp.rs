@@ -50,13 +50,8 @@ impl Udp {
             .collect();
         // The headers are no thread's to keep: they are made for each call.
         let mut headers = MultiHeaders::<()>::preallocate(slices.len(), None);
-        let came = recvmmsg(
-            self.socket.as_raw_fd(),
-            &mut headers,
-            slices.iter_mut(),
-            MsgFlags::MSG_DONTWAIT,
-            None,
-        )?;
+        let came =
+            recvmmsg(self.socket.as_raw_fd(), &mut headers, slices.iter_mut(), MsgFlags::MSG_DONTWAIT, None)?;
         Ok(came.map(|message| message.bytes).collect())
     }
 
@@ -81,7 +76,11 @@ impl Source for Udp {
                 Err(error) => return Err(error.into()),
             };
             if lengths.iter().all(|length| (1..=MOST_BYTES).contains(length)) {
-                batch.room().iter_mut().zip(&lengths).for_each(|(packet, length)| packet.arrive(port, *length));
+                batch
+                    .room()
+                    .iter_mut()
+                    .zip(&lengths)
+                    .for_each(|(packet, length)| packet.arrive(port, *length));
                 batch.filled(lengths.len());
                 return Ok(());
             }

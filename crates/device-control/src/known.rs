@@ -129,9 +129,9 @@ impl Maker {
         Some(Box::new(move || {
             let config =
                 ForwardingPipelineConfig { p4_device_config: text, ..ForwardingPipelineConfig::default() };
-            let compiled = maker.program(&config).and_then(|(program, map)| {
-                KnownProgram::pushed(program, map, &maker.registry, maker.shares)
-            });
+            let compiled = maker
+                .program(&config)
+                .and_then(|(program, map)| KnownProgram::pushed(program, map, &maker.registry, maker.shares));
             maker.known.note(vec![(config.p4_device_config, compiled)]);
         }))
     }

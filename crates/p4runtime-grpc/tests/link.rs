@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
 use controller::{Answer, Ask, AskId, DeviceId, Heard};
+use crossbeam_channel::Receiver;
 use p4runtime_grpc::{Command, Limits, Link, Place, Streams, link, queue, serve};
 use p4runtime_proto::google::rpc::{Code, Status};
 use p4runtime_proto::p4::v1::{
@@ -13,7 +14,6 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use crossbeam_channel::Receiver;
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};

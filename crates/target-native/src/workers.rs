@@ -107,8 +107,8 @@ impl Shared {
         let control = mirrors.control();
         let tables = Tables::new(&control);
         let is_serial = has_atomic_blocks(switch.program()) || code.has_wide_cells();
-        let is_timed = code.builds().any(|build| !build.facts.frame_externs.is_empty())
-            || matches!(code, Made::Nothing);
+        let is_timed =
+            code.builds().any(|build| !build.facts.frame_externs.is_empty()) || matches!(code, Made::Nothing);
         let writer = Mutex::new((mirrors, control));
         let switch = Turns::new(switch);
         let outboxes = Mutex::default();
