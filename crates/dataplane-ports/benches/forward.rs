@@ -9,8 +9,8 @@ use base_diag::SourceMap;
 use base_time::Time;
 use bench_load::{HEADERS, Load, PROGRAMS, Program, Shape};
 use dataplane_ports::{BATCH, Batch, Cable, Lanes, Path, Sink, Source, cable};
+use device::Options;
 use ir_fill::Resolver;
-use ir_interp::Options;
 use p4_syntax::{LoadError, Loader};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::{BTreeMap, BTreeSet};
@@ -117,7 +117,8 @@ fn lanes(ir: &ir::Program, load: &Load, ports: &BTreeSet<u32>, time: Duration) -
         for _ in 0..32 {
             let packets = feed.batch();
             for (port, cable) in &mut outside {
-                let which: Vec<usize> = (0..packets.len()).filter(|at| packets[*at].in_port() == *port).collect();
+                let which: Vec<usize> =
+                    (0..packets.len()).filter(|at| packets[*at].in_port() == *port).collect();
                 // What finds no room is offered again later, as other packets.
                 cable.sink.send(packets, &which, Time::ZERO);
                 batch.clear();

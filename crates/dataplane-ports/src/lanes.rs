@@ -7,7 +7,7 @@ use crate::outlet::Ports;
 use crate::spec::{PortError, PortSpec};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use dataplane_api::Port;
-use ir_interp::PortNumbers;
+use device::PortNumbers;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};

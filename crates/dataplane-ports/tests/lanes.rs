@@ -6,7 +6,7 @@ use base_diag::SourceMap;
 use base_time::{Rng, Time};
 use dataplane_api::Device;
 use dataplane_ports::{Cable, Lanes, Passed, Path, cable};
-use ir_interp::{Options, Session, Switch};
+use device::{Options, Session, Switch};
 use p4_syntax::{LoadError, Loader};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -89,7 +89,7 @@ fn drain(outside: &BTreeMap<u32, Cable>, until: impl Fn() -> bool) -> BTreeMap<u
 
 #[test]
 fn what_comes_of_frames_leaves_each_port_in_order() {
-    let mut switch = Switch::new(Arc::new(program()), Options::default()).unwrap();
+    let mut switch = ir_interp::switch(Arc::new(program()), Options::default()).unwrap();
     fill(&mut switch);
     let frames = frames(2000);
     let mut want: BTreeMap<u32, Vec<Vec<u8>>> = BTreeMap::new();

@@ -3,7 +3,7 @@
 use super::Controlled;
 use base_time::Time;
 use dataplane_api::{Device as _, Output};
-use ir_interp::Switch;
+use device::Switch;
 use std::ops::{Deref, DerefMut};
 use std::sync::MutexGuard;
 use target_native::{Fate, Packet, Shared, Worker};
@@ -136,7 +136,7 @@ impl Controlled {
     }
 
     /// The digests of packets since the last time.
-    pub(super) fn told_digests(&mut self) -> Vec<ir_interp::Digest> {
+    pub(super) fn told_digests(&mut self) -> Vec<device::Digest> {
         let mut digests = self.switch().take_digests();
         digests.extend(self.shared().map(Shared::take_told).into_iter().flat_map(|told| told.digests));
         digests

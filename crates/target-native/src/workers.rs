@@ -31,9 +31,9 @@ use base_diag::Diagnostic;
 use base_time::Time;
 use dataplane_api::{Device as _, Output, Port};
 use dataplane_tables::{Control, Shared as Tables};
+use device::embed::Half;
+use device::{Options, Switch, Told};
 use ir::{Block, Program, visit};
-use ir_interp::embed::Half;
-use ir_interp::{Options, Switch, Told};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A program as machine code with a state that threads share. A clone is the same.
@@ -80,7 +80,7 @@ impl Shared {
     /// Lowers and compiles a program. One that only the interpreter runs is run by it, one packet at a time.
     pub fn new(program: &Program, options: Options) -> Result<Shared, Vec<Diagnostic>> {
         let lowered = ir_lower::lower(program).unwrap_or_else(|_| program.clone());
-        let mut switch = Switch::new(Arc::new(lowered), options)?;
+        let mut switch = ir_interp::switch(Arc::new(lowered), options)?;
         let (code, mirrors) = made(&mut switch);
         Ok(Shared::with(switch, code, mirrors))
     }
@@ -93,7 +93,7 @@ impl Shared {
 
     /// A state of its own for a program that is [compiled](Shared::compiled) already.
     pub fn of(compiled: &Compiled, options: Options) -> Result<Shared, Vec<Diagnostic>> {
-        let mut switch = Switch::new(Arc::clone(&compiled.program), options)?;
+        let mut switch = ir_interp::switch(Arc::clone(&compiled.program), options)?;
         let mirrors = if compiled.shares { compiled.code.shared_mirrors(&mut switch) } else { None };
         let (code, mirrors) = match mirrors {
             Some(mirrors) => (compiled.code.clone(), mirrors),

@@ -15,12 +15,12 @@ use base_diag::Diagnostic;
 use base_diag::codes::run::BAD_PORT;
 use base_time::Duration;
 use dataplane_api::{Counters, Device, Port};
+use device::{Driver, Options, PortNumbers, Switch};
 use device_text::state;
 use entries::Filling;
 use feed::Feed;
 use ir::Program;
 use ir_fill::{Resolver, StfReport, StfRun};
-use ir_interp::{Driver, Options, PortNumbers, Switch};
 use p4_stf::File;
 use state::Object;
 use std::collections::BTreeSet;
@@ -97,7 +97,7 @@ impl Job {
             Engine::Native if !self.trace => {
                 target_native::Engine::compile(&self.program, self.options())?.into_switch()
             }
-            _ => Switch::new(Arc::clone(&self.program), self.options())?,
+            _ => ir_interp::switch(Arc::clone(&self.program), self.options())?,
         };
         let resolver = self.fill(&mut switch)?;
         switch.set_trace(self.trace);

@@ -16,13 +16,7 @@ pub trait Watcher {
     fn packet(&mut self, number: u64, at: Time) -> Result<(), Vec<Diagnostic>>;
 
     /// A frame leaves. The captures' times are `epoch_nanos` ahead of virtual time.
-    fn sent(
-        &mut self,
-        at: Time,
-        epoch_nanos: u64,
-        port: Port,
-        frame: &[u8],
-    ) -> Result<(), Vec<Diagnostic>>;
+    fn sent(&mut self, at: Time, epoch_nanos: u64, port: Port, frame: &[u8]) -> Result<(), Vec<Diagnostic>>;
 
     /// Digests, lines of the log, and entries that have become idle; the step has nothing else.
     fn told(&mut self, step: &Step) -> Result<(), Vec<Diagnostic>>;
@@ -31,9 +25,7 @@ pub trait Watcher {
 impl Job {
     /// True if [`pass`](Job::pass) can run it: as machine code, and without functions on frames, whose timers send between packets.
     pub fn passes(&self) -> bool {
-        let mut instances = self.program.instances.iter();
-        let is_native = self.engine == Engine::Native && !self.trace;
-        is_native && instances.all(|instance| netfn_registry::name(&self.program, instance).is_none())
+        self.engine == Engine::Native && !self.trace && self.program.frame_externs().is_empty()
     }
 
     /// Runs packets from captures and the command line; `watcher` sees no steps.
