@@ -1,8 +1,8 @@
 //! A lane: receive, run, send, and wait when nothing comes.
 
 use crate::batch::{BATCH, Batch};
-use crate::lanes::{Passed, Path, PortCount};
 use crate::outlet::{Ports, Sources};
+use crate::path::{Passed, Path, PortCount};
 use crate::port::Wait;
 use base_time::{Duration, Time};
 use crossbeam_channel::Sender;
