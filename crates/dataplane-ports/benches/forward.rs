@@ -37,11 +37,11 @@ impl Loader for Built {
     }
 }
 
-fn compile(program: &'static Program) -> ir::Program {
+fn compile(program: &'static Program) -> Arc<ir::Program> {
     let options = p4_syntax::Options::default();
     let parsed = p4_syntax::parse(program.name, &Built(program), &options, &mut SourceMap::new());
     let (typed, _) = p4_check::check(&parsed.program);
-    ir_elaborate::elaborate(&typed).0.unwrap()
+    Arc::new(ir_elaborate::elaborate(&typed).0.unwrap())
 }
 
 fn clock(of: ClockId) -> Duration {
@@ -72,7 +72,7 @@ impl<'l> Feed<'l> {
 }
 
 /// Packets a second, and the ports by which they leave.
-fn engine(ir: &ir::Program, load: &Load, time: Duration) -> (f64, BTreeSet<u32>) {
+fn engine(ir: &Arc<ir::Program>, load: &Load, time: Duration) -> (f64, BTreeSet<u32>) {
     let mut engine = Engine::compile(ir, Options::default()).unwrap();
     Resolver::new(ir).unwrap().fill(&load.entries, engine.switch()).unwrap();
     let mut feed = Feed::new(load);
@@ -97,7 +97,7 @@ fn engine(ir: &ir::Program, load: &Load, time: Duration) -> (f64, BTreeSet<u32>)
     (count as f64 / (clock(ClockId::ThreadCPUTime) - start).as_secs_f64(), ports)
 }
 
-fn lanes(ir: &ir::Program, load: &Load, ports: &BTreeSet<u32>, time: Duration) -> f64 {
+fn lanes(ir: &Arc<ir::Program>, load: &Load, ports: &BTreeSet<u32>, time: Duration) -> f64 {
     let shared = Shared::new(ir, Options::default()).unwrap();
     shared.write(|switch| Resolver::new(ir).unwrap().fill(&load.entries, switch)).unwrap();
     let (inside, mut outside): (Vec<_>, BTreeMap<u32, Cable>) = ports
