@@ -20,8 +20,8 @@ pub struct Blueprint {
 
 /// The architectures: each a module that knows no other.
 pub(crate) enum Architecture {
-    V1Model(V1Model),
-    Psa(Psa),
+    V1Model(Box<V1Model>),
+    Psa(Box<Psa>),
 }
 
 /// The blocks of a program; of a program for PSA those of one half.
@@ -35,8 +35,8 @@ impl Blueprint {
     /// Of a program that can be run; why it cannot. `drop_port` is the port that means "drop", where a port means it.
     pub fn new(program: Arc<Program>, drop_port: Port) -> Result<Blueprint, Vec<Diagnostic>> {
         let architecture = match program.arch {
-            Arch::V1Model(_) => Architecture::V1Model(V1Model::new(&program, drop_port)?),
-            Arch::Psa { .. } => Architecture::Psa(Psa::new(&program)?),
+            Arch::V1Model(_) => Architecture::V1Model(Box::new(V1Model::new(&program, drop_port)?)),
+            Arch::Psa { .. } => Architecture::Psa(Box::new(Psa::new(&program)?)),
             _ => return Err(vec![not_run(&program)]),
         };
         Ok(Blueprint { program, architecture })

@@ -65,8 +65,8 @@ pub struct Switch {
 impl Architecture {
     fn pipeline(&self) -> &dyn Pipeline {
         match self {
-            Architecture::V1Model(v1model) => v1model,
-            Architecture::Psa(psa) => psa,
+            Architecture::V1Model(v1model) => v1model.as_ref(),
+            Architecture::Psa(psa) => psa.as_ref(),
         }
     }
 
