@@ -5,7 +5,7 @@ use crate::objects::Object;
 use crate::psa::{Half, Psa};
 use crate::region::{Path, Regions};
 use crate::stage::{Block, BlockName, Stage};
-use crate::switch::not_run;
+use crate::switch::{Pipeline, not_run};
 use crate::v1model::V1Model;
 use base_diag::Diagnostic;
 use dataplane_api::Port;
@@ -22,6 +22,16 @@ pub struct Blueprint {
 pub(crate) enum Architecture {
     V1Model(Box<V1Model>),
     Psa(Box<Psa>),
+}
+
+impl Architecture {
+    /// What sends packets through its stages.
+    pub(crate) fn pipeline(&self) -> &dyn Pipeline {
+        match self {
+            Architecture::V1Model(v1model) => v1model.as_ref(),
+            Architecture::Psa(psa) => psa.as_ref(),
+        }
+    }
 }
 
 /// The blocks of a program; of a program for PSA those of one half.

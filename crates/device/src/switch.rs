@@ -3,7 +3,7 @@
 
 use crate::embed::Accelerator;
 use crate::environment::{Environment, PassThrough};
-use crate::blueprint::{Architecture, Blocks, Blueprint};
+use crate::blueprint::{Blocks, Blueprint};
 use crate::host::Host;
 use crate::life::Life;
 use crate::ports::PortNumbers;
@@ -60,16 +60,6 @@ pub struct Switch {
     blueprint: Blueprint,
     stages: Box<dyn StageRunner>,
     accelerator: Option<Box<dyn Accelerator>>,
-}
-
-impl Architecture {
-    fn pipeline(&self) -> &dyn Pipeline {
-        match self {
-            Architecture::V1Model(v1model) => v1model.as_ref(),
-            Architecture::Psa(psa) => psa.as_ref(),
-        }
-    }
-
 }
 
 /// Who runs packets.
