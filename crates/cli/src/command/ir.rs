@@ -8,23 +8,24 @@ use compiler::lowering::{Form, NoText, passes, text};
 use compiler::{Until, compile};
 use p4rack::Disk;
 
-/// Print a program's intermediate form: elaborated, behind a pass, or lowered
+/// Print a program's intermediate form: elaborated, after a pass, lowered, or as machine code
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  p4rack ir router.p4")]
+  p4rack ir router.p4
+  p4rack ir router.p4 --print-after machine-code")]
 pub struct Args {
     /// A P4-16 program
     #[arg(required_unless_present = "list_passes")]
     program: Option<String>,
     #[command(flatten)]
     preprocessor: Preprocessor,
-    /// Behind this pass; may be given several times
+    /// After this pass; `clif` and `machine-code` are the generated code. May be given several times
     #[arg(long, value_name = "PASS", conflicts_with = "lowered")]
     print_after: Vec<String>,
-    /// Behind all passes
+    /// After all passes
     #[arg(long)]
     lowered: bool,
-    /// Name all passes in their order
+    /// Name all passes in their order, and the forms of the generated code
     #[arg(long)]
     list_passes: bool,
 }
