@@ -35,7 +35,7 @@ impl fmt::Display for Misreading {
 }
 
 /// All of them.
-pub const MISREADINGS: [Misreading; 34] = [
+pub const MISREADINGS: [Misreading; 33] = [
     expr("a sum is saturated", |_, e| replace_op(e, BinaryOp::Add, BinaryOp::AddSat)),
     expr("a saturating sum wraps around", |_, e| replace_op(e, BinaryOp::AddSat, BinaryOp::Add)),
     expr("a saturating difference wraps around", |_, e| replace_op(e, BinaryOp::SubSat, BinaryOp::Sub)),
@@ -48,7 +48,6 @@ pub const MISREADINGS: [Misreading; 34] = [
     }),
     expr("a shift by the width or more leaves something", far_shift),
     expr("signed numbers are ordered as unsigned ones", order_unsigned),
-    expr("an arithmetic shift is a logical one", shift_unsigned),
     expr("`a < b` is `a <= b`", |_, e| {
         replace_op(e, BinaryOp::Lt, BinaryOp::Le) || replace_op(e, BinaryOp::Gt, BinaryOp::Ge)
     }),
@@ -283,19 +282,6 @@ fn order_unsigned(_: &Program, expr: &mut Expr) -> bool {
             for side in [a, b] {
                 **side = cast(Type::Bit(width), side.as_ref().clone());
             }
-            true
-        }
-        _ => false,
-    }
-}
-
-fn shift_unsigned(_: &Program, expr: &mut Expr) -> bool {
-    let Type::Int(width) = expr.ty else { return false };
-    match &expr.kind {
-        ExprKind::Binary(BinaryOp::Shr, a, by) => {
-            let a = cast(Type::Bit(width), a.as_ref().clone());
-            let shifted = binary(BinaryOp::Shr, a, by.as_ref().clone());
-            expr.kind = ExprKind::Cast(Box::new(shifted));
             true
         }
         _ => false,
