@@ -8,7 +8,7 @@ use compiler::lowering::{Form, NoText, passes, text};
 use compiler::{Until, compile};
 use p4rack::Disk;
 
-/// Print a program's intermediate form: elaborated, after a pass, lowered, or as machine code
+/// Print a program's intermediate representation: elaborated, after a pass, lowered, or as generated code
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack ir router.p4
@@ -19,13 +19,13 @@ pub struct Args {
     program: Option<String>,
     #[command(flatten)]
     preprocessor: Preprocessor,
-    /// After this pass; `clif` and `machine-code` are the generated code. May be given several times
+    /// Print the program after this pass, or the generated code with `clif` or `machine-code`; may be repeated
     #[arg(long, value_name = "PASS", conflicts_with = "lowered")]
     print_after: Vec<String>,
-    /// After all passes
+    /// Print the program after all passes
     #[arg(long)]
     lowered: bool,
-    /// Name all passes in their order, and the forms of the generated code
+    /// List all passes in order, and the forms of the generated code
     #[arg(long)]
     list_passes: bool,
 }
