@@ -19,10 +19,9 @@
 //! [`flow`](crate::flow()) says which packets belong together.
 
 use crate::access::Access;
-use crate::compiled::{Build, Compiled, Made};
+use crate::compiled::{Compiled, Made};
 use crate::engine::Native;
-use crate::halves::{HalfBuilds, HalvesAtWork};
-use crate::machine::Part;
+use crate::halves::HalvesAtWork;
 use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::tables::Mirrors;
@@ -32,7 +31,7 @@ use base_time::Time;
 use dataplane_api::{Device as _, Output, Port};
 use dataplane_tables::{Control, Shared as Tables};
 use device::embed::Half;
-use device::{Options, Switch, Told};
+use device::{Host, Options, Switch, Told};
 use ir::{Block, Program, visit};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -48,7 +47,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 pub struct Shared(Arc<State>);
 
 struct State {
-    code: Made,
+    compiled: Compiled,
     switch: Turns<Switch>,
     writer: Mutex<(Mirrors, Control)>,
     tables: Tables,
@@ -79,31 +78,43 @@ enum Runner {
 impl Shared {
     /// Lowers and compiles a program. One that only the interpreter runs is run by it, one packet at a time.
     pub fn new(program: &Program, options: Options) -> Result<Shared, Vec<Diagnostic>> {
-        let lowered = ir_lower::lower(program).unwrap_or_else(|_| program.clone());
-        let mut switch = ir_interp::switch(Arc::new(lowered), options)?;
-        let (code, mirrors) = made(&mut switch);
-        Ok(Shared::with(switch, code, mirrors))
+        let drop_port = options.drop_port;
+        // Too large when everything is inlined: the interpreter runs it as it stands.
+        let Ok(lowered) = ir_lower::lower(program) else {
+            let program = Arc::new(program.clone());
+            let switch = ir_interp::switch(Arc::clone(&program), options)?;
+            let compiled = Compiled { program, drop_port, code: Made::Nothing, shares: true };
+            return Ok(Shared::with(switch, compiled));
+        };
+        let lowered = Arc::new(lowered);
+        let switch = ir_interp::switch(Arc::clone(&lowered), options)?;
+        Ok(Shared::with(switch, Compiled::new(lowered, drop_port, true)))
     }
 
     /// The same; `None` if only the interpreter runs the program.
     pub fn compile(program: &Program, options: Options) -> Result<Option<Shared>, Vec<Diagnostic>> {
         let shared = Shared::new(program, options)?;
-        Ok(Some(shared).filter(|shared| !matches!(shared.0.code, Made::Nothing)))
+        Ok(Some(shared).filter(|shared| !matches!(shared.0.compiled.code, Made::Nothing)))
     }
 
     /// A state of its own for a program that is [compiled](Shared::compiled) already.
     pub fn of(compiled: &Compiled, options: Options) -> Result<Shared, Vec<Diagnostic>> {
-        let mut switch = ir_interp::switch(Arc::clone(&compiled.program), options)?;
-        let mirrors = if compiled.shares { compiled.code.shared_mirrors(&mut switch) } else { None };
-        let (code, mirrors) = match mirrors {
-            Some(mirrors) => (compiled.code.clone(), mirrors),
-            // Made with other options or for one thread, it is to be compiled anew.
-            None => made(&mut switch),
+        let drop_port = options.drop_port;
+        let switch = ir_interp::switch(Arc::clone(&compiled.program), options)?;
+        let is_fit = compiled.shares && compiled.drop_port == drop_port;
+        let compiled = match (is_fit, &compiled.code) {
+            (true, _) | (_, Made::Nothing) => compiled.clone(),
+            (false, _) => Compiled::new(Arc::clone(&compiled.program), drop_port, true),
         };
-        Ok(Shared::with(switch, code, mirrors))
+        Ok(Shared::with(switch, compiled))
     }
 
-    fn with(switch: Switch, code: Made, mut mirrors: Mirrors) -> Shared {
+    fn with(mut switch: Switch, mut compiled: Compiled) -> Shared {
+        let mut mirrors = compiled.code.shared_mirrors(&mut switch.host()).unwrap_or_else(|| {
+            compiled.code = Made::Nothing;
+            Mirrors::default()
+        });
+        let code = &compiled.code;
         let control = mirrors.control();
         let tables = Tables::new(&control);
         let is_serial = has_atomic_blocks(switch.program()) || code.has_wide_cells();
@@ -112,7 +123,8 @@ impl Shared {
         let writer = Mutex::new((mirrors, control));
         let switch = Turns::new(switch);
         let outboxes = Mutex::default();
-        let shared = Shared(Arc::new(State { code, switch, writer, tables, outboxes, is_serial, is_timed }));
+        let state = State { compiled, switch, writer, tables, outboxes, is_serial, is_timed };
+        let shared = Shared(Arc::new(state));
         shared.publish();
         shared
     }
@@ -124,8 +136,7 @@ impl Shared {
 
     /// The code, for more devices of the same program.
     pub fn compiled(&self) -> Compiled {
-        let program = Arc::clone(self.0.switch.lock().program());
-        Compiled { program, code: self.0.code.clone(), shares: true }
+        self.0.compiled.clone()
     }
 
     /// The switch, for as long as it is held. Batches see what is written to its tables when that is
@@ -173,7 +184,7 @@ impl Shared {
     /// For one more thread.
     pub fn worker(&self) -> Worker {
         let reader = || lock(&self.0.writer).0.reader();
-        let runner = match &self.0.code {
+        let runner = match &self.0.compiled.code {
             Made::Nothing => Runner::Interpreter,
             Made::Whole(build) => Runner::Whole(Box::new(Native::new(Arc::clone(build), reader()))),
             Made::Halves(builds) => {
@@ -282,30 +293,19 @@ fn access<'s>(state: &'s State, outbox: &'s Outbox) -> Access<'s> {
     Access::Shared { switch, guard, outbox, half: Half::Ingress }
 }
 
-/// The code for the device, with its tables and cells.
-fn made(switch: &mut Switch) -> (Made, Mirrors) {
-    if let Some((builds, mirrors)) = HalfBuilds::shared(switch) {
-        return (Made::Halves(builds), mirrors);
-    }
-    let mut mirrors = Mirrors::default();
-    match Build::new(&mut switch.host(), Part::Whole, None, true, &mut mirrors) {
-        Some(build) => (Made::Whole(Arc::new(build)), mirrors),
-        None => (Made::Nothing, Mirrors::default()),
-    }
-}
-
 impl Made {
     /// True if it has cells that a processor does not write at once.
     fn has_wide_cells(&self) -> bool {
         self.builds().flat_map(|build| build.facts.cells.values()).any(|cells| cells.bytes > 8)
     }
 
-    /// The tables and cells of another device with the same program, for threads that share it.
-    fn shared_mirrors(&self, switch: &mut Switch) -> Option<Mirrors> {
+    /// The tables and cells of a device, for threads that share it; `None` if that runs another program.
+    fn shared_mirrors(&self, host: &mut Host) -> Option<Mirrors> {
         match self {
             Made::Nothing => Some(Mirrors::default()),
-            Made::Whole(build) => build.mirrors(&mut switch.host()),
-            Made::Halves(builds) => builds.shared_mirrors(switch),
+            Made::Whole(build) => build.mirrors(host),
+            // The numbers of egress go on behind those of ingress.
+            Made::Halves(builds) => builds.egress.mirrors(host),
         }
     }
 }
