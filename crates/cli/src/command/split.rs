@@ -31,7 +31,7 @@ pub struct Args {
     /// Also print what the runtime code adds on each device: tables, bits of entries, registers and headers, branches, ports
     #[arg(long)]
     overhead: bool,
-    /// Print the program after this step of the split and write no files; may be repeated
+    /// Print the result of this step of the split and write no files; may be repeated
     #[arg(long, value_name = "STEP", value_parser = steps(), conflicts_with_all = ["output", "overhead", "format"])]
     print_after: Vec<String>,
     /// Output format

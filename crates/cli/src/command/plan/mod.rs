@@ -62,7 +62,7 @@ pub struct Args {
     /// Exclude a device; may be repeated
     #[arg(long, value_name = "DEVICE")]
     without: Vec<String>,
-    /// Objectives to minimise, in order of priority: a variable, a sum such as LUTs+BRAMs, or `devices`; `max VARIABLE` maximises. Repeat for several
+    /// An objective to minimise, instead of those in RACK.toml or `--config`: a variable, a sum such as LUTs+BRAMs, or `devices`; `max VARIABLE` maximises. Repeat for several, most important first
     #[arg(long, value_name = "NAME")]
     objective: Vec<String>,
     /// Print only the lexicographic optimum: best in the first objective, ties decided by the second, and so on
