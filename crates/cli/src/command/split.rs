@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 pub struct Args {
     /// RACK.toml, or its directory
     rack: PathBuf,
-    /// Output directory; created if missing
+    /// Output directory, created if missing; without it, only the summary is printed
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Define a preprocessor macro for the program

@@ -58,7 +58,7 @@ pub struct Args {
     /// Port number that means "drop"
     #[arg(long, value_name = "PORT")]
     drop_port: Option<u32>,
-    /// Accept pushed configurations that contain BMv2 JSON; the running program stays
+    /// Accept pushed configurations that contain BMv2 JSON: the running program stays, without its entries
     #[arg(long)]
     keep_program: bool,
     /// Random seed for the program

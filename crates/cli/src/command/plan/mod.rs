@@ -56,7 +56,7 @@ pub struct Args {
     /// Use any covering rule, not only the tightest
     #[arg(long)]
     any_tier: bool,
-    /// Allow several regions on a device even if `--config` allows only one
+    /// For abstract programs: allow several regions on a device even if `--config` allows only one
     #[arg(long)]
     shared: bool,
     /// Exclude a device; may be repeated
