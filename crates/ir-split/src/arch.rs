@@ -6,7 +6,7 @@ use ir::{
     StageKind, Type,
 };
 use p4_arch::v1model::{ARCHITECTURE, CUT};
-use p4_arch::{CutCall, CutFacts, Duty, FieldMoment, Meaning, StateMode};
+use p4_arch::{CutCall, CutFacts, Duty, FieldMoment, Meaning};
 
 /// Width of the port fields.
 pub const PORT_BITS: u32 = CUT.port_bits;
@@ -132,11 +132,11 @@ pub fn function_effect(function: &ExternFunction) -> Effect {
 }
 
 /// What the methods of an extern object do.
-pub fn object_effect(object: &ExternObject) -> Effect {
+pub fn object_effect(program: &Program, object: &ExternObject) -> Effect {
     if frame_extern(object).is_some() {
         return Effect::State;
     }
-    match state_mode(object) {
+    match ir_state::sharing(program, object) {
         Some(_) => Effect::State,
         None => Effect::Unsupported,
     }
@@ -165,22 +165,6 @@ pub fn surely_gives(program: &Program, call: &Call) -> bool {
         _ => u64::MAX,
     };
     constant(index).map_or(most, u64::from) < size
-}
-
-/// How packets share an object of the architecture's; `None` for the user's own.
-pub fn state_mode(object: &ExternObject) -> Option<StateMode> {
-    CUT.state(&object.name).filter(|_| !object.user)
-}
-
-/// The order in which packets use the object shows: all that the data plane reads. Counts add up in any order, and only the
-/// control plane changes profiles.
-pub fn order_matters(object: &ExternObject) -> bool {
-    object.user || state_mode(object) == Some(StateMode::Ordered)
-}
-
-/// The object may be on several devices: what it holds is the sum of what they count. Only the control plane reads it.
-pub fn adds_up(object: &ExternObject) -> bool {
-    state_mode(object) == Some(StateMode::Sum)
 }
 
 /// The name in `@frame_extern("name")`.

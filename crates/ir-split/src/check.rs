@@ -3,7 +3,7 @@
 use crate::access_order::Overtaken;
 use crate::analysis::Analysis;
 use crate::arch;
-use crate::arch::{Effect, frame_extern, function_effect, object_effect, order_matters};
+use crate::arch::{Effect, frame_extern, function_effect, object_effect};
 use crate::check_shape::{check_headers, check_shape, check_stale, check_verified};
 use crate::fit::{TooLong, too_long};
 use crate::flow::Flow;
@@ -13,10 +13,11 @@ use crate::placement::{DeviceIndex, Placement};
 use crate::refuse::unsupported;
 use crate::routes::Routes;
 use crate::section::{Code, Half, SectionId, Sections};
-use crate::state::{Separated, Uses};
+use crate::state::Separated;
 use base_diag::codes::split as codes;
 use base_diag::{Diagnostic, Span};
-use ir::{Arch, Block, Callee, Expr, ExprKind, Program, Stmt, StmtKind, visit};
+use ir::{Arch, Block, Callee, Expr, ExprKind, InstanceId, Program, Stmt, StmtKind, visit};
+use ir_state::{Apart, Uses, apart, order_matters, refuse_apart};
 use p4_arch::Duty;
 use std::collections::BTreeMap;
 
@@ -46,6 +47,7 @@ const fn check(
 #[rustfmt::skip]
 pub const CHECKS: &[Check] = &[
     Check { stops: true, ..check("placement", "every region that is placed is marked", "mark", |a| check_placement(&a.marks, a.placement)) },
+    check("modes", "annotations of state say modes that there are", "mark", |a| ir_state::check(&a.program)),
     Check { stops: true, ..check("stages", "the program has what a v1model pipeline has", "mark", |a| if_cut(a, || check_stages(&a.program))) },
     check("program", "every call and jump is one that sections keep", "port", |a| if_cut(a, || check_program(&a.program))),
     check("links", "a path joins the ends of every cut edge", "layout", |a| check_links(&a.sections, a.placement, &a.routes)),
@@ -156,7 +158,7 @@ fn check_call(program: &Program, call: &ir::Call, found: &mut Vec<Diagnostic>) {
         }
         Callee::Method(instance, _) => {
             let object = program.extern_object(program.instance(*instance).object);
-            if object_effect(object) == Effect::Unsupported {
+            if object_effect(program, object) == Effect::Unsupported {
                 found.push(unsupported(call.span, &format!("a {} is used", object.name)));
             }
         }
@@ -251,21 +253,20 @@ pub fn check_origins(
     if placement.origins().nth(1).is_none() {
         return vec![];
     }
-    let mut found: BTreeMap<ir::InstanceId, SectionId> = BTreeMap::new();
-    for (&id, used) in uses.iter().filter(|(id, _)| sections.get(**id).device != placement.origin()) {
-        let shared = used
-            .instances
-            .iter()
-            .filter(|i| order_matters(program.extern_object(program.instance(**i).object)));
+    let mut found: BTreeMap<InstanceId, SectionId> = BTreeMap::new();
+    for (&id, used) in uses {
+        let at_helper = sections.get(id).device != placement.origin();
+        let is_shared = |i: &InstanceId| at_helper && order_matters(program, *i) || apart(program, *i) == Apart::NotYet;
+        let shared = used.instances.keys().filter(|i| is_shared(i));
         shared.for_each(|&instance| {
             found.entry(instance).or_insert(id);
         });
     }
     let names: Vec<_> = placement.origins().map(|d| format!("`{}`", placement.name(d))).collect();
-    let report = |(&instance, &id): (&ir::InstanceId, &SectionId)| {
+    let report = |(&instance, &id): (&InstanceId, &SectionId)| {
         let (object, section) = (program.instance(instance), sections.get(id));
         let title = format!("`{}` would be shared by several switches", object.control_plane_name);
-        Diagnostic::error(codes::SEPARATED_STATE, title)
+        refuse_apart(program, instance, title)
             .at(object.span, format!("it would be at `{}`", placement.name(section.device)))
             .at(first_span(&section.code), format!("used in `{}`", section.name))
             .note(format!(
@@ -292,10 +293,8 @@ pub fn check_state(
             true => format!("a packet leaves `{a}` between the two uses"),
             false => format!("it would have to be on `{a}` and on `{b}`"),
         };
-        Diagnostic::error(
-            codes::SEPARATED_STATE,
-            format!("`{}` is used across a cut", instance.control_plane_name),
-        )
+        let title = format!("`{}` is used across a cut", instance.control_plane_name);
+        refuse_apart(program, s.instance, title)
         .at(instance.span, why)
         .at(first_span(&first.code), format!("used in `{}`", first.name))
         .at(first_span(&second.code), format!("and in `{}`", second.name))

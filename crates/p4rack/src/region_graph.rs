@@ -142,7 +142,7 @@ fn lines(region: &Region) -> Vec<String> {
         format!("table {}: {} key bits, {} bits an entry{size}", t.name, t.key_bits, t.entry_bits)
     };
     let object = |o: &crate::footprint::Object| {
-        format!("{} {}, {}: {}", o.kind, o.name, o.mode.name(), o.methods.join(", "))
+        format!("{} {}, {}: {}", o.kind, o.name, o.mode, o.methods.join(", "))
     };
     region.tables.iter().map(table).chain(region.state.iter().map(object)).collect()
 }

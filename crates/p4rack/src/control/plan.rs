@@ -5,8 +5,9 @@ use super::{Known, Maker, Offered, told};
 use crate::rack::make_parts;
 use base_diag::SourceMap;
 use controller::{Part, Planner, RegionMap, Rollout, Wires};
-use ir::{Name, Program};
+use ir::{InstanceId, Name, Program};
 use ir_split::{DeviceIndex, Linkage, Placement, Policy, Site};
+use ir_state::Mode;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{
@@ -96,7 +97,8 @@ fn rollout(
     let origin = placement.origin().0 as usize;
     let clones = whole.extern_functions.iter().any(|f| !f.user && f.name.starts_with("clone"));
     let cuts_clones = !clones || parts.iter().flatten().count() == 1;
-    Ok(Rollout { info, plain, numbers, initial, origin, parts, wires: wires(placement), cuts_clones })
+    let (modes, wires) = (modes(&whole, &plain), wires(placement));
+    Ok(Rollout { info, plain, numbers, initial, origin, parts, wires, modes, cuts_clones })
 }
 
 impl Planner for Splitter {
@@ -160,6 +162,17 @@ impl Planner for Splitter {
         let first = |site: &Site| site.devices.first().map(|device| name(*device));
         Ok(old.iter().filter_map(|(region, site)| Some((region.to_string(), first(site)?))).collect())
     }
+}
+
+/// The modes of a program's counters by the ids of its P4Info; of direct ones by their tables'.
+fn modes(whole: &Program, info: &P4Info) -> BTreeMap<u32, Mode> {
+    let mode = |name: &str| {
+        let at = whole.instances.iter().position(|object| object.control_plane_name == name)?;
+        Some(ir_state::mode_of(whole, InstanceId::from(at)))
+    };
+    let counters = info.counters.iter().filter_map(|c| Some((c.id(), mode(c.name())?)));
+    let direct = info.direct_counters.iter().filter_map(|c| Some((c.direct_table_id, mode(c.name())?)));
+    counters.chain(direct).collect()
 }
 
 /// A number that tells the whole program from others, whatever the placement: of its text, by FNV-1a.

@@ -16,6 +16,7 @@ use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, Update};
 use p4runtime_server::Status;
 use p4runtime_store::Numbers;
 use rack_model::Rack;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a domain runs.
@@ -38,6 +39,8 @@ impl Planner for Plan {
                 origin: 0,
                 parts: vec![Some(Part::clone(part))],
                 wires: Wires::new(),
+                // There is one copy of each object.
+                modes: BTreeMap::new(),
             }),
         }
     }
