@@ -62,7 +62,10 @@ impl Gathered {
     pub(crate) fn add(&mut self, other: Gathered, merge_of: impl Fn(u32) -> Option<Merge>) {
         for (cell, count) in other.counters {
             let merge = merge_of(cell.0);
-            self.counters.entry(cell).and_modify(|known| *known = join(merge, *known, count)).or_insert(count);
+            self.counters
+                .entry(cell)
+                .and_modify(|known| *known = join(merge, *known, count))
+                .or_insert(count);
         }
         for (key, count) in other.direct_counters {
             let merge = merge_of(key.0);
@@ -193,10 +196,14 @@ mod tests {
         );
         let catalog = Catalog::new(Arc::new(info.unwrap()));
         let told = |packets: u64| {
-            let text = format!("counter_entry {{ counter_id: 7 index {{ index: 2 }} data {{ packet_count: {packets} }} }}");
+            let text = format!(
+                "counter_entry {{ counter_id: 7 index {{ index: 2 }} data {{ packet_count: {packets} }} }}"
+            );
             Gathered::of(&catalog, vec![from_text(&text).unwrap()])
         };
-        for (merge, joined) in [(Some(Merge::Add), 7), (Some(Merge::Max), 4), (Some(Merge::Min), 3), (None, 3)] {
+        for (merge, joined) in
+            [(Some(Merge::Add), 7), (Some(Merge::Max), 4), (Some(Merge::Min), 3), (None, 3)]
+        {
             let mut all = told(4);
             all.add(told(3), |id| merge.filter(|_| id == 7));
             assert_eq!(all.counter(7, 2).packets, joined, "{merge:?}");

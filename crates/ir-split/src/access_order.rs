@@ -12,7 +12,6 @@
 //! On a line no cycle arises: two packets are in one order wherever both are, a packet is on a stretch of the line, and of
 //! three stretches that meet two by two there is a place that is on all three. A longer cycle has a shorter one in it.
 
-use crate::arch;
 use crate::placement::DeviceIndex;
 use crate::section::{SectionId, Sections};
 use ir::{InstanceId, Program};

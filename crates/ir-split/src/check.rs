@@ -256,7 +256,8 @@ pub fn check_origins(
     let mut found: BTreeMap<InstanceId, SectionId> = BTreeMap::new();
     for (&id, used) in uses {
         let at_helper = sections.get(id).device != placement.origin();
-        let is_shared = |i: &InstanceId| at_helper && order_matters(program, *i) || apart(program, *i) == Apart::NotYet;
+        let is_shared =
+            |i: &InstanceId| at_helper && order_matters(program, *i) || apart(program, *i) == Apart::NotYet;
         let shared = used.instances.keys().filter(|i| is_shared(i));
         shared.for_each(|&instance| {
             found.entry(instance).or_insert(id);
@@ -266,8 +267,12 @@ pub fn check_origins(
     let report = |(&instance, &id): (&InstanceId, &SectionId)| {
         let (object, section) = (program.instance(instance), sections.get(id));
         let title = format!("`{}` would be shared by several switches", object.control_plane_name);
+        let place = match section.device == placement.origin() {
+            true => format!("each of {} would have one", names.join(" and ")),
+            false => format!("it would be at `{}`", placement.name(section.device)),
+        };
         refuse_apart(program, instance, title)
-            .at(object.span, format!("it would be at `{}`", placement.name(section.device)))
+            .at(object.span, place)
             .at(first_span(&section.code), format!("used in `{}`", section.name))
             .note(format!(
                 "packets of {} come there, and each has the program for itself",
@@ -295,10 +300,10 @@ pub fn check_state(
         };
         let title = format!("`{}` is used across a cut", instance.control_plane_name);
         refuse_apart(program, s.instance, title)
-        .at(instance.span, why)
-        .at(first_span(&first.code), format!("used in `{}`", first.name))
-        .at(first_span(&second.code), format!("and in `{}`", second.name))
-        .help("place both regions on one device, without another region between them")
+            .at(instance.span, why)
+            .at(first_span(&first.code), format!("used in `{}`", first.name))
+            .at(first_span(&second.code), format!("and in `{}`", second.name))
+            .help("place both regions on one device, without another region between them")
     };
     separated.iter().map(report).collect()
 }

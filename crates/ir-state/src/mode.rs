@@ -66,7 +66,9 @@ pub fn refuse_apart(program: &Program, object: InstanceId, title: String) -> Dia
         return diagnostic;
     }
     let why = match mode_of(program, object) {
-        Mode::Merged(merge) => format!("nothing merges its copies yet, as `@merge(\"{}\")` asks", merge.name()),
+        Mode::Merged(merge) => {
+            format!("nothing merges its copies yet, as `@merge(\"{}\")` asks", merge.name())
+        }
         Mode::Sharded => "nothing takes each flow to its own copy yet, as `@sharded` asks".to_string(),
         mode => format!("an object that is {} has one copy as yet", mode.name()),
     };

@@ -1,5 +1,6 @@
 //! All state objects of a program, each with its mode, its key, and who uses it.
 
+use crate::facts::facts_of;
 use crate::mode::mode_of;
 use crate::uses::{Touch, calls_of_block, uses_of_block};
 use ir::{Block, InstanceId, Name, Program, StageKind, StmtKind, visit};
@@ -65,15 +66,13 @@ pub fn objects(program: &Program) -> Vec<StateObject> {
 
 fn has_state(program: &Program, id: InstanceId) -> bool {
     let object = program.extern_object(program.instance(id).object);
-    let facts = p4_arch::architecture(program.arch.name()).and_then(|arch| arch.object(&object.name));
-    object.user || facts.is_some_and(|facts| facts.state)
+    object.user || facts_of(program, object).is_some_and(|facts| facts.state)
 }
 
 /// The part of an object that one use is about.
 pub fn key_of(program: &Program, instance: InstanceId) -> Key {
     let object = program.extern_object(program.instance(instance).object);
-    let arch = p4_arch::architecture(program.arch.name()).filter(|_| !object.user);
-    let Some(facts) = arch.and_then(|arch| arch.object(&object.name)) else { return Key::Whole };
+    let Some(facts) = facts_of(program, object) else { return Key::Whole };
     let mut tables = program.controls.iter().flat_map(|control| &control.tables);
     let of_it = |table: &&ir::Table| [table.counters, table.meters].contains(&Some(instance));
     match (facts.table, tables.find(of_it)) {

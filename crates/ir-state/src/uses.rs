@@ -97,14 +97,9 @@ impl Uses {
             return;
         }
         let table = &program.control(control).tables[table.index()];
-        for object in table.implementation {
-            self.touch(object, Touch::of(Access::Read));
-        }
-        for object in table.counters {
-            self.touch(object, Touch::of(Access::Write));
-        }
-        for object in table.meters {
-            self.touch(object, Touch::of(Access::Update));
+        let objects = [table.implementation, table.counters, table.meters];
+        for (object, access) in objects.into_iter().zip([Access::Read, Access::Write, Access::Update]) {
+            object.into_iter().for_each(|object| self.touch(object, Touch::of(access)));
         }
         for run in &table.actions {
             self.add_action(program, control, run.action);

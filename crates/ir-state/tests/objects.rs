@@ -1,6 +1,7 @@
 //! The state objects of a program: mode, key, and who uses each.
 
-use ir_state::{Key, objects};
+use base_diag::Diagnostic;
+use ir_state::{Key, objects, refuse_apart};
 use p4_syntax::{LoadError, Loader, Options};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -51,6 +52,10 @@ fn shown(source: &str) -> String {
             };
             let _ = write!(out, " {}{place} {does};", accessor.stage);
         }
+        let Diagnostic { notes, .. } = refuse_apart(&program, object.instance, String::new());
+        for note in notes {
+            let _ = write!(out, " not yet apart: {note}");
+        }
         out.push('\n');
     }
     out
@@ -70,14 +75,13 @@ fn each_object_has_a_mode_a_key_and_those_that_use_it() {
         }
         control V(inout headers hdr, inout metadata meta) { apply { } }
         control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {
-            register<bit<8>>(4) plain;
-            @merge("max") register<bit<8>>(4) peak;
-            @sharded register<bit<8>>(4) flows;
-            @soft register<bit<8>>(4) cached;
-            counter(4, CounterType.packets) sent;
+            register<bit<8>, bit<32>>(4) plain;
+            @merge("max") register<bit<8>, bit<32>>(4) peak;
+            @sharded register<bit<8>, bit<32>>(4) flows;
+            @soft register<bit<8>, bit<32>>(4) cached;
             direct_counter(CounterType.packets) hits;
             action_profile(4) members;
-            meter(4, MeterType.packets) rate;
+            meter<bit<32>>(4, MeterType.packets) rate;
             action note() { peak.write(0, 1); }
             table acl { key = { hdr.h.a: exact; } actions = { note; NoAction; } implementation = members; counters = hits; }
             apply {
@@ -98,5 +102,13 @@ fn each_object_has_a_mode_a_key_and_those_that_use_it() {
         control D(packet_out packet, in headers hdr) { apply { packet.emit(hdr.h); } }
         V1Switch(P(), V(), I(), E(), C(), D()) main;"#,
     );
-    expect_test::expect![[""]].assert_eq(&text);
+    expect_test::expect![[r#"
+        I.plain: exclusive, cell; ingress reads; ingress Outer writes; ingress Inner reads;
+        I.peak: merged(max), cell; ingress Inner writes; not yet apart: nothing merges its copies yet, as `@merge("max")` asks
+        I.flows: sharded, cell; ingress writes; not yet apart: nothing takes each flow to its own copy yet, as `@sharded` asks
+        I.cached: soft, cell; ingress Outer reads; not yet apart: an object that is soft has one copy as yet
+        I.hits: merged(add), entry of I.acl; ingress Inner writes;
+        I.members: replicated, whole; ingress Inner reads;
+        I.rate: exclusive, cell; ingress reads and writes;
+    "#]].assert_eq(&text);
 }

@@ -19,11 +19,14 @@ parser P(packet_in packet, out headers hdr, inout metadata meta, inout standard_
 control V(inout headers hdr, inout metadata meta) { apply { } }
 
 control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {
-    @merge("max") register<bit<8>>(4) r;
+    @merge("max") register<bit<8>, bit<32>>(4) r;
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0505] `I.r` is used across a cut: it would have to be on `tor` and on `nic`
     apply {
         r.read(meta.x, 0);
+//      ^^^^^^^^^^^^^^^^^^ used in `ingress`
         @region("R") {
             r.write(0, meta.x + 1);
+//          ^^^^^^^^^^^^^^^^^^^^^^^ and in `R`
         }
     }
 }

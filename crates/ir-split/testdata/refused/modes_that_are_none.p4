@@ -19,12 +19,17 @@ parser P(packet_in packet, out headers hdr, inout metadata meta, inout standard_
 control V(inout headers hdr, inout metadata meta) { apply { } }
 
 control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {
-    @merge("sum") register<bit<8>>(4) no_operator;
-    @merge("or") register<bool>(4) no_numbers;
-    @merge("max") counter(4, CounterType.packets) adds_up;
-    @soft meter(4, MeterType.packets) no_register;
-    @soft @sharded register<bit<8>>(4) two_modes;
-    @merge("add") counter(4, CounterType.packets) well;
+    @merge("sum") register<bit<8>, bit<32>>(4) no_operator;
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0243] `@merge` cannot stand here: this is no operator
+    @merge("or") register<bool, bit<32>>(4) no_numbers;
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0243] `@merge` cannot stand here: its cells are no numbers
+    @merge("max") counter<bit<32>>(4, CounterType.packets) adds_up;
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0243] `@merge` cannot stand here: a counter adds up
+    @soft meter<bit<32>>(4, MeterType.packets) no_register;
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0243] `@soft` cannot stand here: this is a meter
+    @soft @sharded register<bit<8>, bit<32>>(4) two_modes;
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0243] `@soft` cannot stand here: it has `@sharded` too
+    @merge("add") counter<bit<32>>(4, CounterType.packets) well;
     apply {
         no_operator.write(0, 1);
         no_numbers.write(0, true);

@@ -20,9 +20,11 @@ parser P(packet_in packet, out headers hdr, inout metadata meta, inout standard_
 control V(inout headers hdr, inout metadata meta) { apply { } }
 
 control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {
-    @soft register<bit<8>>(4) r;
+    @soft register<bit<8>, bit<32>>(4) r;
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0505] `I.r` would be shared by several switches: each of `tor` and `tor2` would have one
     apply {
         r.write(0, hdr.h.a);
+//      ^^^^^^^^^^^^^^^^^^^^ used in `ingress`
         @region("R") { meta.y = meta.x; }
     }
 }
