@@ -11,6 +11,43 @@ use p4_arch::{CutCall, CutFacts, Duty, FieldMoment, Meaning};
 /// Width of the port fields.
 pub const PORT_BITS: u32 = CUT.port_bits;
 
+/// The externs that generated code uses.
+pub struct OwnExterns {
+    /// Counts what the runtime drops.
+    pub counter: CounterFacts,
+    /// Marks a packet to be dropped; with the name of its parameter, the standard metadata.
+    pub drop: (&'static str, &'static str),
+    /// Sends a packet around; with the name of its parameter, a field list.
+    pub recirculate: (&'static str, &'static str),
+}
+
+/// An extern object that counts, made from a number of cells and a kind.
+pub struct CounterFacts {
+    /// The extern type.
+    pub name: &'static str,
+    /// The method that counts a packet in a cell.
+    pub method: &'static str,
+    /// The enum of kinds, which counters of packets are the first of.
+    pub kinds: &'static str,
+    /// Its members.
+    pub members: [&'static str; 3],
+    /// The version since which the type of its index is a parameter.
+    pub generic_since: u32,
+}
+
+/// Those of v1model.
+pub const OWN_EXTERNS: OwnExterns = OwnExterns {
+    counter: CounterFacts {
+        name: "counter",
+        method: "count",
+        kinds: "CounterType",
+        members: ["packets", "bytes", "packets_and_bytes"],
+        generic_since: 20_200_408,
+    },
+    drop: ("mark_to_drop", "standard_metadata"),
+    recirculate: ("recirculate_preserving_field_list", "index"),
+};
+
 /// The facts of a program's architecture; `None` if programs for it are not split.
 pub fn facts(program: &Program) -> Option<&'static CutFacts> {
     match program.arch {

@@ -5,13 +5,14 @@ use crate::analysis::Analysis;
 use crate::arch;
 use crate::arch::{Effect, frame_extern, function_effect, object_effect};
 use crate::check_shape::{check_headers, check_shape, check_stale, check_verified};
-use crate::fit::{TooLong, too_long};
+use crate::fit::TooLong;
 use crate::flow::Flow;
 use crate::layout::{APP_BITS, NotCarried};
 use crate::mark::Mark;
 use crate::placement::{DeviceIndex, Placement};
 use crate::refuse::unsupported;
 use crate::routes::Routes;
+use crate::runtime::runtime;
 use crate::section::{Code, Half, SectionId, Sections};
 use crate::state::Separated;
 use base_diag::codes::split as codes;
@@ -61,7 +62,7 @@ pub const CHECKS: &[Check] = &[
     check("verified", "no header changes while checksums are verified", "layout", |a| if a.keeps_originals() { check_verified(&a.program) } else { vec![] }),
     check("stale", "a clone needs nothing from invalid headers", "layout", |a| if a.orders.clones_original { check_stale(&a.flow, &a.at_start(Half::Egress).live.hidden) } else { vec![] }),
     check("carried", "every live value has a form in a header", "layout", |a| a.layout.as_ref().err().map_or(vec![], |refused| check_carried(&a.flow, &a.sections, refused))),
-    check("fit", "hand-overs fit their links", "layout", |a| a.layout.as_ref().map_or(vec![], |layout| check_fit(&a.sections, a.placement, &too_long(a, layout)))),
+    check("fit", "hand-overs fit their links", "layout", |a| a.layout.as_ref().map_or(vec![], |layout| runtime(a.placement).refuse(a, layout))),
 ];
 
 fn if_cut(a: &Analysis<'_>, check: impl FnOnce() -> Vec<Diagnostic>) -> Vec<Diagnostic> {

@@ -1,7 +1,6 @@
 //! Do hand-overs fit the links?
 
 use crate::analysis::Analysis;
-use crate::layout::Layout;
 use crate::place::HeaderIndex;
 use crate::placement::DeviceIndex;
 use crate::section::SectionId;
@@ -23,8 +22,8 @@ pub struct TooLong {
     pub link: u32,
 }
 
-/// Looks at each link on the path of each hand-over, where its limit is known.
-pub fn too_long(a: &Analysis<'_>, layout: &Layout) -> Vec<TooLong> {
+/// Looks at each link on the path of each hand-over, where its limit is known. `header_bytes` is what stands in front of the packet.
+pub fn too_long(a: &Analysis<'_>, header_bytes: &dyn Fn(SectionId) -> u64) -> Vec<TooLong> {
     let (placement, places) = (a.placement, a.places());
     let originals = a.originals.as_deref().unwrap_or_default();
     let Some(frame) = placement.longest_frame else { return vec![] };
@@ -37,8 +36,7 @@ pub fn too_long(a: &Analysis<'_>, layout: &Layout) -> Vec<TooLong> {
         let facts = &a.at[to.0 as usize].facts;
         let made = places.of_packet().filter(|(index, _)| facts.may_be_made(*index));
         let grown: u64 = made.map(|(index, _)| bytes(index)).sum();
-        let ours = u64::from((layout.common_bits() + layout.section_bits(to)) / 8);
-        let hand_over = u64::from(frame) + ours + grown + copies;
+        let hand_over = u64::from(frame) + header_bytes(to) + grown + copies;
         let is_known = |t: &TooLong| (t.to, t.from, t.into) == (to, from, into);
         if hand_over > u64::from(link) && !found.iter().any(is_known) {
             found.push(TooLong { from, into, to, frame, hand_over, link });

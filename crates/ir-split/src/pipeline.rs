@@ -310,7 +310,7 @@ fn generate(a: &mut Analysis<'_>) -> Result<(), Stop> {
         runs_something || a.routes.sent_on(device).next().is_some()
     };
     let devices = (0..a.placement.devices.len() as u32).map(DeviceIndex);
-    let made = devices.map(|d| has_part(d).then(|| runtime(a.placement).program(&cut, d)).transpose());
+    let made = devices.map(|d| has_part(d).then(|| generate::device_program(&cut, d)).transpose());
     let mut made = made.collect::<Result<Vec<_>, _>>().map_err(|broken| Stop::Refused(vec![broken]))?;
     for device in made.iter_mut().flatten() {
         device.linkage.keeps_order = a.deciding.is_empty();
