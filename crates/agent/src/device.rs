@@ -3,7 +3,7 @@
 use crate::ports::Ports;
 use base_time::{Duration, Time};
 use controller::{Answer, Call, DeviceId, Heard, Reply, Ticket};
-use p4rack::control::{self, Event, Metric, Served, exposition};
+use device_control::{Event, Metric, Served, exposition};
 use p4runtime_grpc::{Command, Found, Front, Hold, Incoming, Link, Pieces, Status, Streams};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::SetForwardingPipelineConfigRequest;
@@ -203,7 +203,7 @@ impl Owner {
                 return self.call("Trace", Call::Trace(request), Caller::Traced(reply), streams);
             }
             Command::Show(reply) => {
-                let metrics = control::metrics(self.metrics(streams));
+                let metrics = device_control::metrics(self.metrics(streams));
                 return drop(reply.send(ShowResponse { metrics, ..self.switch.show() }));
             }
             Command::Agent(device, heard) => {

@@ -13,11 +13,9 @@ mod ports;
 pub use client::{Client, ClientError};
 use controller::{Call, DeviceId};
 use device::Owner;
+use device_control::{Direct, Known, Maker, Metric, OneSwitch, RackSwitch, RemoteRack, Served, Splitter};
 use ir::Program;
 use ir_split::Placement;
-use p4rack::control::{
-    self, Direct, Known, Maker, Metric, OneSwitch, RackSwitch, RemoteRack, Served, Splitter,
-};
 use p4runtime_grpc::{Front, Link, LinkEnd, Place, most_files};
 use p4runtime_proto::p4::v1::Update;
 use ports::Ports;
@@ -263,7 +261,7 @@ fn owner(setup: Setup, ports: Ports, front: Front, links: Vec<Link>) -> Result<O
         drop_port,
         own,
         keep_program,
-        registry: p4rack::functions::all(),
+        registry: netfn_registry::all(),
         known: Known::default(),
     };
     let program = match &setup.switch {
@@ -313,7 +311,7 @@ fn fit<'p>(
     drop_port: Option<u32>,
     ports: impl Iterator<Item = (&'p str, u32)>,
 ) -> Result<(), SetupError> {
-    let numbers = control::port_numbers(program, drop_port);
+    let numbers = device_control::port_numbers(program, drop_port);
     for (kind, port) in ports.chain(drop_port.map(|port| ("drop port", port))) {
         if let Err(error) = numbers.check_port(port) {
             let help = error.help.map_or(String::new(), |help| format!(": {help}"));

@@ -10,21 +10,12 @@ use control_writes::Match;
 use dataplane_api::{Device, EntryError, Registry};
 use ir::{InstanceId, Name, Program};
 use ir_interp::{Environment, Options, PassThrough, Switch};
-use ir_split::{DeviceIndex, Linkage, PORT_BITS, Placement};
+use ir_split::{DeviceIndex, Linkage, PORT_BITS, Part, Placement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Passes and copies that one frame may cause; a split packet takes several passes for one of the whole program.
 const PASS_LIMIT: u32 = 512;
-
-/// What one device runs.
-#[derive(Clone)]
-pub struct Part {
-    /// Its program.
-    pub program: Arc<Program>,
-    /// The entries of the runtime's own tables.
-    pub linkage: Linkage,
-}
 
 /// A whole program and its split.
 #[derive(Clone)]

@@ -110,7 +110,7 @@ fn print_back(program: &Program) -> Result<Arc<Program>, String> {
         return Err(first(std::slice::from_ref(refused), &map));
     }
     let text = target_p4::print(program);
-    let again = p4rack::reparse::reparse("printed.p4", &text, &mut map).map_err(|d| first(&d, &map))?;
+    let again = compiler::reparse("printed.p4", &text, &mut map).map_err(|d| first(&d, &map))?;
     let names = |p: &Program| {
         let tables = p.controls.iter().flat_map(|c| &c.tables).map(|t| t.control_plane_name.clone());
         let objects = p.instances.iter().map(|i| i.control_plane_name.clone());

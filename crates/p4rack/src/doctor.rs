@@ -1,7 +1,7 @@
 //! What this machine can and cannot do, and what to install.
 
-use crate::reparse::reparse;
 use base_diag::SourceMap;
+use compiler::reparse;
 use ir_interp::Options;
 use serde::Serialize;
 use std::process::{Command, Stdio};

@@ -1,7 +1,6 @@
 //! What fills a rack's devices: a file in any language of entries, checked against the whole program and written to
 //! whichever device has what it names.
 
-use crate::functions;
 use crate::run;
 use crate::sources;
 use base_diag::{Diagnostic, SourceMap};
@@ -24,7 +23,7 @@ pub struct Entries {
 pub fn read(path: &Path, whole: &Arc<Program>, map: &mut SourceMap) -> Result<Entries, Vec<Diagnostic>> {
     let (text, base) = sources::read(path, map).map_err(|d| vec![d])?;
     let filling = run::entries::read(whole, path, &text, base)?;
-    let options = Options { registry: functions::all(), ..Options::default() };
+    let options = Options { registry: netfn_registry::all(), ..Options::default() };
     let mut device = Switch::new(Arc::clone(whole), options)?;
     let mut writes = vec![];
     filling.resolve(&mut Resolver::new(whole)?, &mut |placed| {
@@ -40,18 +39,18 @@ pub fn read(path: &Path, whole: &Arc<Program>, map: &mut SourceMap) -> Result<En
 
 impl Entries {
     /// All of it.
-    pub fn writes(&self) -> impl Iterator<Item = &Write> {
-        self.writes.iter()
+    pub fn writes(&self) -> &[Write] {
+        &self.writes
     }
 
     /// True if something is written to the table of this control-plane name.
     pub fn fills(&self, table: &str) -> bool {
-        self.writes().any(|write| matches!(write.target(), Target::Table(name) if name == table))
+        self.writes.iter().any(|write| matches!(write.target(), Target::Table(name) if name == table))
     }
 
     /// What is written to a device that runs `part`.
     pub fn for_part<'e>(&'e self, part: &'e Program, is_origin: bool) -> impl Iterator<Item = &'e Write> {
-        self.writes().filter(move |write| match write.target() {
+        self.writes.iter().filter(move |write| match write.target() {
             Target::TrafficManager => is_origin,
             target => has(part, target),
         })

@@ -3,9 +3,10 @@
 
 use base_diag::SourceMap;
 use base_time::{Rng, Time};
+use compiler::{Until, compile};
 use netfn_compress::{Compressor, Decompressor};
+use p4rack::Disk;
 use p4rack::run::{Engine, Job};
-use p4rack::{Disk, Until, compile};
 use std::path::Path;
 
 const CONTEXTS: u16 = 1024;

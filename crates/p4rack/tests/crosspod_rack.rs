@@ -4,11 +4,12 @@ mod support;
 
 use base_diag::SourceMap;
 use base_time::{Duration, Rng, Time};
+use compiler::{Until, compile};
 use dataplane_api::{Device, Output};
 use ir_interp::{Options, Switch};
 use ir_prove::{Effort, prove};
 use ir_split::{DeviceIndex, Placement};
-use p4rack::{Disk, Racked, Until, compile, functions, rack, up};
+use p4rack::{Disk, Racked, rack, up};
 use rack_emulator::RunReport;
 use rack_model::{HostId, Probability};
 use std::collections::{BTreeMap, VecDeque};
@@ -130,7 +131,7 @@ impl Row {
         let switches = (0..count).map(|at| {
             let device = usize::from(at > 0 && at == last);
             let (_, part) = racked.part(device).unwrap();
-            let options = Options { registry: functions::all(), ..Options::default() };
+            let options = Options { registry: netfn_registry::all(), ..Options::default() };
             let mut switch = Switch::new(Arc::clone(&part.program), options).unwrap();
             racked.fill(device).into_iter().for_each(|write| switch.write(write, Time::ZERO).unwrap());
             switch
@@ -270,7 +271,7 @@ fn a_hundred_frames_over_two_bad_links_all_arrive() {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("crosspod-two-links/middle.stf");
     fs::write(&path, middle).unwrap();
     let entries = p4rack::entries::read(&path, &racked.apps[0].whole, &mut SourceMap::new()).unwrap();
-    let options = Options { registry: functions::all(), ..Options::default() };
+    let options = Options { registry: netfn_registry::all(), ..Options::default() };
     let part = &racked.part(0).unwrap().1.program;
     let mut switch = Switch::new(Arc::clone(part), options).unwrap();
     entries.for_part(part, true).for_each(|write| switch.write(write, Time::ZERO).unwrap());
@@ -579,7 +580,7 @@ fn random_maps_are_equal() {
             ports: pairs.map(|(a, b)| ((DeviceIndex(a), DeviceIndex(b)), 500 + u64::from(b))).collect(),
             ..Placement::whole("device0")
         };
-        if rack::make_parts(&whole, &placement, &mut map).is_err() {
+        if compiler::make_parts(&whole, &placement, &mut map).is_err() {
             refused += 1;
             continue;
         }

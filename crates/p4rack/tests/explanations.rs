@@ -6,7 +6,7 @@ mod support;
 
 use base_diag::codes::{Entry, elaborate, run};
 use base_diag::{Code, Diagnostic, SourceMap};
-use p4rack::reparse::reparse;
+use compiler::reparse;
 
 /// The example of an explanation, whole.
 fn example(entry: &Entry) -> String {

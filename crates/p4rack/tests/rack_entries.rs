@@ -4,7 +4,7 @@ mod support;
 
 use base_diag::SourceMap;
 use expect_test::expect;
-use p4rack::{bmv2, control, rack, up};
+use p4rack::{bmv2, rack, up};
 use p4runtime_proto::p4::v1::WriteRequest;
 use support::{small_program, text};
 
@@ -145,7 +145,7 @@ fn entries_of_every_kind_go_where_they_belong() {
         up::bring_up(racked).unwrap_or_else(|found| panic!("{}", text(&found, map)));
         commands = [0, 1].map(|device| bmv2::commands(racked, device)).to_vec();
         let request = WriteRequest {
-            updates: control::updates(&racked.apps[0].entries, &racked.apps[0].whole)
+            updates: device_control::updates(racked.apps[0].entries.writes(), &racked.apps[0].whole)
                 .unwrap_or_else(|found| panic!("{}", text(&found, map))),
             ..WriteRequest::default()
         };
@@ -287,7 +287,8 @@ fn nothing_that_p4runtime_says_is_lost() {
     let entries = p4rack::entries::read(&file, &whole, &mut map);
     let entries = entries.unwrap_or_else(|found| panic!("{}", text(&found, &map)));
     let _ = std::fs::remove_dir_all(&directory);
-    let again = control::updates(&entries, &whole).unwrap_or_else(|found| panic!("{}", text(&found, &map)));
+    let again = device_control::updates(entries.writes(), &whole)
+        .unwrap_or_else(|found| panic!("{}", text(&found, &map)));
     let wanted: WriteRequest = p4runtime_proto::from_text(&updates).expect("a request");
     for (wanted, again) in wanted.updates.iter().zip(&again) {
         assert_eq!(p4runtime_proto::to_text(again).unwrap(), p4runtime_proto::to_text(wanted).unwrap());

@@ -5,9 +5,9 @@
 
 use base_diag::{Diagnostic, SourceMap, Span, Style, render, to_json};
 use base_time::Rng;
+use compiler::reparse;
 use ir::Program;
 use p4_syntax::Options;
-use p4rack::reparse::reparse;
 use p4rack::run::entries;
 use p4runtime_proto::p4::v1::WriteRequest;
 use plan_model::flightplan::{self, Config};

@@ -2,8 +2,8 @@
 
 use crate::ExitCode;
 use crate::output::{self, Format};
-use p4rack::bench::{self, Kind, Outcome, Settings};
-use p4rack::bench_load::{PROGRAMS, Shape, Size, program};
+use experiments::bench::{self, Kind, Outcome, Settings};
+use experiments::bench_load::{PROGRAMS, Shape, Size, program};
 use serde_json::Value;
 
 /// Measure packets per second on the benchmark programs, beside others that do the same job

@@ -4,7 +4,8 @@ use super::Preprocessor;
 use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::{Severity, SourceMap, WARNINGS, WarningPolicy};
-use p4rack::{Disk, Until, compile};
+use compiler::{Until, compile};
+use p4rack::Disk;
 use serde_json::json;
 
 /// Parse and type-check P4 programs

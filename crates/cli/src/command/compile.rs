@@ -4,9 +4,10 @@ use super::Preprocessor;
 use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::SourceMap;
-use p4rack::p4info::Form;
-use p4rack::pushed::pushed;
-use p4rack::{Disk, Until, compile};
+use compiler::p4info::Form;
+use compiler::pushed::pushed;
+use compiler::{Until, compile};
+use p4rack::Disk;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 

@@ -4,8 +4,9 @@ use super::Preprocessor;
 use crate::ExitCode;
 use crate::output;
 use base_diag::SourceMap;
-use p4rack::lowering::{Form, NoText, passes, text};
-use p4rack::{Disk, Until, compile};
+use compiler::lowering::{Form, NoText, passes, text};
+use compiler::{Until, compile};
+use p4rack::Disk;
 
 /// Print a program's intermediate form: elaborated, behind a pass, or lowered
 #[derive(clap::Args)]

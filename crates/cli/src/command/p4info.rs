@@ -4,8 +4,9 @@ use super::Preprocessor;
 use crate::ExitCode;
 use crate::output;
 use base_diag::SourceMap;
-use p4rack::p4info::{Form, What, file};
-use p4rack::{Disk, Until, compile};
+use compiler::p4info::{Form, What, file};
+use compiler::{Until, compile};
+use p4rack::Disk;
 use std::path::{Path, PathBuf};
 
 /// Write what a program's control plane can see, as P4Runtime's P4Info

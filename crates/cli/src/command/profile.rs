@@ -3,7 +3,7 @@
 use crate::ExitCode;
 use crate::output::{self, Format};
 use base_time::{Duration, Rate};
-use p4rack::profile::{self, Core, Settings};
+use experiments::profile::{self, Core, Settings};
 use serde_json::json;
 use std::io::IsTerminal;
 use std::path::PathBuf;

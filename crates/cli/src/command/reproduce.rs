@@ -4,7 +4,7 @@ use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::SourceMap;
 use base_time::{Duration, Time};
-use p4rack::reproduce::{EXPERIMENTS, Experiment, Lab};
+use experiments::reproduce::{EXPERIMENTS, Experiment, Lab};
 use serde_json::json;
 use std::fmt::Write;
 use std::io::IsTerminal;

@@ -3,8 +3,9 @@
 use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::SourceMap;
+use ir_footprint::overhead;
 use ir_split::{CallEnd, SectionInfo, SectionKind};
-use p4rack::{Racked, SplitApp, overhead, rack};
+use p4rack::{Racked, SplitApp, rack};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -75,13 +76,13 @@ pub fn run(args: &Args) -> ExitCode {
             output::diagnostics_text(&warnings, &map);
             output::print(&summary(&racked));
             if args.overhead {
-                output::print(&format!("\n{}", overhead::text(&overhead::overhead(&racked))));
+                output::print(&format!("\n{}", overhead::text(&overhead::overhead(racked.parts()))));
             }
         }
         Format::Json => output::json(&json!({
             "ok": true,
             "placement": placement_json(&racked),
-            "overhead": overhead::overhead(&racked),
+            "overhead": overhead::overhead(racked.parts()),
         })),
     }
     ExitCode::SUCCESS

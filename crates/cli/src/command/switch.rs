@@ -7,7 +7,8 @@ use crate::output;
 use crate::tls::{ClientArgs, ServerArgs};
 use agent::{AgentAt, Limits, PortSpec, Setup, Switch};
 use base_diag::{Diagnostic, SourceMap, codes};
-use p4rack::{Disk, Until, compile, control, rack};
+use compiler::{Until, compile};
+use p4rack::{Disk, rack};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::sync::Arc;
@@ -128,7 +129,7 @@ pub fn run(args: Args) -> ExitCode {
     let device_id = setup.device_id;
     match agent::run(setup, |address| tell!("p4rack: device {device_id} listens on {address}")) {
         Ok(counted) => {
-            let told = control::summary(&counted);
+            let told = device_control::summary(&counted);
             if !told.is_empty() {
                 tell!("p4rack: {told}");
             }
@@ -164,7 +165,8 @@ fn switch(args: &Args) -> Result<Switch, ExitCode> {
                     .help("write them by P4Runtime, or run the rack with `p4rack up`");
             return Err(wrong(&[diagnostic], &map));
         }
-        let updates = control::updates(&app.entries, &app.whole).map_err(|found| wrong(&found, &map))?;
+        let updates =
+            device_control::updates(app.entries.writes(), &app.whole).map_err(|found| wrong(&found, &map))?;
         let (whole, placement) = (Arc::clone(&app.whole), Box::new(app.placement.clone()));
         if !args.agent.is_empty() {
             let names: Vec<String> = placement.devices.iter().map(ToString::to_string).collect();

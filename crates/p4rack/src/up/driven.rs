@@ -1,11 +1,11 @@
 //! A device of the emulator whose agent may give it another program.
 
-use crate::control::Controlled;
 use crate::idle::Idle;
 use base_bits::Bits;
 use base_time::Time;
 use controller::Agent;
 use dataplane_api::{Counters, Device, EgressResult, EntryError, Port, QueueRecord, Queued, QueuedPacket};
+use device_control::Controlled;
 use ir_interp::Switch;
 use p4runtime_server::Builder;
 use std::collections::BTreeMap;

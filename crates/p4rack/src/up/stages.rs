@@ -1,9 +1,9 @@
 //! An experiment: a run for each stage of a rack.
 
 use super::{bring_up_in, page, topology};
-use crate::markup::{self, escape};
 use crate::rack::Racked;
 use base_diag::Diagnostic;
+use base_page::markup::{self, escape};
 use rack_emulator::{Emulator, RunReport, WorkloadReport, rate_words, stage_table, time_words};
 use rack_model::Stage;
 use std::fmt::Write;

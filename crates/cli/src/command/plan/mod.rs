@@ -5,11 +5,11 @@ mod shown;
 use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::{Diagnostic, SourceMap};
-use p4rack::plan::flightplan::{self, Request};
-use p4rack::plan::{self, RackProblem, Refused, Wishes};
-use p4rack::rack;
+use p4rack::{rack, sources};
 use plan_model::{find_name, print_rules};
 use plan_search::{Found, Goal, Ordered, Plan, Problem, Progress, Stop, search, search_near, why};
+use rack_plan::flightplan::{self, Request};
+use rack_plan::{RackProblem, Refused, Wishes};
 use serde_json::json;
 use shown::Shown;
 use std::io::IsTerminal;
@@ -164,7 +164,7 @@ fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>
         let (found, refused) = plan_one(args, &mut asked)?;
         if let Some(path) = &args.html {
             let title = args.programs.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ");
-            let text = plan::page(&format!("Plans of {title}"), asked.problem(), &found.plans);
+            let text = rack_plan::page(&format!("Plans of {title}"), asked.problem(), &found.plans);
             if let Err(why) = output::write(path, text.as_bytes(), &output::sources(map)) {
                 tell!("p4rack: {why}");
                 return Ok(ExitCode::FAILURE);
@@ -204,7 +204,7 @@ fn plan_one(args: &Args, asked: &mut Asked) -> Result<(Found, Vec<Refused>), Vec
     let goal = match (args.weigh.as_slice(), args.first) {
         ([], false) => Goal::Front,
         ([], true) => Goal::First,
-        (weights, _) => plan::weigh(asked.problem(), weights)?,
+        (weights, _) => rack_plan::weigh(asked.problem(), weights)?,
     };
     let watch = &mut |progress: &Progress| clock.look(progress);
     let (found, refused) = match args.all {
@@ -312,7 +312,7 @@ impl Asked {
             Asked::Rack(rack) => rack.bind(wanted),
             Asked::Abstract(problem) => {
                 let pinned = |_: &str| ("the program starts there".to_string(), Some("--focus"));
-                **problem = plan::bind(problem, wanted, &pinned)?;
+                **problem = rack_plan::bind(problem, wanted, &pinned)?;
                 Ok(())
             }
         }
@@ -359,7 +359,7 @@ fn read(args: &Args, map: &mut SourceMap) -> Result<Vec<Asked>, Vec<Diagnostic>>
         shared: args.shared,
         wishes,
     };
-    Ok(vec![Asked::Abstract(Box::new(flightplan::load(&request, map)?))])
+    Ok(vec![Asked::Abstract(Box::new(flightplan::load(&request, &mut |path| sources::read(path, map))?))])
 }
 
 struct Clock {

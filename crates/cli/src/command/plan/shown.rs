@@ -1,8 +1,8 @@
 //! What `p4rack plan` prints.
 
 use ir_split::{DeviceIndex, SectionId};
-use p4rack::plan::{RackProblem, Refused};
 use plan_search::{Found, Plan, Problem, explain, judge};
+use rack_plan::{RackProblem, Refused};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
