@@ -122,7 +122,9 @@ pub(super) fn one(app: &SplitApp, maker: Maker) -> Result<Beginning, Vec<Diagnos
     let maker = Maker { own: Some(Arc::clone(&app.whole)), ..maker };
     let placement = app.placement.clone();
     let wires = wires(&placement);
-    let plan = Plan::Rack(Box::new(Splitter::new(maker, placement)));
+    let made = (app.parts.clone(), app.texts.clone());
+    let splitter = Splitter::new(maker, placement).with_parts(&app.whole, made);
+    let plan = Plan::Rack(Box::new(splitter.map_err(|status| refused(&status.message))?));
     let domain = Domain::new(plan, (0..app.parts.len()).collect(), wires);
     Ok((domain, updates(app.entries.writes(), &app.whole)?))
 }
