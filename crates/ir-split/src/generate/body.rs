@@ -9,7 +9,7 @@ use crate::arch::PORT_BITS;
 use crate::runtime::At;
 use crate::section::{Code, Half, SectionId};
 use base_diag::Span;
-use ir::{ActionId, Block, Callee, ControlId, Stmt, StmtKind, SwitchCase, TableId, VarId, build};
+use ir::{ActionId, Block, Callee, Stmt, StmtKind, SwitchCase, TableId, VarId, build};
 use p4_arch::{Duty, Meaning};
 
 impl Generator<'_> {

@@ -18,7 +18,7 @@ use crate::arch::{PORT_BITS, frame_extern};
 use crate::layout::{EPOCH_BITS, ETHER_TYPE, ETHERNET_BITS, VERSION};
 use crate::place::HeaderIndex;
 use crate::routes::Leg;
-use crate::section::{Half, SectionId};
+use crate::section::SectionId;
 use base_diag::Span;
 use ir::{
     Expr, ExprKind, Keyset, MatchKind, ParserState, Role, Select, SelectCase, StateId, StateRef, Stmt,
