@@ -98,8 +98,8 @@ pub fn run(options: &Options) -> ExitCode {
     if let Some(count) = options.mutants {
         let (config, programs, seed) = (options.config.clone(), options.programs, options.seed);
         let hunt = match options.steps {
-            Steps { native: true, passes: false, .. } => crate::generate_mutants::run_native,
-            _ => crate::generate_mutants::run,
+            Steps { native: true, passes: false, .. } => crate::mutants::run_native,
+            _ => crate::mutants::run,
         };
         return with_stack(move || hunt(count, &config, programs, seed));
     }
