@@ -76,7 +76,12 @@ pub fn run(args: &Args) -> ExitCode {
             output::diagnostics_text(&warnings, &map);
             output::print(&summary(&racked));
             if args.overhead {
-                output::print(&format!("\n{}", overhead::text(&overhead::overhead(racked.parts().map(|placed| (placed.name, placed.part))))));
+                output::print(&format!(
+                    "\n{}",
+                    overhead::text(&overhead::overhead(
+                        racked.parts().map(|placed| (placed.name, placed.part))
+                    ))
+                ));
             }
         }
         Format::Json => output::json(&json!({

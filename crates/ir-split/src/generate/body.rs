@@ -1,9 +1,9 @@
 //! The controls of a device: its sections between resuming and leaving.
 
 use super::Generator;
+use super::externs::Drop;
 use super::moved::Moved;
 use super::rename::Renumber;
-use super::externs::Drop;
 use crate::arch;
 use crate::arch::PORT_BITS;
 use crate::runtime::At;

@@ -131,7 +131,9 @@ impl Control {
             let placed = racked.parts_on(at).next();
             agents.push(placed.map(|_| Agent::new(maker(at))));
             engines.push(match placed {
-                Some(Placed { part, text, .. }) if known.engine(text, &part.program, &netfn_registry::all())?.compiled => {
+                Some(Placed { part, text, .. })
+                    if known.engine(text, &part.program, &netfn_registry::all())?.compiled =>
+                {
                     "native"
                 }
                 Some(_) => "interp",

@@ -111,7 +111,8 @@ impl Staged<'_> {
             let made = make_part(name, &part.program, &part.linkage, text.to_string(), &info);
             let made = made.map_err(|status| refused(&status.message))?;
             let added = self.added(app, device).flat_map(|more| more.for_part(&part.program, true));
-            let writes: Vec<Write> = self.racked.fill(app, device).into_iter().chain(added).cloned().collect();
+            let writes: Vec<Write> =
+                self.racked.fill(app, device).into_iter().chain(added).cloned().collect();
             let plan = Plan::Device { info: Arc::new(info), initial, part: Box::new(made) };
             switches.push((Domain::new(plan, vec![device], Wires::new()), updates(&writes, &part.program)?));
         }

@@ -154,7 +154,6 @@ impl Generator<'_> {
         calls.extend(self.add_pad(stage));
         calls
     }
-
 }
 
 /// The `n`-th member of an enum or of `error`.

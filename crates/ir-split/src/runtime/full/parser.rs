@@ -13,8 +13,8 @@
 //! p4rack_done           region = p4rack.region
 //! ```
 
-use crate::generate::Generator;
 use crate::arch::{PORT_BITS, frame_extern};
+use crate::generate::Generator;
 use crate::layout::{EPOCH_BITS, ETHER_TYPE, ETHERNET_BITS, VERSION};
 use crate::place::HeaderIndex;
 use crate::routes::Leg;
