@@ -15,7 +15,7 @@ pub struct Pushed {
 
 /// Both for a program. A program that `p4rack switch` could not run, or that source cannot express, is refused.
 pub fn pushed(program: &Program, form: Form) -> Result<Pushed, Vec<Diagnostic>> {
-    ir_interp::check_architecture(program).map_err(|refused| vec![refused])?;
+    device::check_architecture(program).map_err(|refused| vec![refused])?;
     let wrong = target_p4::check(program);
     if !wrong.is_empty() {
         return Err(wrong);

@@ -4,8 +4,8 @@ use super::{Controlled, data};
 use base_time::Time;
 use control_writes::EntryKey;
 use dataplane_api::EntryError;
+use device::EntryOf;
 use ir::Name;
-use ir_interp::EntryOf;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::P4Data;
 use p4runtime_server::Target;
@@ -60,7 +60,7 @@ impl Controlled {
     /// Which entry was idle; it may be idle again.
     fn rearm(
         &mut self,
-        idle: &ir_interp::IdleEntry,
+        idle: &device::IdleEntry,
         table: &p4runtime_proto::p4::config::v1::Table,
     ) -> Option<EntryKey> {
         let key = self.handles.get(&(table.id(), idle.handle))?.clone();

@@ -1,7 +1,7 @@
 //! Digests as P4Runtime shows them.
 
+use device::Digest;
 use ir::Program;
-use ir_interp::Digest;
 use p4runtime_proto::p4::config::v1;
 use p4runtime_proto::p4::v1::P4Data;
 use p4runtime_store::{Catalog, Described};

@@ -4,9 +4,9 @@
 
 use base_diag::{Diagnostic, codes::emulate as codes};
 use control_writes::{CloneSession, EntryKey, Kind, Run};
+use device::Specs;
 use ir::{Name, Program};
 use ir_fill::Write;
-use ir_interp::Specs;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::Update;
 use p4runtime_store::{Described, Fault, Store};

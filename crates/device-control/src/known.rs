@@ -3,7 +3,7 @@
 use super::{Maker, told};
 use base_diag::{Diagnostic, SourceMap};
 use dataplane_api::Registry;
-use ir_interp::Options;
+use device::Options;
 use p4runtime_proto::p4::v1::ForwardingPipelineConfig;
 use p4runtime_server::{Ahead, Status};
 use std::collections::{BTreeMap, VecDeque};

@@ -24,7 +24,7 @@ use base_time::Time;
 use compiler::reparse;
 use control_writes::EntryKey;
 use dataplane_api::Registry;
-use ir_interp::{Options, PortNumbers, Switch};
+use device::{Options, PortNumbers, Switch};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, Update};

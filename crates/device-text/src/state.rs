@@ -1,7 +1,7 @@
 //! What registers, counters and meters hold at the end.
 
 use control_writes::Count;
-use ir_interp::{BucketView, Cells, MeterView, ObjectView, Switch};
+use device::{BucketView, Cells, MeterView, ObjectView, Switch};
 use serde_json::{Value, json};
 use std::fmt::Write;
 

@@ -8,9 +8,9 @@
 mod suite;
 
 use base_diag::SourceMap;
+use device::{Options, Switch};
 use ir::{Arch, Program};
 use ir_fill::run_stf;
-use ir_interp::{Options, Switch};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::ExitCode;
@@ -159,7 +159,7 @@ impl Fallbacks {
 }
 
 fn interpreter(program: &Arc<Program>) -> Result<Switch, String> {
-    Switch::new(Arc::clone(program), Options::default()).map_err(|d| first(&d, &SourceMap::new()))
+    ir_interp::switch(Arc::clone(program), Options::default()).map_err(|d| first(&d, &SourceMap::new()))
 }
 
 fn native(path: &Path, program: &Program, fallbacks: &mut Fallbacks) -> Result<Switch, String> {

@@ -2,7 +2,7 @@
 
 use base_diag::SourceMap;
 use compiler::reparse;
-use ir_interp::Options;
+use device::Options;
 use serde::Serialize;
 use std::process::{Command, Stdio};
 use target_native::Engine;

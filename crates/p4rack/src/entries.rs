@@ -5,9 +5,9 @@ use crate::run;
 use crate::sources;
 use base_diag::{Diagnostic, SourceMap};
 use control_writes::{Target, settled};
+use device::Options;
 use ir::{MatchKind, Name, Program, Table, TableKey};
 use ir_fill::{Resolver, Write};
-use ir_interp::{Options, Switch};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub fn read(path: &Path, whole: &Arc<Program>, map: &mut SourceMap) -> Result<En
     let (text, base) = sources::read(path, map).map_err(|d| vec![d])?;
     let filling = run::entries::read(whole, path, &text, base)?;
     let options = Options { registry: netfn_registry::all(), ..Options::default() };
-    let mut device = Switch::new(Arc::clone(whole), options)?;
+    let mut device = ir_interp::switch(Arc::clone(whole), options)?;
     let mut writes = vec![];
     filling.resolve(&mut Resolver::new(whole)?, &mut |placed| {
         placed.write_to(&mut device)?;

@@ -6,7 +6,7 @@ use base_diag::SourceMap;
 use base_time::{Duration, Rng, Time};
 use compiler::{Until, compile};
 use dataplane_api::{Device, Output};
-use ir_interp::{Options, Switch};
+use device::{Options, Switch};
 use ir_prove::{Effort, prove};
 use ir_split::{DeviceIndex, Placement};
 use p4rack::{Disk, Racked, rack, up};
@@ -132,7 +132,7 @@ impl Row {
             let device = usize::from(at > 0 && at == last);
             let part = racked.part(0, device).unwrap().part;
             let options = Options { registry: netfn_registry::all(), ..Options::default() };
-            let mut switch = Switch::new(Arc::clone(&part.program), options).unwrap();
+            let mut switch = ir_interp::switch(Arc::clone(&part.program), options).unwrap();
             racked.fill(0, device).into_iter().for_each(|write| switch.write(write, Time::ZERO).unwrap());
             switch
         });
@@ -273,7 +273,7 @@ fn a_hundred_frames_over_two_bad_links_all_arrive() {
     let entries = p4rack::entries::read(&path, &racked.apps[0].whole, &mut SourceMap::new()).unwrap();
     let options = Options { registry: netfn_registry::all(), ..Options::default() };
     let part = &racked.part(0, 0).unwrap().part.program;
-    let mut switch = Switch::new(Arc::clone(part), options).unwrap();
+    let mut switch = ir_interp::switch(Arc::clone(part), options).unwrap();
     entries.for_part(part, true).for_each(|write| switch.write(write, Time::ZERO).unwrap());
     row.switches[1] = switch;
     for seed in 0..5 {

@@ -26,7 +26,7 @@ type Sent<'py> = (u32, Bound<'py, PyBytes>);
 /// One device with a program. Packets run as machine code.
 #[pyclass(unsendable)]
 struct Switch {
-    switch: ir_interp::Switch,
+    switch: device::Switch,
     resolver: Resolver,
     program: Arc<ir::Program>,
     map: SourceMap,

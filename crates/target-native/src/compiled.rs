@@ -7,9 +7,9 @@ use crate::machine::{Machine, Part};
 use crate::mutant::Mutant;
 use crate::notes::Notes;
 use crate::tables::Mirrors;
+use device::Host;
 use ir::Program;
-use ir_interp::Value;
-use ir_interp::embed::Host;
+use ir_value::Value;
 use std::sync::{Arc, OnceLock};
 
 /// See the module. A clone is the same code. [`Engine::of`](crate::Engine::of) makes engines of it.

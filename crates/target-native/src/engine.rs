@@ -14,9 +14,12 @@ use crate::tables::Mirrors;
 use base_diag::Diagnostic;
 use base_time::Time;
 use dataplane_api::{EgressResult, Output, Port, QueueRecord, Queued, QueuedPacket};
+use device::embed::{Accelerator, PacketParts, Stay};
+use device::stage::BlockName;
+use device::{Host, Life};
+use device::{Options, Switch};
 use ir::Program;
-use ir_interp::embed::{Accelerator, BlockName, Host, Life, PacketParts, Stay};
-use ir_interp::{Options, Switch, Value};
+use ir_value::Value;
 use std::sync::Arc;
 
 /// A program as machine code, with its state.
@@ -85,18 +88,18 @@ impl Engine {
             Ok(lowered) => Arc::new(lowered),
             // Too large when everything is inlined: the interpreter runs it as it stands.
             Err(_) => {
-                let switch = Switch::new(Arc::new(program.clone()), options)?;
+                let switch = ir_interp::switch(Arc::new(program.clone()), options)?;
                 return Ok(Engine { switch, work: Work::Interpreter });
             }
         };
-        let mut switch = Switch::new(lowered, options)?;
+        let mut switch = ir_interp::switch(lowered, options)?;
         let work = Work::compile(&mut switch, mutant);
         Ok(Engine { switch, work })
     }
 
     /// An engine with a state of its own for a program that is compiled already.
     pub fn of(compiled: &Compiled, options: Options) -> Result<Engine, Vec<Diagnostic>> {
-        let mut switch = Switch::new(Arc::clone(&compiled.program), options)?;
+        let mut switch = ir_interp::switch(Arc::clone(&compiled.program), options)?;
         let same = match &compiled.code {
             Made::Nothing => Some(Work::Interpreter),
             Made::Whole(build) => {

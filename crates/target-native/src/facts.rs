@@ -4,12 +4,15 @@ use crate::layout::{Kind, Layout, kind_of};
 use crate::mutant::Mutant;
 use crate::tables::Mirrors;
 use dataplane_tables::KeyLayout;
+use device::Host;
+pub(crate) use device::embed::Constant;
+use device::embed::TableFacts;
+use device::region::Path;
+use device::stage::BlockName;
 use ir::{
     Callee, Control, ControlId, Expr, ExprKind, InstanceId, MatchKind, Name, ParserId, Program, Role, Stmt,
     StmtKind, SwitchOn, TableId, Transition, Type, ValueSetId, VarId, visit,
 };
-pub(crate) use ir_interp::embed::Constant;
-use ir_interp::embed::{BlockName, Host, Path, TableFacts};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Cells of an object that are shared with code at most; larger objects are left to the interpreter.

@@ -20,8 +20,10 @@ use crate::parked::Parked;
 use crate::runtime::{FrameCall, Leaving, To};
 use base_time::Time;
 use dataplane_api::Queued;
-use ir_interp::Value;
-use ir_interp::embed::{BlockName, Life, PacketParts, RunsOn, Stay};
+use device::Life;
+use device::embed::{PacketParts, RunsOn, Stay};
+use device::stage::BlockName;
+use ir_value::Value;
 use std::sync::Arc;
 
 /// A packet that is to run in ingress.

@@ -21,9 +21,11 @@ use crate::packet::{Fate, Packet};
 use crate::tables::Mirrors;
 use base_time::Time;
 use dataplane_api::{DropReason, Output, Port};
+use device::Switch;
+use device::embed::{Half, HalfDone, HalfEnd, HalfStart, Halves};
+use device::{Host, Life};
 use ir::Carried;
-use ir_interp::embed::{Half, HalfDone, HalfEnd, HalfStart, Halves, Host, Life};
-use ir_interp::{Switch, Value};
+use ir_value::Value;
 use p4_arch::psa::{PORT_RECIRCULATE, packet_path};
 use std::sync::Arc;
 

@@ -11,8 +11,9 @@
 //!
 //! A *frame* is a piece of memory of fixed size that one packet after the other uses.
 
+use device::Host;
+use device::stage::BlockName;
 use ir::{Carried, Field, InstanceId, Program, Type, TypeKind};
-use ir_interp::embed::{BlockName, Host};
 use std::collections::BTreeMap;
 
 /// The greatest frame; programs that need more are left to the interpreter.
@@ -255,7 +256,7 @@ pub(crate) struct Registers {
     pub(crate) start: usize,
     pub(crate) cursor: usize,
     pub(crate) end: usize,
-    /// See [`ir_interp::embed::Side`]; all ones stand for `None`.
+    /// See [`device::stage::Effects`]; all ones stand for `None`.
     pub(crate) length: usize,
     pub(crate) truncate: usize,
     pub(crate) clone: usize,

@@ -15,8 +15,8 @@ use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, Module, default_libcall_names};
+use device::embed::Half;
 use ir::Program;
-use ir_interp::embed::Half;
 
 /// The function for a batch.
 type Batch = unsafe extern "C" fn(*mut Context, *mut Packet, u64);

@@ -4,13 +4,13 @@ use crate::access::Access;
 use crate::layout::Kind;
 use crate::runtime::{Asked, MOST_ASKED, TableRef};
 use crate::turns::lock;
+use control_writes::EntryKey;
 use dataplane_tables::{
     Control, EntryKey as CopyKey, Field, FirstBits, KeyLayout, MatchKind, Run, TableSpec, Tables, WriteError,
 };
-use ir_interp::KeySpec;
-use ir_interp::embed::{
-    ActionView, EntryKey, EntryView, Host, News, SharedCells, TableAt, TableChange, TableFacts,
-};
+use device::Host;
+use device::KeySpec;
+use device::embed::{ActionView, EntryView, News, SharedCells, TableAt, TableChange, TableFacts};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 

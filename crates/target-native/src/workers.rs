@@ -31,9 +31,10 @@ use base_diag::Diagnostic;
 use base_time::Time;
 use dataplane_api::Output;
 use dataplane_tables::{Control, Shared as Tables};
+use device::Life;
+use device::embed::Half;
+use device::{Options, Switch, Told};
 use ir::{Block, Program, visit};
-use ir_interp::embed::{Half, Life};
-use ir_interp::{Options, Switch, Told};
 use std::sync::{Arc, Mutex};
 
 /// A program as machine code with a state that threads share. A clone is the same.
@@ -80,7 +81,7 @@ impl Shared {
     /// Lowers and compiles a program; `None` if only the interpreter runs it, which is for one thread.
     pub fn compile(program: &Program, options: Options) -> Result<Option<Shared>, Vec<Diagnostic>> {
         let Ok(lowered) = ir_lower::lower(program) else { return Ok(None) };
-        let mut switch = Switch::new(Arc::new(lowered), options)?;
+        let mut switch = ir_interp::switch(Arc::new(lowered), options)?;
         let Some((code, mut mirrors)) = Code::new(&mut switch) else { return Ok(None) };
         let control = mirrors.control();
         let tables = Tables::new(&control);

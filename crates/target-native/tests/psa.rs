@@ -6,7 +6,7 @@ use base_bits::Bits;
 use base_time::{Duration, Rng, Time};
 use control_writes::{Count, Match, Rate, Rates};
 use dataplane_api::{Device, Output};
-use ir_interp::{Driver, Options, Session, Switch};
+use device::{Driver, Options, Session, Switch};
 use std::sync::Arc;
 use target_native::{Engine, Fate, MOST_BYTES, Mutant, Packet, Shared};
 
@@ -47,7 +47,7 @@ fn everything() {
     let wrong = Some(Mutant::SubtractAdds);
     let wrong = Engine::compile_wrong(&program(), Options::default(), wrong).expect("it compiles");
     let again = Engine::of(&engine.compiled(), Options::default()).expect("an engine");
-    let interpreter = Switch::new(Arc::new(program()), Options::default()).expect("a device");
+    let interpreter = ir_interp::switch(Arc::new(program()), Options::default()).expect("a device");
     let mut ran = vec![];
     for mut switch in [interpreter, engine.into_switch(), again.into_switch(), wrong.into_switch()] {
         fill(&mut switch);
@@ -70,7 +70,7 @@ fn everything() {
 #[test]
 fn misses_count_for_the_default_action() {
     let mut engine = Engine::compile(&program(), Options::default()).expect("it compiles");
-    let mut reference = Switch::new(Arc::new(program()), Options::default()).expect("a device");
+    let mut reference = ir_interp::switch(Arc::new(program()), Options::default()).expect("a device");
     let tables = ["names", "ports", "keyless"];
     let mut before = [0; 3];
     for part in 0..3 {
@@ -107,7 +107,7 @@ fn the_interpreter_is_not_asked() {
 fn batches() {
     let mut engine = Engine::compile(&program(), Options::default()).expect("it compiles");
     let shared = Shared::compile(&program(), Options::default()).expect("it runs").expect("it compiles");
-    let mut reference = Switch::new(Arc::new(program()), Options::default()).expect("a device");
+    let mut reference = ir_interp::switch(Arc::new(program()), Options::default()).expect("a device");
     fill(engine.switch());
     shared.write(fill);
     fill(&mut reference);

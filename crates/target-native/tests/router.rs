@@ -4,7 +4,7 @@ mod common;
 
 use base_time::{Rng, Time};
 use dataplane_api::{Device, Output};
-use ir_interp::{Options, Switch};
+use device::Options;
 use std::sync::Arc;
 use target_native::{Engine, Fate, Mutant, Packet};
 
@@ -13,7 +13,7 @@ fn batches_are_what_the_interpreter_gives() {
     let program = common::program("router");
     let mut engine = Engine::compile(&program, Options::default()).expect("it compiles");
     assert_eq!(engine.report().fallbacks, []);
-    let mut switch = Switch::new(Arc::new(program), Options::default()).expect("a device");
+    let mut switch = ir_interp::switch(Arc::new(program), Options::default()).expect("a device");
     let destinations = common::fill(engine.switch(), 300, &mut Rng::new(1));
     common::fill(&mut switch, 300, &mut Rng::new(1));
     let mut rng = Rng::new(2);

@@ -4,7 +4,7 @@ mod common;
 
 use base_time::{Rng, Time};
 use dataplane_api::Device;
-use ir_interp::{Options, Switch};
+use device::Options;
 use std::sync::Arc;
 use target_native::{Engine, Mutant};
 
@@ -35,7 +35,7 @@ fn they_are_extracted_copied_and_emitted_without_the_interpreter() {
     let mut wrong = Engine::compile_wrong(&program, Options::default(), Some(Mutant::VarbitTooLong))
         .expect("it compiles")
         .into_switch();
-    let mut switch = Switch::new(program, Options::default()).expect("a device");
+    let mut switch = ir_interp::switch(program, Options::default()).expect("a device");
     let (mut differ, mut longest) = (0, 0);
     for frame in frames() {
         let want = switch.process(1, &frame, Time::ZERO);

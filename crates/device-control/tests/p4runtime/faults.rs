@@ -135,24 +135,33 @@ struct Twins {
 
 impl Twins {
     fn call(&mut self, odds: u64, call: Call) -> Result<(), Status> {
+        self.calls(odds, vec![call]).remove(0)
+    }
+
+    /// Calls of several clients at once; how each has ended.
+    fn calls(&mut self, odds: u64, calls: Vec<Call>) -> Vec<Result<(), Status>> {
         self.broken.channel.odds = odds;
-        let mut events = self.broken.call(self.now, Ticket(1), call);
+        let count = calls.len();
+        let mut replies: BTreeMap<Ticket, Result<(), Status>> = BTreeMap::new();
         let mut waits = 0;
-        let reply = loop {
-            let reply = events.iter().find_map(|event| match event {
-                Event::Reply(_, Reply::Done(ended)) => Some(ended.clone()),
+        let mut waiting = calls.into_iter().zip(0..);
+        while replies.len() < count {
+            let events = match waiting.next() {
+                Some((call, ticket)) => self.broken.call(self.now, Ticket(ticket), call),
+                None => {
+                    waits += 1;
+                    assert!(waits < 1000, "calls do not end: {:?}", self.broken.channel.seen);
+                    self.now = self.broken.deadline().expect("it waits for something").max(self.now);
+                    self.broken.tick(self.now)
+                }
+            };
+            replies.extend(events.into_iter().filter_map(|event| match event {
+                Event::Reply(ticket, Reply::Done(ended)) => Some((ticket, ended)),
                 _ => None,
-            });
-            if let Some(reply) = reply {
-                break reply;
-            }
-            waits += 1;
-            assert!(waits < 1000, "the call does not end: {:?}", self.broken.channel.seen);
-            self.now = self.broken.deadline().expect("it waits for something").max(self.now);
-            events = self.broken.tick(self.now);
-        };
+            }));
+        }
         self.bring_back();
-        reply
+        replies.into_values().collect()
     }
 
     /// A device begins anew, and the way to it breaks while it is brought back. What its data plane had counted is gone.
@@ -183,22 +192,30 @@ impl Twins {
         assert_eq!(replied(self.whole.call(self.now, Ticket(1), call)), "OK\n");
     }
 
+    /// Writes of several clients. What has worked is done once more, one after the other in the order in which it came.
     fn write(&mut self, rng: &mut Rng) {
-        let updates: Vec<String> = (0..rng.between(1, 8)).map(|_| update(rng)).collect();
-        let updates: Vec<&str> = updates.iter().map(String::as_str).collect();
-        let atomicity = *rng.pick(&["CONTINUE_ON_ERROR", "ROLLBACK_ON_ERROR", "DATAPLANE_ATOMIC"]).unwrap();
-        let request = write_request(atomicity, &updates);
-        let reply = self.call(3, Call::Write(Box::new(request.clone())));
-        let done = |index: usize| match &reply {
-            Ok(()) => true,
-            Err(status) => status.details.get(index).is_some_and(|error| error.canonical_code == 0),
-        };
-        for (index, update) in request.updates.iter().enumerate() {
-            if done(index) {
-                let mut one = request.clone();
-                one.updates = vec![update.clone()];
-                let reply = self.whole.call(self.now, Ticket(1), Call::Write(Box::new(one)));
-                assert_eq!(replied(reply), "OK\n", "{}", updates[index]);
+        let mut requests = vec![];
+        for _ in 0..rng.between(1, 4) {
+            let updates: Vec<String> = (0..rng.between(1, 8)).map(|_| update(rng)).collect();
+            let updates: Vec<&str> = updates.iter().map(String::as_str).collect();
+            let atomicity =
+                *rng.pick(&["CONTINUE_ON_ERROR", "ROLLBACK_ON_ERROR", "DATAPLANE_ATOMIC"]).unwrap();
+            requests.push(write_request(atomicity, &updates));
+        }
+        let calls = requests.iter().map(|request| Call::Write(Box::new(request.clone()))).collect();
+        let replies = self.calls(3, calls);
+        for (request, reply) in requests.iter().zip(replies) {
+            let done = |index: usize| match &reply {
+                Ok(()) => true,
+                Err(status) => status.details.get(index).is_some_and(|error| error.canonical_code == 0),
+            };
+            for (index, update) in request.updates.iter().enumerate() {
+                if done(index) {
+                    let mut one = request.clone();
+                    one.updates = vec![update.clone()];
+                    let reply = self.whole.call(self.now, Ticket(1), Call::Write(Box::new(one)));
+                    assert_eq!(replied(reply), "OK\n", "{update:?}");
+                }
             }
         }
     }

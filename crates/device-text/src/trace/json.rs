@@ -2,7 +2,7 @@
 
 use super::{cause_word, colour_word, drop_word, key_text, position, source};
 use base_diag::SourceMap;
-use ir_interp::{Cause, Event, EventKind, Shown};
+use device::{Cause, Event, EventKind, Shown};
 use serde_json::{Value, json};
 
 /// The steps, by packet in the order of their beginnings.

@@ -7,7 +7,8 @@ pub mod text;
 use base_diag::{Position, SourceMap, Span};
 use control_writes::Match;
 use dataplane_api::DropReason;
-use ir_interp::{Cause, hex_text};
+use device::Cause;
+use device::trace::hex_text;
 
 /// Where a step stands, in the user's file.
 fn position(map: &SourceMap, span: Span) -> Option<Position> {

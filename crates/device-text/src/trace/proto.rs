@@ -3,7 +3,7 @@
 use super::{colour_word, drop_word, key_text, position, source};
 use base_diag::SourceMap;
 use base_time::Time;
-use ir_interp::{Cause, Event, EventKind, PacketId, Shown};
+use device::{Cause, Event, EventKind, PacketId, Shown};
 use p4runtime_proto::p4::bm;
 use std::collections::BTreeMap;
 
@@ -216,7 +216,7 @@ fn step(kind: &EventKind, map: &SourceMap) -> Option<bm::trace_event::Event> {
     })
 }
 
-fn key_value(key: &ir_interp::KeyRead) -> bm::KeyValue {
+fn key_value(key: &device::KeyRead) -> bm::KeyValue {
     bm::KeyValue {
         name: key.name.to_string(),
         match_kind: format!("{:?}", key.kind).to_lowercase(),

@@ -2,7 +2,7 @@
 
 use super::{cause_word, colour_word, drop_word, keys_text, position, source};
 use base_diag::{SourceMap, Span};
-use ir_interp::{Cause, Event, EventKind, PacketId, Shown};
+use device::{Cause, Event, EventKind, PacketId, Shown};
 use std::fmt::Write;
 
 /// The column in which places stand, if there is room.

@@ -5,8 +5,9 @@ use super::{clock, source};
 use base_time::Time;
 use bench_load::wire::{Outcome, report_bytes};
 use bench_load::{Load, Program};
+use device::{Digest, Options, Switch};
 use ir_fill::Resolver;
-use ir_interp::{Digest, Options, Switch, Value};
+use ir_value::Value;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ impl Interp {
     pub fn new(program: &'static Program, load: &Arc<Load>) -> Result<Interp, String> {
         let (before, held) = (clock::thread(), clock::memory(0));
         let ir = source::compile(program)?;
-        let mut switch = Switch::new(Arc::clone(&ir), Options::default()).map_err(source::first)?;
+        let mut switch = ir_interp::switch(Arc::clone(&ir), Options::default()).map_err(source::first)?;
         let compiled = clock::thread();
         Resolver::new(&ir)
             .and_then(|mut resolver| resolver.fill(&load.entries, &mut switch))

@@ -2,8 +2,8 @@
 
 use super::{Finding, Outcome, Step, finding, first_line, run_on};
 use crate::inputs::Inputs;
+use device::Options;
 use ir::Program;
-use ir_interp::Options;
 use target_native::{Engine, Mutant};
 
 /// Compiles `program` and runs it as `outcome` tells that the program ran.

@@ -14,12 +14,12 @@ use base_diag::Diagnostic;
 use base_diag::codes::run::BAD_PORT;
 use base_time::Duration;
 use dataplane_api::{Counters, Device, Port};
+use device::{Driver, Options, PortNumbers, Switch};
 use device_text::state;
 use entries::Filling;
 use feed::Feed;
 use ir::Program;
 use ir_fill::{Resolver, StfReport, StfRun};
-use ir_interp::{Driver, Options, PortNumbers, Switch};
 use p4_stf::File;
 use state::Object;
 use std::collections::BTreeSet;
@@ -93,7 +93,7 @@ impl Job {
             Engine::Native if !self.trace => {
                 target_native::Engine::compile(&self.program, options)?.into_switch()
             }
-            _ => Switch::new(Arc::clone(&self.program), options)?,
+            _ => ir_interp::switch(Arc::clone(&self.program), options)?,
         };
         check_ports(switch.port_numbers(), self.cpu_port)?;
         let mut resolver = Resolver::new(&self.program)?;

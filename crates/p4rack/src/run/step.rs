@@ -3,9 +3,9 @@
 use super::Job;
 use base_time::{Duration, Time};
 use dataplane_api::{Counters, Device, DropReason, Output, Port};
+use device::{Driver, Event, EventKind, Shown, Switch};
 use device_text::trace::keys_text;
 use ir::Program;
-use ir_interp::{Driver, Event, EventKind, Shown, Switch};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -172,16 +172,16 @@ impl Gatherer {
         more
     }
 
-    fn digest(&self, digest: ir_interp::Digest) -> (String, Shown) {
+    fn digest(&self, digest: device::Digest) -> (String, Shown) {
         let ty = digest.ty(&self.program);
-        (digest.name.to_string(), ir_interp::show(&self.program, &ty, &digest.data))
+        (digest.name.to_string(), device::trace::shown(&self.program, &ty, &digest.data))
     }
 }
 
 /// For each packet sent, in order, the headers that were emitted for it.
 fn emitted(trace: &[Event]) -> Vec<Vec<Decoded>> {
     let mut all = vec![];
-    let mut open: Vec<(ir_interp::PacketId, Vec<Decoded>)> = vec![];
+    let mut open: Vec<(device::PacketId, Vec<Decoded>)> = vec![];
     for event in trace {
         let at = open.iter().position(|(packet, _)| *packet == event.packet);
         match &event.kind {

@@ -20,9 +20,9 @@ use controller::{
     Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Effect, Output, PortCount, RegionMap, Reply,
     Steer, Ticket, Timing, Wires,
 };
+use device::Options;
 use device_control::{Known, Maker};
 use flow_rules::FlowSwitch;
-use ir_interp::{Options, Switch};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::Update;
 use rack_emulator::{Emulator, RackDevice, Spent, Violation};
@@ -237,7 +237,7 @@ impl Control {
         let mut devices = vec![];
         let devices_of_rack = self.rack.devices.iter().zip(&mut self.agents).zip(engines).zip(spent);
         for (at, (((device, agent), engine), spent)) in devices_of_rack.enumerate() {
-            let other = Switch::new(Arc::clone(&nothing), Options::default())?;
+            let other = ir_interp::switch(Arc::clone(&nothing), Options::default())?;
             let driven: Box<dyn dataplane_api::Device> = match (agent, racked.flow_rules(at)) {
                 (Some(agent), _) => Box::new(Driven::new(agent, other)),
                 // What runs is what is printed.

@@ -15,8 +15,8 @@ use control_writes::Match;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, JumpTableData, Value, types};
 use cranelift_frontend::Switch;
+use device::embed::ActionView;
 use ir::Expr;
-use ir_interp::embed::ActionView;
 use std::mem::offset_of;
 
 impl<'a> Code<'a, '_> {

@@ -16,8 +16,8 @@ use crate::runtime::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::Variable;
+use device::stage::BlockName;
 use ir::{Stmt, StmtKind};
-use ir_interp::embed::BlockName;
 use std::mem::offset_of;
 
 /// How the deparser is done.

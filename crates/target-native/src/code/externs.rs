@@ -8,8 +8,8 @@ use crate::runtime::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, MemFlagsData, Value, types};
 use dataplane_api::DropReason;
+use device::stage::BlockName;
 use ir::{Call, Callee, Const, Expr, ExprKind, InstanceId};
-use ir_interp::embed::BlockName;
 use std::mem::offset_of;
 
 /// BMv2 keeps one bit of a session's 16 for itself.

@@ -46,8 +46,8 @@ use cranelift_codegen::ir::{Block, FuncRef, InstBuilder, MemFlagsData, Type, Val
 use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_frontend::{FunctionBuilder, Variable};
 use dataplane_api::DropReason;
+use device::stage::BlockName;
 use ir::Program;
-use ir_interp::embed::BlockName;
 use place::Places;
 use std::collections::BTreeMap;
 use std::mem::offset_of;

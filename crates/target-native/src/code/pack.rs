@@ -13,8 +13,8 @@ use crate::layout::kind_of;
 use crate::mutant::Mutant;
 use crate::runtime::FILL_IN_FRONT;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
+use device::hash::{Algorithm, ByByte, by_byte};
 use ir::{Const, Expr, ExprKind, Type, TypeKind};
-use ir_interp::embed::{Algorithm, ByByte, by_byte};
 
 /// Fields that are hashed by code at most, and their bits.
 const MOST_ITEMS: usize = 60;

@@ -1,4 +1,4 @@
-//! The whole way of a packet: what `ir_interp`'s v1model does, in the same order, as long as nothing rare happens.
+//! The whole way of a packet: what `device`'s v1model does, in the same order, as long as nothing rare happens.
 
 use super::{Code, Made, PLAIN, type_of};
 use crate::layout::{NONE, Node};
@@ -9,7 +9,8 @@ use crate::runtime::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use dataplane_api::DropReason;
-use ir_interp::embed::{BlockName, Left};
+use device::embed::Left;
+use device::stage::BlockName;
 use std::mem::offset_of;
 
 /// Rounds of loops, in steps of the interpreter.
