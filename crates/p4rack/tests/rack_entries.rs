@@ -309,7 +309,20 @@ fn a_device_runs_the_part_of_one_app() {
     let mut map = SourceMap::new();
     let found = rack::load(&directory, &[], &mut map).err().expect("a refusal");
     let shown = text(&found, &map).replace(&format!("{}/", directory.display()), "");
-    expect![[""]].assert_eq(&shown);
+    expect![[r#"
+        error[P4R0611]: device `nic` is of several apps
+          --> RACK.toml:13:10
+           |
+         9 | map = { R = "nic" }
+           |             ----- first named here
+        ...
+        13 | origin = "nic"
+           |          ^^^^^ named again here
+           |
+           = note: a device runs the part of one app as yet
+           = help: give each app devices of its own
+    "#]]
+    .assert_eq(&shown);
     // Best effort: the system clears its directory for temporary files.
     let _ = std::fs::remove_dir_all(&directory);
 }
