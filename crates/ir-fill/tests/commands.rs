@@ -158,7 +158,7 @@ fn multicast_is_that_of_bmv2() {
     );
     let twice = format!("{group}mc_mgrp_create 8\nmc_node_associate 7 0\nmc_node_associate 8 0\n");
     refused(&twice, &["node 0 is in group 7 already"]);
-    refused("mc_node_create 0 1 2 1\n", &["a port stands twice"]);
+    refused("mc_node_create 0 1 2 1\n", &["a port occurs twice"]);
     refused("mc_node_create 0 600\n", &["port 600 does not fit into the 9 bits", "from 0 to 510"]);
     refused("mc_mgrp_create 70000\n", &["group 70000 does not fit into the 16 bits"]);
     // A node without ports, and one of LAGs: of a LAG's ports the one that 255 modulo their number chooses.
@@ -206,10 +206,7 @@ fn what_only_shows_is_passed_over() {
     let mut switch = ir_interp::switch(program, Options::default()).expect("it runs");
     let warnings = written_to(&mut switch, text, 1).expect("it is read");
     let titles: Vec<&str> = warnings.iter().map(|warning| warning.title.as_str()).collect();
-    assert_eq!(
-        titles,
-        ["`set_queue_depth` is passed over", "3 commands that only show something are passed over"]
-    );
+    assert_eq!(titles, ["`set_queue_depth` is skipped", "3 commands that only print something are skipped"]);
     assert_eq!(warnings[1].notes, ["they are: help, table_dump"]);
 }
 

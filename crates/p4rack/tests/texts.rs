@@ -184,8 +184,8 @@ fn what_is_said_of_any_text_can_be_shown() {
 #[test]
 fn lines_of_a_test_with_other_characters() {
     let read = |text: &str, base: u32| p4_stf::parse(text, base).1;
-    assert!(shown("ü\n", &read).contains("a statement is wanted"));
-    assert!(shown("expect ü\n", &read).contains("a port is wanted"));
+    assert!(shown("ü\n", &read).contains("expected a statement"));
+    assert!(shown("expect ü\n", &read).contains("expected a port"));
     assert_eq!(shown("\u{feff}packet 1 aa\r\n", &read), "");
     assert!(shown("packet 99999999999 aa\n", &read).contains("this port is too large"));
 }

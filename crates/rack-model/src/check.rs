@@ -21,7 +21,7 @@ pub(crate) fn check(r: &mut Reader, draft: &Draft) {
     let names = workloads.iter().map(|w| (w.name.value.as_str(), w.name.span));
     check_unique(r, names, "workload name");
     let stages = draft.rack.stages.iter().map(|s| (s.name.value.as_str(), s.name.span));
-    check_unique(r, stages, "stage name");
+    check_unique(r, stages, "phase name");
     for (name, _) in draft.rack.stages.iter().flat_map(|stage| &stage.paper) {
         let known = || workloads.iter().map(|w| w.name.value.as_str());
         if !known().any(|known| known == name.value) {

@@ -72,7 +72,9 @@ fn read_file(r: &mut Reader, table: &DeTable<'_>) -> Draft {
     let faults = listed(r, file.entry("fault"), "fault");
     let replaces = listed(r, file.entry("replace"), "replace");
     let control = file.entry("control");
-    let stages = listed(r, file.entry("stage"), "stage");
+    let mut stages = listed(r, file.entry("phase"), "phase");
+    // The earlier name of the key.
+    stages.extend(listed(r, file.entry("stage"), "stage"));
     let plan = file.entry("plan");
     file.later(r, "generate");
     file.finish(r);

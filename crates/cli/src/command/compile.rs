@@ -20,13 +20,13 @@ pub struct Args {
     program: String,
     #[command(flatten)]
     preprocessor: Preprocessor,
-    /// Where to write; it is made if it is not there
+    /// Output directory; created if missing
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
-    /// In which form to write P4Info: NAME.p4.p4info.txtpb, NAME.p4.p4info.json or NAME.p4.p4info.bin
+    /// Encoding of the P4Info file: NAME.p4.p4info.txtpb, NAME.p4.p4info.json or NAME.p4.p4info.bin
     #[arg(long, value_enum, default_value = "text")]
     p4info_format: super::p4info::Format,
-    /// How to print what was written
+    /// Output format of the list of files
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
@@ -49,7 +49,7 @@ pub fn run(args: &Args) -> ExitCode {
     let info = args.output.join(format!("{stem}.p4.p4info.{}", form.extension()));
     let config = args.output.join(format!("{stem}.p4"));
     let written = std::fs::create_dir_all(&args.output)
-        .map_err(|error| format!("`{}` cannot be made: {error}", args.output.display()))
+        .map_err(|error| format!("`{}` cannot be created: {error}", args.output.display()))
         .and_then(|()| output::unread(&config, &read))
         .and_then(|()| output::write(&info, &pushed.p4info, &read))
         .and_then(|()| output::write(&config, pushed.device_config.as_bytes(), &read));

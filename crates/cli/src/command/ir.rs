@@ -8,7 +8,7 @@ use compiler::lowering::{Form, NoText, passes, text};
 use compiler::{Until, compile};
 use p4rack::Disk;
 
-/// Print a program's intermediate form: elaborated, behind a pass, or lowered
+/// Print a program's intermediate representation: elaborated, after a pass, or lowered
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack ir router.p4")]
@@ -18,13 +18,13 @@ pub struct Args {
     program: Option<String>,
     #[command(flatten)]
     preprocessor: Preprocessor,
-    /// Behind this pass; may be given several times
+    /// Print the program after this pass; may be repeated
     #[arg(long, value_name = "PASS", conflicts_with = "lowered")]
     print_after: Vec<String>,
-    /// Behind all passes
+    /// Print the program after all passes
     #[arg(long)]
     lowered: bool,
-    /// Name all passes in their order
+    /// List all passes in order
     #[arg(long)]
     list_passes: bool,
 }

@@ -154,7 +154,7 @@ impl<'s> StfRun<'s> {
             }
             Statement::NoPacket => {
                 if self.sent.len() > self.before {
-                    let problem = Diagnostic::error(STF_FAILED, "a packet came out")
+                    let problem = Diagnostic::error(STF_FAILED, "unexpected packet")
                         .at(span, "none is expected of the last packet sent");
                     self.problems.push(problem);
                 }
