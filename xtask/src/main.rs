@@ -13,7 +13,7 @@ use std::process::{Command, ExitCode};
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
-  tidy                 layers, purity, crate manifests, file sizes, paths
+  tidy                 layers, purity, crate manifests, file sizes, paths, circles of files
   features             third-party crates that `cargo test -p CRATE` compiles with other features than `cargo test --workspace`
   build-time           build the command from nothing: how long it takes, and its slowest crates
   bench-check          check a generated program of 7,000 lines and fail past 150 ms

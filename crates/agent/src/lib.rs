@@ -5,12 +5,9 @@
 // This is where time, threads and sockets come from: what they feed is without them.
 #![allow(clippy::disallowed_methods)]
 
-mod client;
 mod device;
-mod metrics;
 mod ports;
 
-pub use client::{Client, ClientError};
 use controller::{Call, DeviceId};
 use device::Owner;
 use device_control::{Direct, Known, Maker, Metric, OneSwitch, RackSwitch, RemoteRack, Served, Splitter};
@@ -28,7 +25,7 @@ use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tracing::info;
 
-pub use p4runtime_grpc::{Badge, ClientTls, Limits, Secret, Tls};
+pub use p4runtime_grpc::{Badge, ClientTls, Limits, Operator, OperatorError, Secret, Tls};
 
 /// Commands that wait for the device.
 const WAITING: usize = 4096;
@@ -192,10 +189,10 @@ fn serve_until(
         .map_err(failed)?;
     let served = runtime.block_on(async {
         let asked = match metrics {
-            Some(address) => Some(metrics::listen(address).await.map_err(failed)?),
+            Some(address) => Some(p4runtime_grpc::listen_for_metrics(address).await.map_err(failed)?),
             None => None,
         };
-        asked.map(|listener| tokio::spawn(metrics::serve(listener, front.clone())));
+        asked.map(|listener| tokio::spawn(p4runtime_grpc::serve_metrics(listener, front.clone())));
         for end in ends {
             tokio::spawn(end.run(front.clone()));
         }

@@ -3,7 +3,7 @@
 use crate::ExitCode;
 use crate::output::{self, Format};
 use crate::tls::ClientArgs;
-use agent::{Client, ClientError};
+use agent::{Operator, OperatorError};
 use base_diag::SourceMap;
 use p4rack::run::spec::{HexPacket, hex_packet};
 use p4rack::{ctl, rack};
@@ -113,7 +113,7 @@ pub fn run(args: &Args) -> ExitCode {
     }
 }
 
-fn done(args: &Args, format: Format) -> Result<ExitCode, ClientError> {
+fn done(args: &Args, format: Format) -> Result<ExitCode, OperatorError> {
     // A wrong file is told before anybody is asked.
     let replace = match &args.command {
         Command::Replace { rack } => match regions(rack) {
@@ -124,8 +124,8 @@ fn done(args: &Args, format: Format) -> Result<ExitCode, ClientError> {
         },
         _ => None,
     };
-    let (tls, secret) = args.tls.for_switch(&args.addr, args.insecure).map_err(ClientError::new)?;
-    let mut client = Client::connect(&args.addr, tls.as_ref(), secret)?;
+    let (tls, secret) = args.tls.for_switch(&args.addr, args.insecure).map_err(OperatorError::new)?;
+    let mut client = Operator::connect(&args.addr, tls.as_ref(), secret)?;
     let what = match &args.command {
         Command::Stop => What::Hold(Hold::default()),
         Command::Start => What::Release(Release {}),
@@ -180,11 +180,11 @@ fn regions(path: &Path) -> Result<Replace, (Vec<base_diag::Diagnostic>, SourceMa
 }
 
 fn watch(
-    client: &mut Client,
+    client: &mut Operator,
     format: Format,
     interval: Duration,
     count: Option<u64>,
-) -> Result<(), ClientError> {
+) -> Result<(), OperatorError> {
     let mut last = client.show()?;
     print(format, &last, || ctl::show(&last));
     for _ in 1..count.unwrap_or(u64::MAX) {

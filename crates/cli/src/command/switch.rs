@@ -77,6 +77,7 @@ pub struct Args {
 
 /// Exit status 1 if the program has an error, a port cannot be opened or the address is taken.
 pub fn run(args: Args) -> ExitCode {
+    crate::memory::return_at_once();
     args.log.begin();
     // Of a rack's controller they are for the way to its agents.
     let own = args.agents.certificates().filter(|_| args.agent.is_empty());

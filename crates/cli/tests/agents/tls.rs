@@ -1,7 +1,7 @@
 //! Who has no certificate, or one that somebody else has signed, neither steers a rack nor is taken for one of its devices.
 
 use crate::setup::{Rack, Switch, are_sound, ctl, directory, state, text};
-use agent::{Client, ClientTls};
+use agent::{ClientTls, Operator};
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -262,7 +262,7 @@ fn certificates_that_expire_or_are_replaced() {
     };
     let secret = agent::Secret::new(fs::read_to_string(state().join("p4rack/secret")).unwrap().trim());
     let connect = || {
-        let mut client = Client::connect(&rack.tor.address, Some(&brief), secret.clone())?;
+        let mut client = Operator::connect(&rack.tor.address, Some(&brief), secret.clone())?;
         client.show().map(|_| client)
     };
     let mut early = connect().unwrap();

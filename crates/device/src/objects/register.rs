@@ -3,6 +3,7 @@
 use base_bits::Bits;
 use ir_value::Value;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -85,10 +86,17 @@ impl Register {
 
     /// The cells that are not zero, in order.
     pub(crate) fn cells(&self) -> Vec<(u64, Value)> {
+        self.cells_of(0..self.size)
+    }
+
+    /// The same of some cells, which are there.
+    pub(crate) fn cells_of(&self, wanted: Range<u64>) -> Vec<(u64, Value)> {
         match &self.cells {
-            Cells::Sparse(cells) => cells.iter().map(|(index, value)| (*index, value.clone())).collect(),
+            Cells::Sparse(cells) => {
+                cells.range(wanted).map(|(index, value)| (*index, value.clone())).collect()
+            }
             Cells::Flat(words) => {
-                let cells = (0..self.size).map(|index| (index, self.flat_number(words, index)));
+                let cells = wanted.map(|index| (index, self.flat_number(words, index)));
                 let used = cells.filter(|(_, number)| *number != 0);
                 used.map(|(index, number)| (index, self.flat_value(number))).collect()
             }

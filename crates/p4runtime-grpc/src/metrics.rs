@@ -1,5 +1,8 @@
 //! What is counted, over HTTP: `GET /metrics` as Prometheus asks.
 
+use crate::admission::{Admission, Answering};
+use crate::command::Front;
+use crate::limits::Rules;
 use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -7,14 +10,15 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::serve::Listener;
-use p4runtime_grpc::{Admission, Answering, Front, Rules};
 use std::net::SocketAddr;
+use std::pin::Pin;
 use tokio::net::TcpListener;
 
 /// What Prometheus expects as the type of its text form.
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, String> {
+/// Binds the address that Prometheus asks.
+pub async fn listen_for_metrics(address: SocketAddr) -> Result<TcpListener, String> {
     TcpListener::bind(address)
         .await
         .map_err(|error| format!("cannot listen on {address} for metrics (`--metrics-addr`): {error}"))
@@ -41,8 +45,12 @@ impl Listener for Few {
     }
 }
 
-/// Answers until the process ends.
-pub(crate) async fn serve(listener: TcpListener, front: Front) {
+/// Answers until the process ends. The future is boxed, so that the HTTP server is compiled in this crate.
+pub fn serve_metrics(listener: TcpListener, front: Front) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    Box::pin(serve(listener, front))
+}
+
+async fn serve(listener: TcpListener, front: Front) {
     let listener = Few(listener, Admission::new(Rules::metrics()));
     let app = Router::new().route("/metrics", get(metrics)).with_state(front);
     // Without metrics the switch goes on.

@@ -1,6 +1,9 @@
-//! An operator's connection to a switch.
+//! An operator's connection to a switch. Calls block, so that the client is compiled in this crate.
 
-use p4runtime_grpc::{Badge, ClientTls, RackClient, Secret};
+use crate::generated_rack::rack_client::RackClient;
+use crate::secret::{Badge, Secret};
+use crate::serve::chain;
+use crate::tls::{ClientTls, endpoint, failure};
 use p4runtime_proto::p4rack::v1::steer_request::What;
 use p4runtime_proto::p4rack::v1::{ShowRequest, ShowResponse, SteerRequest, TraceRequest, TraceResponse};
 use std::error::Error;
@@ -14,7 +17,7 @@ use tonic::transport::Channel;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One connection, over which one request is made after the other.
-pub struct Client {
+pub struct Operator {
     runtime: Runtime,
     rack: RackClient<InterceptedService<Channel, Badge>>,
     address: String,
@@ -22,44 +25,44 @@ pub struct Client {
 
 /// Why a request was not done.
 #[derive(Debug)]
-pub struct ClientError(String);
+pub struct OperatorError(String);
 
-impl ClientError {
+impl OperatorError {
     /// A request that cannot be made.
-    pub fn new(why: String) -> ClientError {
-        ClientError(why)
+    pub fn new(why: String) -> OperatorError {
+        OperatorError(why)
     }
 }
 
-impl fmt::Display for ClientError {
+impl fmt::Display for OperatorError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl Error for ClientError {}
+impl Error for OperatorError {}
 
-impl Client {
+impl Operator {
     /// Connects to where a switch listens, `host:port`.
     pub fn connect(
         address: &str,
         tls: Option<&ClientTls>,
         secret: Option<Secret>,
-    ) -> Result<Client, ClientError> {
-        let failed = |error: &dyn fmt::Display| ClientError(format!("no switch at {address}: {error}"));
+    ) -> Result<Operator, OperatorError> {
+        let failed = |error: &dyn fmt::Display| OperatorError(format!("no switch at {address}: {error}"));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| failed(&error))?;
-        let endpoint = p4runtime_grpc::endpoint(address, tls).map_err(|error| failed(&error))?;
+        let endpoint = endpoint(address, tls).map_err(|error| failed(&error))?;
         let endpoint = endpoint.connect_timeout(PATIENCE).timeout(PATIENCE);
-        let channel = runtime.block_on(endpoint.connect()).map_err(|error| {
-            failed(&format!("{}; `p4rack switch` starts one", p4runtime_grpc::chain(&error)))
-        })?;
+        let channel = runtime
+            .block_on(endpoint.connect())
+            .map_err(|error| failed(&format!("{}; `p4rack switch` starts one", chain(&error))))?;
         let rack = RackClient::with_interceptor(channel, Badge::new(secret));
-        Ok(Client { runtime, rack, address: address.to_string() })
+        Ok(Operator { runtime, rack, address: address.to_string() })
     }
 
     /// What the switch is made of, and what it has counted.
-    pub fn show(&mut self) -> Result<ShowResponse, ClientError> {
+    pub fn show(&mut self) -> Result<ShowResponse, OperatorError> {
         self.runtime
             .block_on(self.rack.show(ShowRequest {}))
             .map(tonic::Response::into_inner)
@@ -67,7 +70,7 @@ impl Client {
     }
 
     /// Has something done.
-    pub fn steer(&mut self, what: What) -> Result<(), ClientError> {
+    pub fn steer(&mut self, what: What) -> Result<(), OperatorError> {
         let request = SteerRequest { election_id: None, what: Some(what) };
         self.runtime
             .block_on(self.rack.steer(request))
@@ -76,7 +79,7 @@ impl Client {
     }
 
     /// The way of a frame.
-    pub fn trace(&mut self, port: u32, frame: Vec<u8>) -> Result<TraceResponse, ClientError> {
+    pub fn trace(&mut self, port: u32, frame: Vec<u8>) -> Result<TraceResponse, OperatorError> {
         let request = TraceRequest { port, frame };
         self.runtime
             .block_on(self.rack.trace(request))
@@ -85,14 +88,14 @@ impl Client {
     }
 }
 
-fn refused(address: &str, status: &tonic::Status) -> ClientError {
+fn refused(address: &str, status: &tonic::Status) -> OperatorError {
     match status.code() {
         tonic::Code::Unimplemented if status.message().is_empty() => {
-            ClientError("this is a P4Runtime server, but not one of p4rack's".to_string())
+            OperatorError("this is a P4Runtime server, but not one of p4rack's".to_string())
         }
         _ if status.source().is_some() => {
-            ClientError(format!("no answer from {address}: {}", p4runtime_grpc::failure(status)))
+            OperatorError(format!("no answer from {address}: {}", failure(status)))
         }
-        _ => ClientError(status.message().to_string()),
+        _ => OperatorError(status.message().to_string()),
     }
 }
