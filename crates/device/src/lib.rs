@@ -15,6 +15,7 @@
 //! **Invariant**: every received frame has a budget of passes, copies and steps; what runs out is a counted drop.
 
 mod access;
+mod blueprint;
 mod build;
 mod by_key;
 mod control_plane;
@@ -46,6 +47,7 @@ mod value_set;
 mod write;
 
 pub use access::{Access, AccessKind};
+pub use blueprint::{Blocks, Blueprint};
 pub use by_key::EntryOf;
 pub use control_plane::TableEntry;
 pub use driver::Driver;

@@ -11,7 +11,7 @@ mod journal;
 mod key;
 mod write;
 
-pub(crate) use build::key_spec;
+pub(crate) use build::{build, key_spec};
 pub(crate) use entry::{ActionSpec, DirectCells, Entry, Run};
 pub use idle::IdleEntry;
 pub(crate) use idle::IdleTimer;
