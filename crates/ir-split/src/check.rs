@@ -5,7 +5,6 @@ use crate::analysis::Analysis;
 use crate::arch;
 use crate::arch::{Effect, frame_extern, function_effect, object_effect};
 use crate::check_shape::{check_headers, check_shape, check_stale, check_verified};
-use crate::fit::TooLong;
 use crate::flow::Flow;
 use crate::layout::{APP_BITS, NotCarried};
 use crate::mark::Mark;
@@ -13,7 +12,7 @@ use crate::placement::{DeviceIndex, Placement};
 use crate::refuse::unsupported;
 use crate::routes::Routes;
 use crate::runtime::runtime;
-use crate::section::{Code, Half, SectionId, Sections};
+use crate::section::{Half, SectionId, Sections, first_span};
 use crate::state::Separated;
 use base_diag::codes::split as codes;
 use base_diag::{Diagnostic, Span};
@@ -347,25 +346,6 @@ pub fn check_bytes(
     counted.iter().map(report).collect()
 }
 
-/// Hand-overs that are too long for their links.
-pub fn check_fit(sections: &Sections, placement: &Placement, found: &[TooLong]) -> Vec<Diagnostic> {
-    let report = |t: &TooLong| {
-        let to = sections.get(t.to);
-        let (a, b) = (placement.name(t.from), placement.name(t.into));
-        let more = t.hand_over - u64::from(t.frame);
-        Diagnostic::error(codes::TOO_LONG, format!("hand-overs to `{}` do not fit their link", to.name))
-            .at(first_span(&to.code), format!("it passes from `{a}` to `{b}` on its way here"))
-            .note(format!("a frame of {} bytes may become a hand-over of {}", t.frame, t.hand_over))
-            .note(format!("the link from `{a}` to `{b}` carries frames of {} bytes", t.link))
-            .help(format!(
-                "raise the link's `mtu` by {}, lower that of the origin's other links by {more}, or accept that the longest \
-                 frames are lost with `long_frames = \"drop\"` in the app",
-                t.hand_over - u64::from(t.link)
-            ))
-    };
-    found.iter().map(report).collect()
-}
-
 /// Live values without a form in a header.
 pub fn check_carried(flow: &Flow, sections: &Sections, refused: &[NotCarried]) -> Vec<Diagnostic> {
     let report = |r: &NotCarried| {
@@ -377,16 +357,4 @@ pub fn check_carried(flow: &Flow, sections: &Sections, refused: &[NotCarried]) -
             .help("turn it into a bit or a number before the cut")
     };
     refused.iter().map(report).collect()
-}
-
-/// The place of the first statement of some code.
-fn first_span(code: &[Code]) -> Span {
-    let spans = code.iter().map(|piece| match piece {
-        Code::Stmt(stmt) => stmt.span,
-        Code::If(cond, ..) => cond.span,
-        Code::Switch(_, cases) => cases.first().map_or(Span::NONE, |c| first_span(&c.code)),
-        Code::Region(_, inner) => first_span(inner),
-        Code::Goto(_) => Span::NONE,
-    });
-    spans.into_iter().find(|s| !s.is_none()).unwrap_or(Span::NONE)
 }

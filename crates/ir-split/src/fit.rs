@@ -2,8 +2,10 @@
 
 use crate::analysis::Analysis;
 use crate::place::HeaderIndex;
-use crate::placement::DeviceIndex;
-use crate::section::SectionId;
+use crate::placement::{DeviceIndex, Placement};
+use crate::section::{SectionId, Sections, first_span};
+use base_diag::Diagnostic;
+use base_diag::codes::split as codes;
 
 /// A hand-over that is longer than its link carries.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -43,4 +45,23 @@ pub fn too_long(a: &Analysis<'_>, header_bytes: &dyn Fn(SectionId) -> u64) -> Ve
         }
     }
     found
+}
+
+/// Hand-overs that are too long for their links.
+pub fn check_fit(sections: &Sections, placement: &Placement, found: &[TooLong]) -> Vec<Diagnostic> {
+    let report = |t: &TooLong| {
+        let to = sections.get(t.to);
+        let (a, b) = (placement.name(t.from), placement.name(t.into));
+        let more = t.hand_over - u64::from(t.frame);
+        Diagnostic::error(codes::TOO_LONG, format!("hand-overs to `{}` do not fit their link", to.name))
+            .at(first_span(&to.code), format!("it passes from `{a}` to `{b}` on its way here"))
+            .note(format!("a frame of {} bytes may become a hand-over of {}", t.frame, t.hand_over))
+            .note(format!("the link from `{a}` to `{b}` carries frames of {} bytes", t.link))
+            .help(format!(
+                "raise the link's `mtu` by {}, lower that of the origin's other links by {more}, or accept that the longest \
+                 frames are lost with `long_frames = \"drop\"` in the app",
+                t.hand_over - u64::from(t.link)
+            ))
+    };
+    found.iter().map(report).collect()
 }

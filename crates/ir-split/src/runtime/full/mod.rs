@@ -15,8 +15,7 @@ mod types;
 
 use super::{At, Runtime};
 use crate::analysis::Analysis;
-use crate::check::check_fit;
-use crate::fit::too_long;
+use crate::fit::{check_fit, too_long};
 use crate::generate::{Drop, Generator};
 use crate::layout::{Layout, NotCarried};
 use crate::policy::LEADING;
