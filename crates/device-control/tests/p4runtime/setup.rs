@@ -16,7 +16,7 @@ use p4runtime_proto::p4::v1::{
 use p4runtime_proto::p4rack::v1::ShowResponse;
 use p4runtime_proto::{from_text, to_text};
 use p4runtime_server::{Pieces, Status, StreamId};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 pub const PROGRAM: &str = include_str!("all.p4");
 
@@ -118,6 +118,11 @@ fn rack_of<C: Channel>(maker: Maker, channel: C) -> RackSwitch<C> {
 pub fn front() -> RemoteRack {
     let addresses = ["tor", "nic", "fpga"].map(str::to_string);
     RemoteRack::new(splitter(maker()), addresses.to_vec(), 1, 1_000_000_000)
+}
+
+/// The program of [`rack`], and its planner.
+pub fn own_splitter() -> (Arc<ir::Program>, Splitter) {
+    (program(), splitter(maker()))
 }
 
 pub fn splitter(maker: Maker) -> Splitter {
