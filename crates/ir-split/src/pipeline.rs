@@ -18,10 +18,11 @@ use crate::routes::Routes;
 use crate::runtime::runtime;
 use crate::section::{Half, SectionId, Sections};
 use crate::split::Split;
-use crate::state::{self, Uses};
+use crate::state;
 use crate::{access_order, arch, check, check_shape, detour, keep_order, names, originals, show};
 use base_diag::Diagnostic;
 use ir::Program;
+use ir_state::Uses;
 use p4_arch::Duty;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -46,28 +47,28 @@ const fn step(name: &'static str, about: &'static str, run: Run, text: fn(&Analy
 /// All steps in their order.
 #[rustfmt::skip]
 pub const STEPS: &[Step] = &[
-    step("mark", "find the regions, and the halves that are cut", mark, show::marks),
-    step("normalize", "jumps and calls become structure", passes::normalize, show::program),
-    step("need", "find what the preparation has to take care of", need, show::needs),
-    step("bind", "actions name whole headers and metadata themselves", passes::bind, show::program),
-    step("wrap", "whole structs used as values move into structs of the runtime", passes::wrap, show::program),
-    step("lend", "colours of direct meters that other tables read become values", passes::lend, show::program),
-    step("count", "the length that counters of bytes see becomes a value", passes::count, show::program),
-    step("measure", "the length of each varbit becomes a value", passes::measure, show::program),
-    step("track", "the length that egress sees becomes a value", passes::track, show::program),
-    step("digest", "digests are sent at the end of their half", passes::digest, show::program),
-    step("effect", "what is asked of the traffic manager becomes values", passes::effect, show::program),
-    step("port", "the port to leave by becomes a value of its own", passes::port, show::program),
-    step("hoist", "variables are declared beside bodies", hoist, show::program),
-    step("detour", "arms without a region pass its device", detour, show::program),
-    step("section", "bodies are cut where the device changes", section, show::sections),
-    step("flow", "find what is known and what is live at each section", flow, show::flow),
+    step("mark", "find the regions and the halves that are cut", mark, show::marks),
+    step("normalize", "turn jumps and calls into structured code", passes::normalize, show::program),
+    step("need", "find which preparations are needed", need, show::needs),
+    step("bind", "replace action parameters that are whole headers or metadata", passes::bind, show::program),
+    step("wrap", "move whole structs that are used as values into structs of the runtime", passes::wrap, show::program),
+    step("lend", "turn colours of direct meters that other tables read into values", passes::lend, show::program),
+    step("count", "turn the length that byte counters use into a value", passes::count, show::program),
+    step("measure", "turn the length of each varbit into a value", passes::measure, show::program),
+    step("track", "turn the length that egress sees into a value", passes::track, show::program),
+    step("digest", "send digests at the end of their half", passes::digest, show::program),
+    step("effect", "turn effects of the traffic manager into values", passes::effect, show::program),
+    step("port", "turn the output port into a separate value", passes::port, show::program),
+    step("hoist", "declare variables at control level", hoist, show::program),
+    step("detour", "send packets of arms without a region through its device", detour, show::program),
+    step("section", "cut bodies where the device changes", section, show::sections),
+    step("flow", "find known and live values at each section", flow, show::flow),
     step("state", "find the objects that each section uses", state, show::state),
     step("route", "find the path of each hand-over", route, show::routes),
-    step("original", "find how a packet is made anew as it came in", original, show::originals),
-    step("layout", "list the bits of each hand-over", layout, show::layout),
-    step("check", "refuse what cannot be exact", check_all, show::checks),
-    step("describe", "name a writer and a reader of each value that travels", describe, show::split),
+    step("original", "find how to restore the original packet", original, show::originals),
+    step("layout", "lay out the bits of each hand-over", layout, show::layout),
+    step("check", "run the checks", check_all, show::checks),
+    step("describe", "name a writer and a reader of each carried value", describe, show::split),
     step("generate", "write a program for each device", generate, show::devices),
 ];
 
@@ -309,7 +310,7 @@ fn generate(a: &mut Analysis<'_>) -> Result<(), Stop> {
         runs_something || a.routes.sent_on(device).next().is_some()
     };
     let devices = (0..a.placement.devices.len() as u32).map(DeviceIndex);
-    let made = devices.map(|d| has_part(d).then(|| runtime(a.placement).program(&cut, d)).transpose());
+    let made = devices.map(|d| has_part(d).then(|| generate::device_program(&cut, d)).transpose());
     let mut made = made.collect::<Result<Vec<_>, _>>().map_err(|broken| Stop::Refused(vec![broken]))?;
     for device in made.iter_mut().flatten() {
         device.linkage.keeps_order = a.deciding.is_empty();

@@ -16,14 +16,13 @@ use crate::engine::{Native, Start};
 use crate::exchange::Exchange;
 use crate::layout::{Node, asked};
 use crate::machine::Part;
-use crate::mutant::Mutant;
 use crate::packet::{Fate, Packet};
-use crate::tables::Mirrors;
+use crate::tables::{Mirrors, Wanted};
 use base_time::Time;
 use dataplane_api::{DropReason, Output, Port};
-use device::Switch;
-use device::embed::{Half, HalfDone, HalfEnd, HalfStart, Halves};
-use device::{Host, Life};
+
+use device::embed::{Accelerator, Half, HalfDone, HalfEnd, HalfStart};
+use device::{Blocks, Host, Life};
 use ir::Carried;
 use ir_value::Value;
 use p4_arch::psa::{PORT_RECIRCULATE, packet_path};
@@ -37,33 +36,20 @@ pub(crate) struct HalfBuilds {
 }
 
 impl HalfBuilds {
-    /// The code for a device, with the tables and cells of each half there; `None` if its program is not for PSA.
-    pub(crate) fn new(switch: &mut Switch, mutant: Option<Mutant>) -> Option<(HalfBuilds, [Mirrors; 2])> {
-        let [mut of_ingress, mut of_egress] = <[Mirrors; 2]>::default();
-        let mut host = switch.host();
-        let builds = HalfBuilds {
-            ingress: half(&mut host, Half::Ingress, mutant, false, &mut of_ingress)?,
-            egress: half(&mut host, Half::Egress, mutant, false, &mut of_egress)?,
+    /// The code of a program for PSA; `None` if it is for the interpreter alone. `shares` says that several threads are to run it at
+    /// once: then tables of both halves change all at once, and the numbers of egress go on behind those of ingress.
+    pub(crate) fn new(blocks: Blocks<'_>, shares: bool) -> Option<HalfBuilds> {
+        let half = |half: Half, wanted: Wanted| {
+            Build::new(blocks.of(half), Part::Half(half), shares, wanted).map(Arc::new)
         };
-        Some((builds, [of_ingress, of_egress]))
+        let ingress = half(Half::Ingress, Wanted::default())?;
+        let before = if shares { ingress.wanted.clone() } else { Wanted::default() };
+        Some(HalfBuilds { egress: half(Half::Egress, before)?, ingress })
     }
 
-    /// The same for several threads, whose tables change all at once.
-    pub(crate) fn shared(switch: &mut Switch) -> Option<(HalfBuilds, Mirrors)> {
-        let (mut host, mut mirrors) = (switch.host(), Mirrors::default());
-        let builds = HalfBuilds {
-            ingress: half(&mut host, Half::Ingress, None, true, &mut mirrors)?,
-            egress: half(&mut host, Half::Egress, None, true, &mut mirrors)?,
-        };
-        Some((builds, mirrors))
-    }
-
-    /// The tables and cells of another device with the same program.
-    pub(crate) fn mirrors(&self, switch: &mut Switch) -> Option<[Mirrors; 2]> {
-        let mut host = switch.host();
-        let of_ingress = self.ingress.mirrors(&mut host)?;
-        host.turn_to(Half::Egress);
-        Some([of_ingress, self.egress.mirrors(&mut host)?])
+    /// The tables and cells of a device, for each half.
+    pub(crate) fn mirrors(&self, host: &mut Host) -> Option<[Mirrors; 2]> {
+        Some([self.ingress.mirrors(host)?, self.egress.mirrors(host)?])
     }
 
     /// What runs the code on a device; packets there may take what `life` may.
@@ -73,22 +59,11 @@ impl HalfBuilds {
             egress: Native::new(Arc::clone(&self.egress), of_egress),
             free: vec![],
             came: vec![],
+            came_of: vec![],
             life,
             interpreted: 0,
         }
     }
-}
-
-fn half(
-    host: &mut Host,
-    half: Half,
-    mutant: Option<Mutant>,
-    shares: bool,
-    mirrors: &mut Mirrors,
-) -> Option<Arc<Build>> {
-    host.half()?;
-    host.turn_to(half);
-    Build::new(host, Part::Half(half), mutant, shares, mirrors).map(Arc::new)
 }
 
 impl Build {
@@ -121,14 +96,16 @@ pub(crate) struct HalvesAtWork {
     free: Vec<Packet>,
     /// The frame of a packet of a batch, as it came to the half that it is in.
     came: Vec<u8>,
+    /// Of the last batch: for each output the position of the packet that it came of.
+    pub(crate) came_of: Vec<usize>,
     /// As much as a packet may take.
     life: Life,
     /// How often the interpreter has run a half.
     interpreted: u64,
 }
 
-impl Halves for HalvesAtWork {
-    fn run(&mut self, host: Host<'_>, start: HalfStart<'_>, now: Time) -> HalfEnd {
+impl Accelerator for HalvesAtWork {
+    fn half(&mut self, host: Host<'_>, start: HalfStart<'_>, now: Time) -> HalfEnd {
         let mut packet = self.free.pop().unwrap_or_default();
         let native = match start.half {
             Half::Ingress => &mut self.ingress,
@@ -174,7 +151,8 @@ impl HalvesAtWork {
     pub(crate) fn batch(&mut self, access: &mut Access, packets: &mut [Packet], now: Time) -> Vec<Output> {
         let (mut outputs, mut sent, mut life) = (vec![], 0, self.life.another());
         let is_code = self.ingress.build.runs_half() && self.egress.build.runs_half();
-        for packet in &mut *packets {
+        self.came_of.clear();
+        for (at, packet) in packets.iter_mut().enumerate() {
             let rest = if is_code {
                 life.renew();
                 self.through(access, packet, &life, now)
@@ -182,6 +160,7 @@ impl HalvesAtWork {
                 self.whole(access, packet, now)
             };
             outputs.extend(rest);
+            self.came_of.resize(outputs.len(), at);
             sent += u64::from(matches!(packet.fate(), Fate::Sent(_)));
         }
         access.count(packets.len() as u64, sent);

@@ -103,13 +103,15 @@ impl Register {
         }
     }
 
-    /// Brings the cells into an array that compiled code can share; `None` if they are more than `most`, no numbers of up to 128
-    /// bits, or other than zero at the start.
+    /// True if its cells can be an array: they are `most` at most, numbers of up to 128 bits, and zero at the start.
+    pub(crate) fn can_be_flat(&self, most: u64) -> bool {
+        let number = self.zero.to_key().filter(|_| matches!(self.zero, Value::Bits(_) | Value::Bool(_)));
+        self.size <= most && number.is_some_and(|zero| zero.width() <= 128 && zero.is_zero())
+    }
+
+    /// Brings the cells into an array that compiled code can share, if they [`can be`](Register::can_be_flat).
     pub(crate) fn flatten(&mut self, most: u64) -> Option<Arc<[AtomicU64]>> {
-        let width =
-            self.zero.to_key().filter(|_| matches!(self.zero, Value::Bits(_) | Value::Bool(_)))?.width();
-        let is_zero = self.zero.to_key().is_some_and(|bits| bits.is_zero());
-        if self.size > most || width > 128 || !is_zero {
+        if !self.can_be_flat(most) {
             return None;
         }
         if let Cells::Flat(words) = &self.cells {
