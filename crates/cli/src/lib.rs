@@ -7,6 +7,7 @@ mod output;
 mod certificates;
 mod command;
 mod log;
+mod memory;
 mod once;
 mod secret;
 mod status;

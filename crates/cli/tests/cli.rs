@@ -377,6 +377,10 @@ fn ir_prints_a_program_behind_a_pass_and_lowered() {
     );
     let lowered = p4rack(&["ir", slice, "--lowered"]);
     assert!(lowered.status.success() && stdout(&lowered).starts_with("arch v1model"));
+    let forms = stdout(&p4rack(&["ir", slice, "--print-after", "clif", "--print-after", "machine-code"]));
+    let (clif, machine_code) = forms.split_once("# machine-code of packet\n").expect("both forms");
+    assert!(clif.starts_with("# clif of packet\nfunction u0:0(i64, i64, i64)"), "{clif}");
+    assert!(clif.contains("load.i64") && machine_code.contains("block0:"), "{machine_code}");
     let unknown = p4rack(&["ir", slice, "--print-after", "lower-everything"]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(stderr(&unknown).contains("no pass is named `lower-everything`"));

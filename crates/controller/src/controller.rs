@@ -1,7 +1,7 @@
 //! The controller: calls, messages, answers and time in, [`Output`]s out.
 
 use crate::ask::{Answer, Ask, AskId, DeviceId};
-use crate::call::{Call, Output, Reply, Ticket};
+use crate::call::{Call, Output, Reply, Steer, Ticket};
 use crate::claim::Claim;
 use crate::desired::Plans;
 use crate::gather::Gathered;
@@ -142,10 +142,20 @@ impl<P: Planner + 'static> Controller<P> {
         self.shared.state().server.may_set_config(head)
     }
 
-    /// What takes long in a `SetForwardingPipelineConfig`, for another thread before the call; nothing if it is quick, or its sender
-    /// may not make it.
-    pub fn ahead(&self, request: &SetForwardingPipelineConfigRequest) -> Option<Ahead> {
-        self.shared.state().server.ahead(request)
+    /// What takes long in a call, for another thread before it; nothing if it is quick, or its sender may not make it.
+    pub fn ahead(&self, call: &Call) -> Option<Ahead> {
+        let server = &mut self.shared.state().server;
+        let (election, map) = match call {
+            Call::SetConfig(request) => return server.ahead(request),
+            Call::Steer(election, Steer::Reset) => (election, None),
+            Call::Steer(election, Steer::Replace(map)) => (election, Some(map)),
+            _ => return None,
+        };
+        if election.is_some() {
+            server.may_steer(election.as_ref()).ok()?;
+        }
+        let config = server.config_again()?;
+        server.builder().ahead_by(&config, map)
     }
 
     /// True while a call takes long and waits for nothing: [`go_on`](Controller::go_on) does more of it.

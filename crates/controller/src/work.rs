@@ -107,5 +107,15 @@ async fn read<P: Planner>(shared: &Shared<P>, request: ReadRequest) -> Read {
     {
         return (Pieces::new(), Err(status));
     }
-    shared.state().server.read(request)
+    let reading = shared.state().server.reading(request);
+    let mut reading = match reading {
+        Ok(reading) => reading,
+        Err(status) => return (Pieces::new(), Err(status)),
+    };
+    loop {
+        if let Some(found) = shared.state().server.read_on(&mut reading) {
+            return found;
+        }
+        shared.pause().await;
+    }
 }

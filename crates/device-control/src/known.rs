@@ -114,11 +114,12 @@ impl KnownProgram {
 impl Maker {
     /// Work that compiles a pushed program and keeps the result; nothing if the program is known.
     pub(super) fn compile_ahead(&self, text: &[u8]) -> Option<Ahead> {
-        if text.is_empty() || self.known.get(text).is_some() {
+        if self.known.get(text).is_some() {
             return None;
         }
-        // The program of our own is not needed for it.
-        let maker = Maker { own: None, ..self.clone() };
+        // The program of our own is not needed for another.
+        let own = self.own.clone().filter(|_| text.is_empty());
+        let maker = Maker { own, ..self.clone() };
         let text = text.to_vec();
         Some(Box::new(move || {
             let config =

@@ -156,7 +156,7 @@ impl Builder for Maker {
     }
 
     fn ahead(&self, config: &ForwardingPipelineConfig) -> Option<Ahead> {
-        if self.keeps(config) { None } else { self.compile_ahead(&config.p4_device_config) }
+        self.compile_ahead(&config.p4_device_config)
     }
 
     fn build(&self, config: &ForwardingPipelineConfig) -> Result<Built<Controlled>, Status> {

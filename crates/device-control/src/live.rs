@@ -4,10 +4,26 @@ use super::Controlled;
 use super::change::{entry_of, refused};
 use control_writes::{Count, Data, EntryKey};
 use p4runtime_store::{Described, Live, Result, not_supported};
+use std::ops::Range;
 
 impl Live for Controlled {
     fn counter(&self, counter: u32, index: u64) -> Result<Count> {
         self.switch.counter_read(self.catalog.counter(counter)?.name(), index).or_else(refused)
+    }
+
+    fn counters(&self, counter: u32, cells: Range<u64>, give: &mut dyn FnMut(u64, Count)) -> Result<()> {
+        let found = self.switch.counter_cells(self.catalog.counter(counter)?.name(), cells);
+        found.or_else(refused)?.into_iter().for_each(|(cell, count)| give(cell, count));
+        Ok(())
+    }
+
+    fn registers(&self, register: u32, cells: Range<u64>, give: &mut dyn FnMut(u64, Data)) -> Result<()> {
+        let found = self.switch.register_cells(self.catalog.register(register)?.name(), cells);
+        match found.or_else(refused)? {
+            Some(found) => found.into_iter().for_each(|(cell, data)| give(cell, data)),
+            None => return not_supported("values of this type"),
+        }
+        Ok(())
     }
 
     fn direct_counter(&self, table: u32, key: &EntryKey) -> Result<Count> {

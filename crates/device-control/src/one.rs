@@ -259,8 +259,17 @@ impl Served for OneSwitch {
         self.server.may_set_config(head)
     }
 
-    fn ahead(&self, request: &SetForwardingPipelineConfigRequest) -> Option<Ahead> {
-        self.server.ahead(request)
+    fn ahead(&self, call: &Call) -> Option<Ahead> {
+        match call {
+            Call::SetConfig(request) => self.server.ahead(request),
+            Call::Steer(election, Steer::Reset) => {
+                if election.is_some() {
+                    self.server.may_steer(election.as_ref()).ok()?;
+                }
+                self.server.ahead_again()
+            }
+            _ => None,
+        }
     }
 
     fn get_config(

@@ -53,6 +53,30 @@ impl Splitter {
         Placement { epoch: (self.placement.epoch + epoch - 1) % EPOCHS, ..self.placement.clone() }
     }
 
+    /// Where regions run by a map; each keeps its policy.
+    fn sites_of(&self, map: &RegionMap) -> Result<BTreeMap<Name, Site>, Status> {
+        let mut regions = BTreeMap::new();
+        for (region, device) in map {
+            let Some(index) = self.placement.devices.iter().position(|name| **name == *device) else {
+                let why = format!(
+                    "region `{region}`: there is no device `{device}`; there are `{}`",
+                    self.placement.devices.join("`, `")
+                );
+                return Err(Status::new(Code::NotFound, why));
+            };
+            let region: Name = region.as_str().into();
+            let policy = self.placement.policy_of(&region);
+            regions.insert(region, Site::new(DeviceIndex(index as u32), policy));
+        }
+        // A region that comes back to its origin is called again when it leaves it again.
+        let called = self.placement.sites.iter().filter(|(_, site)| site.policy != Policy::Direct);
+        for (region, site) in called {
+            let home = Site { devices: vec![], policy: site.policy };
+            regions.entry(region.clone()).or_insert(home);
+        }
+        Ok(regions)
+    }
+
     /// The plan for a text that was made ahead, if there is one.
     fn take_planned(&self, text: &[u8]) -> Option<Result<Rollout, Status>> {
         let mut ahead = lock(&self.ahead);
@@ -112,13 +136,16 @@ impl Planner for Splitter {
         Ok(rollout)
     }
 
-    fn ahead(&self, config: &ForwardingPipelineConfig, epoch: u64) -> Option<Ahead> {
+    fn ahead(&self, config: &ForwardingPipelineConfig, map: Option<&RegionMap>, epoch: u64) -> Option<Ahead> {
         let text = &config.p4_device_config;
-        if text.is_empty() || self.keeps(config) {
-            return None;
-        }
-        let maker = Maker { own: None, ..self.maker.clone() };
-        let (placement, sites) = (self.of_epoch(epoch), self.placement.sites.clone());
+        // The program of our own is not needed for another.
+        let own = self.maker.own.clone().filter(|_| text.is_empty());
+        let maker = Maker { own, ..self.maker.clone() };
+        let sites = match map {
+            Some(map) => self.sites_of(map).ok()?,
+            None => self.placement.sites.clone(),
+        };
+        let placement = Placement { sites: sites.clone(), ..self.of_epoch(epoch) };
         let config = ForwardingPipelineConfig {
             p4_device_config: text.clone(),
             ..ForwardingPipelineConfig::default()
@@ -139,26 +166,8 @@ impl Planner for Splitter {
     }
 
     fn replace(&mut self, map: RegionMap) -> Result<RegionMap, Status> {
-        let mut regions = BTreeMap::new();
-        for (region, device) in map {
-            let Some(index) = self.placement.devices.iter().position(|name| **name == *device) else {
-                let why = format!(
-                    "region `{region}`: there is no device `{device}`; there are `{}`",
-                    self.placement.devices.join("`, `")
-                );
-                return Err(Status::new(Code::NotFound, why));
-            };
-            let region: ir::Name = region.as_str().into();
-            let policy = self.placement.policy_of(&region);
-            regions.insert(region, Site::new(DeviceIndex(index as u32), policy));
-        }
-        // A region that comes back to its origin is called again when it leaves it again.
-        let called = self.placement.sites.iter().filter(|(_, site)| site.policy != Policy::Direct);
-        for (region, site) in called {
-            let home = Site { devices: vec![], policy: site.policy };
-            regions.entry(region.clone()).or_insert(home);
-        }
-        let old = std::mem::replace(&mut self.placement.sites, regions);
+        let sites = self.sites_of(&map)?;
+        let old = std::mem::replace(&mut self.placement.sites, sites);
         let name = |device: DeviceIndex| self.placement.devices[device.0 as usize].to_string();
         let first = |site: &Site| site.devices.first().map(|device| name(*device));
         Ok(old.iter().filter_map(|(region, site)| Some((region.to_string(), first(site)?))).collect())

@@ -267,8 +267,8 @@ impl Served for RemoteRack {
         self.controller.may_set_config(head)
     }
 
-    fn ahead(&self, request: &SetForwardingPipelineConfigRequest) -> Option<Ahead> {
-        self.controller.ahead(request)
+    fn ahead(&self, call: &Call) -> Option<Ahead> {
+        self.controller.ahead(call)
     }
 
     fn is_busy(&self) -> bool {

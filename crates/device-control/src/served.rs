@@ -51,9 +51,8 @@ pub trait Served {
     /// Checks whether the sender of a `SetForwardingPipelineConfig` may make it. The config is not needed.
     fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status>;
 
-    /// The expensive part of a `SetForwardingPipelineConfig` that does not need the switch, if there is one. It can run on another thread
-    /// before the call.
-    fn ahead(&self, request: &SetForwardingPipelineConfigRequest) -> Option<Ahead>;
+    /// The expensive part of a call that does not need the switch, if there is one. It can run on another thread before the call.
+    fn ahead(&self, call: &Call) -> Option<Ahead>;
 
     /// True while a call is done in slices: [`go_on`](Served::go_on) does the next one. Frames may come in between, and nothing else.
     fn is_busy(&self) -> bool;

@@ -2,6 +2,7 @@
 
 use crate::names::refused;
 use crate::objects::Object;
+use crate::objects::counter::Counter;
 use crate::objects::meter::MeterArray;
 use crate::objects::profile::Member;
 use crate::objects::register::Register;
@@ -19,6 +20,7 @@ use control_writes::{ActionCall, Count, Crc, EntryKey, Match, Rates};
 use dataplane_api::{EntryError, Port};
 use ir::{Name, Program};
 use ir_value::Value;
+use std::ops::Range;
 
 impl Switch {
     /// Adds an entry and gives its handle. `keys` has one for each key element that is not `selector`, in
@@ -261,6 +263,29 @@ impl Switch {
         Ok(value.to_data(&self.core.program, self.register_type(name)?))
     }
 
+    /// The cells of a register that are not zero, in order, of those wanted; `None` for a type that data has no form for.
+    pub fn register_cells(
+        &self,
+        name: &str,
+        wanted: Range<u64>,
+    ) -> Result<Option<Vec<(u64, writes::Data)>>, EntryError> {
+        let register = register(&self.core.program, &self.core.state, name)?;
+        in_range(wanted.end <= register.size, name, wanted.end, register.size)?;
+        let ty = self.register_type(name)?;
+        let cells = register.cells_of(wanted).into_iter();
+        Ok(cells.map(|(index, value)| Some((index, value.to_data(&self.core.program, ty)?))).collect())
+    }
+
+    /// The cells of a counter array that are not zero, in order, of those wanted.
+    pub fn counter_cells(&self, name: &str, wanted: Range<u64>) -> Result<Vec<(u64, Count)>, EntryError> {
+        fn pick(object: &Object) -> Option<&Counter> {
+            if let Object::Counter(counter) = object { Some(counter) } else { None }
+        }
+        let (_, counter) = self.core.state.object(&self.core.program, "counter", name, pick)?;
+        in_range(wanted.end <= counter.size, name, wanted.end, counter.size)?;
+        Ok(counter.cells_of(wanted))
+    }
+
     /// Reads one counter; of a direct counter the one of the entry with that handle.
     pub fn counter_read(&self, name: &str, index: u64) -> Result<Count, EntryError> {
         let pick = |o| matches!(o, &Object::Counter(_) | &Object::DirectCounter).then_some(o);
@@ -487,9 +512,13 @@ pub(crate) fn register_cell(
     name: &str,
     index: u64,
 ) -> Result<Value, EntryError> {
+    let register = register(program, state, name)?;
+    register.read(index).ok_or_else(|| out_of_range(name, index, register.size))
+}
+
+fn register<'s>(program: &Program, state: &'s State, name: &str) -> Result<&'s Register, EntryError> {
     fn pick(object: &Object) -> Option<&Register> {
         if let Object::Register(register) = object { Some(register) } else { None }
     }
-    let (_, register) = state.object(program, "register", name, pick)?;
-    register.read(index).ok_or_else(|| out_of_range(name, index, register.size))
+    Ok(state.object(program, "register", name, pick)?.1)
 }

@@ -9,68 +9,76 @@
 //! a packet      Host::manage, ...   that is cloned, replicated, resubmitted, recirculated: the copies
 //! ```
 //!
-//! Of PSA it runs [`Halves`], and the interpreter does what is around them.
+//! Of PSA it runs [`halves`](Accelerator::half), and the device does what is around them.
 //!
 //! So nothing has two meanings: what is rare is done here, in the order of the reference, on the same state.
 
 use crate::host::Host;
 use crate::table::{Change, Entry, Run, Table};
 use base_bits::Bits;
+use base_time::Time;
 use control_writes::EntryKey;
-use ir::{ControlId, TableId};
+use dataplane_api::{EgressResult, Output, Port, QueueRecord, Queued, QueuedPacket};
+use ir::{ControlId, TableId, Type};
 use ir_value::Value;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-pub use crate::psa::{Half, HalfDone, HalfEnd, HalfStart, Halves};
+pub use crate::psa::{Half, HalfDone, HalfEnd, HalfStart};
 pub use crate::v1model::{Halt, Left, PacketParts, RunsOn, Stay};
 
-/// Runs packets in the interpreter's place: see [`Switch::accelerate`](crate::Switch::accelerate).
+/// Runs packets by code of its own, as long as nobody watches how: see [`Switch::accelerate`](crate::Switch::accelerate). What it
+/// gives back untouched goes through the architecture's pipeline, stage by stage.
 pub trait Accelerator: Send {
     /// A frame and all that comes of it, at one moment.
-    fn process(
-        &mut self,
-        host: Host<'_>,
-        port: dataplane_api::Port,
-        frame: &[u8],
-        now: base_time::Time,
-    ) -> Vec<dataplane_api::Output>;
+    fn process(&mut self, host: Host<'_>, port: Port, frame: &[u8], now: Time) -> Vec<Output>;
+
+    /// Parser, control and deparser of half of PSA.
+    fn half(&mut self, _host: Host<'_>, _start: HalfStart<'_>, _now: Time) -> HalfEnd {
+        HalfEnd::NotMine
+    }
 
     /// See [`Device::ingress`](dataplane_api::Device::ingress); the frame is counted already.
     fn ingress(
         &mut self,
-        host: Host<'_>,
-        port: dataplane_api::Port,
+        _host: Host<'_>,
+        _port: Port,
         frame: Vec<u8>,
-        now: base_time::Time,
-    ) -> Vec<dataplane_api::Queued>;
+        _now: Time,
+    ) -> Result<Vec<Queued>, Vec<u8>> {
+        Err(frame)
+    }
 
     /// See [`Device::egress`](dataplane_api::Device::egress).
     fn egress(
         &mut self,
-        host: Host<'_>,
-        packet: dataplane_api::Queued,
-        queue: dataplane_api::QueueRecord,
-        now: base_time::Time,
-    ) -> dataplane_api::EgressResult;
+        _host: Host<'_>,
+        packet: Queued,
+        _queue: QueueRecord,
+        _now: Time,
+    ) -> Result<EgressResult, Queued> {
+        Err(packet)
+    }
 
     /// See [`Device::resume`](dataplane_api::Device::resume).
     fn resume(
         &mut self,
-        host: Host<'_>,
-        packet: dataplane_api::QueuedPacket,
-        now: base_time::Time,
-    ) -> Vec<dataplane_api::Queued>;
+        _host: Host<'_>,
+        packet: QueuedPacket,
+        _now: Time,
+    ) -> Result<Vec<Queued>, QueuedPacket> {
+        Err(packet)
+    }
 
     /// See [`Device::tick`](dataplane_api::Device::tick).
-    fn tick(&mut self, host: Host<'_>, now: base_time::Time) -> Vec<dataplane_api::Queued>;
+    fn tick(&mut self, _host: Host<'_>, _now: Time) -> Option<Vec<Queued>> {
+        None
+    }
 
-    /// A packet that waits for egress as the interpreter lets it wait, in whose hands it is from now on.
-    fn hand_back(
-        &mut self,
-        host: Host<'_>,
-        packet: dataplane_api::QueuedPacket,
-    ) -> dataplane_api::QueuedPacket;
+    /// A packet that waits for egress as the pipeline lets it wait, in whose hands it is from now on.
+    fn hand_back(&mut self, _host: Host<'_>, packet: QueuedPacket) -> QueuedPacket {
+        packet
+    }
 }
 
 /// An array of an object in memory that compiled code shares.
@@ -128,12 +136,21 @@ pub struct TableFacts {
     pub has_profile: bool,
     /// Hits are to be counted: see [`EntryView::count`].
     pub counts: bool,
-    /// What misses are counted in, if they are too.
-    pub misses: Option<SharedCells>,
     /// The entries, if nobody can change them.
     pub constant: Option<Constant>,
     /// A hit is metered, or remembered for a timeout: [`Host::looked_up`] is to be called.
     pub notes_hits: bool,
+}
+
+/// What is to be known of an object whose cells code can share.
+#[derive(Clone, Debug)]
+pub struct CellsFacts {
+    /// How many there are.
+    pub size: u64,
+    /// Bytes of one: 1, 2, 4, 8 or 16.
+    pub bytes: u32,
+    /// What one holds; of counters nothing that code asks for.
+    pub ty: Option<Type>,
 }
 
 /// What nobody can change of a table.
@@ -174,10 +191,14 @@ impl Table {
             size: self.size(),
             has_profile: self.implementation.is_some(),
             counts: self.counters.is_some(),
-            misses: self.counters.and(self.of_default.as_ref()).map(|cells| cells.count.share()),
             constant: self.constant(),
             notes_hits: self.meters.is_some() || self.idle_timeouts,
         }
+    }
+
+    /// What misses are counted in, if they are too.
+    pub(crate) fn misses(&self) -> Option<SharedCells> {
+        self.counters.and(self.of_default.as_ref()).map(|cells| cells.count.share())
     }
 
     /// What was written since the last time.

@@ -15,6 +15,7 @@
 //! **Invariant**: every received frame has a budget of passes, copies and steps; what runs out is a counted drop.
 
 mod access;
+mod blueprint;
 mod build;
 mod by_key;
 mod control_plane;
@@ -46,7 +47,8 @@ mod value_set;
 mod write;
 
 pub use access::{Access, AccessKind};
-pub use by_key::EntryOf;
+pub use blueprint::{Blocks, Blueprint};
+
 pub use control_plane::TableEntry;
 pub use driver::Driver;
 pub use environment::{Environment, Observation, PassThrough, Recorder, Replayer, Source};
@@ -61,6 +63,6 @@ pub use snapshot::add_counts;
 pub use spec::{ActionSpec, ObjectKind, ObjectSpec, Specs, TableSpec, ValueSetSpec};
 pub use state::State;
 pub use switch::{Core, Options, Switch, check_architecture};
-pub use table::{IdleEntry, KeySpec, fit};
+pub use table::{EntryOf, IdleEntry, KeySpec, fit};
 pub use told::{Digest, Told};
 pub use trace::{Cause, Event, EventKind, Hit, KeyRead, PacketId, Shown};

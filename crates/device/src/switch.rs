@@ -1,17 +1,16 @@
 //! The switch as a device that a driver runs: what every architecture has, and the pipeline that makes the
 //! difference.
 
-use crate::embed::{Accelerator, Halves};
+use crate::blueprint::{Blocks, Blueprint};
+use crate::embed::Accelerator;
 use crate::environment::{Environment, PassThrough};
-use crate::host::{Host, Model};
+use crate::host::Host;
 use crate::life::Life;
 use crate::ports::PortNumbers;
-use crate::psa::{Half, Psa};
 use crate::replication::Replication;
 use crate::stage::{StageRunner, Stop};
 use crate::state::State;
 use crate::trace::{Cause, EventKind, PacketId};
-use crate::v1model::V1Model;
 use crate::write::OneShots;
 use base_bits::Bits;
 use base_diag::Diagnostic;
@@ -58,41 +57,17 @@ impl Default for Options {
 /// A device that runs a program for v1model or PSA.
 pub struct Switch {
     pub(crate) core: Core,
-    architecture: Architecture,
+    blueprint: Blueprint,
     stages: Box<dyn StageRunner>,
     accelerator: Option<Box<dyn Accelerator>>,
-    halves: Option<Box<dyn Halves>>,
-}
-
-/// The architectures: each a module that knows no other.
-enum Architecture {
-    V1Model(Box<V1Model>),
-    Psa(Box<Psa>),
-}
-
-impl Architecture {
-    fn pipeline(&self) -> &dyn Pipeline {
-        match self {
-            Architecture::V1Model(v1model) => v1model.as_ref(),
-            Architecture::Psa(psa) => psa.as_ref(),
-        }
-    }
-
-    /// Whose blocks there are; of PSA those of ingress.
-    fn model(&self) -> Model<'_> {
-        match self {
-            Architecture::V1Model(v1model) => Model::V1(v1model),
-            Architecture::Psa(psa) => Model::Psa(psa, Half::Ingress),
-        }
-    }
 }
 
 /// Who runs packets.
 pub(crate) struct Runners<'r> {
     /// Stage by stage.
     pub(crate) stages: &'r mut (dyn StageRunner + 'static),
-    /// Half by half, of PSA.
-    pub(crate) halves: Option<&'r mut (dyn Halves + 'static)>,
+    /// Half by half, of PSA, by the program's blocks.
+    pub(crate) halves: Option<(&'r mut (dyn Accelerator + 'static), Blocks<'r>)>,
 }
 
 impl<'r> Runners<'r> {
@@ -160,10 +135,7 @@ impl Switch {
     ) -> Result<Switch, Vec<Diagnostic>> {
         let numbers = PortNumbers::of(&program, options.drop_port);
         let Some(objects) = objects(&program) else { return Err(vec![not_run(&program)]) };
-        let architecture = match program.arch {
-            Arch::Psa { .. } => Architecture::Psa(Box::new(Psa::new(&program)?)),
-            _ => Architecture::V1Model(Box::new(V1Model::new(&program, options.drop_port)?)),
-        };
+        let blueprint = Blueprint::new(Arc::clone(&program), options.drop_port)?;
         let (tables, value_sets, objects) = crate::build::build(&program, &options.registry, objects)?;
         let crcs = crate::hash::custom_crcs(&program)?;
         let rng = Rng::new(options.seed).split("random");
@@ -178,23 +150,16 @@ impl Switch {
             program,
         };
         core.state.crcs = crcs;
-        Ok(Switch { core, architecture, stages, accelerator: None, halves: None })
+        Ok(Switch { core, blueprint, stages, accelerator: None })
     }
 
     /// Runs a frame and all that comes of it to the end at one moment.
     pub fn process(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Output> {
         if let Some(accelerator) = &mut self.accelerator {
             let host =
-                Host { core: &mut self.core, model: self.architecture.model(), stages: self.stages.as_mut() };
+                Host { core: &mut self.core, blocks: self.blueprint.blocks(), stages: self.stages.as_mut() };
             if host.is_unwatched() {
                 return accelerator.process(host, port, frame, now);
-            }
-        }
-        if let Some(halves) = &mut self.halves {
-            let host =
-                Host { core: &mut self.core, model: self.architecture.model(), stages: self.stages.as_mut() };
-            if host.is_unwatched() {
-                return halves.process(host, port, frame, now);
             }
         }
         let queued = self.ingress(port, frame.to_vec(), now);
@@ -203,17 +168,12 @@ impl Switch {
 
     /// What compiled code works on; of PSA it is at ingress, and [`turns`](Host::turn_to) from half to half.
     pub fn host(&mut self) -> Host<'_> {
-        Host { core: &mut self.core, model: self.architecture.model(), stages: self.stages.as_mut() }
+        Host { core: &mut self.core, blocks: self.blueprint.blocks(), stages: self.stages.as_mut() }
     }
 
     /// From now on [`process`](Switch::process), ingress and egress are done by `accelerator`, as long as nobody watches how.
     pub fn accelerate(&mut self, accelerator: Box<dyn Accelerator>) {
         self.accelerator = Some(accelerator);
-    }
-
-    /// From now on the halves of PSA are run by `halves`, as long as nobody watches how.
-    pub fn accelerate_halves(&mut self, halves: Box<dyn Halves>) {
-        self.halves = Some(halves);
     }
 
     /// Reads one cell of a register, whatever its type.
@@ -225,11 +185,12 @@ impl Switch {
 /// Who runs packets: halves only if nobody wants to know what packets do there.
 fn runners<'r>(
     stages: &'r mut Box<dyn StageRunner>,
-    halves: &'r mut Option<Box<dyn Halves>>,
+    accelerator: &'r mut Option<Box<dyn Accelerator>>,
+    blueprint: &'r Blueprint,
     core: &Core,
 ) -> Runners<'r> {
-    let halves = match halves {
-        Some(halves) if core.is_untold() => Some(halves.as_mut()),
+    let halves = match accelerator {
+        Some(halves) if core.is_untold() => Some((halves.as_mut(), blueprint.blocks())),
         _ => None,
     };
     Runners { stages: stages.as_mut(), halves }
@@ -243,64 +204,76 @@ pub fn check_architecture(program: &Program) -> Result<(), Diagnostic> {
     }
 }
 
-fn not_run(program: &Program) -> Diagnostic {
+pub(crate) fn not_run(program: &Program) -> Diagnostic {
     let what = format!("programs for `{}` cannot be run yet", program.main.name);
     Diagnostic::error(ARCHITECTURE, what).note("what runs is v1model's `V1Switch` and PSA's `PSA_Switch`")
 }
 
 impl Device for Switch {
-    fn ingress(&mut self, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
+    fn ingress(&mut self, port: Port, mut frame: Vec<u8>, now: Time) -> Vec<Queued> {
         self.core.counters.received += 1;
         if let Some(accelerator) = &mut self.accelerator {
             let host =
-                Host { core: &mut self.core, model: self.architecture.model(), stages: self.stages.as_mut() };
+                Host { core: &mut self.core, blocks: self.blueprint.blocks(), stages: self.stages.as_mut() };
             if host.is_untold() {
-                return accelerator.ingress(host, port, frame, now);
+                match accelerator.ingress(host, port, frame, now) {
+                    Ok(queued) => return queued,
+                    Err(back) => frame = back,
+                }
             }
         }
-        let by = runners(&mut self.stages, &mut self.halves, &self.core);
-        self.architecture.pipeline().ingress(&mut self.core, by, port, frame, now)
+        let by = runners(&mut self.stages, &mut self.accelerator, &self.blueprint, &self.core);
+        self.blueprint.architecture.pipeline().ingress(&mut self.core, by, port, frame, now)
     }
 
     fn egress(&mut self, mut packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
         if let Some(accelerator) = &mut self.accelerator {
             let host =
-                Host { core: &mut self.core, model: self.architecture.model(), stages: self.stages.as_mut() };
+                Host { core: &mut self.core, blocks: self.blueprint.blocks(), stages: self.stages.as_mut() };
             if host.is_untold() {
-                return accelerator.egress(host, packet, queue, now);
+                match accelerator.egress(host, packet, queue, now) {
+                    Ok(result) => return result,
+                    Err(back) => packet = back,
+                }
+            } else {
+                packet.packet = accelerator.hand_back(host, packet.packet);
             }
-            packet.packet = accelerator.hand_back(host, packet.packet);
         }
-        let by = runners(&mut self.stages, &mut self.halves, &self.core);
-        self.architecture.pipeline().egress(&mut self.core, by, packet, queue, now)
+        let by = runners(&mut self.stages, &mut self.accelerator, &self.blueprint, &self.core);
+        self.blueprint.architecture.pipeline().egress(&mut self.core, by, packet, queue, now)
     }
 
-    fn resume(&mut self, packet: QueuedPacket, now: Time) -> Vec<Queued> {
+    fn resume(&mut self, mut packet: QueuedPacket, now: Time) -> Vec<Queued> {
         if let Some(accelerator) = &mut self.accelerator {
             let host =
-                Host { core: &mut self.core, model: self.architecture.model(), stages: self.stages.as_mut() };
+                Host { core: &mut self.core, blocks: self.blueprint.blocks(), stages: self.stages.as_mut() };
             if host.is_untold() {
-                return accelerator.resume(host, packet, now);
+                match accelerator.resume(host, packet, now) {
+                    Ok(queued) => return queued,
+                    Err(back) => packet = back,
+                }
             }
         }
-        let by = runners(&mut self.stages, &mut self.halves, &self.core);
-        self.architecture.pipeline().resume(&mut self.core, by, packet, now)
+        let by = runners(&mut self.stages, &mut self.accelerator, &self.blueprint, &self.core);
+        self.blueprint.architecture.pipeline().resume(&mut self.core, by, packet, now)
     }
 
     fn deadline(&self) -> Option<Time> {
-        self.architecture.pipeline().deadline(&self.core)
+        self.blueprint.architecture.pipeline().deadline(&self.core)
     }
 
     fn tick(&mut self, now: Time) -> Vec<Queued> {
         if let Some(accelerator) = &mut self.accelerator {
             let host =
-                Host { core: &mut self.core, model: self.architecture.model(), stages: self.stages.as_mut() };
-            if host.is_untold() {
-                return accelerator.tick(host, now);
+                Host { core: &mut self.core, blocks: self.blueprint.blocks(), stages: self.stages.as_mut() };
+            if host.is_untold()
+                && let Some(queued) = accelerator.tick(host, now)
+            {
+                return queued;
             }
         }
-        let by = runners(&mut self.stages, &mut self.halves, &self.core);
-        self.architecture.pipeline().tick(&mut self.core, by, now)
+        let by = runners(&mut self.stages, &mut self.accelerator, &self.blueprint, &self.core);
+        self.blueprint.architecture.pipeline().tick(&mut self.core, by, now)
     }
 
     fn counters(&self) -> &Counters {

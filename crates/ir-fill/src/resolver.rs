@@ -136,6 +136,12 @@ impl Resolver {
         }
     }
 
+    /// True for an entry of the source.
+    pub fn is_own(&self, table: &Name, key: &EntryKey) -> bool {
+        let known = self.specs.tables.iter().find(|known| known.name == *table);
+        known.is_some_and(|known| known.entries.iter().any(|entry| entry.key == *key))
+    }
+
     /// What a statement of TOML or of `simple_switch_CLI` writes, and where it stands.
     pub fn statement(&mut self, statement: &Statement) -> Result<Vec<Placed>, Vec<Diagnostic>> {
         let span = span_of(statement);

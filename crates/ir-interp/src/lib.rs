@@ -33,17 +33,22 @@ use std::sync::Arc;
 
 /// A device whose program the interpreter runs. What it cannot run it refuses here, never at packet time.
 pub fn switch(program: Arc<Program>, options: Options) -> Result<Switch, Vec<Diagnostic>> {
-    check_architecture(&program).map_err(|problem| vec![problem])?;
-    match program.arch {
-        Arch::Psa { .. } => {
-            check::check(&program, psa::check_call)?;
-            psa::check_instances(&program)?;
-        }
-        _ => {
-            check::check(&program, v1model::check_call)?;
-            check::check_frame_calls(&program)?;
-        }
-    }
+    check(&program)?;
     let interpreter = Interpreter::new(&program);
     Switch::new(program, options, Box::new(interpreter))
+}
+
+/// Refuses a program that cannot be run, whatever the device.
+pub fn check(program: &Program) -> Result<(), Vec<Diagnostic>> {
+    check_architecture(program).map_err(|problem| vec![problem])?;
+    match program.arch {
+        Arch::Psa { .. } => {
+            check::check(program, psa::check_call)?;
+            psa::check_instances(program)
+        }
+        _ => {
+            check::check(program, v1model::check_call)?;
+            check::check_frame_calls(program)
+        }
+    }
 }

@@ -26,15 +26,14 @@ pub fn read(path: &Path, whole: &Arc<Program>, map: &mut SourceMap) -> Result<En
     let options = Options { registry: netfn_registry::all(), ..Options::default() };
     let mut device = ir_interp::switch(Arc::clone(whole), options)?;
     let mut writes = vec![];
-    filling.resolve(&mut Resolver::new(whole)?, &mut |placed| {
+    let mut resolver = Resolver::new(whole)?;
+    filling.resolve(&mut resolver, &mut |placed| {
         placed.write_to(&mut device)?;
         writes.push((placed.write.clone(), placed.span));
         Ok(())
     })?;
-    Ok(Entries {
-        writes: settled(writes).into_iter().map(|(write, _)| write).collect(),
-        warnings: filling.warnings,
-    })
+    let writes = settled(writes, |table, key| resolver.is_own(table, key));
+    Ok(Entries { writes: writes.into_iter().map(|(write, _)| write).collect(), warnings: filling.warnings })
 }
 
 impl Entries {

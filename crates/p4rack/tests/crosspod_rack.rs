@@ -410,8 +410,8 @@ fn three_plans_are_the_same_to_applications() {
         racked.rack.stages.iter_mut().for_each(|stage| stage.faults.clear());
         racked.rack.workloads.retain(|workload| workload.name.value != "iperf");
         racked.rack.workloads.iter_mut().for_each(|workload| {
-            workload.count = 200;
-            workload.start = Time::ZERO;
+            workload.load.count = 200;
+            workload.load.start = Time::ZERO;
         });
         let host = |name: &str| racked.rack.host(name).unwrap();
         let (sender, receiver, client) = (host("sender"), host("receiver"), host("client"));
@@ -465,7 +465,7 @@ fn a_legacy_switch_follows_flow_rules() {
     assert_eq!(lines.last(), Some(&"priority=0,actions=drop"));
     assert_eq!(racked.flow_rules(at(&racked, "left-core")), None);
     racked.rack.workloads.retain(|workload| workload.name.value == "get");
-    racked.rack.workloads.iter_mut().for_each(|workload| workload.count = 100);
+    racked.rack.workloads.iter_mut().for_each(|workload| workload.load.count = 100);
     let mut running = up::bring_up_in(&racked, Some(1)).unwrap();
     let report = running.run().unwrap();
     assert_eq!(report.workloads[0].received, 100, "{report:?}");

@@ -190,6 +190,33 @@ fn entries_of_every_kind_go_where_they_belong() {
     });
 }
 
+/// A rack cannot delete an entry of the source, and says so however often the file adds it again: without a word the entry would
+/// come back.
+#[test]
+fn an_entry_of_the_source_does_not_come_back() {
+    let table = "action set(bit<8> v) { hdr.h.b = v; }
+        table own { key = { hdr.h.a: exact; } actions = { set; NoAction; } entries = { 1: set(7); } }";
+    let mut map = SourceMap::new();
+    let whole = support::compile_text(&small_program(table, "own.apply();", ""), &mut map);
+    let directory = std::env::temp_dir().join(format!("p4rack-own-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a directory");
+    let (delete, add) = ("table_delete own 0\n", "table_add own set 1 => 8\ntable_delete own 16777216\n");
+    let modify = "table_modify own set 0 => 9\n";
+    for (name, commands) in [
+        ("once", delete.to_string()),
+        ("again", [delete, add].concat()),
+        ("modified", [modify, delete].concat()),
+    ] {
+        let file = directory.join(format!("{name}.txt"));
+        std::fs::write(&file, commands).expect("a file");
+        let entries = p4rack::entries::read(&file, &whole, &mut map);
+        let entries = entries.unwrap_or_else(|found| panic!("{name}: {}", text(&found, &map)));
+        let refused = device_control::updates(entries.writes(), &whole).expect_err(name);
+        assert!(refused[0].title.starts_with("an entry of the source cannot be changed"), "{name}");
+    }
+    let _ = std::fs::remove_dir_all(&directory);
+}
+
 /// Of the app, or of one region: then control comes back to the caller before it goes on.
 #[test]
 fn a_policy_is_read_from_the_file() {

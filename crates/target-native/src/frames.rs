@@ -210,9 +210,12 @@ impl Native {
             Work::Carried(mut carried) => {
                 self.restore(&mut carried, &Packet::default());
                 let program = Arc::clone(host.host().program());
-                let headers = Value::zero(&program, &host.host().types()[0]);
-                let params =
-                    host.host().control(BlockName::Ingress).map(|id| program.control(id).params.clone());
+                let headers = Value::zero(&program, &host.host().blocks().types()[0]);
+                let params = host
+                    .host()
+                    .blocks()
+                    .control(BlockName::Ingress)
+                    .map(|id| program.control(id).params.clone());
                 let (_, mut job) = self.job(host, Part::Whole, now);
                 job.life = Some(carried.life.clone());
                 let parts = job.parts_with(BlockName::Ingress, headers);

@@ -42,6 +42,17 @@ pub(crate) enum Part {
     Out,
 }
 
+/// A function for a batch of packets, in its last two forms.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct CodeText {
+    /// What packets go through in it: `packet`, or for PSA `ingress` and `egress`.
+    pub name: &'static str,
+    /// As Cranelift gets it.
+    pub clif: String,
+    /// As Cranelift prints the instructions that it makes of it.
+    pub machine_code: String,
+}
+
 /// The code of a program.
 pub(crate) struct Machine {
     batch: Batch,
@@ -64,19 +75,21 @@ impl Machine {
         part: Part,
         notes: &mut Notes,
     ) -> Option<Machine> {
-        let made = Machine::make(program, layout, facts, part, notes);
+        let made = Machine::make(program, layout, facts, part, notes, None);
         if let (Err(Unable(what)), true) = (&made, cfg!(debug_assertions)) {
             panic!("the code generator said it could do what it could not: {what}");
         }
         made.ok()
     }
 
-    fn make(
+    /// The same, or why not; `text` is filled with the code's forms.
+    pub(crate) fn make(
         program: &Program,
         layout: &Layout,
         facts: &Facts,
         part: Part,
         notes: &mut Notes,
+        text: Option<&mut CodeText>,
     ) -> Made<Machine> {
         let mut flags = settings::builder();
         let verify = if cfg!(debug_assertions) { "true" } else { "false" };
@@ -119,6 +132,8 @@ impl Machine {
         let mut frontend = FunctionBuilderContext::new();
         let b = FunctionBuilder::new(&mut context.func, &mut frontend);
         Code::generate(b, program, layout, facts, part, calls, notes, module.target_config())?;
+        let clif = text.is_some().then(|| context.func.display().to_string());
+        context.set_disasm(text.is_some());
         let id = module
             .declare_function("batch", Linkage::Local, &context.func.signature)
             .map_err(|_| Unable("the function"))?;
@@ -126,6 +141,11 @@ impl Machine {
             debug_assert!(false, "the code is not well formed: {error:?}");
             Unable("the function's code")
         })?;
+        if let (Some(text), Some(clif)) = (text, clif) {
+            text.clif = clif;
+            text.machine_code =
+                context.compiled_code().and_then(|code| code.vcode.clone()).unwrap_or_default();
+        }
         module.finalize_definitions().map_err(|_| Unable("the memory for code"))?;
         let address = module.get_finalized_function(id);
         // SAFETY: the code was made for this signature.

@@ -247,7 +247,7 @@ fn algorithm(number: u32) -> Algorithm {
     use Algorithm::{Crc16, Crc16Custom, Crc32, Crc32Custom, Csum16, Identity, Xor16};
     let all = [Crc32, Crc32Custom, Crc16, Crc16Custom, Csum16, Xor16, Identity];
     debug_assert!(all.into_iter().zip(0..).all(|(algorithm, number)| algorithm as u32 == number));
-    all.get(number as usize).copied().unwrap_or(Csum16)
+    all[number as usize]
 }
 
 pub(crate) extern "C" fn hash(

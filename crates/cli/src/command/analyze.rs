@@ -37,7 +37,7 @@ pub struct Args {
     /// Run the packets of a capture through the program and report the share that passes each region. Packets enter on PORT (default 0)
     #[arg(long, value_name = "[PORT@]FILE.pcap", value_parser = capture)]
     traffic: Vec<PortFiles>,
-    /// Table entries for `--traffic`: TOML, STF or simple_switch_CLI commands, chosen by the file's extension
+    /// Table entries for `--traffic`, in any format that `p4rack run --entries` reads; may be repeated
     #[arg(long, value_name = "FILE", requires = "traffic")]
     entries: Vec<PathBuf>,
     /// Output format

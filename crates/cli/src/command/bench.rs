@@ -11,7 +11,7 @@ use serde_json::Value;
 #[command(after_help = "Examples:
   p4rack bench --program router --peers none")]
 pub struct Args {
-    /// Programs to measure, or `all`
+    /// Programs to measure, separated by commas, or `all`
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "all")]
     program: Vec<String>,
     /// CPU seconds per implementation and worker count
@@ -23,7 +23,7 @@ pub struct Args {
     /// Implementations to compare with
     #[arg(long, value_enum, value_delimiter = ',', default_value = "c,swx")]
     peers: Vec<Peer>,
-    /// Numbers of workers to measure
+    /// Numbers of parallel workers to measure, such as `1,2`
     #[arg(long, value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u8).range(1..=64))]
     workers: Vec<u8>,
     /// Random seed for packets and entries

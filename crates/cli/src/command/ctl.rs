@@ -20,7 +20,7 @@ use std::time::Duration;
   p4rack ctl counters packets --format json
   p4rack ctl replace other.toml --addr 127.0.0.1:9559")]
 pub struct Args {
-    /// Address of the switch or the rack's controller
+    /// Address of the switch, of the rack's controller or of an agent
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9559", global = true)]
     addr: String,
     /// Output format
@@ -29,7 +29,7 @@ pub struct Args {
     /// Same as `--format json`
     #[arg(long, global = true, hide = true)]
     json: bool,
-    /// Allow connections to other machines without TLS; anyone who can read the traffic learns the secret
+    /// Connect to other machines without TLS and send the secret in plaintext; anyone who can read the traffic learns the secret
     #[arg(long, global = true)]
     insecure: bool,
     #[command(flatten)]

@@ -8,23 +8,24 @@ use compiler::lowering::{Form, NoText, passes, text};
 use compiler::{Until, compile};
 use p4rack::Disk;
 
-/// Print a program's intermediate representation: elaborated, after a pass, or lowered
+/// Print a program's intermediate representation: elaborated, after a pass, lowered, or as generated code
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  p4rack ir router.p4")]
+  p4rack ir router.p4
+  p4rack ir router.p4 --print-after machine-code")]
 pub struct Args {
     /// A P4-16 program
     #[arg(required_unless_present = "list_passes")]
     program: Option<String>,
     #[command(flatten)]
     preprocessor: Preprocessor,
-    /// Print the program after this pass; may be repeated
+    /// Print the program after this pass, or the generated code with `clif` or `machine-code`; may be repeated
     #[arg(long, value_name = "PASS", conflicts_with = "lowered")]
     print_after: Vec<String>,
     /// Print the program after all passes
     #[arg(long)]
     lowered: bool,
-    /// List all passes in order
+    /// List all passes in order, and the forms of the generated code
     #[arg(long)]
     list_passes: bool,
 }

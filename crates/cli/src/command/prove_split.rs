@@ -31,7 +31,7 @@ pub struct Args {
     /// Check every combination of regions kept at the origin or moved away
     #[arg(long)]
     all_cuts: bool,
-    /// Check each of these regions alone, moved to the first device that is not the origin
+    /// Check each of these unmarked regions alone, moved to the first device that is not the origin; `marks` checks the rack's own map
     #[arg(long, value_enum, default_value = "marks", conflicts_with = "all_cuts")]
     cut: Cut,
     /// Output format

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 pub struct Args {
     /// RACK.toml, or its directory
     rack: PathBuf,
-    /// Output directory; created if missing
+    /// Output directory, created if missing; without it, only the summary is printed
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Define a preprocessor macro for the program
@@ -31,7 +31,7 @@ pub struct Args {
     /// Also print what the runtime code adds on each device: tables, bits of entries, registers and headers, branches, ports
     #[arg(long)]
     overhead: bool,
-    /// Print the program after this step of the split and write no files; may be repeated
+    /// Print the result of this step of the split and write no files; may be repeated
     #[arg(long, value_name = "STEP", value_parser = steps(), conflicts_with_all = ["output", "overhead", "format"])]
     print_after: Vec<String>,
     /// Output format

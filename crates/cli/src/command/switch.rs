@@ -34,7 +34,7 @@ pub struct Args {
     /// Maximum number of client connections; the limit on open files may lower it
     #[arg(long, value_name = "N", default_value_t = Limits::default().connections, value_parser = at_least_one)]
     max_connections: usize,
-    /// Maximum number of updates in one Write and of entities in one Read
+    /// Maximum number of updates in one Write and of queries in one Read
     #[arg(long, value_name = "N", default_value_t = Limits::default().updates, value_parser = at_least_one)]
     max_updates: usize,
     /// P4Runtime device id
@@ -43,13 +43,13 @@ pub struct Args {
     /// Attach a port: NUMBER@pcap:IN,OUT, NUMBER@tap:NAME or NUMBER@udp:LOCAL,REMOTE. The ports of a rack are those of its origin
     #[arg(short, long = "interface", value_name = "PORT")]
     interface: Vec<PortSpec>,
-    /// Address of the `p4rack switch` that runs device NAME; give one per device. Ports are attached there
+    /// For a rack: address of the `p4rack switch` that runs device NAME; give one per device. Ports are attached there
     #[arg(long, value_name = "NAME=HOST:PORT", value_parser = agent_at)]
     agent: Vec<(String, String)>,
-    /// Erase the agents' entries at start. By default the entries are kept, and an agent that runs another program is an error
+    /// With `--agent`: erase the agents' entries at start. By default the entries are kept, and an agent that runs another program is an error
     #[arg(long)]
     fresh: bool,
-    /// Seconds between comparisons of the agents' entries with the desired state
+    /// With `--agent`: seconds between comparisons of the agents' entries with the desired state
     #[arg(long, value_name = "S", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=86400))]
     audit: u64,
     /// Port for packet-in and packet-out
@@ -58,7 +58,7 @@ pub struct Args {
     /// Port number that means "drop"
     #[arg(long, value_name = "PORT")]
     drop_port: Option<u32>,
-    /// Accept pushed configurations that contain BMv2 JSON; the running program stays
+    /// Accept pushed configurations that contain BMv2 JSON: the running program stays, without its entries
     #[arg(long)]
     keep_program: bool,
     /// Random seed for the program
@@ -77,6 +77,7 @@ pub struct Args {
 
 /// Exit status 1 if the program has an error, a port cannot be opened or the address is taken.
 pub fn run(args: Args) -> ExitCode {
+    crate::memory::return_at_once();
     args.log.begin();
     // Of a rack's controller they are for the way to its agents.
     let own = args.agents.certificates().filter(|_| args.agent.is_empty());

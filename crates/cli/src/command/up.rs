@@ -54,7 +54,7 @@ pub struct Args {
     /// Also write the run as a self-contained HTML page: placement, latencies, timeline
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Stop before each event and print it: Enter continues with the next event, end of input runs the rest
+    /// Print each event and wait: Enter continues to the next event, end of input runs the rest
     #[arg(long)]
     step: bool,
     /// Output format

@@ -2,10 +2,10 @@
 
 use crate::setup::{
     Bench, PROGRAM, arbitration, both, both_bare, both_keeping, compiled_text, info, one_device, rack,
-    write_request,
+    read_request, write_request,
 };
 use base_time::Time;
-use controller::{Call, Reply, Ticket};
+use controller::{Call, Reply, Steer, Ticket};
 use device_control::{Controlled, Direct, Event, Served};
 use expect_test::expect;
 use p4runtime_proto::from_text;
@@ -343,12 +343,12 @@ fn programs_are_prepared_beside_frames() {
         };
         let mut stranger = request(&other);
         stranger.election_id = None;
-        assert!(switch.ahead(&stranger).is_none(), "who may not push has nothing compiled");
-        assert!(switch.ahead(&request("")).is_none(), "the program of its own is there");
+        let call = |request| Call::SetConfig(Box::new(request));
+        assert!(switch.ahead(&call(stranger)).is_none(), "who may not push has nothing compiled");
         for text in [other.as_str(), "parser p("] {
-            let work = switch.ahead(&request(text)).unwrap();
+            let work = switch.ahead(&call(request(text))).unwrap();
             work();
-            let mut events = switch.call(Time::ZERO, Ticket(2), Call::SetConfig(Box::new(request(text))));
+            let mut events = switch.call(Time::ZERO, Ticket(2), call(request(text)));
             while switch.is_busy() {
                 events.extend(switch.go_on(Time::ZERO));
             }
@@ -358,5 +358,66 @@ fn programs_are_prepared_beside_frames() {
             let running = switch.get_config(&GetForwardingPipelineConfigRequest::default()).unwrap();
             assert_eq!(running.config.unwrap().p4_device_config, other.as_bytes());
         }
+    }
+}
+
+/// What operators ask compiled in the thread that owned the switch.
+#[test]
+fn what_operators_ask_is_prepared_beside_frames() {
+    // The machine code of a device's own program is kept.
+    for (mut switch, takes_long) in served().into_iter().zip([[true, false, false, false], [true; 4]]) {
+        let replace = |device: &str| Steer::Replace([("Cells".to_string(), device.to_string())].into());
+        let stranger = Some(Uint128 { high: 0, low: 9 });
+        for steer in [Steer::Reset, replace("nic")] {
+            assert!(switch.ahead(&Call::Steer(stranger, steer)).is_none());
+        }
+        let nowhere = Call::Steer(None, replace("nowhere"));
+        assert!(switch.ahead(&nowhere).is_none(), "the call says why not");
+        let all = [Steer::Reset, replace("nic"), replace("tor"), Steer::Reset];
+        for (steer, takes_long) in all.into_iter().zip(takes_long) {
+            let call = Call::Steer(None, steer.clone());
+            let work = switch.ahead(&call);
+            assert_eq!(work.is_some(), takes_long, "{steer:?}");
+            if let Some(work) = work {
+                work();
+                let mut events = switch.call(Time::ZERO, Ticket(2), call);
+                while switch.is_busy() {
+                    events.extend(switch.go_on(Time::ZERO));
+                }
+                assert_eq!(events, [Event::Reply(Ticket(2), Reply::Done(Ok(())))], "{steer:?}");
+            }
+        }
+    }
+}
+
+/// All of a table was read at once, whatever its size.
+#[test]
+fn frames_pass_between_the_slices_of_a_read() {
+    // A rack's controller goes on when a device tells it of a packet, too.
+    for (mut switch, wanted) in served().into_iter().zip([3, 2]) {
+        let now = Time::ZERO;
+        let member = |n: u32| {
+            format!(
+                "INSERT packet_replication_engine_entry {{ multicast_group_entry {{ multicast_group_id: {n} }} }}"
+            )
+        };
+        let groups: Vec<String> = (1..=2500).map(member).chain([DEFAULT.to_string()]).collect();
+        let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
+        switch.call(now, Ticket(2), Call::Write(Box::new(write_request("CONTINUE_ON_ERROR", &groups))));
+        while switch.is_busy() {
+            switch.go_on(now);
+        }
+        let read = read_request("packet_replication_engine_entry { multicast_group_entry {} }");
+        assert!(switch.call(now, Ticket(3), Call::Read(read)).is_empty());
+        let mut slices = 1;
+        let found = loop {
+            assert!(switch.is_busy());
+            assert!(matches!(switch.frame(now, 3, &[1; 60])[..], [Event::Send(..)]));
+            slices += 1;
+            if let Some(Event::Reply(Ticket(3), Reply::Found(found, Ok(())))) = switch.go_on(now).pop() {
+                break found;
+            }
+        };
+        assert_eq!((found.entities().count(), slices), (2500, wanted));
     }
 }

@@ -93,7 +93,7 @@ pub fn one_device() -> OneSwitch {
     OneSwitch::new(maker(), 1, 1_000_000_000, Some(CPU))
 }
 
-fn maker() -> Maker {
+pub fn maker() -> Maker {
     Maker {
         seed: 1,
         drop_port: None,
@@ -119,7 +119,7 @@ pub fn front() -> RemoteRack {
     RemoteRack::new(splitter(maker()), addresses.to_vec(), 1, 1_000_000_000)
 }
 
-fn splitter(maker: Maker) -> Splitter {
+pub fn splitter(maker: Maker) -> Splitter {
     let [tor, nic, fpga] = [DeviceIndex(0), DeviceIndex(1), DeviceIndex(2)];
     let mut placement = Placement::whole("tor");
     placement.devices = vec!["tor".into(), "nic".into(), "fpga".into()];

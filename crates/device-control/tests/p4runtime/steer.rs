@@ -1,8 +1,8 @@
 //! What operators do to a switch.
 
-use crate::setup::{Bench, both, both_bare, device, info, racked};
+use crate::setup::{Bench, both, both_bare, device, info, maker, racked, splitter};
 use base_time::Duration;
-use controller::{RegionMap, Steer};
+use controller::{Planner, RegionMap, Rollout, Steer};
 use device_control::Event;
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, SetForwardingPipelineConfigRequest, Uint128};
@@ -174,4 +174,24 @@ fn one_device_has_no_plan() {
             assert!(bench.steer(map(&[])).starts_with("UNIMPLEMENTED: this is one device"));
         }
     });
+}
+
+/// What is made ahead is the plan by the new map, and what is run then: another one would have another epoch.
+#[test]
+fn the_plan_that_was_made_ahead_is_the_one_that_runs() {
+    let config = ForwardingPipelineConfig::default();
+    let moved: RegionMap = [("Cells".to_string(), "fpga".to_string())].into();
+    let texts = |rollout: Rollout| -> Vec<Option<Vec<u8>>> {
+        rollout.parts.into_iter().map(|part| Some(part?.config.p4_device_config)).collect()
+    };
+    let mut wanted = splitter(maker());
+    wanted.replace(moved.clone()).unwrap();
+    let wanted = texts(wanted.plan(&config, 5).unwrap());
+    let mut planner = splitter(maker());
+    planner.ahead(&config, Some(&moved), 5).unwrap()();
+    // The map that runs is another one still.
+    assert_ne!(texts(planner.plan(&config, 6).unwrap()), wanted);
+    planner.replace(moved).unwrap();
+    assert_eq!(texts(planner.plan(&config, 7).unwrap()), wanted);
+    assert_ne!(texts(planner.plan(&config, 8).unwrap()), wanted, "it is used once");
 }

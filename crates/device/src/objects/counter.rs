@@ -2,6 +2,7 @@
 
 use control_writes::Count;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
@@ -123,10 +124,16 @@ impl Counter {
 
     /// Those that are not zero, in order.
     pub(crate) fn cells(&self) -> Vec<(u64, Count)> {
+        self.cells_of(0..self.size)
+    }
+
+    /// The same of some cells, which are there.
+    pub(crate) fn cells_of(&self, wanted: Range<u64>) -> Vec<(u64, Count)> {
         match &self.cells {
-            Cells::Sparse(cells) => cells.iter().map(|(index, count)| (*index, *count)).collect(),
+            Cells::Sparse(cells) => cells.range(wanted).map(|(index, count)| (*index, *count)).collect(),
             Cells::Flat(words) => {
-                let counts = (0..).zip(words.chunks_exact(2).map(flat_cell));
+                let words = &words[wanted.start as usize * 2..wanted.end as usize * 2];
+                let counts = wanted.zip(words.chunks_exact(2).map(flat_cell));
                 counts.filter(|(_, count)| *count != Count::default()).collect()
             }
         }

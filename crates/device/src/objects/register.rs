@@ -3,6 +3,7 @@
 use base_bits::Bits;
 use ir_value::Value;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -85,23 +86,32 @@ impl Register {
 
     /// The cells that are not zero, in order.
     pub(crate) fn cells(&self) -> Vec<(u64, Value)> {
+        self.cells_of(0..self.size)
+    }
+
+    /// The same of some cells, which are there.
+    pub(crate) fn cells_of(&self, wanted: Range<u64>) -> Vec<(u64, Value)> {
         match &self.cells {
-            Cells::Sparse(cells) => cells.iter().map(|(index, value)| (*index, value.clone())).collect(),
+            Cells::Sparse(cells) => {
+                cells.range(wanted).map(|(index, value)| (*index, value.clone())).collect()
+            }
             Cells::Flat(words) => {
-                let cells = (0..self.size).map(|index| (index, self.flat_number(words, index)));
+                let cells = wanted.map(|index| (index, self.flat_number(words, index)));
                 let used = cells.filter(|(_, number)| *number != 0);
                 used.map(|(index, number)| (index, self.flat_value(number))).collect()
             }
         }
     }
 
-    /// Brings the cells into an array that compiled code can share; `None` if they are more than `most`, no numbers of up to 128
-    /// bits, or other than zero at the start.
+    /// True if its cells can be an array: they are `most` at most, numbers of up to 128 bits, and zero at the start.
+    pub(crate) fn can_be_flat(&self, most: u64) -> bool {
+        let number = self.zero.to_key().filter(|_| matches!(self.zero, Value::Bits(_) | Value::Bool(_)));
+        self.size <= most && number.is_some_and(|zero| zero.width() <= 128 && zero.is_zero())
+    }
+
+    /// Brings the cells into an array that compiled code can share, if they [`can be`](Register::can_be_flat).
     pub(crate) fn flatten(&mut self, most: u64) -> Option<Arc<[AtomicU64]>> {
-        let width =
-            self.zero.to_key().filter(|_| matches!(self.zero, Value::Bits(_) | Value::Bool(_)))?.width();
-        let is_zero = self.zero.to_key().is_some_and(|bits| bits.is_zero());
-        if self.size > most || width > 128 || !is_zero {
+        if !self.can_be_flat(most) {
             return None;
         }
         if let Cells::Flat(words) = &self.cells {

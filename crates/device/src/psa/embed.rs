@@ -5,6 +5,7 @@ use super::Psa;
 use super::layout;
 use super::packet::Packet;
 use super::pipeline::PsaSwitch;
+use crate::embed::Accelerator;
 use crate::host::Host;
 use crate::life::Life;
 use crate::stage::{BlockName, Stage};
@@ -76,20 +77,11 @@ pub enum HalfEnd {
     NotMine,
 }
 
-/// Runs halves in the interpreter's place: see [`Switch::accelerate_halves`](crate::Switch::accelerate_halves).
-pub trait Halves: Send {
-    /// Parser, control and deparser of a half.
-    fn run(&mut self, host: Host<'_>, start: HalfStart<'_>, now: Time) -> HalfEnd;
-
-    /// A frame and all that comes of it, at one moment.
-    fn process(&mut self, host: Host<'_>, port: Port, frame: &[u8], now: Time) -> Vec<Output>;
-}
-
 impl Host<'_> {
     /// Runs a frame and all that comes of it through PSA, at one moment. Whoever calls has counted it.
     pub fn run_halves(
         &mut self,
-        halves: &mut (dyn Halves + 'static),
+        halves: &mut (dyn Accelerator + 'static),
         port: Port,
         frame: &[u8],
         now: Time,
@@ -103,7 +95,7 @@ impl Host<'_> {
     /// Code has run a half: what comes of that, at one moment.
     pub fn behind_half(
         &mut self,
-        halves: &mut (dyn Halves + 'static),
+        halves: &mut (dyn Accelerator + 'static),
         start: HalfStart<'_>,
         done: HalfDone,
         now: Time,
@@ -123,11 +115,11 @@ impl Host<'_> {
 
     fn psa_switch<'h>(
         &'h mut self,
-        halves: &'h mut (dyn Halves + 'static),
+        halves: &'h mut (dyn Accelerator + 'static),
         now: Time,
     ) -> Option<PsaSwitch<'h>> {
         let psa = self.psa()?;
-        Some(psa.on(self.core, Runners { stages: self.stages, halves: Some(halves) }, now))
+        Some(psa.on(self.core, Runners { stages: self.stages, halves: Some((halves, self.blocks)) }, now))
     }
 }
 

@@ -14,7 +14,7 @@ mod packet;
 mod pipeline;
 mod stages;
 
-pub use embed::{Half, HalfDone, HalfEnd, HalfStart, Halves};
+pub use embed::{Half, HalfDone, HalfEnd, HalfStart};
 pub(crate) use object::object;
 
 use crate::switch::{Core, Pipeline, Runners};

@@ -5,7 +5,7 @@ use super::embed::{Half, HalfDone, HalfEnd, HalfStart};
 use super::packet::{Packet, Waiting};
 use super::stages::Stages;
 use crate::environment::Source;
-use crate::host::{Host, Model};
+use crate::host::Host;
 use crate::replication::Session;
 use crate::switch::{Core, Runners};
 use crate::trace::{Cause, EventKind};
@@ -101,9 +101,9 @@ impl PsaSwitch<'_> {
             carried: packet.carried.as_ref(),
             life: &packet.life,
         };
-        if let Some(halves) = &mut self.by.halves {
-            let host = Host { core: self.core, model: Model::Psa(self.psa, half), stages: self.by.stages };
-            match halves.run(host, start, self.now) {
+        if let Some((halves, blocks)) = &mut self.by.halves {
+            let host = Host { core: self.core, blocks: blocks.of(half), stages: self.by.stages };
+            match halves.half(host, start, self.now) {
                 HalfEnd::Done(done) => return Some(done),
                 HalfEnd::Gone => return None,
                 HalfEnd::NotMine => {}

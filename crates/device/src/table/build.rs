@@ -14,7 +14,7 @@ use ir_value::Value;
 use ir_value::operate;
 
 /// The table `table` of `control`.
-pub(super) fn build(program: &Program, control: &Control, table: &ir::Table) -> Result<Table, Diagnostic> {
+pub(crate) fn build(program: &Program, control: &Control, table: &ir::Table) -> Result<Table, Diagnostic> {
     let matched = table.keys.iter().filter(|k| k.match_kind != MatchKind::Selector);
     let keys = matched
         .map(|k| key_spec(program, &k.name, &k.match_kind, &k.expr.ty, k.expr.span))

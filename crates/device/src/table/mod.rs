@@ -11,12 +11,12 @@ mod journal;
 mod key;
 mod write;
 
-pub(crate) use build::key_spec;
+pub(crate) use build::{build, key_spec};
 pub(crate) use entry::{ActionSpec, DirectCells, Entry, Run};
 pub use idle::IdleEntry;
 pub(crate) use idle::IdleTimer;
 pub(crate) use journal::{Change, Journal};
-pub use key::{KeySpec, fit};
+pub use key::{EntryOf, KeySpec, fit};
 pub(crate) use key::{entry_key, normal_of};
 pub(crate) use write::action_data;
 

@@ -5,8 +5,6 @@ use super::ingress::{Carried, Work};
 use crate::access::AccessKind;
 use crate::host::Host;
 use crate::life::Life;
-use crate::objects::Object;
-use crate::region::Path;
 use base_bits::Bits;
 use base_time::Time;
 use dataplane_api::{DropReason, Emitted, Queued, ResumeAt};
@@ -20,39 +18,24 @@ pub enum RunsOn {
     Carried {
         /// Its bytes now.
         frame: Vec<u8>,
-        /// Where, among [`Host::resumes`].
+        /// Where, among [`Blocks::resumes`](crate::Blocks::resumes).
         at: usize,
     },
     /// As a new packet.
     Fresh {
         /// Not parsed yet.
         packet: Box<Packet>,
-        /// Where, among [`Host::resumes`].
+        /// Where, among [`Blocks::resumes`](crate::Blocks::resumes).
         at: usize,
     },
 }
 
 impl Host<'_> {
-    /// The frame externs that the program calls.
-    pub fn frame_externs(&self) -> Vec<InstanceId> {
-        let called = &self.v1().layout.regions.after;
-        let objects = self.core.state.objects.iter().enumerate();
-        let frames = objects.filter(|(_, o)| matches!(o, Object::Frame(_)));
-        frames.map(|(at, _)| InstanceId::from(at)).filter(|id| called.contains_key(id)).collect()
-    }
-
-    /// All places of ingress where frames may run on, in an order that the program alone decides.
-    pub fn resumes(&self) -> Vec<Path> {
-        let regions = &self.v1().layout.regions;
-        let behind = self.frame_externs().into_iter().filter_map(|id| regions.after.get(&id));
-        behind.chain(regions.starts.values()).cloned().collect()
-    }
-
-    /// Where a frame runs on, among the [`resumes`](Host::resumes); nothing, and the frame is dropped, if the program has no such
+    /// Where a frame runs on, among the [`resumes`](crate::Blocks::resumes); nothing, and the frame is dropped, if the program has no such
     /// place.
     fn resume(&mut self, instance: InstanceId, resume: &ResumeAt) -> Option<usize> {
         let regions = &self.v1().layout.regions;
-        let calls = self.frame_externs();
+        let calls = self.blocks.frame_externs();
         let at = match resume {
             ResumeAt::AfterCall => calls.iter().position(|call| *call == instance),
             ResumeAt::Region(name) => {
@@ -114,7 +97,7 @@ impl Host<'_> {
 
     /// The interpreter alone, to the queues, for a new packet.
     pub fn interpret_fresh(&mut self, packet: Packet, at: usize, now: Time) -> Vec<Queued> {
-        let Some(path) = self.resumes().into_iter().nth(at) else { return vec![] };
+        let Some(path) = self.blocks.resumes().into_iter().nth(at) else { return vec![] };
         let packet = self.inner(packet);
         self.v1().on(self.core, self.stages).run_ingress(vec![Work::Fresh(packet, path)], now)
     }
@@ -128,7 +111,7 @@ impl Host<'_> {
         vars: Vec<Value>,
         now: Time,
     ) -> Vec<Queued> {
-        let Some(path) = self.resumes().into_iter().nth(at) else { return vec![] };
+        let Some(path) = self.blocks.resumes().into_iter().nth(at) else { return vec![] };
         let packet = self.inner(packet);
         let carried = Work::Carried(Box::new(Carried { packet, frame, path, vars }));
         self.v1().on(self.core, self.stages).run_ingress(vec![carried], now)

@@ -16,6 +16,7 @@ pub use embed_frames::RunsOn;
 pub(crate) use object::object;
 pub use packet::Stay;
 
+use crate::region::Regions;
 use crate::stage::{BlockName, Stage, StageRunner};
 use crate::switch::{Core, Pipeline, Runners};
 use crate::trace::{Cause, PacketId};
@@ -47,6 +48,11 @@ impl V1Model {
     pub(crate) fn types(&self) -> [Type; 3] {
         let layout = &self.layout;
         [&layout.headers, &layout.metadata, &layout.standard].map(Clone::clone)
+    }
+
+    /// Where frames may run on in ingress.
+    pub(crate) fn regions(&self) -> &Regions {
+        &self.layout.regions
     }
 
     /// The port that means "drop".

@@ -2,10 +2,11 @@
 
 use super::lab::{alone, only};
 use super::{Experiment, Lab, Shown};
-use base_diag::Diagnostic;
+use base_diag::{Diagnostic, Span};
 use base_time::{Duration, Rate};
+use host_programs::Value;
 use rack_emulator::{Emulator, RunReport, Table, percentile, time_words};
-use rack_model::{NodeId, Rack, WorkloadKind};
+use rack_model::{NodeId, Rack};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "fig12",
@@ -51,12 +52,12 @@ fn load(rack: &mut Rack, rate: u64) {
     only(rack, &["get", "set"]);
     alone(rack, "cache");
     for workload in &mut rack.workloads {
-        let WorkloadKind::Memcached { interval, skew, .. } = &mut workload.kind else { continue };
         let each = if workload.name.value == "get" { 1 } else { 9 };
-        *interval = Duration::from_ps(1_000_000_000_000 * each / rate);
-        *skew = 1000;
-        workload.count = READS / each;
-        workload.size = 512;
+        let interval = Duration::from_ps(1_000_000_000_000 * each / rate);
+        workload.load.set("interval", Value::Time(interval), Span::NONE);
+        workload.load.set("skew", Value::Number(1000), Span::NONE);
+        workload.load.count = READS / each;
+        workload.load.size = 512;
     }
     let store = rack.host("store");
     for link in &mut rack.links {

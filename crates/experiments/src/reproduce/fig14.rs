@@ -3,9 +3,11 @@
 use super::lab::{alone, only};
 use super::{Experiment, Lab, Shown};
 use base_diag::Diagnostic;
-use base_time::{Rate, Time};
+use base_time::Rate;
+use host_programs::udp::POISSON;
+use host_programs::{Load, Value};
 use rack_emulator::{LinkReport, RunReport, Table};
-use rack_model::{Flows, NodeId, Pace, Rack, WorkloadKind};
+use rack_model::{NodeId, Rack};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "fig14",
@@ -55,15 +57,10 @@ fn load(rack: &mut Rack) {
         .map_or(0, |link| link.rate.bits_per_s());
     let sender = rack.workloads.first().and_then(|workload| workload.from.value.first().copied());
     for workload in &mut rack.workloads {
-        workload.kind = WorkloadKind::Udp {
-            rate: Rate::from_bits_per_s(rate * 99 / 100 * PAYLOAD / (PAYLOAD + BESIDES)),
-            port: 9000,
-            pace: Pace::Poisson,
-            flows: Flows::ONE,
-        };
-        workload.size = PAYLOAD as u32;
-        workload.count = PACKETS;
-        workload.start = Time::ZERO;
+        let rate = Rate::from_bits_per_s(rate * 99 / 100 * PAYLOAD / (PAYLOAD + BESIDES));
+        let stagger = workload.load.stagger;
+        workload.load = Load::new(&POISSON, PACKETS, PAYLOAD as u32).with("rate", Value::Rate(rate));
+        workload.load.stagger = stagger;
     }
     for link in &mut rack.links {
         if link.ends.iter().any(|end| sender.is_some_and(|id| end.node == NodeId::Host(id))) {

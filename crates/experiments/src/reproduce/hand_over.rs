@@ -5,9 +5,11 @@
 
 use super::Lab;
 use base_diag::Diagnostic;
-use base_time::{Duration, Rate, Time};
+use base_time::{Duration, Rate};
+use host_programs::udp::{ON_OFF, POISSON};
+use host_programs::{Load, Value};
 use rack_emulator::{Emulator, RunReport, percentile, time_words};
-use rack_model::{Flows, NodeId, Pace, Rack, Regions, Workload, WorkloadKind};
+use rack_model::{NodeId, Rack, Regions, Workload};
 
 /// The rack of these experiments.
 pub const FILE: &str = "hand-over.toml";
@@ -32,20 +34,23 @@ pub fn streamed(rack: &mut Rack, percent: u64, burst: u64) {
         |link: &rack_model::Link| link.ends.iter().all(|end| matches!(end.node, NodeId::Device(_)));
     let cable = rack.links.iter().find(|link| is_cable(link)).map_or(0, |link| link.rate.bits_per_s());
     let full = cable * PAYLOAD / (PAYLOAD + BESIDES);
-    let (streams, rate, pace) = match burst {
-        0 | 1 => (1, full * percent / 100, Pace::Poisson),
+    let load = |kind, count, bits_per_s| {
+        let rate = Rate::from_bits_per_s(bits_per_s);
+        Load::new(kind, count, PAYLOAD as u32).with("rate", Value::Rate(rate))
+    };
+    let (streams, load) = match burst {
+        0 | 1 => (1, load(&POISSON, PACKETS, full * percent / 100)),
         _ => {
             let on = Rate::from_bits_per_s(full).time_for(PAYLOAD * burst);
-            (SOURCES, full, Pace::OnOff { on, off: on.scaled(100 * SOURCES - percent, percent.max(1)) })
+            let off = on.scaled(100 * SOURCES - percent, percent.max(1));
+            let load = load(&ON_OFF, PACKETS / SOURCES, full);
+            (SOURCES, load.with("on", Value::Time(on)).with("off", Value::Time(off)))
         }
     };
     let Some(ping) = rack.workloads.first().cloned() else { return };
     let stream = |number: u64| Workload {
         name: format!("stream-{number}").into(),
-        kind: WorkloadKind::Udp { rate: Rate::from_bits_per_s(rate), port: 9000, pace, flows: Flows::ONE },
-        start: Time::ZERO,
-        size: PAYLOAD as u32,
-        count: PACKETS / streams,
+        load: load.clone(),
         ..ping.clone()
     };
     rack.workloads = (1..=streams).map(stream).collect();

@@ -276,7 +276,7 @@ impl Psa<'_> {
         };
         let after = after.unwrap_or(before);
         let name = COLOURS.iter().find(|(number, _)| *number == after).map_or("", |(_, name)| name);
-        let member = members.iter().position(|m| m == name).unwrap_or(0);
+        let member = members.iter().position(|m| m == name).ok_or(Stop::Broken("a colour that is none"))?;
         Ok(Value::Enum(member as u32))
     }
 

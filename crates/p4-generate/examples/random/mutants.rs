@@ -1,7 +1,7 @@
-//! `generate --mutants`: faults of lowering passes, with `--check native` of the generator of machine code, and how many random
+//! `generate --mutants`: faults of lowering passes, with `--check native` misreadings by machine code, and how many random
 //! programs it takes to notice each.
 
-use p4_generate::{Config, NativeMutant, hunt, hunt_native, mutants};
+use p4_generate::{Config, MISREADINGS, hunt, hunt_native, mutants};
 use std::fmt::Display;
 use std::process::ExitCode;
 
@@ -13,14 +13,12 @@ pub fn run(count: usize, config: &Config, programs: u64, seed: u64) -> ExitCode 
     report(&mutants, &found, programs)
 }
 
-/// The first `count` faults of the generator of machine code.
+/// The first `count` misreadings of programs by machine code.
 pub fn run_native(count: usize, config: &Config, programs: u64, seed: u64) -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
-    let all = NativeMutant::ALL;
-    let mutants = &all[..count.min(all.len())];
+    let mutants = &MISREADINGS[..count.min(MISREADINGS.len())];
     let found = hunt_native(mutants, config, programs, seed, &mut progress(programs, mutants.len()));
-    let names: Vec<String> = mutants.iter().map(|mutant| format!("{mutant:?}")).collect();
-    report(&names, &found, programs)
+    report(mutants, &found, programs)
 }
 
 fn progress(programs: u64, mutants: usize) -> impl FnMut(u64, usize) {

@@ -42,7 +42,7 @@ const MEASURES: [Measure; 4] = [
 
 /// In thousandths; none of transfers, which the end of a run may cut short.
 fn received(workload: &WorkloadReport) -> Option<u64> {
-    if workload.kind == "tcp" {
+    if !workload.is_loss_known {
         return None;
     }
     (workload.received * 1000).checked_div(workload.sent)

@@ -3,7 +3,6 @@
 use super::{Code, Made, PLAIN, type_of};
 use crate::layout::{NONE, Node};
 use crate::machine::Part;
-use crate::mutant::Mutant;
 use crate::packet::{DROPPED, Packet, WAITS};
 use crate::runtime::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -168,10 +167,8 @@ impl<'a> Code<'a, '_> {
     fn out(&mut self, keeps: bool) -> Made<()> {
         let port = self.get_field("egress_spec");
         let dropped = self.b.ins().icmp_imm_u(IntCC::Equal, port, i64::from(self.facts.drop_port));
-        if !self.is(Mutant::DropForgotten) {
-            let block = self.drop_for(DropReason::Egress);
-            self.leave_if(dropped, block, &[]);
-        }
+        let block = self.drop_for(DropReason::Egress);
+        self.leave_if(dropped, block, &[]);
         self.control(BlockName::Compute)?;
         if keeps {
             self.spill_packet();

@@ -56,13 +56,13 @@ pub struct Args {
     /// Use any covering rule, not only the tightest
     #[arg(long)]
     any_tier: bool,
-    /// Allow several regions on a device even if `--config` allows only one
+    /// For abstract programs: allow several regions on a device even if `--config` allows only one
     #[arg(long)]
     shared: bool,
     /// Exclude a device; may be repeated
     #[arg(long, value_name = "DEVICE")]
     without: Vec<String>,
-    /// Objectives to minimise, in order of priority: a variable, a sum such as LUTs+BRAMs, or `devices`; `max VARIABLE` maximises. Repeat for several
+    /// An objective to minimise, instead of those in RACK.toml or `--config`: a variable, a sum such as LUTs+BRAMs, or `devices`; `max VARIABLE` maximises. Repeat for several, most important first
     #[arg(long, value_name = "NAME")]
     objective: Vec<String>,
     /// Print only the lexicographic optimum: best in the first objective, ties decided by the second, and so on

@@ -1,16 +1,13 @@
 //! What the hosts have measured of a workload.
 
 use crate::latency::Latencies;
-use crate::place::Reason;
+use crate::unused::Unused;
 use base_time::{Duration, Rate, Time};
 use std::collections::BTreeMap;
 
-/// Different values of a watched field that are counted on their own.
-const MOST_VALUES: usize = 16;
-
 /// Counts of a workload, over all its pairs.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Tally {
+pub struct Tally {
     /// Packets sent, requests, transfers begun.
     pub sent: u64,
     /// Different packets that came back or through, transfers completed.
@@ -20,10 +17,9 @@ pub(crate) struct Tally {
     /// Packets that came after one sent later.
     pub reordered: u64,
     /// Packets that came and were not what was sent, by what was wrong.
-    pub corrupted: BTreeMap<Reason, u64>,
+    pub corrupted: BTreeMap<Unused, u64>,
+    /// Of what came, from sending on.
     pub latencies: Latencies,
-    /// Of each watched field at senders (false) and receivers (true), how often each value came.
-    pub watched: BTreeMap<(usize, bool), Values>,
     /// What has come since somebody took it, if anybody asks.
     pub samples: Option<Vec<Came>>,
     /// Bytes of payload received.
@@ -32,31 +28,16 @@ pub(crate) struct Tally {
     arrivals: Option<(Time, u64, Time)>,
 }
 
-/// The values of a header field: none where a frame has no such field.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct Values {
-    pub counts: BTreeMap<Option<u64>, u64>,
-    /// Packets with values beyond the first [`MOST_VALUES`].
-    pub others: u64,
-}
-
-impl Values {
-    pub fn add(&mut self, value: Option<u64>) {
-        let is_full = self.counts.len() >= MOST_VALUES;
-        match self.counts.get_mut(&value) {
-            Some(count) => *count += 1,
-            None if is_full => self.others += 1,
-            None => drop(self.counts.insert(value, 1)),
-        }
-    }
-}
-
 /// A packet, an answer or a transfer that came.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Came {
+pub struct Came {
+    /// The number of its pair, over all workloads.
     pub flow: u32,
+    /// Its number among those of the pair, from 0.
     pub sequence: u32,
+    /// When it was sent or begun.
     pub sent: Time,
+    /// When it came.
     pub at: Time,
 }
 
@@ -78,7 +59,7 @@ impl Tally {
     }
 
     /// Something came and was not what was sent.
-    pub fn corrupt(&mut self, reason: Reason) {
+    pub fn corrupt(&mut self, reason: Unused) {
         *self.corrupted.entry(reason).or_default() += 1;
     }
 

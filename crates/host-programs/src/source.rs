@@ -1,10 +1,28 @@
 //! When a flow sends next.
 
+use crate::kind::Load;
 use base_time::{Duration, Rng, Time};
-use rack_model::{Pace, Workload, WorkloadKind};
 
-/// The times at which packets of one flow are sent.
-pub(crate) struct Source {
+/// When packets are sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pace {
+    /// Evenly.
+    Even,
+    /// Gaps are exponentially distributed.
+    Poisson,
+    /// Evenly in bursts, with silence between them; the lengths of both are exponentially distributed.
+    OnOff {
+        /// From one packet of a burst to the next.
+        gap: Duration,
+        /// The mean length of a burst.
+        on: Duration,
+        /// The mean length of a silence.
+        off: Duration,
+    },
+}
+
+/// The times at which packets of one pair are sent.
+pub struct Source {
     gaps: Gaps,
     /// How many were sent.
     sent: u64,
@@ -31,24 +49,21 @@ struct Bursts {
 }
 
 impl Source {
-    /// Of a flow that starts `shift` later than the workload says; `chance` is its own.
-    pub fn new(workload: &Workload, shift: Duration, mut chance: Rng) -> Source {
-        let start = workload.start + shift;
-        let gap = workload.time_of(1).since(workload.start);
+    /// Of a pair that starts `shift` later than the workload says; `chance` is its own.
+    pub fn new(load: &Load, pace: Pace, shift: Duration, mut chance: Rng) -> Source {
+        let start = load.start + shift;
+        let mean = load.time_of(1).since(load.start);
         let mut next = start;
-        let gaps = match workload.kind {
-            WorkloadKind::Udp { pace: Pace::Poisson, .. }
-            | WorkloadKind::Request { .. }
-            | WorkloadKind::Memcached { .. } => {
-                next += chance.exponential(gap);
-                Gaps::Exponential(Box::new((gap, chance)))
+        let gaps = match pace {
+            Pace::Poisson => {
+                next += chance.exponential(mean);
+                Gaps::Exponential(Box::new((mean, chance)))
             }
-            WorkloadKind::Udp { pace: Pace::OnOff { on, off }, rate, .. } => {
-                let gap = rate.time_for(u64::from(workload.size));
+            Pace::OnOff { gap, on, off } => {
                 let ends = start + chance.exponential(on);
                 Gaps::Bursts(Box::new(Bursts { gap, on, off, ends, chance }))
             }
-            _ => Gaps::Even,
+            Pace::Even => Gaps::Even,
         };
         Source { gaps, sent: 0, shift, next }
     }
@@ -59,10 +74,10 @@ impl Source {
     }
 
     /// One was sent.
-    pub fn advance(&mut self, workload: &Workload) {
+    pub fn advance(&mut self, load: &Load) {
         self.sent += 1;
         self.next = match &mut self.gaps {
-            Gaps::Even => workload.time_of(self.sent) + self.shift,
+            Gaps::Even => load.time_of(self.sent) + self.shift,
             Gaps::Exponential(drawn) => {
                 let (mean, chance) = &mut **drawn;
                 self.next + chance.exponential(*mean)
@@ -85,27 +100,17 @@ impl Source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rack_model::{Flows, HostId};
+    use crate::kind::Value;
+    use crate::udp::UDP;
 
     fn times(pace: Pace, count: usize) -> Vec<u64> {
-        let rate = "80Mbit/s".parse().unwrap();
-        let workload = Workload {
-            name: "w".into(),
-            kind: WorkloadKind::Udp { rate, port: 1, pace, flows: Flows::ONE },
-            from: vec![HostId(0)].into(),
-            to: vec![HostId(1)].into(),
-            start: Time::ZERO + Duration::from_us(5),
-            stagger: Duration::ZERO,
-            count: count as u64,
-            size: 100,
-            expect: None,
-            watch: vec![],
-            span: Default::default(),
-        };
-        let mut source = Source::new(&workload, Duration::from_us(2), Rng::new(3));
+        let rate = Value::Rate("80Mbit/s".parse().unwrap());
+        let mut load = Load::new(&UDP, count as u64, 100).with("rate", rate);
+        load.start = Time::ZERO + Duration::from_us(5);
+        let mut source = Source::new(&load, pace, Duration::from_us(2), Rng::new(3));
         let mut next = || {
             let at = source.next();
-            source.advance(&workload);
+            source.advance(&load);
             at.as_us()
         };
         (0..count).map(|_| next()).collect()
@@ -132,7 +137,8 @@ mod tests {
     #[test]
     fn sources_with_bursts_are_silent_between_them() {
         let (on, off) = (Duration::from_us(100), Duration::from_us(900));
-        let times = times(Pace::OnOff { on, off }, 100_000);
+        let gap = Duration::from_us(10);
+        let times = times(Pace::OnOff { gap, on, off }, 100_000);
         let silences: Vec<u64> = times.windows(2).map(|w| w[1] - w[0]).filter(|gap| *gap > 10).collect();
         let mean = silences.iter().sum::<u64>() / silences.len() as u64;
         assert!((850..1000).contains(&mean), "{mean}");

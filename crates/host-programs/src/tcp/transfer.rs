@@ -1,27 +1,21 @@
 //! TCP transfers, driven by virtual time.
 //!
 //! A pair has a host at each end: the sender's opens a connection for each transfer, the receiver's listens. What a connection does
-//! about losses is the [`sender`]'s, what it acknowledges the [`receiver`]'s; here they are opened, closed and given up. The kept stack
-//! for virtual time, smoltcp, gives the [`segment`]s; its connections have no selective acknowledgements on the sending side.
+//! about losses is the [`super::sender`]'s, what it acknowledges the [`super::receiver`]'s; here they are opened, closed and given up. The kept stack
+//! for virtual time, smoltcp, gives the [`super::segment`]s; its connections have no selective acknowledgements on the sending side.
 //!
 //! ```text
 //! client          SYN ->  <- SYN-ACK  data -> ... data+FIN ->  <- ACK+FIN  ACK ->
 //! ```
 
-mod cubic;
-mod receiver;
-mod round_trip;
-mod segment;
-mod sender;
-
-use crate::host::TcpSide;
-use crate::place::Reason;
+use super::receiver::Receiver;
+use super::round_trip::RoundTrip;
+use super::segment::{self, Direction, HEADERS, Head, SCALE};
+use super::sender::Sender;
+use crate::program::Side;
 use crate::tally::{Came, Tally};
+use crate::unused::Unused;
 use base_time::{Duration, Rng, Time};
-use receiver::Receiver;
-use round_trip::RoundTrip;
-use segment::{Direction, HEADERS, Head, SCALE};
-use sender::Sender;
 use std::net::Ipv4Addr;
 
 /// Transfers of a pair at once; what would begin beyond that does not.
@@ -53,7 +47,7 @@ pub(crate) struct Transfers {
     chance: Rng,
     open: Vec<Transfer>,
     /// Packets that have arrived since the last run.
-    incoming: Vec<(TcpSide, Vec<u8>)>,
+    incoming: Vec<(Side, Vec<u8>)>,
     /// When the calendar will next let it run.
     pub planned: Option<Time>,
 }
@@ -186,21 +180,21 @@ impl Transfers {
     }
 
     /// A packet has arrived at one end.
-    pub fn take(&mut self, side: TcpSide, packet: Vec<u8>) {
+    pub fn take(&mut self, side: Side, packet: Vec<u8>) {
         self.incoming.push((side, packet));
     }
 
     /// Lets both ends do all they can do now: gives the packets that they send.
-    pub fn run(&mut self, tally: &mut Tally, now: Time) -> Vec<(TcpSide, Vec<u8>)> {
+    pub fn run(&mut self, tally: &mut Tally, now: Time) -> Vec<(Side, Vec<u8>)> {
         let mut out = Out { ends: self.ends, packets: vec![] };
         for (side, packet) in std::mem::take(&mut self.incoming) {
             let Some((ports, head, payload)) = segment::read(&packet) else { continue };
-            let port = if side == TcpSide::Client { ports.1 } else { ports.0 };
+            let port = if side == Side::Sender { ports.1 } else { ports.0 };
             let mut open = self.open.iter_mut();
             let Some(transfer) = open.find(|transfer| local_port(transfer.number) == port) else { continue };
             match side {
-                TcpSide::Client => transfer.client_takes(head, self.size, self.ends.client.mtu, now),
-                TcpSide::Server => transfer.server_takes(head, payload, (self.flow, tally), now),
+                Side::Sender => transfer.client_takes(head, self.size, self.ends.client.mtu, now),
+                Side::Receiver => transfer.server_takes(head, payload, (self.flow, tally), now),
             }
         }
         for transfer in &mut self.open {
@@ -273,8 +267,8 @@ impl Transfer {
     fn client_runs(&mut self, out: &mut Out, now: Time) {
         let (number, client) = (self.number, &mut self.client);
         if client.syn.1.is_some_and(|at| at <= now) {
-            let head = Head { syn: true, sequence: client.isn, window: u16::MAX, ..out.syn(TcpSide::Client) };
-            out.send(TcpSide::Client, number, head, &[]);
+            let head = Head { syn: true, sequence: client.isn, window: u16::MAX, ..out.syn(Side::Sender) };
+            out.send(Side::Sender, number, head, &[]);
             if now > client.syn.0 {
                 client.trip.back_off();
             }
@@ -297,13 +291,13 @@ impl Transfer {
             payload.extend((from..to).map(|at| content(number, at)));
             let sequence = plain.sequence.wrapping_add(from);
             let head = Head { sequence, fin: ends, push: ends, ..plain };
-            out.send(TcpSide::Client, number, head, &payload);
+            out.send(Side::Sender, number, head, &payload);
             client.owes_ack = false;
         }
         if std::mem::take(&mut client.owes_ack) {
             let (_, sent, ends) = sender.sent_up_to();
             let sequence = plain.sequence.wrapping_add(sent + u32::from(ends));
-            out.send(TcpSide::Client, number, Head { sequence, ..plain }, &[]);
+            out.send(Side::Sender, number, Head { sequence, ..plain }, &[]);
         }
     }
 
@@ -342,7 +336,7 @@ impl Transfer {
         server.receiver.take(from, to, head.fin, now);
         let differ = (from..).zip(payload).any(|(at, byte)| *byte != content(number, at));
         if differ {
-            tally.corrupt(Reason::PayloadChanged);
+            tally.corrupt(Unused::PayloadChanged);
         }
         let after = server.receiver.bytes();
         if after == before && !server.receiver.is_done() {
@@ -375,14 +369,14 @@ impl Transfer {
                     sequence: server.isn,
                     ack: Some(server.peer.wrapping_add(1)),
                     window: u16::MAX,
-                    ..out.syn(TcpSide::Server)
+                    ..out.syn(Side::Receiver)
                 },
                 false => {
                     let (ack, _) = server.receiver.acknowledge();
                     Head { fin: true, ack: Some(server.peer.wrapping_add(1).wrapping_add(ack)), ..plain }
                 }
             };
-            out.send(TcpSide::Server, number, head, &[]);
+            out.send(Side::Receiver, number, head, &[]);
             server.resend = Some(now + server.trip.timeout());
             server.trip.back_off();
         }
@@ -394,7 +388,7 @@ impl Transfer {
             let sacks = if server.takes_sack { sacks.map(|sack| sack.map(ranges)) } else { [None; 3] };
             let sequence = plain.sequence.wrapping_add(is_closed.into());
             let head = Head { sequence, ack: Some(first.wrapping_add(ack)), sacks, ..plain };
-            out.send(TcpSide::Server, number, head, &[]);
+            out.send(Side::Receiver, number, head, &[]);
         }
     }
 }
@@ -402,21 +396,21 @@ impl Transfer {
 /// Packets that leave, and what is the same in all of them.
 struct Out {
     ends: Ends,
-    packets: Vec<(TcpSide, Vec<u8>)>,
+    packets: Vec<(Side, Vec<u8>)>,
 }
 
 impl Out {
     /// The options of a SYN.
-    fn syn(&self, side: TcpSide) -> Head {
-        let end = if side == TcpSide::Client { self.ends.client } else { self.ends.server };
+    fn syn(&self, side: Side) -> Head {
+        let end = if side == Side::Sender { self.ends.client } else { self.ends.server };
         let mss = end.mtu.saturating_sub(HEADERS).clamp(1, u16::MAX.into()) as u16;
         Head { mss: Some(mss), scale: Some(SCALE), takes_sack: true, ..Head::default() }
     }
 
-    fn send(&mut self, side: TcpSide, number: u32, head: Head, payload: &[u8]) {
+    fn send(&mut self, side: Side, number: u32, head: Head, payload: &[u8]) {
         let client = (self.ends.client.address, local_port(number));
         let server = (self.ends.server.address, self.ends.port);
-        let (from, to) = if side == TcpSide::Client { (client, server) } else { (server, client) };
+        let (from, to) = if side == Side::Sender { (client, server) } else { (server, client) };
         self.packets.push((side, segment::write(Direction { from, to }, head, payload)));
     }
 }

@@ -1,16 +1,23 @@
 //! Frames that hosts build and take apart: Ethernet, IPv4 (RFC 791), ICMP echo (RFC 792), UDP (RFC 768).
 
-use rack_model::{Field, Mac};
+use crate::mac::Mac;
 use std::net::Ipv4Addr;
 
-pub(crate) const ICMP: u8 = 1;
-pub(crate) const TCP: u8 = 6;
-pub(crate) const UDP: u8 = 17;
-pub(crate) const ECHO_REQUEST: u8 = 8;
-pub(crate) const ECHO_REPLY: u8 = 0;
+/// IPv4's protocol numbers.
+pub const ICMP: u8 = 1;
+/// See [`ICMP`].
+pub const TCP: u8 = 6;
+/// See [`ICMP`].
+pub const UDP: u8 = 17;
+/// ICMP's type of a ping.
+pub const ECHO_REQUEST: u8 = 8;
+/// ICMP's type of its answer.
+pub const ECHO_REPLY: u8 = 0;
 
-const IPV4: u16 = 0x0800;
-const TAGS: [u16; 2] = [0x8100, 0x88a8];
+/// The EtherType of IPv4.
+pub const IPV4: u16 = 0x0800;
+/// EtherTypes of VLAN tags.
+pub const TAGS: [u16; 2] = [0x8100, 0x88a8];
 const TTL: u8 = 64;
 const DONT_FRAGMENT: u16 = 0x4000;
 /// Bytes of Ethernet, IPv4 and UDP or ICMP headers as hosts send them.
@@ -18,18 +25,36 @@ const HEADERS: usize = 14 + 20 + 8;
 
 /// Who sends to whom.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Route {
+pub struct Route {
+    /// The sender's card.
     pub source_mac: Mac,
+    /// The card of the receiver, or of the gateway.
     pub next_hop: Mac,
+    /// The sender.
     pub source: Ipv4Addr,
+    /// The receiver.
     pub destination: Ipv4Addr,
 }
 
 /// What is above IPv4.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Transport {
-    Echo { kind: u8, identifier: u16, sequence: u16 },
-    Udp { source: u16, destination: u16 },
+pub enum Transport {
+    /// A ping or its answer.
+    Echo {
+        /// [`ECHO_REQUEST`] or [`ECHO_REPLY`].
+        kind: u8,
+        /// Whose ping it is.
+        identifier: u16,
+        /// Which of them.
+        sequence: u16,
+    },
+    /// A datagram.
+    Udp {
+        /// The sender's port.
+        source: u16,
+        /// The receiver's port.
+        destination: u16,
+    },
 }
 
 impl Transport {
@@ -46,19 +71,25 @@ impl Transport {
 
 /// An IPv4 packet in a frame. Checksums are not looked at yet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ipv4<'a> {
+pub struct Ipv4<'a> {
+    /// With its options.
     pub header: &'a [u8],
     /// What is behind the header, link padding cut off.
     pub body: &'a [u8],
+    /// The sender.
     pub source: Ipv4Addr,
+    /// The receiver.
     pub destination: Ipv4Addr,
+    /// [`ICMP`], [`TCP`], [`UDP`] or another.
     pub protocol: u8,
+    /// The sender's number for it.
     pub identification: u16,
+    /// It is a part of a packet.
     pub is_fragment: bool,
 }
 
 /// A frame whose payload `fill` writes.
-pub(crate) fn build(
+pub fn build(
     route: Route,
     transport: Transport,
     identification: u16,
@@ -106,7 +137,7 @@ pub(crate) fn build(
 }
 
 /// A frame around an IPv4 packet.
-pub(crate) fn enclose(route: Route, packet: &[u8]) -> Vec<u8> {
+pub fn enclose(route: Route, packet: &[u8]) -> Vec<u8> {
     let mut frame = Vec::with_capacity(14 + packet.len());
     frame.extend(route.next_hop.0);
     frame.extend(route.source_mac.0);
@@ -192,59 +223,14 @@ impl<'a> Ipv4<'a> {
 }
 
 /// The destination and source addresses of a frame.
-pub(crate) fn stations(frame: &[u8]) -> Option<(Mac, Mac)> {
+pub fn stations(frame: &[u8]) -> Option<(Mac, Mac)> {
     let (to, rest) = frame.split_first_chunk::<6>()?;
     let (from, _) = rest.split_first_chunk::<6>()?;
     Some((Mac(*to), Mac(*from)))
 }
 
-/// The value of a header field; none if the frame has no such header.
-pub(crate) fn value_of(field: Field, frame: &[u8]) -> Option<u64> {
-    let mac = |mac: Mac| mac.0.iter().fold(0, |value, byte| value << 8 | u64::from(*byte));
-    let tag = word(frame, 14).filter(|_| word(frame, 12).is_some_and(|kind| TAGS.contains(&kind)));
-    let ipv4 = || Ipv4::parse(frame);
-    match field {
-        Field::EthernetDestination => stations(frame).map(|(to, _)| mac(to)),
-        Field::EthernetSource => stations(frame).map(|(_, from)| mac(from)),
-        Field::EthernetType => {
-            let types = [12, 16, 20].map(|at| word(frame, at));
-            types.into_iter().flatten().find(|kind| !TAGS.contains(kind)).map(u64::from)
-        }
-        Field::VlanId => tag.map(|tag| u64::from(tag & 0xfff)),
-        Field::VlanPriority => tag.map(|tag| u64::from(tag >> 13)),
-        Field::Dscp => ipv4().map(|packet| u64::from(packet.header[1] >> 2)),
-        Field::Ecn => ipv4().map(|packet| u64::from(packet.header[1] & 3)),
-        Field::Ttl => ipv4().map(|packet| u64::from(packet.header[8])),
-        Field::Ipv4Source => ipv4().map(|packet| packet.source.to_bits().into()),
-        Field::Ipv4Destination => ipv4().map(|packet| packet.destination.to_bits().into()),
-        Field::SourcePort => ports(&ipv4()?).map(|(source, _)| source.into()),
-        Field::DestinationPort => ports(&ipv4()?).map(|(_, destination)| destination.into()),
-    }
-}
-
-fn ports(packet: &Ipv4<'_>) -> Option<(u16, u16)> {
-    match packet.protocol {
-        TCP | UDP => word(packet.body, 0).zip(word(packet.body, 2)),
-        _ => None,
-    }
-}
-
-/// The value of a field as people write it.
-pub(crate) fn value_words(field: Field, value: Option<u64>) -> String {
-    match (field, value) {
-        (_, None) => "none".to_string(),
-        (Field::EthernetSource | Field::EthernetDestination, Some(value)) => {
-            let bytes = value.to_be_bytes();
-            let bytes: Vec<String> = bytes[2..].iter().map(|byte| format!("{byte:02x}")).collect();
-            bytes.join(":")
-        }
-        (Field::EthernetType, Some(value)) => format!("{value:#06x}"),
-        (Field::Ipv4Source | Field::Ipv4Destination, Some(value)) => Ipv4Addr::from(value as u32).to_string(),
-        (_, Some(value)) => value.to_string(),
-    }
-}
-
-fn word(bytes: &[u8], at: usize) -> Option<u16> {
+/// The 16 bits at a byte.
+pub fn word(bytes: &[u8], at: usize) -> Option<u16> {
     let pair = bytes.get(at..at.checked_add(2)?)?;
     Some(u16::from_be_bytes([pair[0], pair[1]]))
 }
@@ -354,36 +340,5 @@ mod tests {
         for length in 0..frame.len() {
             assert!(Ipv4::parse(&frame[..length]).is_none(), "{length} bytes");
         }
-    }
-
-    #[test]
-    fn fields_are_read_and_written() {
-        let udp = Transport::Udp { source: 5000, destination: 9000 };
-        let mut frame = build(ROUTE, udp, 77, 24, |p| p.fill(0x5a));
-        frame[15] = 0b10_1011;
-        let words = |frame: &[u8]| {
-            use Field::*;
-            let all = [
-                EthernetSource,
-                EthernetDestination,
-                EthernetType,
-                VlanId,
-                VlanPriority,
-                Dscp,
-                Ecn,
-                Ttl,
-                Ipv4Source,
-                Ipv4Destination,
-                SourcePort,
-                DestinationPort,
-            ];
-            all.map(|field| value_words(field, value_of(field, frame))).join(" ")
-        };
-        let rest = "10 3 64 10.0.1.1 10.0.2.1 5000 9000";
-        let ends = "02:00:00:00:00:01 02:00:00:00:00:02 0x0800";
-        assert_eq!(words(&frame), format!("{ends} none none {rest}"));
-        frame.splice(12..12, [0x81, 0, 0x60, 9]);
-        assert_eq!(words(&frame), format!("{ends} 9 3 {rest}"));
-        assert_eq!(words(&frame[..10]), "none none none none none none none none none none none none");
     }
 }

@@ -8,7 +8,7 @@ const PER_OCTAVE: u32 = 128;
 /// How often each latency occurred. Least and greatest are exact; others are known to one in 128, and exactly
 /// where all of about that size are equal.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Latencies {
+pub struct Latencies {
     /// Number and sum, in picoseconds, of the latencies in each.
     buckets: Vec<(u64, u128)>,
     count: u64,
@@ -19,6 +19,7 @@ pub(crate) struct Latencies {
 }
 
 impl Latencies {
+    /// One more.
     pub fn add(&mut self, latency: Duration) {
         let bucket = bucket(latency.as_ps());
         if bucket >= self.buckets.len() {

@@ -10,15 +10,20 @@
 //! | all others | byte `i` is the low byte of `i + sequence` |
 
 use base_time::Time;
-use rack_model::workload::STAMP;
+
+/// Bytes of the stamp at the start of each payload, and so the least payload.
+pub const STAMP: u32 = 20;
 
 const MAGIC: [u8; 2] = *b"p4";
 
 /// Which packet it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Stamp {
+pub struct Stamp {
+    /// The number of its pair, over all workloads.
     pub flow: u32,
+    /// Its number among those of the pair, from 0.
     pub sequence: u32,
+    /// When it was sent.
     pub sent: Time,
 }
 
