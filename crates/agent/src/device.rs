@@ -1,16 +1,19 @@
-//! The thread that owns the switch: commands in, one after the other.
+//! The thread that owns the switch: commands in, one after the other, and what lanes leave to it.
 
-use crate::ports::Ports;
 use base_time::{Duration, Time};
 use controller::{Answer, Call, DeviceId, Heard, Reply, Ticket};
-use device_control::{Event, Metric, Served, exposition};
-use p4runtime_grpc::{Command, Found, Front, Hold, Incoming, Link, Pieces, Status, Streams};
+use crossbeam_channel::{Receiver, select};
+use dataplane_ports::{Lanes, Passed, Path};
+use device_control::{Event, Metric, PORT_RECEIVED, PORT_SENT, Served, exposition};
+use p4runtime_grpc::{Command, Found, Front, Hold, Link, Pieces, Status, Streams};
 use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4rack::v1::{ShowResponse, TraceResponse};
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 use std::time::Instant;
+use target_native::Shared;
 use tokio::sync::oneshot;
 use tracing::{debug, info, warn};
 
@@ -25,9 +28,12 @@ const MOST_PREPARING: usize = 2;
 
 /// The switch with everything around it.
 pub(crate) struct Owner {
-    pub(crate) switch: Box<dyn Served>,
-    pub(crate) ports: Ports,
-    pub(crate) started: Instant,
+    switch: Box<dyn Served>,
+    lanes: Lanes,
+    /// What the lanes run frames with.
+    runs: Option<Shared>,
+    cpu_port: Option<u32>,
+    started: Instant,
     front: Front,
     /// To the agents of devices in other processes.
     links: Vec<Link>,
@@ -37,6 +43,30 @@ pub(crate) struct Owner {
     preparing: BTreeMap<Ticket, (&'static str, Call, Caller)>,
     /// How often calls have ended, by RPC and how.
     ended: BTreeMap<(&'static str, &'static str), u64>,
+}
+
+/// What comes next.
+enum Next {
+    Command(Command),
+    Passed(Passed),
+    Nothing,
+}
+
+/// Where both wait, commands and what lanes pass on take turns by chance.
+fn next(
+    commands: &Receiver<Command>,
+    passed: &Receiver<Passed>,
+    commands_first: bool,
+    wait: std::time::Duration,
+) -> Next {
+    if commands_first && let Ok(command) = commands.try_recv() {
+        return Next::Command(command);
+    }
+    select! {
+        recv(commands) -> command => Next::Command(command.unwrap_or(Command::Stop)),
+        recv(passed) -> one => one.map_or(Next::Nothing, Next::Passed),
+        default(wait) => Next::Nothing,
+    }
 }
 
 /// Who waits for a reply.
@@ -53,12 +83,50 @@ enum Caller {
     Traced(oneshot::Sender<Result<TraceResponse, Status>>),
 }
 
+/// What comes of something that a lane left to the switch.
+fn pass(switch: &mut dyn Served, now: Time, one: Passed) -> Vec<Event> {
+    match one {
+        Passed::Frame(port, frame) => switch.frame(now, port, &frame),
+        Passed::ForControllers(frame) => switch.packet_in(now, &frame),
+    }
+}
+
+/// Sends the frames among events, and gives the others.
+fn send(lanes: &Lanes, now: Time, events: Vec<Event>) -> Vec<Event> {
+    let send = |event| match event {
+        Event::Frame(port, frame) => {
+            lanes.ports().send(port, &frame, now);
+            None
+        }
+        other => Some(other),
+    };
+    events.into_iter().filter_map(send).collect()
+}
+
 impl Owner {
     /// `front` is the way to it, `links` those to the agents of devices in other processes.
-    pub(crate) fn new(switch: Box<dyn Served>, ports: Ports, front: Front, links: Vec<Link>) -> Owner {
-        let started = Instant::now();
+    pub(crate) fn new(
+        switch: Box<dyn Served>,
+        lanes: Lanes,
+        cpu_port: Option<u32>,
+        started: Instant,
+        front: Front,
+        links: Vec<Link>,
+    ) -> Owner {
         let (waiting, preparing, ended) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Owner { switch, ports, started, front, links, waiting, tickets: 0, preparing, ended }
+        Owner {
+            switch,
+            lanes,
+            runs: None,
+            cpu_port,
+            started,
+            front,
+            links,
+            waiting,
+            tickets: 0,
+            preparing,
+            ended,
+        }
     }
 
     /// Does a first call. Its answer, if there is one at once.
@@ -69,8 +137,10 @@ impl Owner {
     }
 
     /// Does what comes in until it is told to stop, or cannot go on. What was counted comes back.
-    pub(crate) fn run(mut self, incoming: &Incoming) -> Result<Vec<Metric>, Status> {
+    pub(crate) fn run(mut self, commands: &Receiver<Command>) -> Result<Vec<Metric>, Status> {
         let mut streams = Streams::default();
+        let passed = self.lanes.passed().clone();
+        self.perform(vec![], &mut streams);
         let mut scan = self.now() + SCAN;
         // No timer runs before, and commands go before frames if the last one took long.
         let (mut rest, mut was_long) = (Time::ZERO, false);
@@ -93,31 +163,26 @@ impl Owner {
                 let events = self.switch.go_on(self.now());
                 self.perform(events, &mut streams);
                 // Those that have come meanwhile; commands wait.
-                for (port, frame) in incoming.frames() {
-                    self.command(Command::Frame(port, frame), &mut streams);
-                }
+                passed.try_iter().take(passed.len()).for_each(|one| self.passed(one, &mut streams));
                 continue;
             }
             let wait = std::time::Duration::from_nanos(due.since(now).as_ns());
-            let first = if was_long { incoming.command() } else { None };
+            let next = next(commands, &passed, was_long, wait);
             let begun = self.now();
-            match first.or_else(|| incoming.next(wait)) {
-                Some(Command::Stop) => break,
-                Some(command) => {
-                    self.command(command, &mut streams);
-                    was_long = self.now().since(begun) > LONG;
-                }
-                // Nothing happens: captures are complete when somebody looks at them.
-                None => drop(self.ports.flush()),
+            match next {
+                Next::Command(Command::Stop) => break,
+                Next::Command(command) => self.command(command, &mut streams),
+                Next::Passed(one) => self.passed(one, &mut streams),
+                Next::Nothing => {}
             }
+            was_long = self.now().since(begun) > LONG;
             if let Some(why) = self.switch.failed() {
                 return Err(why);
             }
         }
-        for (port, frame) in incoming.frames() {
-            self.command(Command::Frame(port, frame), &mut streams);
-        }
-        let _ = self.ports.flush();
+        self.lanes.stop();
+        passed.try_iter().for_each(|one| self.passed(one, &mut streams));
+        let _ = self.lanes.ports().flush();
         Ok(self.metrics(&streams))
     }
 
@@ -127,9 +192,15 @@ impl Owner {
             Metric::new("calls_total", *count).with("rpc", rpc).with("code", code)
         };
         all.extend(self.ended.iter().map(of));
+        for (port, count) in self.lanes.counts() {
+            Metric::new(PORT_RECEIVED, count.received).with("port", port).add_to(&mut all);
+            Metric::new(PORT_SENT, count.sent).with("port", port).add_to(&mut all);
+        }
+        let up = |(port, is_up): (u32, bool)| Metric::new("port_up", is_up.into()).with("port", port);
+        all.extend(self.lanes.links().into_iter().map(up));
         all.extend([
-            Metric::new("frames_lost_total", self.front.lost()).with("place", "the queue of frames"),
-            Metric::new("frames_lost_total", self.ports.lost()).with("place", "ports"),
+            Metric::new("frames_lost_total", self.lanes.lost()).with("place", "the queue of frames"),
+            Metric::new("frames_lost_total", self.lanes.ports().lost()).with("place", "ports"),
             Metric::new("connections", self.front.admission().len() as u64),
             Metric::new("connections_refused_total", self.front.admission().turned_away().0),
             Metric::new("connections_ended_total", self.front.admission().turned_away().1),
@@ -236,9 +307,15 @@ impl Owner {
                 streams.close(stream);
                 self.switch.close(now, stream)
             }
-            Command::Frame(port, frame) => self.switch.frame(now, port, &frame),
             Command::Stop => return,
         };
+        self.perform(events, streams);
+    }
+
+    /// Does what a lane leaves to the switch.
+    fn passed(&mut self, one: Passed, streams: &mut Streams) {
+        let now = self.now();
+        let events = pass(&mut *self.switch, now, one);
         self.perform(events, streams);
     }
 
@@ -275,12 +352,36 @@ impl Owner {
         streams: &mut Streams,
     ) {
         self.waiting.insert(ticket, (rpc, caller));
+        // Frames see all of it or nothing.
+        let atomic = Atomicity::DataplaneAtomic;
+        let is_atomic = matches!(&call, Call::Write(request) if request.atomicity() == atomic);
+        let paused = is_atomic.then(|| self.lanes.pause());
         let events = self.switch.call(self.now(), ticket, call);
+        drop(paused);
         self.perform(events, streams);
     }
 
+    /// Sends frames, and lets the lanes run what the switch says from now on; gives the events that are left to do. Frames that have waited leave
+    /// before those that lanes run, and lanes have stopped before anybody is told that they have.
+    fn follow(&mut self, events: Vec<Event>) -> Vec<Event> {
+        let (now, Owner { switch, lanes, runs, cpu_port, .. }) = (self.now(), self);
+        let mut left = send(lanes, now, events);
+        let shared = switch.shared();
+        let is_same = match (&shared, &*runs) {
+            (Some(new), Some(old)) => new.is(old),
+            (None, None) => true,
+            _ => false,
+        };
+        if !is_same {
+            let path = shared.clone().map(|shared| Path::new(shared, *cpu_port));
+            lanes.set(path.as_ref(), |one| left.extend(send(lanes, now, pass(&mut **switch, now, one))));
+            *runs = shared;
+        }
+        left
+    }
+
     fn perform(&mut self, events: Vec<Event>, streams: &mut Streams) {
-        let mut waiting = VecDeque::from(events);
+        let mut waiting = VecDeque::from(self.follow(events));
         while let Some(event) = waiting.pop_front() {
             match event {
                 Event::Reply(ticket, reply) => self.reply(ticket, reply),
@@ -290,7 +391,7 @@ impl Owner {
                     }
                 }
                 Event::End(stream, why) => streams.end(stream, &why),
-                Event::Frame(port, frame) => self.ports.send(port, frame, self.now()),
+                Event::Frame(port, frame) => self.lanes.ports().send(port, &frame, self.now()),
                 Event::Ask(device, id, ask) => {
                     let link = self.links.get(device.0);
                     if link.is_some_and(|link| link.ask(id, ask)) {

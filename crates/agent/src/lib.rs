@@ -1,28 +1,28 @@
 //! A switch as a process, of one device or a whole rack: its ports, its clock, and P4Runtime over gRPC.
 //!
-//! [`run`] opens the ports, starts one thread that owns the switch, and serves controllers until it is told to stop.
+//! [`run`] opens the ports, starts one thread that owns the switch, and serves controllers until it is told to stop. Frames are run by threads of
+//! their own (`dataplane_ports::Lanes`); the owner sees those that are for controllers, and all while frames are kept out.
 
 // This is where time, threads and sockets come from: what they feed is without them.
 #![allow(clippy::disallowed_methods)]
 
 mod device;
-mod ports;
 
 use controller::{Call, DeviceId};
+use dataplane_ports::Lanes;
+pub use dataplane_ports::{Cable, PortError, PortKind, PortSpec, cable};
 use device::Owner;
 use device_control::{Direct, Known, Maker, Metric, OneSwitch, RackSwitch, RemoteRack, Served, Splitter};
 use ir::Program;
 use ir_split::Placement;
 use p4runtime_grpc::{Front, Link, LinkEnd, Place, most_files};
 use p4runtime_proto::p4::v1::Update;
-use ports::Ports;
-pub use ports::{Cable, PortError, PortKind, PortSpec, cable};
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tracing::info;
 
 pub use p4runtime_grpc::{Badge, ClientTls, Limits, Operator, OperatorError, Secret, Tls};
@@ -30,7 +30,7 @@ pub use p4runtime_grpc::{Badge, ClientTls, Limits, Operator, OperatorError, Secr
 /// Commands that wait for the device.
 const WAITING: usize = 4096;
 
-/// Frames that wait for it: at half a million a second it may be busy with others for 60 ms.
+/// Frames that wait for it: those for controllers, and all where workers may run none.
 const FRAMES: usize = 1 << 15;
 
 /// How long controllers have to hang up when the switch ends.
@@ -52,6 +52,8 @@ pub struct Setup {
     pub ports: Vec<PortSpec>,
     /// Ports with cables inside the process.
     pub cables: Vec<(u32, Cable)>,
+    /// Threads that run frames. Each port belongs to one of them.
+    pub workers: usize,
     /// Frames for and from controllers go by this port.
     pub cpu_port: Option<u32>,
     /// The port that means "drop"; the architecture's own if none is given.
@@ -83,6 +85,7 @@ impl Setup {
             metrics: None,
             ports: vec![],
             cables: vec![],
+            workers: 1,
             cpu_port: None,
             drop_port: None,
             seed: 1,
@@ -156,10 +159,10 @@ fn serve_until(
     mut setup: Setup,
     bound: Box<dyn FnOnce(SocketAddr) + '_>,
 ) -> Result<Vec<Metric>, SetupError> {
-    let mut ports = Ports::open(&setup.ports, std::mem::take(&mut setup.cables)).map_err(failed)?;
-    let (front, commands) = p4runtime_grpc::queue(WAITING, FRAMES, setup.limits.within(most_files()));
-    ports.listen(&front);
-    let (told, started) = std::sync::mpsc::sync_channel(1);
+    let (started, cables) = (Instant::now(), std::mem::take(&mut setup.cables));
+    let lanes = Lanes::open(&setup.ports, cables, setup.workers, FRAMES, started).map_err(failed)?;
+    let (front, commands) = p4runtime_grpc::queue(WAITING, setup.limits.within(most_files()));
+    let (told, begun) = std::sync::mpsc::sync_channel(1);
     let (going, gone) = tokio::sync::oneshot::channel::<()>();
     let (address, tls, metrics) = (setup.address, setup.tls.clone(), setup.metrics);
     let way = front.clone();
@@ -169,7 +172,7 @@ fn serve_until(
     let device = thread::spawn(move || {
         // What a rack is made of stays in the thread that made it. Where the switch cannot go on, nobody is served any more.
         let _going = going;
-        match owner(setup, ports, way, links) {
+        match owner(setup, lanes, started, way, links) {
             Ok(owner) => {
                 let _ = told.send(Ok(()));
                 owner.run(&commands)
@@ -180,7 +183,7 @@ fn serve_until(
             }
         }
     });
-    started.recv().map_err(failed)??;
+    begun.recv().map_err(failed)??;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         // Large requests are decoded on these, and names are resolved.
@@ -249,10 +252,19 @@ fn links(switch: &Switch, secret: Option<&Secret>) -> Result<(Vec<Link>, Vec<Lin
 }
 
 /// The switch, with its program running, or about to.
-fn owner(setup: Setup, ports: Ports, front: Front, links: Vec<Link>) -> Result<Owner, SetupError> {
+fn owner(
+    setup: Setup,
+    lanes: Lanes,
+    started: Instant,
+    front: Front,
+    links: Vec<Link>,
+) -> Result<Owner, SetupError> {
+    let ports = lanes.ports();
     let epoch = unix_time();
     let Setup { device_id, cpu_port, seed, drop_port, keep_program, fresh, .. } = setup;
     let audit = base_time::Duration::from_ns(u64::try_from(setup.audit.as_nanos()).unwrap_or(u64::MAX));
+    // The devices of a rack in one process are the owner's: frames pass all of them at one moment.
+    let shares = matches!(setup.switch, Switch::One(_));
     let maker = |own| Maker {
         seed,
         drop_port,
@@ -260,6 +272,7 @@ fn owner(setup: Setup, ports: Ports, front: Front, links: Vec<Link>) -> Result<O
         keep_program,
         registry: netfn_registry::all(),
         known: Known::default(),
+        shares,
     };
     let program = match &setup.switch {
         Switch::One(program) => program.as_ref(),
@@ -295,7 +308,7 @@ fn owner(setup: Setup, ports: Ports, front: Front, links: Vec<Link>) -> Result<O
             (Box::new(rack), Some(updates))
         }
     };
-    let mut owner = Owner::new(switch, ports, front, links);
+    let mut owner = Owner::new(switch, lanes, cpu_port, started, front, links);
     if let Some(updates) = updates {
         owner.start(Call::Start(Box::default(), updates)).map_err(|status| failed(status.message))?;
     }

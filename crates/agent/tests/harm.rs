@@ -121,7 +121,7 @@ fn who_does_not_read_harms_nobody() {
         let before = resident();
         let load = spawn(move || {
             for _ in 0..FRAMES {
-                while !outside.send(frame()) {
+                while !outside.send(&frame()) {
                     std::thread::sleep(Duration::from_micros(100));
                 }
             }
@@ -140,7 +140,7 @@ fn who_does_not_read_harms_nobody() {
         // It vanishes; the next one is told.
         drop((unread, slow));
         let (_say, mut heard) = stream(&mut other, 2).await;
-        assert!(outside.send(frame()));
+        assert!(outside.send(&frame()));
         assert!(matches!(heard.message().await.unwrap().unwrap().update, Some(Told::Packet(_))));
         stop.send(()).unwrap();
     });
@@ -155,7 +155,7 @@ fn who_does_not_read_harms_nobody() {
 fn what_has_come_in_leaves_before_the_end() {
     let _alone = alone();
     let ((inside, outside), (drain, sink)) = (cable(1 << 14), cable(1 << 15));
-    (0..1 << 14).for_each(|_| assert!(outside.send(frame())));
+    (0..1 << 14).for_each(|_| assert!(outside.send(&frame())));
     let (address, stop, switch) = start(|setup| Setup { cables: vec![(1, inside), (2, drain)], ..setup });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -163,15 +163,15 @@ fn what_has_come_in_leaves_before_the_end() {
         let _stream = stream(&mut client, 1).await;
         let ids = ids(&mut client).await;
         write(&mut client, 1, ids, "INSERT", 2).await;
-        while !outside.send(frame()) {}
+        while !outside.send(&frame()) {}
         // One of those that come behind the entry.
         while sink.receive().is_none() {
-            let _ = outside.send(frame());
+            let _ = outside.send(&frame());
             tokio::task::yield_now().await;
         }
     });
     for _ in 0..1000 {
-        let _ = outside.send(frame());
+        let _ = outside.send(&frame());
     }
     stop.send(()).unwrap();
     let counted = switch.join().unwrap();

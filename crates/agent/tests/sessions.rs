@@ -101,7 +101,7 @@ async fn honest(address: SocketAddr, seed: u64, start: &ForwardingPipelineConfig
     assert_eq!(found.entities, [from_text(&entry).unwrap()], "seed {seed}");
     while outside.receive().is_some() {}
     let frame = [vec![0, 0, 0, 0, 0, 7], vec![2, 0, 0, 0, 0, 1], vec![8, 0], vec![seed as u8; 46]].concat();
-    assert!(outside.send(frame.clone()));
+    assert!(outside.send(&frame));
     let since = Instant::now();
     while outside.receive().as_ref() != Some(&frame) {
         assert!(since.elapsed() < Duration::from_secs(50), "seed {seed}: the frame does not come");

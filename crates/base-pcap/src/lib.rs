@@ -31,3 +31,25 @@ pub struct Record {
     /// How many bytes it had on the wire; more than `frame` if the capture cut it.
     pub original: u32,
 }
+
+/// A captured frame that stays where it was read; see [`Record`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub struct Frame<'b> {
+    pub nanos: u64,
+    pub bytes: &'b [u8],
+    pub original: u32,
+}
+
+impl<'b> Frame<'b> {
+    /// A frame of which nothing is cut.
+    pub fn whole(nanos: u64, bytes: &'b [u8]) -> Frame<'b> {
+        Frame { nanos, bytes, original: u32::try_from(bytes.len()).unwrap_or(u32::MAX) }
+    }
+}
+
+impl From<Frame<'_>> for Record {
+    fn from(frame: Frame<'_>) -> Record {
+        Record { nanos: frame.nanos, frame: frame.bytes.to_vec(), original: frame.original }
+    }
+}

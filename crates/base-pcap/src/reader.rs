@@ -1,7 +1,7 @@
 //! Reading, block by block.
 
-use crate::Record;
 use crate::link::{ethernet, fcs_of_word, without_fcs};
+use crate::{Frame, Record};
 use pcap_parser::traits::{PcapNGPacketBlock, PcapReaderIterator};
 use pcap_parser::{
     Block, EnhancedPacketBlock, InterfaceDescriptionBlock, PcapBlockOwned, PcapError, create_reader,
@@ -78,14 +78,24 @@ impl<'r> Reader<'r> {
         Ok(Reader { blocks, offset: 0, capacity: BUFFER, classic, interfaces: vec![], done: false })
     }
 
-    /// The next frame, if there is one.
-    fn advance(&mut self) -> Result<Option<Record>, ReadError> {
+    /// Gives the next frame to `take`, if there is one. After an error there is none.
+    pub fn read<R>(&mut self, take: impl FnOnce(Frame<'_>) -> R) -> Result<Option<R>, ReadError> {
+        if self.done {
+            return Ok(None);
+        }
+        let read = self.advance(take);
+        self.done = !matches!(read, Ok(Some(_)));
+        read
+    }
+
+    fn advance<R>(&mut self, take: impl FnOnce(Frame<'_>) -> R) -> Result<Option<R>, ReadError> {
+        let mut take = Some(take);
         loop {
             let (classic, interfaces, offset) = (&mut self.classic, &mut self.interfaces, self.offset);
             let step = match self.blocks.next() {
                 Ok((length, block)) => {
-                    let record = take_block(&block, classic, interfaces).map_err(|m| at(offset, m))?;
-                    Step::Block(length, record)
+                    let frame = take_block(&block, classic, interfaces).map_err(|m| at(offset, m))?;
+                    Step::Block(length, frame.and_then(|frame| take.take().map(|take| take(frame))))
                 }
                 Err(PcapError::Eof) => return Ok(None),
                 Err(PcapError::Incomplete(_)) => Step::More,
@@ -97,11 +107,11 @@ impl<'r> Reader<'r> {
                 Err(_) => return Err(at(offset, "this block is malformed")),
             };
             match step {
-                Step::Block(length, record) => {
+                Step::Block(length, taken) => {
                     self.blocks.consume(length);
                     self.offset += length as u64;
-                    if record.is_some() {
-                        return Ok(record);
+                    if taken.is_some() {
+                        return Ok(taken);
                     }
                 }
                 Step::More => self.refill()?,
@@ -131,8 +141,8 @@ impl<'r> Reader<'r> {
     }
 }
 
-enum Step {
-    Block(usize, Option<Record>),
+enum Step<R> {
+    Block(usize, Option<R>),
     More,
     Grow,
 }
@@ -141,12 +151,7 @@ impl Iterator for Reader<'_> {
     type Item = Result<Record, ReadError>;
 
     fn next(&mut self) -> Option<Result<Record, ReadError>> {
-        if self.done {
-            return None;
-        }
-        let next = self.advance();
-        self.done = !matches!(next, Ok(Some(_)));
-        next.transpose()
+        self.read(|frame| Record::from(frame)).transpose()
     }
 }
 
@@ -155,11 +160,11 @@ fn at(offset: u64, message: impl Into<String>) -> ReadError {
 }
 
 /// The frame in a block, if it is one of a frame; headers are noted.
-fn take_block(
-    block: &PcapBlockOwned,
+fn take_block<'b>(
+    block: &'b PcapBlockOwned,
     classic: &mut Classic,
     interfaces: &mut Vec<Interface>,
-) -> Result<Option<Record>, String> {
+) -> Result<Option<Frame<'b>>, String> {
     match block {
         PcapBlockOwned::LegacyHeader(header) => {
             classic.fcs = fcs_of_word(header.network.0 as u32)?;
@@ -169,18 +174,14 @@ fn take_block(
         PcapBlockOwned::Legacy(packet) => {
             let fraction = u64::from(packet.ts_usec);
             let nanos = if classic.nanoseconds { fraction } else { fraction * 1000 };
-            let (frame, original) = without_fcs(packet.data, packet.origlen, classic.fcs);
-            Ok(Some(Record {
-                nanos: u64::from(packet.ts_sec) * 1_000_000_000 + nanos,
-                frame: frame.to_vec(),
-                original,
-            }))
+            let (bytes, original) = without_fcs(packet.data, packet.origlen, classic.fcs);
+            Ok(Some(Frame { nanos: u64::from(packet.ts_sec) * 1_000_000_000 + nanos, bytes, original }))
         }
         PcapBlockOwned::NG(block) => take_block_ng(block, interfaces),
     }
 }
 
-fn take_block_ng(block: &Block, interfaces: &mut Vec<Interface>) -> Result<Option<Record>, String> {
+fn take_block_ng<'b>(block: &'b Block, interfaces: &mut Vec<Interface>) -> Result<Option<Frame<'b>>, String> {
     match block {
         Block::SectionHeader(_) => {
             interfaces.clear();
@@ -208,17 +209,17 @@ fn take_block_ng(block: &Block, interfaces: &mut Vec<Interface>) -> Result<Optio
                 return Err("this packet is longer than its block".to_string());
             }
             let fcs = fcs_of_packet(packet).unwrap_or(known.fcs);
-            let (frame, original) = without_fcs(frame, packet.origlen, fcs);
+            let (bytes, original) = without_fcs(frame, packet.origlen, fcs);
             let nanos = u64::try_from(nanos.max(0)).unwrap_or(u64::MAX);
-            Ok(Some(Record { nanos, frame: frame.to_vec(), original }))
+            Ok(Some(Frame { nanos, bytes, original }))
         }
         Block::SimplePacket(packet) => {
             let known = interfaces.first().ok_or_else(|| unknown(0))?;
             let kept = if known.snaplen == 0 { u32::MAX } else { known.snaplen };
             let kept = kept.min(packet.origlen) as usize;
             let frame = packet.data.get(..kept).ok_or("this packet is longer than its block")?;
-            let (frame, original) = without_fcs(frame, packet.origlen, known.fcs);
-            Ok(Some(Record { nanos: 0, frame: frame.to_vec(), original }))
+            let (bytes, original) = without_fcs(frame, packet.origlen, known.fcs);
+            Ok(Some(Frame { nanos: 0, bytes, original }))
         }
         _ => Ok(None),
     }

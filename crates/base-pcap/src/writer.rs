@@ -1,6 +1,6 @@
 //! Writing classic pcap with nanoseconds, little-endian.
 
-use crate::Record;
+use crate::{Frame, Record};
 use std::io::{Result, Write};
 
 /// What the header says: the longest frame that readers have to expect, in bytes.
@@ -27,15 +27,27 @@ impl<W: Write> Writer<W> {
         Ok(Writer { to })
     }
 
-    /// Appends a frame. Seconds wrap after 32 bits, in 2106.
+    /// Appends a record; see [`frame`](Writer::frame).
     pub fn write(&mut self, record: &Record) -> Result<()> {
-        let seconds = (record.nanos / 1_000_000_000) as u32;
-        let nanos = (record.nanos % 1_000_000_000) as u32;
-        let kept = u32::try_from(record.frame.len()).unwrap_or(u32::MAX);
-        for word in [seconds, nanos, kept, record.original] {
-            self.to.write_all(&word.to_le_bytes())?;
+        self.frame(Frame { nanos: record.nanos, bytes: &record.frame, original: record.original })
+    }
+
+    /// Appends a frame. Seconds wrap after 32 bits, in 2106.
+    pub fn frame(&mut self, frame: Frame<'_>) -> Result<()> {
+        let seconds = (frame.nanos / 1_000_000_000) as u32;
+        let nanos = (frame.nanos % 1_000_000_000) as u32;
+        let kept = u32::try_from(frame.bytes.len()).unwrap_or(u32::MAX);
+        let mut head = [0; 16];
+        for (place, word) in head.chunks_exact_mut(4).zip([seconds, nanos, kept, frame.original]) {
+            place.copy_from_slice(&word.to_le_bytes());
         }
-        self.to.write_all(&record.frame)
+        self.to.write_all(&head)?;
+        self.to.write_all(frame.bytes)
+    }
+
+    /// What it has been written to.
+    pub fn into_inner(self) -> W {
+        self.to
     }
 
     /// Passes everything on.

@@ -62,7 +62,7 @@ pub(crate) async fn adopt<P: Planner>(
             return Err(Status::new(Code::FailedPrecondition, why));
         }
     }
-    let entities = merge(&Store::new(Arc::clone(&rollout.plain)), &held);
+    let entities = merge(&Store::new(Arc::clone(&rollout.plain)), &rollout, &held);
     if entities.iter().any(|entity| prepared.says_strings(entity)) {
         let why = format!(
             "the devices hold {} entities, some with values that stand for strings (`@p4runtime_translation`): which strings, \

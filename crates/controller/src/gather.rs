@@ -1,8 +1,10 @@
-//! What the data planes have written, brought together: counters are summed, registers read where they live.
+//! What the data planes have written, brought together: counts are joined by their objects' operators, registers read where they
+//! live.
 
 use control_writes::{Count, Data, EntryKey};
 use p4runtime_proto::p4::v1::{CounterData, Entity, TableEntry, entity::Entity as Kind};
 use p4runtime_store::{Catalog, Change};
+use state_modes::Merge;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -56,13 +58,19 @@ impl Gathered {
         all
     }
 
-    /// Adds what another device has said.
-    pub(crate) fn add(&mut self, other: Gathered) {
+    /// Adds what another device has said. `merge_of` gives the operator of a counter, and of a table's direct counter.
+    pub(crate) fn add(&mut self, other: Gathered, merge_of: impl Fn(u32) -> Option<Merge>) {
         for (cell, count) in other.counters {
-            sum(self.counters.entry(cell).or_default(), count);
+            let merge = merge_of(cell.0);
+            self.counters
+                .entry(cell)
+                .and_modify(|known| *known = join(merge, *known, count))
+                .or_insert(count);
         }
         for (key, count) in other.direct_counters {
-            sum(self.direct_counters.entry(key).or_default(), count);
+            let merge = merge_of(key.0);
+            let known = self.direct_counters.entry(key);
+            known.and_modify(|known| *known = join(merge, *known, count)).or_insert(count);
         }
         self.registers.extend(other.registers);
         for (key, since) in other.since_last_hit {
@@ -146,9 +154,10 @@ fn count(data: Option<CounterData>) -> Count {
     Count { packets: unsigned(data.packet_count), bytes: unsigned(data.byte_count) }
 }
 
-fn sum(count: &mut Count, more: Count) {
-    count.packets = count.packets.saturating_add(more.packets);
-    count.bytes = count.bytes.saturating_add(more.bytes);
+/// One count of two copies'; without an operator the second one's.
+fn join(merge: Option<Merge>, one: Count, other: Count) -> Count {
+    let Some(merge) = merge else { return other };
+    Count { packets: merge.join(one.packets, other.packets), bytes: merge.join(one.bytes, other.bytes) }
 }
 
 #[cfg(test)]
@@ -168,9 +177,8 @@ mod tests {
         let mut all = told(
             "table_entry { table_id: 1 is_default_action: true counter_data { packet_count: 1 byte_count: 60 } }",
         );
-        all.add(told(
-            "direct_counter_entry { table_entry { table_id: 1 is_default_action: true } data { packet_count: 2 } }",
-        ));
+        let more = "direct_counter_entry { table_entry { table_id: 1 is_default_action: true } data { packet_count: 2 } }";
+        all.add(told(more), |_| Some(Merge::Add));
         let of_default = EntryKey::of_default();
         assert_eq!(all.direct_counter(1, &of_default), Count { packets: 3, bytes: 60 });
         let change = |count| Change::Default { table: 1, to: Box::default(), count };
@@ -178,5 +186,27 @@ mod tests {
         assert_eq!(all.direct_counter(1, &of_default).packets, 3);
         all.note(&change(Some(Count { packets: 9, bytes: 9 })));
         assert_eq!(all.direct_counter(1, &of_default).packets, 9);
+    }
+
+    #[test]
+    fn copies_are_joined_by_the_operator_of_their_object() {
+        let info = from_text(
+            r#"pkg_info { arch: "psa" }
+               counters { preamble { id: 7 name: "c" } spec { unit: PACKETS } size: 4 }"#,
+        );
+        let catalog = Catalog::new(Arc::new(info.unwrap()));
+        let told = |packets: u64| {
+            let text = format!(
+                "counter_entry {{ counter_id: 7 index {{ index: 2 }} data {{ packet_count: {packets} }} }}"
+            );
+            Gathered::of(&catalog, vec![from_text(&text).unwrap()])
+        };
+        for (merge, joined) in
+            [(Some(Merge::Add), 7), (Some(Merge::Max), 4), (Some(Merge::Min), 3), (None, 3)]
+        {
+            let mut all = told(4);
+            all.add(told(3), |id| merge.filter(|_| id == 7));
+            assert_eq!(all.counter(7, 2).packets, joined, "{merge:?}");
+        }
     }
 }

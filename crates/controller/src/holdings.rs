@@ -1,7 +1,7 @@
 //! What a device holds, as its agent says: for a controller that begins, and for audits.
 
 use crate::ask::{Holdings, Kinds};
-use crate::part::Part;
+use crate::part::{Part, Rollout};
 use p4runtime_proto::p4::v1::{
     ActionProfileGroup, ActionProfileMember, CloneSessionEntry, CounterData, CounterEntry, DigestEntry,
     DirectCounterEntry, DirectMeterEntry, Entity, MeterConfig, MeterEntry, MulticastGroupEntry,
@@ -76,8 +76,8 @@ fn is_as_built(store: &Store, entity: &Entity) -> bool {
 }
 
 /// What all devices hold of the whole program, each entity once and what others name first: what writes it again. Counts are
-/// summed. Where devices differ, the first that has an entity counts; `store` is empty.
-pub(crate) fn merge(store: &Store, held: &BTreeMap<usize, Holdings>) -> Vec<Entity> {
+/// joined by their objects' operators. Where devices differ, the first that has an entity counts; `store` is empty.
+pub(crate) fn merge(store: &Store, rollout: &Rollout, held: &BTreeMap<usize, Holdings>) -> Vec<Entity> {
     let mut all: BTreeMap<(usize, Vec<u8>), Entity> = BTreeMap::new();
     for entity in held.values().flat_map(|held| &held.entities) {
         if !is_known(store.catalog(), entity) || is_as_built(store, entity) {
@@ -87,29 +87,34 @@ pub(crate) fn merge(store: &Store, held: &BTreeMap<usize, Holdings>) -> Vec<Enti
         let Some(query) = store.query(&update) else { continue };
         let key = (rank(entity), to_binary(&query));
         match all.get_mut(&key) {
-            Some(known) => add_counts(known, entity),
+            Some(known) => join_counts(known, entity, rollout),
             None => drop(all.insert(key, entity.clone())),
         }
     }
     all.into_values().collect()
 }
 
-fn add_counts(known: &mut Entity, other: &Entity) {
-    let add = |known: &mut Option<CounterData>, other: &Option<CounterData>| {
-        if let (Some(known), Some(other)) = (known, other) {
-            known.packet_count = known.packet_count.saturating_add(other.packet_count);
-            known.byte_count = known.byte_count.saturating_add(other.byte_count);
+fn join_counts(known: &mut Entity, other: &Entity, rollout: &Rollout) {
+    let join = |id: u32, known: &mut Option<CounterData>, other: &Option<CounterData>| {
+        if let (Some(known), Some(other), Some(merge)) = (known, other, rollout.merge_of(id)) {
+            let both = |one: i64, other: i64| {
+                let unsigned = |n: i64| u64::try_from(n).unwrap_or(0);
+                i64::try_from(merge.join(unsigned(one), unsigned(other))).unwrap_or(i64::MAX)
+            };
+            known.packet_count = both(known.packet_count, other.packet_count);
+            known.byte_count = both(known.byte_count, other.byte_count);
         }
     };
     match (&mut known.entity, &other.entity) {
         (Some(Kind::TableEntry(known)), Some(Kind::TableEntry(other))) => {
-            add(&mut known.counter_data, &other.counter_data);
+            join(known.table_id, &mut known.counter_data, &other.counter_data);
         }
         (Some(Kind::CounterEntry(known)), Some(Kind::CounterEntry(other))) => {
-            add(&mut known.data, &other.data);
+            join(known.counter_id, &mut known.data, &other.data);
         }
         (Some(Kind::DirectCounterEntry(known)), Some(Kind::DirectCounterEntry(other))) => {
-            add(&mut known.data, &other.data);
+            let table = known.table_entry.as_ref().map_or(0, |entry| entry.table_id);
+            join(table, &mut known.data, &other.data);
         }
         _ => {}
     }

@@ -5,6 +5,7 @@ use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, ForwardingPipelineConfig, Update, entity::Entity as Kind};
 use p4runtime_server::{Ahead, Status};
 use p4runtime_store::{Described, Numbers};
+use state_modes::{Merge, Mode};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -55,6 +56,8 @@ pub struct Rollout {
     pub parts: Vec<Option<Part>>,
     /// By a device and its port, the device and port at the other end.
     pub wires: Wires,
+    /// How the copies of each object on several devices relate, by the object's id; of a direct counter by its table's.
+    pub modes: BTreeMap<u32, Mode>,
     /// Clone sessions can cut clones: what is cloned is never a hand-over, which has to stay whole.
     pub cuts_clones: bool,
 }
@@ -145,6 +148,11 @@ impl Rollout {
     /// The parts, with their devices.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (usize, &Part)> {
         self.parts.iter().enumerate().filter_map(|(device, part)| Some((device, part.as_ref()?)))
+    }
+
+    /// The operator that makes one count of those of several devices, of a counter or of a table's direct counter.
+    pub(crate) fn merge_of(&self, id: u32) -> Option<Merge> {
+        self.modes.get(&id)?.merge()
     }
 
     /// A device's name.

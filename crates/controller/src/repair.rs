@@ -81,7 +81,7 @@ pub(crate) async fn gather<P: Planner>(
     }
     if let Some(desired) = shared.state().server.target() {
         desired.gathered = Gathered::default();
-        gathered.into_values().for_each(|one| desired.gathered.add(one));
+        gathered.into_values().for_each(|one| desired.gathered.add(one, |id| rollout.merge_of(id)));
     }
     Ok(found)
 }

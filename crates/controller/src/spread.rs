@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 /// Updates by device, in order.
 pub(crate) type Spread = BTreeMap<usize, Vec<Update>>;
 
-/// Adds what the devices are asked for one update: what only control planes write is the same everywhere; a count is at the
-/// first device that has it, and zero at the others.
+/// Adds what the devices are asked for one update: what only control planes write is the same everywhere; a count that the
+/// copies add up to is at the first device that has it, and zero at the others.
 pub(crate) fn spread(rollout: &Rollout, update: &Update, out: &mut Spread) {
     let Some(entity) = &update.entity else { return };
     for (place, device) in rollout.holders(entity).into_iter().enumerate() {
         let mut update = update.clone();
         if let Some(entity) = &mut update.entity {
-            adapt(entity, place == 0);
+            adapt(rollout, entity, place == 0);
         }
         out.entry(device).or_default().push(update);
     }
@@ -25,20 +25,23 @@ pub(crate) fn to_one(rollout: &Rollout, device: usize, update: &Update) -> Optio
     let part = rollout.parts.get(device)?.as_ref()?;
     let mut update = update.clone();
     let entity = update.entity.as_mut().filter(|entity| part.holds(entity, device == rollout.origin))?;
-    adapt(entity, true);
+    adapt(rollout, entity, true);
     Some(update)
 }
 
-fn adapt(entity: &mut Entity, is_first: bool) {
-    let zero = |data: &mut Option<CounterData>| {
-        if !is_first {
+fn adapt(rollout: &Rollout, entity: &mut Entity, is_first: bool) {
+    let zero = |id: u32, data: &mut Option<CounterData>| {
+        let is_part = rollout.merge_of(id).is_some_and(|merge| !merge.is_idempotent());
+        if is_part && !is_first {
             *data = data.map(|_| CounterData::default());
         }
     };
     match &mut entity.entity {
-        Some(Kind::TableEntry(e)) => zero(&mut e.counter_data),
-        Some(Kind::CounterEntry(e)) => zero(&mut e.data),
-        Some(Kind::DirectCounterEntry(e)) => zero(&mut e.data),
+        Some(Kind::TableEntry(e)) => zero(e.table_id, &mut e.counter_data),
+        Some(Kind::CounterEntry(e)) => zero(e.counter_id, &mut e.data),
+        Some(Kind::DirectCounterEntry(e)) => {
+            zero(e.table_entry.as_ref().map_or(0, |entry| entry.table_id), &mut e.data);
+        }
         // Devices tell each digest at once; the north puts them together.
         Some(Kind::DigestEntry(e)) => e.config = e.config.map(|_| digest_entry::Config::default()),
         _ => {}

@@ -16,18 +16,19 @@ impl Target for Controlled {
         if self.is_broken() {
             return fault("the device refuses this", "it is broken").code(Code::Unavailable);
         }
+        let now = self.now;
         let write = change.refer(|kind, id| catalog.name_of(kind, *id).map(Name::from))?;
         let Change::Entry { table, key, to, .. } = change else {
-            return self.switch.write(&write, self.now).or_else(refused);
+            return self.switch().write(&write, now).or_else(refused);
         };
         let described = catalog.table(*table)?;
         let times_out = described.idle_timeout_behavior != 0;
         let handle = |controlled: &Controlled| {
-            let entry = times_out.then(|| controlled.switch.entry(entry_of(described.name(), key)).ok());
+            let entry = times_out.then(|| controlled.view().entry(entry_of(described.name(), key)).ok());
             entry.flatten().map(|entry| (*table, entry.handle))
         };
         let known = handle(self);
-        self.switch.write(&write, self.now).or_else(refused)?;
+        self.switch().write(&write, now).or_else(refused)?;
         match to {
             None => known.map(|known| self.handles.remove(&known)),
             Some(to) if to.is_const || known.is_some() => None,
@@ -37,15 +38,16 @@ impl Target for Controlled {
     }
 
     fn take_digests(&mut self, catalog: &Catalog) -> Vec<(u32, P4Data)> {
-        let digests = self.switch.take_digests();
-        let program = self.switch.program();
-        digests.iter().filter_map(|digest| data::digest(catalog, program, digest)).collect()
+        let digests = self.told_digests();
+        let switch = self.view();
+        digests.iter().filter_map(|digest| data::digest(catalog, switch.program(), digest)).collect()
     }
 
     fn take_idle(&mut self, catalog: &Catalog, now: Time) -> Vec<(u32, EntryKey)> {
         self.now = now;
         let mut out = vec![];
-        for idle in self.switch.take_idle(now) {
+        let idle = self.switch().take_idle(now);
+        for idle in idle {
             let table = catalog.info().tables.iter().find(|table| table.name() == idle.table.as_str());
             let Some(table) = table else { continue };
             if let Some(key) = self.rearm(&idle, table) {
@@ -64,7 +66,8 @@ impl Controlled {
         table: &p4runtime_proto::p4::config::v1::Table,
     ) -> Option<EntryKey> {
         let key = self.handles.get(&(table.id(), idle.handle))?.clone();
-        self.switch.entry_restart(entry_of(table.name(), &key), self.now).ok()?;
+        let now = self.now;
+        self.switch().entry_restart(entry_of(table.name(), &key), now).ok()?;
         Some(key)
     }
 }

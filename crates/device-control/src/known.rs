@@ -8,7 +8,7 @@ use p4runtime_proto::p4::v1::ForwardingPipelineConfig;
 use p4runtime_server::{Ahead, Status};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use target_native::{Compiled, Engine, Report};
+use target_native::{Compiled, Engine, Report, Shared};
 
 /// Number of pushed programs that are kept.
 const MOST_SENT: usize = 4;
@@ -56,7 +56,7 @@ impl Known {
         if let Some(program) = lock(&self.0).own.get(text.as_bytes()) {
             return Ok(program.report.clone());
         }
-        let known = KnownProgram::compile(Arc::clone(program), SourceMap::new(), registry)?;
+        let known = KnownProgram::compile(Arc::clone(program), SourceMap::new(), registry, false)?;
         let report = known.report.clone();
         lock(&self.0).own.insert(text.as_bytes().to_vec(), known);
         Ok(report)
@@ -71,7 +71,7 @@ impl Known {
         let mut all: Vec<Pushed> = vec![];
         for (text, program) in programs {
             if self.get(text).is_none() && all.iter().all(|(known, _)| known != text) {
-                all.push((text.to_vec(), KnownProgram::pushed(program, SourceMap::new(), registry)));
+                all.push((text.to_vec(), KnownProgram::pushed(program, SourceMap::new(), registry, false)));
             }
         }
         self.note(all);
@@ -93,20 +93,26 @@ impl KnownProgram {
         program: Arc<ir::Program>,
         map: SourceMap,
         registry: &Registry,
+        shares: bool,
     ) -> Result<KnownProgram, Status> {
         super::few_externs(&program)?;
-        KnownProgram::compile(program, map, registry)
+        KnownProgram::compile(program, map, registry, shares)
             .map_err(|problems| told("the program cannot run", &problems))
     }
 
+    /// `shares` says that several threads are to run it.
     fn compile(
         program: Arc<ir::Program>,
         map: SourceMap,
         registry: &Registry,
+        shares: bool,
     ) -> Result<KnownProgram, Vec<Diagnostic>> {
         let options = Options { registry: registry.clone(), ..Options::default() };
-        let engine = Engine::compile(&program, options)?;
-        let (code, report) = (engine.compiled(), engine.report());
+        let code = match shares {
+            true => Shared::new(&program, options)?.compiled(),
+            false => Engine::compile(&program, options)?.compiled(),
+        };
+        let report = code.report();
         Ok(KnownProgram { program, code, map, report })
     }
 }
@@ -126,7 +132,7 @@ impl Maker {
                 ForwardingPipelineConfig { p4_device_config: text, ..ForwardingPipelineConfig::default() };
             let compiled = maker
                 .program(&config)
-                .and_then(|(program, map)| KnownProgram::pushed(program, map, &maker.registry));
+                .and_then(|(program, map)| KnownProgram::pushed(program, map, &maker.registry, maker.shares));
             maker.known.note(vec![(config.p4_device_config, compiled)]);
         }))
     }

@@ -15,6 +15,7 @@ mod one;
 mod plan;
 mod rack;
 mod remote;
+mod running;
 mod served;
 mod show;
 mod trace;
@@ -24,7 +25,7 @@ use base_time::Time;
 use compiler::reparse;
 use control_writes::EntryKey;
 use dataplane_api::Registry;
-use device::{Options, PortNumbers, Switch};
+use device::{Options, PortNumbers};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, Update};
@@ -32,7 +33,7 @@ use p4runtime_server::{Ahead, Builder, Built, Status};
 use p4runtime_store::{Catalog, Numbers};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use target_native::Engine;
+use target_native::{Engine, Shared};
 
 use device_config::{DeviceConfig, device_config, is_json};
 pub use fill::updates;
@@ -43,6 +44,8 @@ pub use one::OneSwitch;
 pub use plan::{Splitter, make_part, wires};
 pub use rack::{Channel, Direct, Passage, RackSwitch};
 pub use remote::RemoteRack;
+use running::Running;
+pub use running::{SwitchMut, SwitchRef};
 pub use served::{Event, Served};
 pub use show::metrics;
 
@@ -66,11 +69,13 @@ pub struct Maker {
     pub registry: Registry,
     /// Machine code that is there already.
     pub known: Known,
+    /// Workers on other threads run frames with the device's state: see [`Served::shared`].
+    pub shares: bool,
 }
 
 /// A switch whose entities a P4Runtime server keeps.
 pub struct Controlled {
-    switch: Switch,
+    running: Running,
     catalog: Catalog,
     now: Time,
     /// Entries that can be idle, by table and handle.
@@ -84,11 +89,6 @@ pub struct Controlled {
 }
 
 impl Controlled {
-    /// The switch. What is written to it past the server is not known to controllers.
-    pub fn switch(&mut self) -> &mut Switch {
-        &mut self.switch
-    }
-
     /// Stands for it: another program is another one.
     pub fn token(&self) -> &Arc<()> {
         &self.token
@@ -171,13 +171,20 @@ impl Builder for Maker {
         agrees(config, &info)?;
         let mut options = Options { registry: self.registry.clone(), seed: self.seed, ..Options::default() };
         options.drop_port = self.drop_port.unwrap_or(options.drop_port);
-        let engine = match known {
-            Some(known) => Engine::of(&known.code, options),
-            None => Engine::compile(&program, options),
+        let cannot = |problems: Vec<Diagnostic>| told("the program cannot run", &problems);
+        let running = match (self.shares, &known) {
+            (true, Some(known)) => Running::share(Shared::of(&known.code, options).map_err(cannot)?),
+            (true, None) => Running::share(Shared::new(&program, options).map_err(cannot)?),
+            (false, known) => {
+                let engine = match known {
+                    Some(known) => Engine::of(&known.code, options),
+                    None => Engine::compile(&program, options),
+                };
+                Running::Own(Box::new(engine.map_err(cannot)?.into_switch()))
+            }
         };
-        let switch = engine.map_err(|problems| told("the program cannot run", &problems))?.into_switch();
         let target = Controlled {
-            switch,
+            running,
             catalog: Catalog::new(Arc::clone(&plain)),
             now: Time::ZERO,
             handles: BTreeMap::new(),

@@ -25,6 +25,14 @@ impl Metric {
         self.labels.push((label, value.to_string()));
         self
     }
+
+    /// Adds it to the one of the same name and labels, or, if there is none, to the list.
+    pub fn add_to(self, all: &mut Vec<Metric>) {
+        match all.iter_mut().find(|metric| metric.name == self.name && metric.labels == self.labels) {
+            Some(metric) => metric.value += self.value,
+            None => all.push(self),
+        }
+    }
 }
 
 /// See [`KINDS`].
@@ -43,6 +51,7 @@ const KINDS: &[(&str, &str)] = &[
     ("device_frames_sent_total", "Frames that left a device of the rack."),
     (PORT_RECEIVED, "Frames that came in by a port of a device."),
     (PORT_SENT, "Frames that left by a port of a device."),
+    ("port_up", "1 if frames can come by a port: there is something at its other end."),
     ("frames_held", "Frames that wait because no frames are taken in."),
     ("device_stale", "1 if a device is not known to be as it should be."),
     ("table_entries", "Entries of a table, the program's own included."),

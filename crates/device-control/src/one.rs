@@ -13,6 +13,7 @@ use p4runtime_proto::p4::v1::{
 use p4runtime_proto::p4rack::v1::{Device, ShowResponse, TraceResponse, show_response::State};
 use p4runtime_server::{Ahead, Output, Server, Status, StreamId};
 use std::collections::BTreeMap;
+use target_native::Shared;
 
 /// The most ports whose frames are counted each for itself.
 const MOST_PORTS: usize = 1024;
@@ -58,7 +59,7 @@ impl OneSwitch {
     /// Runs a frame; what leaves by the CPU port is for the controllers.
     fn run(&mut self, now: Time, port: u32, frame: &[u8]) -> Vec<Event> {
         let Some(target) = self.server.target() else { return vec![] };
-        let frames = target.switch().process(port, frame, now);
+        let frames = target.process(port, frame, now);
         frames.into_iter().flat_map(|out| self.leave(now, out.port, out.frame)).collect()
     }
 
@@ -118,6 +119,11 @@ impl OneSwitch {
         self.let_in(now)
     }
 
+    /// What was written is there for the frames that come from now on.
+    fn publish(&mut self) {
+        self.server.targets().for_each(|target| target.publish());
+    }
+
     fn leave(&mut self, now: Time, port: u32, frame: Vec<u8>) -> Vec<Event> {
         if Some(port) != self.cpu_port {
             self.count(port, |count| count.sent += 1);
@@ -127,25 +133,7 @@ impl OneSwitch {
         self.perform(now, told)
     }
 
-    fn perform(&mut self, now: Time, outputs: Vec<Output>) -> Vec<Event> {
-        let mut events = vec![];
-        for output in outputs {
-            match output {
-                Output::Send(stream, message) => events.push(Event::Send(stream, message)),
-                Output::End(stream, why) => events.push(Event::End(stream, why)),
-                Output::Inject(frame) => {
-                    if let Some(cpu) = self.cpu_port {
-                        events.extend(self.run(now, cpu, &frame));
-                    }
-                }
-            }
-        }
-        events
-    }
-}
-
-impl Served for OneSwitch {
-    fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
+    fn do_call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
         self.at(now);
         let mut events = self.let_go(now);
         let reply = match call {
@@ -197,6 +185,30 @@ impl Served for OneSwitch {
         events
     }
 
+    fn perform(&mut self, now: Time, outputs: Vec<Output>) -> Vec<Event> {
+        let mut events = vec![];
+        for output in outputs {
+            match output {
+                Output::Send(stream, message) => events.push(Event::Send(stream, message)),
+                Output::End(stream, why) => events.push(Event::End(stream, why)),
+                Output::Inject(frame) => {
+                    if let Some(cpu) = self.cpu_port {
+                        events.extend(self.run(now, cpu, &frame));
+                    }
+                }
+            }
+        }
+        events
+    }
+}
+
+impl Served for OneSwitch {
+    fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
+        let events = self.do_call(now, ticket, call);
+        self.publish();
+        events
+    }
+
     fn is_busy(&self) -> bool {
         self.server.is_writing() || self.server.is_reading()
     }
@@ -204,7 +216,9 @@ impl Served for OneSwitch {
     fn go_on(&mut self, now: Time) -> Vec<Event> {
         self.at(now);
         let read = self.server.go_on_reading().map(|(found, ended)| Reply::Found(found, ended));
-        let Some(reply) = read.or_else(|| self.server.go_on().map(Reply::Done)) else { return vec![] };
+        let reply = read.or_else(|| self.server.go_on().map(Reply::Done));
+        self.publish();
+        let Some(reply) = reply else { return vec![] };
         self.slicing.take().map(|ticket| Event::Reply(ticket, reply)).into_iter().collect()
     }
 
@@ -233,12 +247,24 @@ impl Served for OneSwitch {
         self.run(now, port, frame)
     }
 
+    fn packet_in(&mut self, now: Time, frame: &[u8]) -> Vec<Event> {
+        self.at(now);
+        let told = self.server.packet_in(frame);
+        self.perform(now, told)
+    }
+
+    fn shared(&mut self) -> Option<Shared> {
+        if self.gate.is_closed() {
+            return None;
+        }
+        self.server.target()?.shared().cloned()
+    }
+
     fn tick(&mut self, now: Time) -> Vec<Event> {
         self.at(now);
         let mut events = self.let_go(now);
         if let Some(target) = self.server.target() {
-            let queued = target.switch().tick(now);
-            let frames = target.switch().drain(queued, now);
+            let frames = target.run_timers(now);
             events.extend(frames.into_iter().flat_map(|out| self.leave(now, out.port, out.frame)));
         }
         let outputs = self.server.tick(now);
@@ -298,7 +324,8 @@ impl Served for OneSwitch {
     fn metrics(&mut self) -> Vec<Metric> {
         let mut all = self.server.store().map(metric::tables).unwrap_or_default();
         if let Some(target) = self.server.target() {
-            let counters = target.switch().counters();
+            let switch = target.view();
+            let counters = switch.counters();
             all.push(Metric::new("frames_received_total", counters.received));
             all.push(Metric::new("frames_sent_total", counters.sent));
             all.extend(metric::drops(counters, None));

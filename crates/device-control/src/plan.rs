@@ -3,10 +3,11 @@
 use super::known::lock;
 use super::{Known, Maker, Offered, told};
 use base_diag::SourceMap;
-use compiler::make_parts;
+use compiler::{Printed, make_parts};
 use controller::{Part, Planner, RegionMap, Rollout, Wires};
-use ir::{Name, Program};
+use ir::{InstanceId, Name, Program};
 use ir_split::{DeviceIndex, Linkage, Placement, Policy, Site};
+use ir_state::Mode;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{
@@ -16,11 +17,15 @@ use p4runtime_proto::p4::v1::{
 };
 use p4runtime_server::{Ahead, Builder, Status};
 use p4runtime_store::Described;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 /// Epochs have so many values; a hand-over that is so many plans old is taken for a new one.
 const EPOCHS: u64 = 1 << 8;
+
+/// The number of the first plan: its epoch is the placement's.
+const FIRST_EPOCH: u64 = 1;
 
 /// The most plans that were made ahead and wait for their requests.
 const MOST_AHEAD: usize = 4;
@@ -34,6 +39,8 @@ pub struct Splitter {
     /// Devices of this process run the parts: their machine code is made ahead, too.
     pub(super) runs_parts: bool,
     ahead: Arc<Mutex<VecDeque<Planned>>>,
+    /// The first plan of the own program, if its parts were there before.
+    first: RefCell<Option<Rollout>>,
 }
 
 /// A plan that was made ahead, for one request.
@@ -46,11 +53,17 @@ struct Planned {
 impl Splitter {
     /// For devices in other processes, or emulated ones.
     pub fn new(maker: Maker, placement: Placement) -> Splitter {
-        Splitter { maker, placement, runs_parts: false, ahead: Arc::default() }
+        Splitter { maker, placement, runs_parts: false, ahead: Arc::default(), first: RefCell::default() }
+    }
+
+    /// The first plan of the own program, `whole`, has these parts with their sources: they were made by the placement.
+    pub fn with_parts(self, whole: &Program, made: Printed) -> Result<Splitter, Status> {
+        let rollout = rollout_of(whole, &self.placement, made)?;
+        Ok(Splitter { first: RefCell::new(Some(rollout)), ..self })
     }
 
     fn of_epoch(&self, epoch: u64) -> Placement {
-        Placement { epoch: (self.placement.epoch + epoch - 1) % EPOCHS, ..self.placement.clone() }
+        Placement { epoch: (self.placement.epoch + epoch - FIRST_EPOCH) % EPOCHS, ..self.placement.clone() }
     }
 
     /// Where regions run by a map; each keeps its policy.
@@ -95,9 +108,6 @@ fn rollout(
 ) -> Result<Rollout, Status> {
     let (mut whole, _) = maker.program(config)?;
     ir_split::landings(Arc::make_mut(&mut whole)).map_err(|problems| told("the program", &problems))?;
-    let offered = super::offered(&whole).map_err(|problems| told("no P4Info of the program", &problems));
-    let Offered { info, plain, numbers, initial } = offered?;
-    let cookie = cookie_of(&whole);
     let mut map = SourceMap::new();
     let (_, parts, texts) = make_parts(&whole, placement, &mut map)
         .map_err(|problems| told("the program cannot be split so", &problems))?;
@@ -110,6 +120,14 @@ fn rollout(
             &maker.registry,
         );
     }
+    rollout_of(&whole, placement, (parts, texts))
+}
+
+/// The plan of a program whose parts are there.
+fn rollout_of(whole: &Program, placement: &Placement, (parts, texts): Printed) -> Result<Rollout, Status> {
+    let offered = super::offered(whole).map_err(|problems| told("no P4Info of the program", &problems));
+    let Offered { info, plain, numbers, initial } = offered?;
+    let cookie = cookie_of(whole);
     let devices = parts.into_iter().zip(texts).zip(&placement.devices);
     let parts = devices.map(|((part, text), name)| match (part, text) {
         (Some(part), Some(text)) => {
@@ -123,12 +141,15 @@ fn rollout(
     let origin = placement.origin().0 as usize;
     let clones = whole.extern_functions.iter().any(|f| !f.user && f.name.starts_with("clone"));
     let cuts_clones = !clones || parts.iter().flatten().count() == 1;
-    Ok(Rollout { info, plain, numbers, initial, origin, parts, wires: wires(placement), cuts_clones })
+    let (modes, wires) = (modes(whole, &plain), wires(placement));
+    Ok(Rollout { info, plain, numbers, initial, origin, parts, wires, modes, cuts_clones })
 }
 
 impl Planner for Splitter {
     fn plan(&self, config: &ForwardingPipelineConfig, epoch: u64) -> Result<Rollout, Status> {
-        let rollout = match self.take_planned(&config.p4_device_config) {
+        let is_own = config.p4_device_config.is_empty();
+        let first = self.first.take().filter(|_| epoch == FIRST_EPOCH && is_own);
+        let rollout = match first.map(Ok).or_else(|| self.take_planned(&config.p4_device_config)) {
             Some(planned) => planned?,
             None => rollout(&self.maker, &self.of_epoch(epoch), config, None)?,
         };
@@ -167,11 +188,23 @@ impl Planner for Splitter {
 
     fn replace(&mut self, map: RegionMap) -> Result<RegionMap, Status> {
         let sites = self.sites_of(&map)?;
+        self.first.take();
         let old = std::mem::replace(&mut self.placement.sites, sites);
         let name = |device: DeviceIndex| self.placement.devices[device.0 as usize].to_string();
         let first = |site: &Site| site.devices.first().map(|device| name(*device));
         Ok(old.iter().filter_map(|(region, site)| Some((region.to_string(), first(site)?))).collect())
     }
+}
+
+/// The modes of a program's counters by the ids of its P4Info; of direct ones by their tables'.
+fn modes(whole: &Program, info: &P4Info) -> BTreeMap<u32, Mode> {
+    let mode = |name: &str| {
+        let at = whole.instances.iter().position(|object| object.control_plane_name == name)?;
+        Some(ir_state::mode_of(whole, InstanceId::from(at)))
+    };
+    let counters = info.counters.iter().filter_map(|c| Some((c.id(), mode(c.name())?)));
+    let direct = info.direct_counters.iter().filter_map(|c| Some((c.direct_table_id, mode(c.name())?)));
+    counters.chain(direct).collect()
 }
 
 /// A number that tells the whole program from others, whatever the placement: of its text, by FNV-1a.

@@ -309,7 +309,7 @@ impl<C: Channel> RackSwitch<C> {
         events: &mut Vec<Event>,
     ) -> Vec<Output> {
         let Some(target) = self.agents.get_mut(device).and_then(Agent::target) else { return vec![] };
-        let out = target.switch().process(port, &frame, now);
+        let out = target.process(port, &frame, now);
         out.into_iter().flat_map(|out| self.leave(now, device, out.port, out.frame, events)).collect()
     }
 
@@ -349,7 +349,7 @@ impl<C: Channel> RackSwitch<C> {
                 continue;
             }
             let Some(target) = self.agents.get_mut(next).and_then(Agent::target) else { continue };
-            let out = target.switch().process(entry, &frame, now);
+            let out = target.process(entry, &frame, now);
             on_the_way.extend(out.into_iter().map(|out| (next, out.port, out.frame)));
         }
         outputs
@@ -395,9 +395,7 @@ impl<C: Channel> Served for RackSwitch<C> {
         let mut outputs = vec![];
         for device in 0..self.agents.len() {
             let Some(target) = self.agents[device].target() else { continue };
-            let queued = target.switch().tick(now);
-            let frames = target.switch().drain(queued, now);
-            for output in frames {
+            for output in target.run_timers(now) {
                 outputs.extend(self.leave(now, device, output.port, output.frame, &mut events));
             }
             let effects = self.agents[device].tick(now);
@@ -478,7 +476,8 @@ impl<C: Channel> Served for RackSwitch<C> {
             let is_stale = stale.contains_key(&DeviceId(device));
             all.push(Metric::new("device_stale", is_stale.into()).with("device", name));
             if let Some(target) = agent.target() {
-                let counters = target.switch().counters();
+                let switch = target.view();
+                let counters = switch.counters();
                 let of = |metric, value| Metric::new(metric, value).with("device", name);
                 all.push(of("device_frames_received_total", counters.received));
                 all.push(of("device_frames_sent_total", counters.sent));

@@ -9,6 +9,7 @@ use p4runtime_proto::p4::v1::{
 };
 use p4runtime_proto::p4rack::v1::ShowResponse;
 use p4runtime_server::{Ahead, Status, StreamId};
+use target_native::Shared;
 
 /// What a switch wants done outside.
 #[derive(Clone, PartialEq, Debug)]
@@ -38,6 +39,18 @@ pub trait Served {
 
     /// A frame comes in by a port.
     fn frame(&mut self, now: Time, port: u32, frame: &[u8]) -> Vec<Event>;
+
+    /// A frame of a worker on another thread is for controllers.
+    fn packet_in(&mut self, _now: Time, _frame: &[u8]) -> Vec<Event> {
+        vec![]
+    }
+
+    /// The state that workers on other threads may run frames with; without it every frame comes by [`frame`](Served::frame). It changes with the
+    /// calls that change the program, and where frames are kept out there is none: whoever has workers asks after each call, before its events
+    /// are done.
+    fn shared(&mut self) -> Option<Shared> {
+        None
+    }
 
     /// What is due by `now`.
     fn tick(&mut self, now: Time) -> Vec<Event>;

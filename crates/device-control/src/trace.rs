@@ -11,11 +11,14 @@ impl Controlled {
     /// Runs a frame as any other, and keeps what would leave.
     pub(super) fn trace(&mut self, now: Time, request: TraceRequest) -> Result<Hop, Status> {
         let TraceRequest { port, frame } = request;
-        self.switch.check_port(port).map_err(|error| Status::new(Code::InvalidArgument, error.message))?;
-        self.switch.set_trace(true);
-        let out = self.switch.process(port, &frame, now);
-        let events = text::trace(&self.switch.take_trace(), &self.map);
-        self.switch.set_trace(false);
+        let mut switch = self.switch();
+        switch.check_port(port).map_err(|error| Status::new(Code::InvalidArgument, error.message))?;
+        switch.set_trace(true);
+        let out = switch.process(port, &frame, now);
+        let trace = switch.take_trace();
+        switch.set_trace(false);
+        drop(switch);
+        let events = text::trace(&trace, &self.map);
         let leaving =
             |out: dataplane_api::Output| Leaving { port: out.port, frame: out.frame, to: String::new() };
         Ok(Hop {

@@ -3,7 +3,7 @@
 use ir::{
     Action, Block, Call, Callee, Control, ExprKind, InstanceId, MatchKind, Program, StmtKind, Table, visit,
 };
-use p4_arch::StateMode;
+use ir_state::{Key, Merge};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ pub struct TableFootprint {
     /// Its control-plane name.
     pub name: String,
     /// In order.
-    pub keys: Vec<Key>,
+    pub keys: Vec<TableKey>,
     /// The sum of the keys' bits.
     pub key_bits: u64,
     /// One entry: what is matched (value and mask, or two bounds, where the kind of match has both), the number of its
@@ -25,7 +25,7 @@ pub struct TableFootprint {
 
 /// A key of a table.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Key {
+pub struct TableKey {
     /// As the control plane names it.
     pub name: String,
     /// `exact`, `lpm`, ...
@@ -41,38 +41,28 @@ pub struct Object {
     pub name: String,
     /// `register`, `counter`, ...
     pub kind: String,
-    /// Where copies of it may be.
-    pub mode: Mode,
+    /// How copies of it on several devices relate: `exclusive`, `merged`, ...
+    pub mode: &'static str,
+    /// The operator that makes one value of several copies, if they are merged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge: Option<&'static str>,
+    /// What one use is about: `whole`, `cell`, or `entry of TABLE`.
+    pub key: String,
+    /// Who uses it, in the order of stages.
+    pub used_by: Vec<Use>,
     /// The methods that the program calls on it, by name; none for objects that tables use.
     pub methods: Vec<String>,
 }
 
-/// Where copies of a state object may be.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// On one device, and no cut between two uses by one packet.
-    Exclusive,
-    /// On any: what the copies hold adds up, and no packet reads it.
-    Merged,
-}
-
-impl Mode {
-    /// As users see it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Mode::Exclusive => "exclusive",
-            Mode::Merged => "merged",
-        }
-    }
-
-    /// A direct counter is its table's, and stands where that is applied.
-    fn of(object: &ir::ExternObject) -> Mode {
-        match ir_split::state_mode(object) {
-            Some(StateMode::Sum) => Mode::Merged,
-            _ => Mode::Exclusive,
-        }
-    }
+/// Code that uses a state object.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Use {
+    /// The region; of code in no region its stage.
+    pub place: String,
+    /// What the object holds decides what packets do.
+    pub reads: bool,
+    /// It holds something else afterwards.
+    pub writes: bool,
 }
 
 /// The needs of the table with this control-plane name.
@@ -83,10 +73,10 @@ pub fn table(program: &Program, name: &str) -> Option<TableFootprint> {
     };
     let (control, table) = program.controls.iter().find_map(find)?;
     let bits = |key: &ir::TableKey| program.bits(&key.expr.ty).unwrap_or(0);
-    let keys: Vec<Key> = table
+    let keys: Vec<TableKey> = table
         .keys
         .iter()
-        .map(|k| Key { name: k.name.to_string(), match_kind: kind(&k.match_kind), bits: bits(k) })
+        .map(|k| TableKey { name: k.name.to_string(), match_kind: kind(&k.match_kind), bits: bits(k) })
         .collect();
     let matched: u64 = table.keys.iter().map(|k| matched_bits(&k.match_kind, bits(k))).sum();
     let data = table.actions.iter().filter_map(|run| {
@@ -144,10 +134,23 @@ pub fn object(program: &Program, name: &str) -> Option<Object> {
     }
     let names = called.iter().filter_map(|m| Some(object.methods.get(*m as usize)?.name.to_string()));
     let names: BTreeSet<String> = names.collect();
+    let found = ir_state::objects(program).into_iter().find(|found| found.instance == id)?;
+    let used = |accessor: ir_state::Accessor| Use {
+        place: accessor.region.unwrap_or(accessor.stage).to_string(),
+        reads: accessor.touch.reads,
+        writes: accessor.touch.writes,
+    };
     Some(Object {
         name: name.to_string(),
         kind: object.name.to_string(),
-        mode: Mode::of(object),
+        mode: found.mode.name(),
+        merge: found.mode.merge().map(Merge::name),
+        key: match found.key {
+            Key::Whole => "whole".to_string(),
+            Key::Cell => "cell".to_string(),
+            Key::Entry(table) => format!("entry of {table}"),
+        },
+        used_by: found.accessors.into_iter().map(used).collect(),
         methods: names.into_iter().collect(),
     })
 }

@@ -141,9 +141,8 @@ fn lines(region: &Region) -> Vec<String> {
         let size = t.size.map_or_else(String::new, |s| format!(", size {s}"));
         format!("table {}: {} key bits, {} bits an entry{size}", t.name, t.key_bits, t.entry_bits)
     };
-    let object = |o: &crate::footprint::Object| {
-        format!("{} {}, {}: {}", o.kind, o.name, o.mode.name(), o.methods.join(", "))
-    };
+    let object =
+        |o: &crate::footprint::Object| format!("{} {}, {}: {}", o.kind, o.name, o.mode, o.methods.join(", "));
     region.tables.iter().map(table).chain(region.state.iter().map(object)).collect()
 }
 

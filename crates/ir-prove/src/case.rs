@@ -9,7 +9,7 @@ use base_diag::Diagnostic;
 use control_writes::Match;
 use dataplane_api::{Device, EntryError, Registry};
 use device::{Environment, Options, PassThrough, Switch};
-use ir::{Name, Program};
+use ir::{InstanceId, Name, Program};
 use ir_split::{DeviceIndex, Linkage, PORT_BITS, Part, Placement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -123,11 +123,10 @@ impl Case {
 
     /// Objects whose order of use does not show: counters, and what is drawn, which is replayed.
     fn unordered(&self) -> BTreeSet<Name> {
-        let counters = self.whole.instances.iter().filter(|i| {
-            let object = &self.whole.extern_object(i.object).name;
-            object == "counter" || object == "direct_counter"
-        });
-        counters.map(|i| i.control_plane_name.clone()).chain(["random".into()]).collect()
+        let all = (0..self.whole.instances.len()).map(InstanceId::from);
+        let counters = all.filter(|object| ir_state::adds_up(&self.whole, *object));
+        let name = |object| self.whole.instance(object).control_plane_name.clone();
+        counters.map(name).chain(["random".into()]).collect()
     }
 
     fn device(

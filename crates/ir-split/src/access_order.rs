@@ -12,11 +12,10 @@
 //! On a line no cycle arises: two packets are in one order wherever both are, a packet is on a stretch of the line, and of
 //! three stretches that meet two by two there is a place that is on all three. A longer cycle has a shorter one in it.
 
-use crate::arch;
 use crate::placement::DeviceIndex;
 use crate::section::{SectionId, Sections};
-use crate::state::Uses;
 use ir::{InstanceId, Program};
+use ir_state::{Uses, order_matters};
 use std::collections::BTreeMap;
 
 /// Two objects that packets may use in opposite orders.
@@ -48,13 +47,10 @@ pub fn overtaken(
     sections: &Sections,
     uses: &BTreeMap<SectionId, Uses>,
 ) -> Option<Overtaken> {
-    let ordered = |i: &InstanceId| {
-        let object = program.extern_object(program.instance(*i).object);
-        arch::order_matters(object)
-    };
+    let ordered = |i: &InstanceId| order_matters(program, *i);
     let users: Vec<(SectionId, Vec<InstanceId>)> = uses
         .iter()
-        .map(|(&id, used)| (id, used.instances.iter().copied().filter(ordered).collect::<Vec<_>>()))
+        .map(|(&id, used)| (id, used.instances.keys().copied().filter(ordered).collect::<Vec<_>>()))
         .filter(|(_, objects)| !objects.is_empty())
         .collect();
     let group = groups(&users);

@@ -6,10 +6,47 @@ use ir::{
     StageKind, Type,
 };
 use p4_arch::v1model::{ARCHITECTURE, CUT};
-use p4_arch::{CutCall, CutFacts, Duty, FieldMoment, Meaning, StateMode};
+use p4_arch::{CutCall, CutFacts, Duty, FieldMoment, Meaning};
 
 /// Width of the port fields.
 pub const PORT_BITS: u32 = CUT.port_bits;
+
+/// The externs that generated code uses.
+pub struct OwnExterns {
+    /// Counts what the runtime drops.
+    pub counter: CounterFacts,
+    /// Marks a packet to be dropped; with the name of its parameter, the standard metadata.
+    pub drop: (&'static str, &'static str),
+    /// Sends a packet around; with the name of its parameter, a field list.
+    pub recirculate: (&'static str, &'static str),
+}
+
+/// An extern object that counts, made from a number of cells and a kind.
+pub struct CounterFacts {
+    /// The extern type.
+    pub name: &'static str,
+    /// The method that counts a packet in a cell.
+    pub method: &'static str,
+    /// The enum of kinds, which counters of packets are the first of.
+    pub kinds: &'static str,
+    /// Its members.
+    pub members: [&'static str; 3],
+    /// The version since which the type of its index is a parameter.
+    pub generic_since: u32,
+}
+
+/// Those of v1model.
+pub const OWN_EXTERNS: OwnExterns = OwnExterns {
+    counter: CounterFacts {
+        name: "counter",
+        method: "count",
+        kinds: "CounterType",
+        members: ["packets", "bytes", "packets_and_bytes"],
+        generic_since: 20_200_408,
+    },
+    drop: ("mark_to_drop", "standard_metadata"),
+    recirculate: ("recirculate_preserving_field_list", "index"),
+};
 
 /// The facts of a program's architecture; `None` if programs for it are not split.
 pub fn facts(program: &Program) -> Option<&'static CutFacts> {
@@ -132,11 +169,11 @@ pub fn function_effect(function: &ExternFunction) -> Effect {
 }
 
 /// What the methods of an extern object do.
-pub fn object_effect(object: &ExternObject) -> Effect {
+pub fn object_effect(program: &Program, object: &ExternObject) -> Effect {
     if frame_extern(object).is_some() {
         return Effect::State;
     }
-    match state_mode(object) {
+    match ir_state::sharing(program, object) {
         Some(_) => Effect::State,
         None => Effect::Unsupported,
     }
@@ -165,22 +202,6 @@ pub fn surely_gives(program: &Program, call: &Call) -> bool {
         _ => u64::MAX,
     };
     constant(index).map_or(most, u64::from) < size
-}
-
-/// How packets share an object of the architecture's; `None` for the user's own.
-pub fn state_mode(object: &ExternObject) -> Option<StateMode> {
-    CUT.state(&object.name).filter(|_| !object.user)
-}
-
-/// The order in which packets use the object shows: all that the data plane reads. Counts add up in any order, and only the
-/// control plane changes profiles.
-pub fn order_matters(object: &ExternObject) -> bool {
-    object.user || state_mode(object) == Some(StateMode::Ordered)
-}
-
-/// The object may be on several devices: what it holds is the sum of what they count. Only the control plane reads it.
-pub fn adds_up(object: &ExternObject) -> bool {
-    state_mode(object) == Some(StateMode::Sum)
 }
 
 /// The name in `@frame_extern("name")`.

@@ -3,20 +3,21 @@
 use crate::access_order::Overtaken;
 use crate::analysis::Analysis;
 use crate::arch;
-use crate::arch::{Effect, frame_extern, function_effect, object_effect, order_matters};
+use crate::arch::{Effect, frame_extern, function_effect, object_effect};
 use crate::check_shape::{check_headers, check_shape, check_stale, check_verified};
-use crate::fit::{TooLong, too_long};
 use crate::flow::Flow;
 use crate::layout::{APP_BITS, NotCarried};
 use crate::mark::Mark;
 use crate::placement::{DeviceIndex, Placement};
 use crate::refuse::unsupported;
 use crate::routes::Routes;
-use crate::section::{Code, Half, SectionId, Sections};
-use crate::state::{Separated, Uses};
+use crate::runtime::runtime;
+use crate::section::{Half, SectionId, Sections, first_span};
+use crate::state::Separated;
 use base_diag::codes::split as codes;
 use base_diag::{Diagnostic, Span};
-use ir::{Arch, Block, Callee, Expr, ExprKind, Program, Stmt, StmtKind, visit};
+use ir::{Arch, Block, Callee, Expr, ExprKind, InstanceId, Program, Stmt, StmtKind, visit};
+use ir_state::{Apart, Uses, apart, order_matters, refuse_apart};
 use p4_arch::Duty;
 use std::collections::BTreeMap;
 
@@ -46,6 +47,7 @@ const fn check(
 #[rustfmt::skip]
 pub const CHECKS: &[Check] = &[
     Check { stops: true, ..check("placement", "every region that is placed is marked", "mark", |a| check_placement(&a.marks, a.placement)) },
+    check("modes", "annotations of state say modes that there are", "mark", |a| ir_state::check(&a.program)),
     Check { stops: true, ..check("stages", "the program has what a v1model pipeline has", "mark", |a| if_cut(a, || check_stages(&a.program))) },
     check("program", "every call and jump is one that sections keep", "port", |a| if_cut(a, || check_program(&a.program))),
     check("links", "a path joins the ends of every cut edge", "layout", |a| check_links(&a.sections, a.placement, &a.routes)),
@@ -59,7 +61,7 @@ pub const CHECKS: &[Check] = &[
     check("verified", "no header changes while checksums are verified", "layout", |a| if a.keeps_originals() { check_verified(&a.program) } else { vec![] }),
     check("stale", "a clone needs nothing from invalid headers", "layout", |a| if a.orders.clones_original { check_stale(&a.flow, &a.at_start(Half::Egress).live.hidden) } else { vec![] }),
     check("carried", "every live value has a form in a header", "layout", |a| a.layout.as_ref().err().map_or(vec![], |refused| check_carried(&a.flow, &a.sections, refused))),
-    check("fit", "hand-overs fit their links", "layout", |a| a.layout.as_ref().map_or(vec![], |layout| check_fit(&a.sections, a.placement, &too_long(a, layout)))),
+    check("fit", "hand-overs fit their links", "layout", |a| a.layout.as_ref().map_or(vec![], |layout| runtime(a.placement).refuse(a, layout))),
 ];
 
 fn if_cut(a: &Analysis<'_>, check: impl FnOnce() -> Vec<Diagnostic>) -> Vec<Diagnostic> {
@@ -156,7 +158,7 @@ fn check_call(program: &Program, call: &ir::Call, found: &mut Vec<Diagnostic>) {
         }
         Callee::Method(instance, _) => {
             let object = program.extern_object(program.instance(*instance).object);
-            if object_effect(object) == Effect::Unsupported {
+            if object_effect(program, object) == Effect::Unsupported {
                 found.push(unsupported(call.span, &format!("a {} is used", object.name)));
             }
         }
@@ -251,22 +253,26 @@ pub fn check_origins(
     if placement.origins().nth(1).is_none() {
         return vec![];
     }
-    let mut found: BTreeMap<ir::InstanceId, SectionId> = BTreeMap::new();
-    for (&id, used) in uses.iter().filter(|(id, _)| sections.get(**id).device != placement.origin()) {
-        let shared = used
-            .instances
-            .iter()
-            .filter(|i| order_matters(program.extern_object(program.instance(**i).object)));
+    let mut found: BTreeMap<InstanceId, SectionId> = BTreeMap::new();
+    for (&id, used) in uses {
+        let at_helper = sections.get(id).device != placement.origin();
+        let is_shared =
+            |i: &InstanceId| at_helper && order_matters(program, *i) || apart(program, *i) == Apart::NotYet;
+        let shared = used.instances.keys().filter(|i| is_shared(i));
         shared.for_each(|&instance| {
             found.entry(instance).or_insert(id);
         });
     }
     let names: Vec<_> = placement.origins().map(|d| format!("`{}`", placement.name(d))).collect();
-    let report = |(&instance, &id): (&ir::InstanceId, &SectionId)| {
+    let report = |(&instance, &id): (&InstanceId, &SectionId)| {
         let (object, section) = (program.instance(instance), sections.get(id));
         let title = format!("`{}` would be shared by several switches", object.control_plane_name);
-        Diagnostic::error(codes::SEPARATED_STATE, title)
-            .at(object.span, format!("it would be at `{}`", placement.name(section.device)))
+        let place = match section.device == placement.origin() {
+            true => format!("each of {} would have one", names.join(" and ")),
+            false => format!("it would be at `{}`", placement.name(section.device)),
+        };
+        refuse_apart(program, instance, title)
+            .at(object.span, place)
             .at(first_span(&section.code), format!("used in `{}`", section.name))
             .note(format!(
                 "packets of {} come there, and each has the program for itself",
@@ -292,14 +298,12 @@ pub fn check_state(
             true => format!("a packet leaves `{a}` between the two uses"),
             false => format!("it would have to be on `{a}` and on `{b}`"),
         };
-        Diagnostic::error(
-            codes::SEPARATED_STATE,
-            format!("`{}` is used across a cut", instance.control_plane_name),
-        )
-        .at(instance.span, why)
-        .at(first_span(&first.code), format!("used in `{}`", first.name))
-        .at(first_span(&second.code), format!("and in `{}`", second.name))
-        .help("place both regions on one device, without another region between them")
+        let title = format!("`{}` is used across a cut", instance.control_plane_name);
+        refuse_apart(program, s.instance, title)
+            .at(instance.span, why)
+            .at(first_span(&first.code), format!("used in `{}`", first.name))
+            .at(first_span(&second.code), format!("and in `{}`", second.name))
+            .help("place both regions on one device, without another region between them")
     };
     separated.iter().map(report).collect()
 }
@@ -342,25 +346,6 @@ pub fn check_bytes(
     counted.iter().map(report).collect()
 }
 
-/// Hand-overs that are too long for their links.
-pub fn check_fit(sections: &Sections, placement: &Placement, found: &[TooLong]) -> Vec<Diagnostic> {
-    let report = |t: &TooLong| {
-        let to = sections.get(t.to);
-        let (a, b) = (placement.name(t.from), placement.name(t.into));
-        let more = t.hand_over - u64::from(t.frame);
-        Diagnostic::error(codes::TOO_LONG, format!("hand-overs to `{}` do not fit their link", to.name))
-            .at(first_span(&to.code), format!("it passes from `{a}` to `{b}` on its way here"))
-            .note(format!("a frame of {} bytes may become a hand-over of {}", t.frame, t.hand_over))
-            .note(format!("the link from `{a}` to `{b}` carries frames of {} bytes", t.link))
-            .help(format!(
-                "raise the link's `mtu` by {}, lower that of the origin's other links by {more}, or accept that the longest \
-                 frames are lost with `long_frames = \"drop\"` in the app",
-                t.hand_over - u64::from(t.link)
-            ))
-    };
-    found.iter().map(report).collect()
-}
-
 /// Live values without a form in a header.
 pub fn check_carried(flow: &Flow, sections: &Sections, refused: &[NotCarried]) -> Vec<Diagnostic> {
     let report = |r: &NotCarried| {
@@ -372,16 +357,4 @@ pub fn check_carried(flow: &Flow, sections: &Sections, refused: &[NotCarried]) -
             .help("turn it into a bit or a number before the cut")
     };
     refused.iter().map(report).collect()
-}
-
-/// The place of the first statement of some code.
-fn first_span(code: &[Code]) -> Span {
-    let spans = code.iter().map(|piece| match piece {
-        Code::Stmt(stmt) => stmt.span,
-        Code::If(cond, ..) => cond.span,
-        Code::Switch(_, cases) => cases.first().map_or(Span::NONE, |c| first_span(&c.code)),
-        Code::Region(_, inner) => first_span(inner),
-        Code::Goto(_) => Span::NONE,
-    });
-    spans.into_iter().find(|s| !s.is_none()).unwrap_or(Span::NONE)
 }

@@ -29,7 +29,7 @@ pub fn describe(a: &Analysis<'_>) -> Split {
             device: s.device,
             call: s.call,
             tables: used.tables.iter().map(|t| tables[t.index()].control_plane_name.clone()).collect(),
-            state: used.instances.iter().map(object).collect(),
+            state: used.instances.keys().map(object).collect(),
             live: fields.map(|fields| fields.iter().map(|f| live_value(id, f)).collect()),
         }
     };

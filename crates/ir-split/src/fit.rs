@@ -1,10 +1,11 @@
 //! Do hand-overs fit the links?
 
 use crate::analysis::Analysis;
-use crate::layout::Layout;
 use crate::place::HeaderIndex;
-use crate::placement::DeviceIndex;
-use crate::section::SectionId;
+use crate::placement::{DeviceIndex, Placement};
+use crate::section::{SectionId, Sections, first_span};
+use base_diag::Diagnostic;
+use base_diag::codes::split as codes;
 
 /// A hand-over that is longer than its link carries.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,8 +24,8 @@ pub struct TooLong {
     pub link: u32,
 }
 
-/// Looks at each link on the path of each hand-over, where its limit is known.
-pub fn too_long(a: &Analysis<'_>, layout: &Layout) -> Vec<TooLong> {
+/// Looks at each link on the path of each hand-over, where its limit is known. `header_bytes` is what stands in front of the packet.
+pub fn too_long(a: &Analysis<'_>, header_bytes: &dyn Fn(SectionId) -> u64) -> Vec<TooLong> {
     let (placement, places) = (a.placement, a.places());
     let originals = a.originals.as_deref().unwrap_or_default();
     let Some(frame) = placement.longest_frame else { return vec![] };
@@ -37,12 +38,30 @@ pub fn too_long(a: &Analysis<'_>, layout: &Layout) -> Vec<TooLong> {
         let facts = &a.at[to.0 as usize].facts;
         let made = places.of_packet().filter(|(index, _)| facts.may_be_made(*index));
         let grown: u64 = made.map(|(index, _)| bytes(index)).sum();
-        let ours = u64::from((layout.common_bits() + layout.section_bits(to)) / 8);
-        let hand_over = u64::from(frame) + ours + grown + copies;
+        let hand_over = u64::from(frame) + header_bytes(to) + grown + copies;
         let is_known = |t: &TooLong| (t.to, t.from, t.into) == (to, from, into);
         if hand_over > u64::from(link) && !found.iter().any(is_known) {
             found.push(TooLong { from, into, to, frame, hand_over, link });
         }
     }
     found
+}
+
+/// Hand-overs that are too long for their links.
+pub fn check_fit(sections: &Sections, placement: &Placement, found: &[TooLong]) -> Vec<Diagnostic> {
+    let report = |t: &TooLong| {
+        let to = sections.get(t.to);
+        let (a, b) = (placement.name(t.from), placement.name(t.into));
+        let more = t.hand_over - u64::from(t.frame);
+        Diagnostic::error(codes::TOO_LONG, format!("hand-overs to `{}` do not fit their link", to.name))
+            .at(first_span(&to.code), format!("it passes from `{a}` to `{b}` on its way here"))
+            .note(format!("a frame of {} bytes may become a hand-over of {}", t.frame, t.hand_over))
+            .note(format!("the link from `{a}` to `{b}` carries frames of {} bytes", t.link))
+            .help(format!(
+                "raise the link's `mtu` by {}, lower that of the origin's other links by {more}, or accept that the longest \
+                 frames are lost with `long_frames = \"drop\"` in the app",
+                t.hand_over - u64::from(t.link)
+            ))
+    };
+    found.iter().map(report).collect()
 }

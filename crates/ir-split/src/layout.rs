@@ -6,7 +6,6 @@
 
 use crate::flow::AtSection;
 use crate::place::{HeaderIndex, Leaf, Places, Root, identifier};
-use crate::placement::Placement;
 use crate::prepare::writes_standard;
 use crate::section::{SectionId, Sections};
 use ir::{Name, Program, Type, TypeKind};
@@ -94,14 +93,14 @@ pub struct NotCarried {
 }
 
 impl Layout {
-    /// Lays out the hand-overs of `sections`.
+    /// Lays out the hand-overs of `sections`. Fields of edge policies stand after `region`.
     pub fn new(
         program: &Program,
         places: &Places,
         sections: &Sections,
         at: &[AtSection],
-        placement: &Placement,
         originals: &[HeaderIndex],
+        of_policies: Vec<LayoutField>,
     ) -> Result<Layout, Vec<NotCarried>> {
         let mut live = BTreeMap::new();
         let mut refused = vec![];
@@ -131,8 +130,8 @@ impl Layout {
             field("app", APP_BITS),
             field("epoch", EPOCH_BITS),
             field("region", bits_for(unknown_region)),
-            field("origin", bits_for(placement.origins().count().saturating_sub(1) as u64)),
         ];
+        common.extend(of_policies);
         common.extend(places.of_packet().map(|(_, h)| field(&format!("has_{}", h.name), 1)));
         for (_, header) in places.of_packet() {
             if let Some(most) = varbit_bits(program, &header.ty) {

@@ -49,7 +49,7 @@ mod split;
 mod state;
 mod witness;
 
-pub use arch::{PORT_BITS, state_mode};
+pub use arch::PORT_BITS;
 pub use check::unknown_region;
 pub use landings::landings;
 pub use layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, Form, Layout, LayoutField, LiveField, VERSION};

@@ -2,11 +2,11 @@
 
 use crate::arch;
 use crate::section::Half;
-use crate::state::uses_of_block;
 use base_diag::codes::elaborate::ARCHITECTURE;
 use base_diag::codes::split as codes;
 use base_diag::{Diagnostic, Span};
 use ir::{Block, ControlId, Name, Program, Stmt, StmtKind, visit};
+use ir_state::uses_of_block;
 use p4_arch::Duty;
 
 /// A marked region.
@@ -115,7 +115,7 @@ impl Finder<'_> {
             tables: uses.tables.iter().map(|t| tables[t.index()].control_plane_name.clone()).collect(),
             state: uses
                 .instances
-                .iter()
+                .keys()
                 .map(|i| self.program.instance(*i).control_plane_name.clone())
                 .collect(),
         }

@@ -18,10 +18,11 @@ use crate::routes::Routes;
 use crate::runtime::runtime;
 use crate::section::{Half, SectionId, Sections};
 use crate::split::Split;
-use crate::state::{self, Uses};
+use crate::state;
 use crate::{access_order, arch, check, check_shape, detour, keep_order, names, originals, show};
 use base_diag::Diagnostic;
 use ir::Program;
+use ir_state::Uses;
 use p4_arch::Duty;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -309,7 +310,7 @@ fn generate(a: &mut Analysis<'_>) -> Result<(), Stop> {
         runs_something || a.routes.sent_on(device).next().is_some()
     };
     let devices = (0..a.placement.devices.len() as u32).map(DeviceIndex);
-    let made = devices.map(|d| has_part(d).then(|| runtime(a.placement).program(&cut, d)).transpose());
+    let made = devices.map(|d| has_part(d).then(|| generate::device_program(&cut, d)).transpose());
     let mut made = made.collect::<Result<Vec<_>, _>>().map_err(|broken| Stop::Refused(vec![broken]))?;
     for device in made.iter_mut().flatten() {
         device.linkage.keeps_order = a.deciding.is_empty();

@@ -13,6 +13,7 @@
 //! needs, so code that is never entered from outside keeps its structure. Sections come in topological order.
 
 use crate::placement::{DeviceIndex, Placement};
+use base_diag::Span;
 use ir::{Annotations, Block, Expr, Name, Stmt, StmtKind, SwitchLabel, SwitchOn, visit};
 use p4_arch::Duty;
 
@@ -391,4 +392,16 @@ pub fn renumber(code: &mut [Code], new_id: &[SectionId]) {
             Code::Goto(target) => *target = new_id[target.0 as usize],
         }
     }
+}
+
+/// The place of the first statement of some code.
+pub fn first_span(code: &[Code]) -> Span {
+    let spans = code.iter().map(|piece| match piece {
+        Code::Stmt(stmt) => stmt.span,
+        Code::If(cond, ..) => cond.span,
+        Code::Switch(_, cases) => cases.first().map_or(Span::NONE, |c| first_span(&c.code)),
+        Code::Region(_, inner) => first_span(inner),
+        Code::Goto(_) => Span::NONE,
+    });
+    spans.into_iter().find(|s| !s.is_none()).unwrap_or(Span::NONE)
 }

@@ -90,7 +90,7 @@ pub fn state(a: &Analysis<'_>) -> String {
         let tables: Vec<&str> =
             used.tables.iter().map(|t| declared[t.index()].control_plane_name.as_str()).collect();
         let objects: Vec<&str> =
-            used.instances.iter().map(|i| a.program.instance(*i).control_plane_name.as_str()).collect();
+            used.instances.keys().map(|i| a.program.instance(*i).control_plane_name.as_str()).collect();
         let _ = writeln!(
             out,
             "{}\n    tables: {}\n    objects: {}",

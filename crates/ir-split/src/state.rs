@@ -1,24 +1,12 @@
 //! State objects: which section touches which, and whether a placement keeps each at one device.
 
 use crate::arch;
-use crate::arch::{adds_up, counts_bytes, order_matters};
+use crate::arch::counts_bytes;
 use crate::section::{Code, Half, SectionId, Sections};
-use ir::{
-    Block, Call, Callee, ControlId, ExprKind, InstanceId, Program, Stmt, StmtKind, SwitchOn, TableId, visit,
-};
+use ir::{Block, ControlId, InstanceId, Program, TableId};
+use ir_state::{Apart, Touch, Uses, apart, calls_of_block, order_matters, uses_of_block};
 use p4_arch::Duty;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What a piece of code uses.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Uses {
-    /// Tables applied.
-    pub tables: BTreeSet<TableId>,
-    /// Extern instances called, also from the actions of tables.
-    pub instances: BTreeSet<InstanceId>,
-    /// Actions called or listed by a table.
-    pub actions: BTreeSet<ir::ActionId>,
-}
 
 /// What `code` of a control uses.
 pub fn uses_of(program: &Program, control: ControlId, code: &[Code]) -> Uses {
@@ -27,97 +15,22 @@ pub fn uses_of(program: &Program, control: ControlId, code: &[Code]) -> Uses {
     uses
 }
 
-/// What a block of a control uses.
-pub fn uses_of_block(program: &Program, control: ControlId, block: &Block) -> Uses {
-    let mut uses = Uses::default();
-    add_block(program, control, block, &mut uses);
-    uses
-}
-
 fn add_code(program: &Program, control: ControlId, code: &[Code], uses: &mut Uses) {
     for piece in code {
         match piece {
-            Code::Stmt(stmt) => add_stmt(program, control, stmt, uses),
+            Code::Stmt(stmt) => uses.add_stmt(program, control, stmt),
             Code::If(cond, yes, no) => {
-                add_expr(program, control, cond, uses);
+                uses.add_expr(program, control, cond);
                 add_code(program, control, yes, uses);
                 add_code(program, control, no, uses);
             }
             Code::Switch(on, cases) => {
-                add_switch(program, control, on, uses);
+                uses.add_switch(program, control, on);
                 cases.iter().for_each(|c| add_code(program, control, &c.code, uses));
             }
             Code::Region(_, inner) => add_code(program, control, inner, uses),
             Code::Goto(_) => {}
         }
-    }
-}
-
-fn add_block(program: &Program, control: ControlId, block: &Block, uses: &mut Uses) {
-    block.stmts.iter().for_each(|stmt| add_stmt(program, control, stmt, uses));
-}
-
-fn add_stmt(program: &Program, control: ControlId, stmt: &Stmt, uses: &mut Uses) {
-    let block = Block { annotations: vec![], stmts: vec![stmt.clone()] };
-    visit::stmts(&block, &mut |stmt| match &stmt.kind {
-        StmtKind::Call(call) => add_call(program, control, call, uses),
-        StmtKind::Apply(table) => add_table(program, control, *table, uses),
-        StmtKind::Switch(on, _) => add_switch(program, control, on, uses),
-        _ => {}
-    });
-    visit::all_exprs(&block, &mut |e| add_one_expr(program, control, e, uses));
-}
-
-fn add_switch(program: &Program, control: ControlId, on: &SwitchOn, uses: &mut Uses) {
-    match on {
-        SwitchOn::ActionRun(table) => add_table(program, control, *table, uses),
-        SwitchOn::Value(e) => add_expr(program, control, e, uses),
-    }
-}
-
-fn add_expr(program: &Program, control: ControlId, expr: &ir::Expr, uses: &mut Uses) {
-    visit::subexprs(expr, &mut |e| add_one_expr(program, control, e, uses));
-}
-
-fn add_one_expr(program: &Program, control: ControlId, expr: &ir::Expr, uses: &mut Uses) {
-    match &expr.kind {
-        ExprKind::ApplyHit(table) | ExprKind::ApplyMiss(table) => add_table(program, control, *table, uses),
-        ExprKind::Call(call) => add_call(program, control, call, uses),
-        _ => {}
-    }
-}
-
-fn add_call(program: &Program, control: ControlId, call: &Call, uses: &mut Uses) {
-    match &call.callee {
-        Callee::Method(instance, _) => {
-            uses.instances.insert(*instance);
-        }
-        Callee::Action(action) => add_action(program, control, *action, uses),
-        Callee::Control(inner) => {
-            let below = uses_of_block(program, *inner, &program.control(*inner).body);
-            uses.instances.extend(below.instances);
-        }
-        Callee::Function(_) | Callee::Parser(_) | Callee::ExternFunction(_) | Callee::ParamMethod(..) => {}
-    }
-}
-
-fn add_action(program: &Program, control: ControlId, action: ir::ActionId, uses: &mut Uses) {
-    if uses.actions.insert(action) {
-        add_block(program, control, &program.control(control).actions[action.index()].body, uses);
-    }
-}
-
-fn add_table(program: &Program, control: ControlId, table: TableId, uses: &mut Uses) {
-    if !uses.tables.insert(table) {
-        return;
-    }
-    let table = &program.control(control).tables[table.index()];
-    uses.instances.extend(table.implementation.into_iter().chain(table.counters).chain(table.meters));
-    for run in &table.actions {
-        add_action(program, control, run.action, uses);
-    }
-    for key in &table.keys {
-        add_expr(program, control, &key.expr, uses);
     }
 }
 
@@ -136,12 +49,12 @@ pub struct Idle {
 /// What no code of a program uses. A table that nothing applies is left out if it shares its profile with one that something
 /// applies: it would pull that to its own device.
 pub fn idle(program: &Program) -> Idle {
-    let mut busy = used_before_ingress(program);
+    let mut busy: BTreeSet<InstanceId> = used_before_ingress(program).into_keys().collect();
     let mut applied = BTreeMap::new();
     for index in 0..program.controls.len() {
         let id = ControlId::from(index);
         let uses = uses_of_block(program, id, &program.control(id).body);
-        busy.extend(uses.instances.iter().copied());
+        busy.extend(uses.instances.keys().copied());
         applied.insert(id, uses.tables);
     }
     let mut idle = Idle::default();
@@ -149,14 +62,14 @@ pub fn idle(program: &Program) -> Idle {
         let mut uses = Uses::default();
         for table in (0..program.control(id).tables.len()).map(TableId::from) {
             let mut own = Uses::default();
-            add_table(program, id, table, &mut own);
+            own.add_table(program, id, table);
             if applied.contains(&table) {
                 continue;
             }
             let declared = &program.control(id).tables[table.index()];
             let objects = [declared.implementation, declared.counters, declared.meters];
-            if own.instances.is_disjoint(&busy) {
-                add_table(program, id, table, &mut uses);
+            if own.instances.keys().all(|object| !busy.contains(object)) {
+                uses.add_table(program, id, table);
             } else if objects.iter().flatten().all(|object| !busy.contains(object)) {
                 idle.hollow.entry(id).or_default().insert(table);
             }
@@ -169,28 +82,18 @@ pub fn idle(program: &Program) -> Idle {
 }
 
 /// What parser and checksum verification use: they run at the origin, before ingress.
-pub fn used_before_ingress(program: &Program) -> BTreeSet<InstanceId> {
-    let mut found = BTreeSet::new();
-    let mut add = |block: &Block| {
-        visit::stmts(block, &mut |stmt| {
-            if let StmtKind::Call(Call { callee: Callee::Method(instance, _), .. }) = &stmt.kind {
-                found.insert(*instance);
-            }
-        });
-    };
-    for state in program.parsers.iter().flat_map(|p| &p.states) {
-        add(&Block { annotations: vec![], stmts: state.stmts.clone() });
-    }
+pub fn used_before_ingress(program: &Program) -> BTreeMap<InstanceId, Touch> {
+    let stmts = program.parsers.iter().flat_map(|p| &p.states).flat_map(|state| state.stmts.iter().cloned());
+    let mut found = calls_of_block(program, &Block { annotations: vec![], stmts: stmts.collect() });
     if let Some(id) = arch::control(program, Duty::Verify) {
-        add(&program.control(id).body);
+        found.extend(calls_of_block(program, &program.control(id).body));
     }
     found
 }
 
 /// Whether a pass of a packet may use something whose order of use shows, by half.
 pub fn uses_in_order(program: &Program) -> BTreeMap<Half, bool> {
-    let shows =
-        |instance: &InstanceId| order_matters(program.extern_object(program.instance(*instance).object));
+    let shows = |(object, _): (&InstanceId, &Touch)| order_matters(program, *object);
     let of_stage = |stage| {
         let id = arch::control(program, stage)?;
         Some(uses_of_block(program, id, &program.control(id).body).instances)
@@ -224,9 +127,9 @@ pub struct Separated {
 pub fn separated(program: &Program, sections: &Sections, uses: &BTreeMap<SectionId, Uses>) -> Vec<Separated> {
     let mut by_object: BTreeMap<InstanceId, Vec<SectionId>> = BTreeMap::new();
     for (&section, used) in uses {
-        used.instances.iter().for_each(|&i| by_object.entry(i).or_default().push(section));
+        used.instances.keys().for_each(|&i| by_object.entry(i).or_default().push(section));
     }
-    by_object.retain(|i, _| !adds_up(program.extern_object(program.instance(*i).object)));
+    by_object.retain(|i, _| apart(program, *i) != Apart::May);
     let beyond = beyond_a_cut(sections);
     let mut found = vec![];
     for (instance, users) in by_object {
@@ -252,7 +155,7 @@ pub fn counted_behind_a_cut(
     let is_behind =
         |id| sections.is_behind_a_cut(id) || is_cut && clones && sections.get(id).half == Half::Egress;
     for (&id, used) in uses.iter().filter(|(id, _)| is_behind(**id)) {
-        let counted = used.instances.iter().filter(|i| counts_bytes(program, **i));
+        let counted = used.instances.keys().filter(|i| counts_bytes(program, **i));
         counted.for_each(|&instance| {
             found.entry(instance).or_insert(id);
         });

@@ -4,7 +4,7 @@
 //! `optional` are `ternary` ones to it, and its best priority is the smallest.
 
 use crate::entries::is_ranked;
-use crate::rack::Racked;
+use crate::rack::{Placed, Racked};
 use base_bits::Bits;
 use base_bits::num_bigint::BigUint;
 use base_diag::{Diagnostic, codes::emulate as codes};
@@ -14,10 +14,10 @@ use ir_fill::Write;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
-/// The commands that fill one device: its tables and value sets, the runtime's and the user's, its state, and the origin's
+/// The commands that fill an app's part on one device: its tables and value sets, the runtime's and the user's, its state, and the origin's
 /// groups and sessions.
-pub fn commands(racked: &Racked, device: usize) -> String {
-    let Some((_, part)) = racked.part(device) else { return String::new() };
+pub fn commands(racked: &Racked, app: usize, device: usize) -> String {
+    let Some(Placed { part, .. }) = racked.part(app, device) else { return String::new() };
     let mut out = String::new();
     for (name, members) in &part.linkage.value_sets {
         for member in members {
@@ -27,7 +27,7 @@ pub fn commands(racked: &Racked, device: usize) -> String {
     for entry in &part.linkage.entries {
         let _ = writeln!(out, "table_add {} {} {} => {}", entry.table, entry.action, entry.key, entry.port);
     }
-    let writes = racked.fill(device);
+    let writes = racked.fill(app, device);
     let mut told = Told { best: best(&writes), ..Told::new(&part.program, out) };
     writes.iter().for_each(|write| told.write(write));
     told.out
@@ -44,7 +44,7 @@ pub fn fill_commands(program: &Program, writes: &[Write]) -> String {
 /// What a part has that `simple_switch` has not.
 pub fn lacks(racked: &Racked) -> Vec<Diagnostic> {
     let mut found = vec![];
-    for (name, part) in racked.parts() {
+    for Placed { name, part, .. } in racked.parts() {
         for called in part.program.frame_externs() {
             found.push(
                 Diagnostic::warning(

@@ -4,7 +4,7 @@ use crate::captures;
 use crate::entries::{self, Entries, has};
 use crate::files::Disk;
 use crate::sources;
-use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
+use base_diag::{Diagnostic, SourceMap, codes::emulate as codes, codes::rack as rack_codes};
 use compiler::{Until, compile, print_parts};
 use device_classes::Lacks;
 use ir::Program;
@@ -14,8 +14,9 @@ use ir_split::auto::{self, Policy};
 use ir_split::{Part, Placement, Split, Traced, split};
 use p4_syntax::Options;
 use rack_emulator::Captures;
-use rack_model::{App, Cuts, DeviceClass, DeviceId, NodeId, Rack, Regions, Spanned, Stage};
+use rack_model::{App, Cuts, DeviceClass, DeviceId, NodeId, Rack, Regions, Spanned};
 use rack_plan::{Cost, RackProblem, RuleText, Wishes, by_hand};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,10 +27,10 @@ pub struct Racked {
     pub rack: Rack,
     /// Its apps, in the order of the file.
     pub apps: Vec<SplitApp>,
-    /// What only some devices have, in the order of the rack's devices.
-    pub own_entries: Vec<Entries>,
-    /// What each stage adds, by device.
-    pub stage_entries: Vec<Vec<(DeviceId, Entries)>>,
+    /// What an app has on some devices only, by its number and the device's.
+    pub own_entries: BTreeMap<(usize, usize), Entries>,
+    /// What each stage adds, with the app and the device.
+    pub stage_entries: Vec<Vec<((usize, usize), Entries)>>,
     /// What the captures of its workloads have.
     pub captures: Captures,
     /// The files that it was read from, but for captures.
@@ -83,16 +84,38 @@ pub struct SplitApp {
     pub entries: Entries,
 }
 
+/// The part of an app on a device.
+#[derive(Clone, Copy)]
+pub struct Placed<'r> {
+    /// The app's place in [`Racked::apps`].
+    pub app: usize,
+    /// The device's place in the rack.
+    pub device: usize,
+    /// The device's name.
+    pub name: &'r str,
+    /// What runs.
+    pub part: &'r Part,
+    /// The printed source.
+    pub text: &'r str,
+}
+
 impl Racked {
-    /// The part that a device runs, with the app it is of.
-    pub fn part(&self, index: usize) -> Option<(&SplitApp, &Part)> {
-        self.apps.iter().find_map(|app| Some((app, app.parts.get(index)?.as_ref()?)))
+    /// The part of an app that a device runs.
+    pub fn part(&self, app: usize, device: usize) -> Option<Placed<'_>> {
+        let split = self.apps.get(app)?;
+        let (part, text) = (split.parts.get(device)?.as_ref()?, split.texts.get(device)?.as_ref()?);
+        let name = &self.rack.devices.get(device)?.name.value;
+        Some(Placed { app, device, name, part, text })
     }
 
-    /// The parts of all devices that run something: their names, and what they run.
-    pub fn parts(&self) -> impl Iterator<Item = (&str, &Part)> {
-        let devices = self.rack.devices.iter().enumerate();
-        devices.filter_map(|(index, device)| Some((device.name.value.as_str(), self.part(index)?.1)))
+    /// The parts that a device runs, in the order of the apps.
+    pub fn parts_on(&self, device: usize) -> impl Iterator<Item = Placed<'_>> {
+        (0..self.apps.len()).filter_map(move |app| self.part(app, device))
+    }
+
+    /// All parts, device by device.
+    pub fn parts(&self) -> impl Iterator<Item = Placed<'_>> {
+        (0..self.rack.devices.len()).flat_map(|device| self.parts_on(device))
     }
 
     /// The flow rules of a legacy switch, as text; none of a device that runs programs.
@@ -115,16 +138,17 @@ impl Racked {
         }
     }
 
-    /// What a device is filled with, from the entries of its app and its own, in order. A counter on several devices counts
-    /// in sum: what it starts from is written to the first.
-    pub fn fill(&self, index: usize) -> Vec<&Write> {
-        let Some((app, part)) = self.part(index) else { return vec![] };
-        let is_origin = app.placement.origins().any(|origin| origin.0 as usize == index);
+    /// What the part of an app on a device is filled with, from the entries of the app and its own there, in order. A counter on
+    /// several devices counts in sum: what it starts from is written to the first.
+    pub fn fill(&self, app: usize, device: usize) -> Vec<&Write> {
+        let Some(Placed { part, .. }) = self.part(app, device) else { return vec![] };
+        let own = self.own_entries.get(&(app, device)).into_iter();
+        let app = &self.apps[app];
+        let is_origin = app.placement.origins().any(|origin| origin.0 as usize == device);
         let before =
-            |write: &Write| app.parts[..index].iter().flatten().any(|p| has(&p.program, write.target()));
+            |write: &Write| app.parts[..device].iter().flatten().any(|p| has(&p.program, write.target()));
         let shared = app.entries.for_part(&part.program, is_origin);
         let shared = shared.filter(|write| !matches!(write, Write::Counter { .. }) || !before(write));
-        let own = self.own_entries.get(index).into_iter();
         shared.chain(own.flat_map(|own| own.for_part(&part.program, true))).collect()
     }
 }
@@ -233,8 +257,8 @@ struct Read {
     apps: Vec<ReadApp>,
     /// Rules for plans.
     rules: Vec<RuleText>,
-    own_entries: Vec<Entries>,
-    stage_entries: Vec<Vec<(DeviceId, Entries)>>,
+    own_entries: BTreeMap<(usize, usize), Entries>,
+    stage_entries: Vec<Vec<((usize, usize), Entries)>>,
     captures: Captures,
     warnings: Vec<Diagnostic>,
 }
@@ -256,6 +280,10 @@ fn read(
     let (rack, mut found) = rack_model::read_rack(&text, base);
     let Some(mut rack) = rack else { return Err(found) };
     change(&mut rack);
+    let shared = refuse_shared(&rack);
+    if !shared.is_empty() {
+        return Err(shared);
+    }
     if rack.apps.is_empty() {
         let diagnostic = Diagnostic::error(codes::ONE_APP, "the rack has no app")
             .note(format!("`{}` describes none", file.display()));
@@ -296,25 +324,53 @@ fn read(
         let (text, base) = sources::read(&named(path, &directory)?, map).map_err(|found| vec![found])?;
         rules.push(RuleText { text, base, is_table: path.value.ends_with(".csv") });
     }
-    let mut read = |device: DeviceId, path: Option<&Spanned<String>>| {
-        let app = rack.app_of(device).and_then(|at| apps.get(at));
-        app.map_or(Ok(Entries::default()), |app| read_entries(path, &directory, &app.program, map))
+    let mut read = |device: DeviceId, path: &Spanned<String>| {
+        let each = rack.apps_of(device).filter_map(|at| Some((at, apps.get(at)?)));
+        let read = each.map(|(at, app)| {
+            let entries = read_entries(Some(path), &directory, &app.program, map)?;
+            Ok(((at, device.0 as usize), entries))
+        });
+        read.collect::<Result<Vec<_>, Vec<Diagnostic>>>()
     };
-    let devices = (0..).map(DeviceId).zip(&rack.devices);
-    let mut own_entries: Vec<Entries> =
-        devices.map(|(id, device)| read(id, device.entries.as_ref())).collect::<Result<_, _>>()?;
-    let mut read_stage = |stage: &Stage| {
-        let more = stage.entries.iter().map(|(device, path)| Ok((*device, read(*device, Some(path))?)));
-        more.collect::<Result<Vec<_>, Vec<Diagnostic>>>()
-    };
-    let mut stage_entries: Vec<Vec<(DeviceId, Entries)>> =
-        rack.stages.iter().map(&mut read_stage).collect::<Result<_, _>>()?;
+    let mut own_entries = BTreeMap::new();
+    for (id, device) in (0..).map(DeviceId).zip(&rack.devices) {
+        if let Some(path) = &device.entries {
+            own_entries.extend(read(id, path)?);
+        }
+    }
+    let mut stage_entries = vec![];
+    for stage in &rack.stages {
+        let mut added = vec![];
+        for (device, path) in &stage.entries {
+            added.extend(read(*device, path)?);
+        }
+        stage_entries.push(added);
+    }
     let of_stages = stage_entries.iter_mut().flatten().map(|(_, entries)| entries);
-    for entries in own_entries.iter_mut().chain(of_stages) {
+    for entries in own_entries.values_mut().chain(of_stages) {
         found.append(&mut entries.warnings);
     }
     let captures = captures::read(&rack, &directory)?;
     Ok(Read { rack, apps, rules, own_entries, stage_entries, captures, warnings: found })
+}
+
+/// Devices with parts of several apps: nothing joins these to one program yet.
+fn refuse_shared(rack: &Rack) -> Vec<Diagnostic> {
+    let mut found = vec![];
+    for (id, device) in (0..).map(DeviceId).zip(&rack.devices) {
+        let naming = |app: usize| rack.apps[app].devices().find(|known| known.value == id);
+        let named: Vec<_> = rack.apps_of(id).filter_map(naming).collect();
+        let [first, others @ ..] = named.as_slice() else { continue };
+        found.extend(others.iter().map(|other| {
+            let title = format!("device `{}` is of several apps", device.name.value);
+            Diagnostic::error(rack_codes::NOT_SUPPORTED, title)
+                .at(other.span, "named again here")
+                .at(first.span, "first named here")
+                .note("a device runs the part of one app as yet")
+                .help("give each app devices of its own")
+        }));
+    }
+    found
 }
 
 /// Entries from a file beside the rack's; none if no file is named.

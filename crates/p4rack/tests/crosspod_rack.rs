@@ -130,10 +130,10 @@ impl Row {
         let last = count - 1;
         let switches = (0..count).map(|at| {
             let device = usize::from(at > 0 && at == last);
-            let (_, part) = racked.part(device).unwrap();
+            let part = racked.part(0, device).unwrap().part;
             let options = Options { registry: netfn_registry::all(), ..Options::default() };
             let mut switch = ir_interp::switch(Arc::clone(&part.program), options).unwrap();
-            racked.fill(device).into_iter().for_each(|write| switch.write(write, Time::ZERO).unwrap());
+            racked.fill(0, device).into_iter().for_each(|write| switch.write(write, Time::ZERO).unwrap());
             switch
         });
         Row { switches: switches.collect(), now: Time::ZERO }
@@ -272,7 +272,7 @@ fn a_hundred_frames_over_two_bad_links_all_arrive() {
     fs::write(&path, middle).unwrap();
     let entries = p4rack::entries::read(&path, &racked.apps[0].whole, &mut SourceMap::new()).unwrap();
     let options = Options { registry: netfn_registry::all(), ..Options::default() };
-    let part = &racked.part(0).unwrap().1.program;
+    let part = &racked.part(0, 0).unwrap().part.program;
     let mut switch = ir_interp::switch(Arc::clone(part), options).unwrap();
     entries.for_part(part, true).for_each(|write| switch.write(write, Time::ZERO).unwrap());
     row.switches[1] = switch;
@@ -454,7 +454,7 @@ fn a_legacy_switch_follows_flow_rules() {
     let mut racked = load(&example().join("legacy-extender.toml"));
     let at = |racked: &Racked, name: &str| racked.rack.device(name).unwrap().0 as usize;
     let left = at(&racked, "left");
-    assert!(racked.part(left).is_none() && racked.part(at(&racked, "left-core")).is_some());
+    assert!(racked.part(0, left).is_none() && racked.part(0, at(&racked, "left-core")).is_some());
     let rules = racked.flow_rules(left).unwrap();
     let lines: Vec<&str> = rules.lines().collect();
     assert_eq!(lines.len(), 2 * 6 + 1);

@@ -56,9 +56,9 @@ fn groups_and_sessions_go_to_the_origin() {
     let files = [("RACK.toml", RACK), ("entries.stf", ENTRIES), ("copies.p4", program.as_str())];
     load("rack-entries", &files, |racked, map| {
         up::bring_up(racked).unwrap_or_else(|found| panic!("{}", text(&found, map)));
-        let origin = bmv2::commands(racked, 0);
+        let origin = bmv2::commands(racked, 0, 0);
         assert!(origin.ends_with(ENTRIES), "{origin}");
-        assert!(!bmv2::commands(racked, 1).contains("mc_"), "{}", bmv2::commands(racked, 1));
+        assert!(!bmv2::commands(racked, 0, 1).contains("mc_"), "{}", bmv2::commands(racked, 0, 1));
     });
 }
 
@@ -143,7 +143,7 @@ fn entries_of_every_kind_go_where_they_belong() {
     let (mut commands, mut updates) = (vec![], String::new());
     load("rack-kinds", &files, |racked, map| {
         up::bring_up(racked).unwrap_or_else(|found| panic!("{}", text(&found, map)));
-        commands = [0, 1].map(|device| bmv2::commands(racked, device)).to_vec();
+        commands = [0, 1].map(|device| bmv2::commands(racked, 0, device)).to_vec();
         let request = WriteRequest {
             updates: device_control::updates(racked.apps[0].entries.writes(), &racked.apps[0].whole)
                 .unwrap_or_else(|found| panic!("{}", text(&found, map))),
@@ -185,7 +185,7 @@ fn entries_of_every_kind_go_where_they_belong() {
     let proto = RACK.replace("entries.stf", "entries.txtpb");
     let files = [("RACK.toml", proto.as_str()), ("entries.txtpb", &updates), ("copies.p4", program.as_str())];
     load("rack-kinds-again", &files, |racked, _| {
-        let again = [0, 1].map(|device| bmv2::commands(racked, device));
+        let again = [0, 1].map(|device| bmv2::commands(racked, 0, device));
         assert_eq!(again.as_slice(), commands);
     });
 }
@@ -321,4 +321,35 @@ fn nothing_that_p4runtime_says_is_lost() {
         assert_eq!(p4runtime_proto::to_text(again).unwrap(), p4runtime_proto::to_text(wanted).unwrap());
     }
     assert_eq!(wanted.updates.len(), again.len());
+}
+
+/// Parts of two apps on one device are refused when the rack is read, before anything is compiled.
+#[test]
+fn a_device_runs_the_part_of_one_app() {
+    let directory = std::env::temp_dir().join(format!("p4rack-shared-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a directory for the rack");
+    let app = |more: &str| format!("[[app]]\nprogram = \"no.p4\"\n{more}");
+    let devices = "[device.tor]\nclass = \"switch\"\n[device.nic]\nclass = \"smartnic\"\n";
+    let first = app("name = \"a\"\norigin = \"tor\"\nmap = { R = \"nic\" }\n");
+    let second = app("name = \"b\"\norigin = \"nic\"\n");
+    std::fs::write(directory.join("RACK.toml"), format!("{devices}{first}{second}")).expect("a rack");
+    let mut map = SourceMap::new();
+    let found = rack::load(&directory, &[], &mut map).err().expect("a refusal");
+    let shown = text(&found, &map).replace(&format!("{}/", directory.display()), "");
+    expect![[r#"
+        error[P4R0611]: device `nic` is of several apps
+          --> RACK.toml:13:10
+           |
+         9 | map = { R = "nic" }
+           |             ----- first named here
+        ...
+        13 | origin = "nic"
+           |          ^^^^^ named again here
+           |
+           = note: a device runs the part of one app as yet
+           = help: give each app devices of its own
+    "#]]
+    .assert_eq(&shown);
+    // Best effort: the system clears its directory for temporary files.
+    let _ = std::fs::remove_dir_all(&directory);
 }

@@ -6,7 +6,7 @@ use crate::limits::{Limits, Rules};
 use crate::secret::{Gate, Secret};
 use crate::streams::Telling;
 use controller::{DeviceId, Heard, Steer};
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, select};
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
     ReadRequest, SetForwardingPipelineConfigRequest, StreamMessageRequest, Uint128, WriteRequest,
@@ -15,7 +15,6 @@ use p4runtime_proto::p4rack::v1::{ShowResponse, TraceRequest, TraceResponse};
 use p4runtime_server::{Pieces, Status, StreamId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 /// Where an answer goes. Nobody may be waiting any more.
@@ -50,8 +49,6 @@ pub enum Command {
     Message(StreamId, Box<StreamMessageRequest>, Waiting),
     /// A stream has ended.
     Close(StreamId),
-    /// A frame has come in by a port.
-    Frame(u32, Vec<u8>),
     /// What it is made of, and what it has counted.
     Show(oneshot::Sender<ShowResponse>),
     /// An operator's, or a controller's, which says its election id.
@@ -79,56 +76,25 @@ pub struct Listener(pub(crate) Telling);
 #[derive(Clone)]
 pub struct Front {
     commands: Sender<Command>,
-    frames: Sender<(u32, Vec<u8>)>,
     streams: Arc<AtomicU64>,
-    lost: Arc<AtomicU64>,
     pub(crate) gate: Gate,
     pub(crate) limits: Limits,
     pub(crate) budget: Budget,
     admission: Admission,
 }
 
-/// What comes in. Frames have a queue of their own: however many they are, controllers get through.
-pub struct Incoming {
-    commands: Receiver<Command>,
-    frames: Receiver<(u32, Vec<u8>)>,
-}
-
-/// A queue of so many commands and one of so many frames: their two ends. Clients are kept within limits.
-pub fn queue(commands: usize, frames: usize, limits: Limits) -> (Front, Incoming) {
-    let ((commands, asked), (frames, come)) = (bounded(commands), bounded(frames));
+/// A queue of so many commands: its two ends. Clients are kept within limits.
+pub fn queue(commands: usize, limits: Limits) -> (Front, Receiver<Command>) {
+    let (commands, asked) = bounded(commands);
     let front = Front {
         commands,
-        frames,
         streams: Arc::default(),
-        lost: Arc::default(),
         gate: Gate::default(),
         limits,
         budget: Budget::default(),
         admission: Admission::new(Rules::calls(limits)),
     };
-    (front, Incoming { commands: asked, frames: come })
-}
-
-impl Incoming {
-    /// The next command, if there is one in time; where both wait, frames and others take turns by chance.
-    pub fn next(&self, wait: Duration) -> Option<Command> {
-        select! {
-            recv(self.commands) -> command => Some(command.unwrap_or(Command::Stop)),
-            recv(self.frames) -> frame => Some(frame.map_or(Command::Stop, |(port, frame)| Command::Frame(port, frame))),
-            default(wait) => None,
-        }
-    }
-
-    /// The next command that is no frame, if one waits.
-    pub fn command(&self) -> Option<Command> {
-        self.commands.try_recv().ok()
-    }
-
-    /// The frames that wait.
-    pub fn frames(&self) -> impl Iterator<Item = (u32, Vec<u8>)> {
-        self.frames.try_iter().take(self.frames.len())
-    }
+    (front, asked)
 }
 
 /// Why a command did not get through; it comes back where there is no room now.
@@ -155,18 +121,6 @@ impl Front {
         })
     }
 
-    /// A frame that came in by a port. Where there is no room it is lost, and counted.
-    pub fn frame(&self, port: u32, frame: Vec<u8>) {
-        if self.frames.try_send((port, frame)).is_err() {
-            self.lost.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// How many frames were lost for want of room.
-    pub fn lost(&self) -> u64 {
-        self.lost.load(Ordering::Relaxed)
-    }
-
     /// What is counted, as Prometheus reads it; nothing if nobody is there any more, or has too much to do.
     pub async fn metrics(&self) -> Option<String> {
         let (reply, answer) = oneshot::channel();
@@ -182,11 +136,6 @@ impl Front {
     /// Sends [`Command::Prepared`]; waits for room. Returns false if the device has ended.
     pub fn prepared(&self, number: u64, is_done: bool) -> bool {
         self.commands.send(Command::Prepared(number, is_done)).is_ok()
-    }
-
-    /// A frame that came in by a port; waits for room. False if nobody is there any more.
-    pub fn frame_when_possible(&self, port: u32, frame: Vec<u8>) -> bool {
-        self.frames.send((port, frame)).is_ok()
     }
 
     /// Asks the owner to end; waits for room.

@@ -44,7 +44,7 @@ pub use budget::Hold;
 pub use codec::{Codec, Opaque};
 pub use limits::{Limits, most_files};
 
-pub use command::{Command, Found, Front, Incoming, Waiting, queue};
+pub use command::{Command, Found, Front, Waiting, queue};
 pub use link::{Link, LinkEnd, Place, Running, link};
 pub use metrics::{listen_for_metrics, serve_metrics};
 pub use operator::{Operator, OperatorError};

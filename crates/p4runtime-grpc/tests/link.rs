@@ -3,7 +3,8 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
 use controller::{Answer, Ask, AskId, DeviceId, Heard};
-use p4runtime_grpc::{Command, Incoming, Limits, Link, Place, Streams, link, queue, serve};
+use crossbeam_channel::Receiver;
+use p4runtime_grpc::{Command, Limits, Link, Place, Streams, link, queue, serve};
 use p4runtime_proto::google::rpc::{Code, Status};
 use p4runtime_proto::p4::v1::{
     Error, MasterArbitrationUpdate, StreamMessageResponse, Update, stream_message_response::Update as Told,
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant};
 
 /// An agent that takes so long for a write.
 fn agent(busy: Duration) -> SocketAddr {
-    let (front, incoming) = queue(64, 64, Limits::default());
+    let (front, incoming) = queue(64, Limits::default());
     let (bound, address) = channel();
     thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -31,23 +32,23 @@ fn agent(busy: Duration) -> SocketAddr {
     thread::spawn(move || {
         let mut streams = Streams::default();
         loop {
-            match incoming.next(Duration::from_secs(60)) {
-                Some(Command::Open(stream, listener)) => streams.open(stream, listener),
-                Some(Command::Message(stream, ..)) => {
+            match incoming.recv_timeout(Duration::from_secs(60)) {
+                Ok(Command::Open(stream, listener)) => streams.open(stream, listener),
+                Ok(Command::Message(stream, ..)) => {
                     let status = Some(Status::default());
                     let update = MasterArbitrationUpdate { status, ..Default::default() };
                     let message = StreamMessageResponse { update: Some(Told::Arbitration(update)) };
                     streams.tell(stream, message);
                 }
-                Some(Command::Steer(_, _, reply)) => drop(reply.send(Ok(()))),
+                Ok(Command::Steer(_, _, reply)) => drop(reply.send(Ok(()))),
                 // Asked before a large request is decoded.
-                Some(Command::MayWrite(_, reply)) => drop(reply.send(Ok(()))),
-                Some(Command::Show(reply)) => drop(reply.send(ShowResponse::default())),
-                Some(Command::Write(request, _, reply)) => {
+                Ok(Command::MayWrite(_, reply)) => drop(reply.send(Ok(()))),
+                Ok(Command::Show(reply)) => drop(reply.send(ShowResponse::default())),
+                Ok(Command::Write(request, _, reply)) => {
                     thread::sleep(busy);
                     drop(reply.send(refused(request.updates.len())));
                 }
-                Some(Command::Stop) => return,
+                Ok(Command::Stop) => return,
                 _ => {}
             }
         }
@@ -87,8 +88,8 @@ fn a_large_batch_that_is_refused_is_answered() {
 }
 
 /// A connection to an agent, and what is heard of it.
-fn connect(address: SocketAddr) -> (Link, Incoming) {
-    let (front, heard) = queue(1024, 1, Limits::default());
+fn connect(address: SocketAddr) -> (Link, Receiver<Command>) {
+    let (front, heard) = queue(1024, Limits::default());
     let place = Place {
         device: DeviceId(0),
         address: address.to_string(),
@@ -106,11 +107,11 @@ fn connect(address: SocketAddr) -> (Link, Incoming) {
 }
 
 /// What is heard next, but for what the agent has counted.
-fn next(heard: &Incoming) -> Heard {
+fn next(heard: &Receiver<Command>) -> Heard {
     loop {
-        match heard.next(Duration::from_secs(120)) {
-            Some(Command::Agent(_, heard)) if matches!(*heard, Heard::Counted(_)) => {}
-            Some(Command::Agent(_, heard)) => return *heard,
+        match heard.recv_timeout(Duration::from_secs(120)) {
+            Ok(Command::Agent(_, heard)) if matches!(*heard, Heard::Counted(_)) => {}
+            Ok(Command::Agent(_, heard)) => return *heard,
             _ => panic!("nothing is heard"),
         }
     }

@@ -93,30 +93,16 @@ fn check_unique<'a>(r: &mut Reader, values: impl Iterator<Item = (&'a str, Span)
     }
 }
 
-/// Each device is of one app.
+/// Apps have names of their own, and entries are of devices that run something.
 fn check_apps(r: &mut Reader, draft: &Draft) {
     let apps = &draft.rack.apps;
     check_unique(r, apps.iter().map(|app| (app.name.value.as_str(), app.name.span)), "app name");
-    let mut seen: BTreeMap<DeviceId, (usize, Span)> = BTreeMap::new();
-    for (at, app) in apps.iter().enumerate() {
-        for device in app.devices() {
-            let (first, span) = *seen.entry(device.value).or_insert((at, device.span));
-            if first != at {
-                let known = draft.devices.get(device.value.0 as usize).and_then(Option::as_ref);
-                let name = known.map_or("", |known| &known.name.value);
-                let diagnostic =
-                    Diagnostic::error(rack::DUPLICATE, format!("device `{name}` is of two apps"));
-                let diagnostic = diagnostic.at(device.span, "named again here").at(span, "first named here");
-                r.push(diagnostic.help("give each app devices of its own"));
-            }
-        }
-    }
     if apps.is_empty() {
         return;
     }
     for (id, device) in (0..).map(DeviceId).zip(&draft.devices) {
         let Some(Device { name, entries: Some(entries), .. }) = device else { continue };
-        if draft.rack.app_of(id).is_none() {
+        if draft.rack.apps_of(id).next().is_none() {
             let diagnostic = Diagnostic::error(rack::BAD_VALUE, "entries of a device that runs nothing");
             let why = format!("no app names `{}`", name.value);
             r.push(diagnostic.at(entries.span, why).help("add it to the `devices` of an app"));

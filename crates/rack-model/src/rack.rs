@@ -98,14 +98,17 @@ impl Rack {
         Some(HostId(at as u32))
     }
 
-    /// The app that a device is of, by its place in [`Rack::apps`]: the one that names it; where there is one app, that. A legacy switch is of
-    /// none.
-    pub fn app_of(&self, device: DeviceId) -> Option<usize> {
-        match self.apps.len() {
-            _ if self.legacy(NodeId::Device(device)).is_some() => None,
-            1 => Some(0),
-            _ => self.apps.iter().position(|app| app.devices().any(|known| known.value == device)),
-        }
+    /// The apps that a device is of, by their places in [`Rack::apps`]: those that name it; where there is one app, that. A legacy
+    /// switch is of none.
+    pub fn apps_of(&self, device: DeviceId) -> impl Iterator<Item = usize> {
+        (0..self.apps.len()).filter(move |app| self.is_of(device, *app))
+    }
+
+    /// True if a device is of an app.
+    pub fn is_of(&self, device: DeviceId, app: usize) -> bool {
+        let names_it = |app: &App| app.devices().any(|known| known.value == device);
+        let is_named = self.apps.len() == 1 || self.apps.get(app).is_some_and(names_it);
+        is_named && self.legacy(NodeId::Device(device)).is_none()
     }
 
     /// The name of a node; empty for one of another rack.

@@ -116,20 +116,22 @@ fn regions_have_policies() {
     assert_eq!(policies(&others), [call, direct, call, call]);
 }
 
-/// Of several apps each has the devices that it names; one app has all.
+/// Of several apps each has the devices that it names, which others may name too; one app has all.
 #[test]
-fn devices_are_of_the_app_that_names_them() {
+fn devices_are_of_the_apps_that_name_them() {
     let apps_of = |text: &str| {
         let (rack, diagnostics) = read_rack(text, 1);
         assert_eq!(diagnostics, []);
         let rack = rack.unwrap();
         let devices = rack.devices.iter().map(|d| rack.device(&d.name.value).unwrap());
-        devices.map(|id| rack.app_of(id)).collect::<Vec<_>>()
+        devices.map(|id| rack.apps_of(id).collect::<Vec<_>>()).collect::<Vec<_>>()
     };
-    assert_eq!(apps_of(SLICE), [Some(0), Some(0)]);
+    assert_eq!(apps_of(SLICE), [[0], [0]]);
     let more = "\n[device.more]\nclass = \"cpu\"\n[device.idle]\nclass = \"cpu\"\n[[app]]\nname = \"other\"\nprogram = \"b.p4\"\n\
 origin = \"more\"\n";
-    assert_eq!(apps_of(&format!("{SLICE}{more}")), [Some(0), Some(0), Some(1), None]);
+    assert_eq!(apps_of(&format!("{SLICE}{more}")), [vec![0], vec![0], vec![1], vec![]]);
+    let shared = "devices = [\"tor\"]\n";
+    assert_eq!(apps_of(&format!("{SLICE}{more}{shared}")), [vec![0, 1], vec![0], vec![1], vec![]]);
 }
 
 #[test]

@@ -4,10 +4,10 @@ use super::Result;
 use super::offers::{call_time, calls};
 use super::shares;
 use base_diag::{Diagnostic, Span};
-use ir::{Name, Program};
+use ir::{InstanceId, Name, Program};
 use ir_footprint::analysis;
-use ir_footprint::footprint::{self, Mode};
 use ir_split::{DeviceIndex, Half, Mark, Placement, SectionInfo, Split, marks, split};
+use ir_state::Apart;
 use plan_model::{App, Edge, Factor, Prop, Region};
 use rack_model::Rack;
 
@@ -117,10 +117,12 @@ fn needs(rack: &Rack, program: &Program, section: &SectionInfo) -> Vec<Prop> {
 
 /// Regions in groups: those of one use the same table, or an object that can be in one place only.
 fn sharing(program: &Program, marks: &[Mark]) -> Vec<Vec<Name>> {
-    let is_exclusive =
-        |name: &&Name| footprint::object(program, name).is_some_and(|object| object.mode == Mode::Exclusive);
+    let is_at_one = |name: &&Name| {
+        let at = program.instances.iter().position(|object| object.control_plane_name == **name);
+        at.is_some_and(|at| ir_state::apart(program, InstanceId::from(at)) != Apart::May)
+    };
     let uses = |mark: &'_ Mark| -> Vec<Name> {
-        mark.tables.iter().chain(mark.state.iter().filter(is_exclusive)).cloned().collect()
+        mark.tables.iter().chain(mark.state.iter().filter(is_at_one)).cloned().collect()
     };
     let outer = |name: &Name| marks.iter().find(|mark| mark.name == *name)?.inside.as_ref();
     let is_inside = |inner: &Mark, name: &Name| {

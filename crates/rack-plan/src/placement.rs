@@ -66,7 +66,7 @@ pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Res
             }
         }
         let at_origin = |node: NodeId| matches!(node, NodeId::Device(id) if placement.role(index(id)) == placement.origin());
-        let is_ours = |node: NodeId| matches!(node, NodeId::Device(id) if rack.app_of(id) == Some(at));
+        let is_ours = |node: NodeId| matches!(node, NodeId::Device(id) if rack.is_of(id, at));
         if (at_origin(a.node) && !is_ours(b.node)) || (at_origin(b.node) && !is_ours(a.node)) {
             placement.longest_frame = placement.longest_frame.max(Some(longest));
         }

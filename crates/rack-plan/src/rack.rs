@@ -398,7 +398,7 @@ fn devices(rack: &Rack, app: usize, signature: &Signature) -> Result<Vec<Device>
         devices.push(Device {
             name: device.name.value.as_str().into(),
             provides: std::iter::once(class(rack, id).word().into()).chain(offers).collect(),
-            is_host: rack.app_of(id) == Some(app) && !is_twin(id),
+            is_host: rack.is_of(id, app) && !is_twin(id),
             limits,
             frames: frames(device),
             // Links to hosts and to devices of other apps lead to no other.
@@ -438,7 +438,7 @@ fn frames(device: &rack_model::Device) -> Option<i64> {
 
 /// What joins devices of the app, and these.
 fn own_cables(rack: &Rack, app: usize) -> impl Iterator<Item = (Cable, [DeviceId; 2])> + '_ {
-    let is_own = move |device: DeviceId| rack.app_of(device) == Some(app);
+    let is_own = move |device: DeviceId| rack.is_of(device, app);
     rack.cables().into_iter().filter_map(move |cable| match cable.ends.map(|end| end.node) {
         [NodeId::Device(a), NodeId::Device(b)] if is_own(a) && is_own(b) => Some((cable, [a, b])),
         _ => None,

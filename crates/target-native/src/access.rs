@@ -35,6 +35,14 @@ impl Access<'_> {
         }
     }
 
+    /// The interpreter's switch, of a device that threads share.
+    pub(crate) fn shared(&mut self) -> Option<&mut Switch> {
+        match self {
+            Access::Own(_) => None,
+            Access::Shared { switch, guard, .. } => Some(guard.get_or_insert_with(|| switch.lock())),
+        }
+    }
+
     /// What is asked from now on is about the blocks of this half of PSA.
     pub(crate) fn turn_to(&mut self, to: Half) {
         match self {

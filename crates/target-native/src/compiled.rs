@@ -1,5 +1,6 @@
 //! A program as machine code, without any state: what engines of the same program share.
 
+use crate::engine::Report;
 use crate::facts::Facts;
 use crate::halves::HalfBuilds;
 use crate::layout::Layout;
@@ -20,16 +21,28 @@ pub struct Compiled {
     /// The port that means "drop".
     pub(crate) drop_port: Port,
     pub(crate) code: Made,
+    /// It was made for threads that run it at once: see [`Shared`](crate::Shared).
+    pub(crate) shares: bool,
 }
 
 impl Compiled {
+    /// How the program was compiled.
+    pub fn report(&self) -> Report {
+        let builds = || self.code.builds();
+        Report {
+            compiled: builds().next().is_some(),
+            fallbacks: builds().flat_map(|build| build.whole.notes.left()).collect(),
+            frame_bytes: builds().map(|build| build.layout.bytes).max().unwrap_or(0),
+        }
+    }
+
     /// The code of a lowered program that can be run; no device is asked.
-    pub(crate) fn new(program: Arc<Program>, drop_port: Port) -> Compiled {
+    pub(crate) fn new(program: Arc<Program>, drop_port: Port, shares: bool) -> Compiled {
         let code = match Blueprint::new(Arc::clone(&program), drop_port) {
-            Ok(blueprint) => Made::new(blueprint.blocks()),
+            Ok(blueprint) => Made::new(blueprint.blocks(), shares),
             Err(_) => Made::Nothing,
         };
-        Compiled { program, drop_port, code }
+        Compiled { program, drop_port, code, shares }
     }
 }
 
@@ -45,12 +58,22 @@ pub(crate) enum Made {
 }
 
 impl Made {
-    fn new(blocks: Blocks<'_>) -> Made {
+    fn new(blocks: Blocks<'_>, shares: bool) -> Made {
         if blocks.half().is_some() {
-            return HalfBuilds::new(blocks, false).map_or(Made::Nothing, Made::Halves);
+            return HalfBuilds::new(blocks, shares).map_or(Made::Nothing, Made::Halves);
         }
-        let build = Build::new(blocks, Part::Whole, false, Wanted::default());
+        let build = Build::new(blocks, Part::Whole, shares, Wanted::default());
         build.map_or(Made::Nothing, |build| Made::Whole(Arc::new(build)))
+    }
+
+    /// What there is of code: one, or that of each half.
+    pub(crate) fn builds(&self) -> impl Iterator<Item = &Arc<Build>> {
+        let (one, halves) = match self {
+            Made::Nothing => (None, None),
+            Made::Whole(build) => (Some(build), None),
+            Made::Halves(builds) => (None, Some([&builds.ingress, &builds.egress])),
+        };
+        one.into_iter().chain(halves.into_iter().flatten())
     }
 }
 

@@ -65,6 +65,8 @@ pub(crate) struct Native {
     pub(crate) values: Vec<Value>,
     /// Frames that were too long for their packets' buffers in the last run.
     pub(crate) outputs: Vec<Output>,
+    /// Of the last batch: for each output the position of the packet that it came of.
+    pub(crate) came_of: Vec<usize>,
     pub(crate) mirrors: Mirrors,
     /// Room for packets that are yet to come; in boxes, as queues take them.
     #[allow(clippy::vec_box)]
@@ -80,12 +82,12 @@ impl Engine {
         let Ok(lowered) = ir_lower::lower(program) else {
             let program = Arc::new(program.clone());
             let switch = ir_interp::switch(Arc::clone(&program), options)?;
-            let compiled = Compiled { program, drop_port, code: Made::Nothing };
+            let compiled = Compiled { program, drop_port, code: Made::Nothing, shares: false };
             return Ok(Engine { switch, work: Work::Interpreter, compiled });
         };
         let lowered = Arc::new(lowered);
         let switch = ir_interp::switch(Arc::clone(&lowered), options)?;
-        Ok(Engine::with(switch, Compiled::new(lowered, drop_port)))
+        Ok(Engine::with(switch, Compiled::new(lowered, drop_port, false)))
     }
 
     /// An engine with a state of its own for a program that is compiled already.
@@ -94,7 +96,7 @@ impl Engine {
         let switch = ir_interp::switch(Arc::clone(&compiled.program), options)?;
         let compiled = match (drop_port == compiled.drop_port, &compiled.code) {
             (true, _) | (_, Made::Nothing) => compiled.clone(),
-            (false, _) => Compiled::new(Arc::clone(&compiled.program), drop_port),
+            (false, _) => Compiled::new(Arc::clone(&compiled.program), drop_port, false),
         };
         Ok(Engine::with(switch, compiled))
     }
@@ -127,16 +129,7 @@ impl Engine {
 
     /// How the program was compiled.
     pub fn report(&self) -> Report {
-        let builds = match &self.compiled.code {
-            Made::Nothing => vec![],
-            Made::Whole(build) => vec![build],
-            Made::Halves(builds) => vec![&builds.ingress, &builds.egress],
-        };
-        Report {
-            compiled: !builds.is_empty(),
-            fallbacks: builds.iter().flat_map(|build| build.whole.notes.left()).collect(),
-            frame_bytes: builds.iter().map(|build| build.layout.bytes).max().unwrap_or(0),
-        }
+        self.compiled.report()
     }
 
     /// How often compiled code has called the interpreter.
@@ -212,6 +205,7 @@ impl Native {
             memory,
             values,
             outputs: vec![],
+            came_of: vec![],
             mirrors,
             free: vec![],
             interpreted: 0,
@@ -221,10 +215,17 @@ impl Native {
     /// Packets and all that comes of them, one after the other.
     pub(crate) fn batch(&mut self, host: &mut Access, mut packets: &mut [Packet], now: Time) -> Vec<Output> {
         let (mut outputs, received, mut sent) = (vec![], packets.len() as u64, 0);
+        self.came_of.clear();
+        let mut first = 0;
         while !packets.is_empty() {
             let ran = self.run(host, Part::Whole, packets, Start::Fresh, now);
             sent += ran.sent;
-            outputs.append(&mut self.outputs);
+            if !self.outputs.is_empty() {
+                // Each is all that came of one packet.
+                let elsewhere = packets.iter().enumerate().filter(|(_, p)| p.fate() == Fate::Elsewhere);
+                self.came_of.extend(elsewhere.map(|(at, _)| first + at).take(self.outputs.len()));
+                outputs.append(&mut self.outputs);
+            }
             let Some(left) = ran.left else { break };
             let Leaving { to, packet } = *left;
             let at = (packet - packets.as_ptr().addr()) / size_of::<Packet>();
@@ -237,6 +238,8 @@ impl Native {
                     self.drain(host, queued.into(), &mut outputs, now);
                 }
             }
+            self.came_of.resize(outputs.len(), first + at);
+            first += behind;
             packets = &mut packets[behind..];
         }
         host.count(received, sent);

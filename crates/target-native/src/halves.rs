@@ -59,6 +59,7 @@ impl HalfBuilds {
             egress: Native::new(Arc::clone(&self.egress), of_egress),
             free: vec![],
             came: vec![],
+            came_of: vec![],
             life,
             interpreted: 0,
         }
@@ -95,6 +96,8 @@ pub(crate) struct HalvesAtWork {
     free: Vec<Packet>,
     /// The frame of a packet of a batch, as it came to the half that it is in.
     came: Vec<u8>,
+    /// Of the last batch: for each output the position of the packet that it came of.
+    pub(crate) came_of: Vec<usize>,
     /// As much as a packet may take.
     life: Life,
     /// How often the interpreter has run a half.
@@ -148,7 +151,8 @@ impl HalvesAtWork {
     pub(crate) fn batch(&mut self, access: &mut Access, packets: &mut [Packet], now: Time) -> Vec<Output> {
         let (mut outputs, mut sent, mut life) = (vec![], 0, self.life.another());
         let is_code = self.ingress.build.runs_half() && self.egress.build.runs_half();
-        for packet in &mut *packets {
+        self.came_of.clear();
+        for (at, packet) in packets.iter_mut().enumerate() {
             let rest = if is_code {
                 life.renew();
                 self.through(access, packet, &life, now)
@@ -156,6 +160,7 @@ impl HalvesAtWork {
                 self.whole(access, packet, now)
             };
             outputs.extend(rest);
+            self.came_of.resize(outputs.len(), at);
             sent += u64::from(matches!(packet.fate(), Fate::Sent(_)));
         }
         access.count(packets.len() as u64, sent);

@@ -48,4 +48,5 @@ pub use flow::flow;
 pub use machine::CodeText;
 pub use packet::{Fate, HEADROOM, MOST_BYTES, Packet};
 pub use text::code_text;
+pub use turns::Turns;
 pub use workers::{Shared, Worker};

@@ -78,6 +78,31 @@ impl Packet {
         true
     }
 
+    /// Where the bytes of a frame go that is about to come in, [`MOST_BYTES`] of them; [`arrive`](Packet::arrive) says what came.
+    pub fn room(&mut self) -> &mut [u8] {
+        &mut self.buffer[HEADROOM..HEADROOM + MOST_BYTES]
+    }
+
+    /// The first `length` bytes of the [`room`](Packet::room), [`MOST_BYTES`] at most, are a frame that came in by a port.
+    pub fn arrive(&mut self, port: u32, length: usize) {
+        (self.start, self.length) = (HEADROOM as u32, length.min(MOST_BYTES) as u32);
+        (self.in_port, self.fate) = (port, DROPPED);
+    }
+
+    /// What went out comes in by a port. To be called of frames that are no longer than [`MOST_BYTES`].
+    pub fn come_in(&mut self, port: u32) {
+        let (start, length) = (self.start as usize, (self.length as usize).min(MOST_BYTES));
+        if start != HEADROOM {
+            self.buffer.copy_within(start..start + length, HEADROOM);
+        }
+        self.arrive(port, length);
+    }
+
+    /// The port by which it came in.
+    pub fn in_port(&self) -> u32 {
+        self.in_port
+    }
+
     /// The same with room for so many bytes in front; false, and nothing happens, if there is none.
     pub(crate) fn receive_behind(&mut self, room: usize, frame: &[u8]) -> bool {
         let first = room.max(HEADROOM);

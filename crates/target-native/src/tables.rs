@@ -155,10 +155,7 @@ impl Mirrors {
             return;
         }
         let mut host = access.host();
-        if self.writes == Some(host.table_writes()) {
-            return;
-        }
-        let news = self.news(&mut host);
+        let Some(news) = self.news_if_written(&mut host) else { return };
         let (mut control, mut tables) = self.copies.take().unwrap_or_else(|| {
             let control = self.control();
             let tables = Tables::new(&control);
@@ -176,8 +173,12 @@ impl Mirrors {
         Control::new(std::mem::take(&mut self.specs), &[], SEED)
     }
 
-    /// What was written to the originals since the last time.
-    pub(crate) fn news(&mut self, host: &mut Host) -> Vec<(usize, News)> {
+    /// What was written to the originals since the last time; `None` if nothing was.
+    pub(crate) fn news_if_written(&mut self, host: &mut Host) -> Option<Vec<(usize, News)>> {
+        (self.writes != Some(host.table_writes())).then(|| self.news(host))
+    }
+
+    fn news(&mut self, host: &mut Host) -> Vec<(usize, News)> {
         self.writes = Some(host.table_writes());
         let of = |(id, mirror): (usize, &Mirror)| Some((id, host.table_news(mirror.at)?));
         self.mirrors.iter().enumerate().filter_map(of).collect()

@@ -10,20 +10,21 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// See the module.
+/// A value that threads have in turns: whoever has just had it is the last to get it again.
 #[derive(Default, Debug)]
-pub(crate) struct Turns<T> {
+pub struct Turns<T> {
     next: Mutex<()>,
     value: Mutex<T>,
 }
 
 impl<T> Turns<T> {
-    pub(crate) fn new(value: T) -> Turns<T> {
+    /// Nobody has it yet.
+    pub fn new(value: T) -> Turns<T> {
         Turns { next: Mutex::default(), value: Mutex::new(value) }
     }
 
     /// Locks it.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+    pub fn lock(&self) -> MutexGuard<'_, T> {
         let _next = lock(&self.next);
         lock(&self.value)
     }

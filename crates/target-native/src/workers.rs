@@ -19,22 +19,21 @@
 //! [`flow`](crate::flow()) says which packets belong together.
 
 use crate::access::Access;
-use crate::compiled::Build;
+use crate::compiled::{Compiled, Made};
 use crate::engine::Native;
-use crate::halves::{HalfBuilds, HalvesAtWork};
-use crate::machine::Part;
+use crate::halves::HalvesAtWork;
 use crate::outbox::Outbox;
 use crate::packet::Packet;
-use crate::tables::{Mirrors, Wanted};
+use crate::tables::Mirrors;
 use crate::turns::{Turns, lock};
 use base_diag::Diagnostic;
 use base_time::Time;
-use dataplane_api::Output;
+use dataplane_api::{Device as _, Output, Port};
 use dataplane_tables::{Control, Shared as Tables};
 use device::embed::Half;
-use device::{Blocks, Blueprint, Host, Life, Options, Switch, Told};
+use device::{Host, Options, Switch, Told};
 use ir::{Block, Program, visit};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A program as machine code with a state that threads share. A clone is the same.
 ///
@@ -48,7 +47,7 @@ use std::sync::{Arc, Mutex};
 pub struct Shared(Arc<State>);
 
 struct State {
-    code: Code,
+    compiled: Compiled,
     switch: Turns<Switch>,
     writer: Mutex<(Mirrors, Control)>,
     tables: Tables,
@@ -56,12 +55,8 @@ struct State {
     outboxes: Mutex<Vec<Arc<Outbox>>>,
     /// One batch at a time.
     is_serial: bool,
-}
-
-enum Code {
-    Whole(Arc<Build>),
-    /// Of PSA, with what a packet may take.
-    Halves(HalfBuilds, Life),
+    /// The program has timers.
+    is_timed: bool,
 }
 
 /// What a thread runs packets with.
@@ -69,50 +64,107 @@ pub struct Worker {
     shared: Shared,
     outbox: Arc<Outbox>,
     runner: Runner,
+    /// See [`Worker::came_of`].
+    came_of: Vec<usize>,
 }
 
 enum Runner {
+    /// There is no code: the interpreter runs the program.
+    Interpreter,
     Whole(Box<Native>),
     Halves(Box<HalvesAtWork>),
 }
 
 impl Shared {
-    /// Lowers and compiles a program; `None` if only the interpreter runs it, which is for one thread.
+    /// Lowers and compiles a program. One that only the interpreter runs is run by it, one packet at a time.
+    pub fn new(program: &Program, options: Options) -> Result<Shared, Vec<Diagnostic>> {
+        let drop_port = options.drop_port;
+        // Too large when everything is inlined: the interpreter runs it as it stands.
+        let Ok(lowered) = ir_lower::lower(program) else {
+            let program = Arc::new(program.clone());
+            let switch = ir_interp::switch(Arc::clone(&program), options)?;
+            let compiled = Compiled { program, drop_port, code: Made::Nothing, shares: true };
+            return Ok(Shared::with(switch, compiled));
+        };
+        let lowered = Arc::new(lowered);
+        let switch = ir_interp::switch(Arc::clone(&lowered), options)?;
+        Ok(Shared::with(switch, Compiled::new(lowered, drop_port, true)))
+    }
+
+    /// The same; `None` if only the interpreter runs the program.
     pub fn compile(program: &Program, options: Options) -> Result<Option<Shared>, Vec<Diagnostic>> {
-        let Ok(lowered) = ir_lower::lower(program) else { return Ok(None) };
-        let (lowered, drop_port) = (Arc::new(lowered), options.drop_port);
-        let mut switch = ir_interp::switch(Arc::clone(&lowered), options)?;
-        let blueprint = Blueprint::new(lowered, drop_port)?;
-        let Some(made) = Code::new(blueprint.blocks(), &mut switch.host()) else { return Ok(None) };
-        let (code, mut mirrors) = made;
+        let shared = Shared::new(program, options)?;
+        Ok(Some(shared).filter(|shared| !matches!(shared.0.compiled.code, Made::Nothing)))
+    }
+
+    /// A state of its own for a program that is [compiled](Shared::compiled) already.
+    pub fn of(compiled: &Compiled, options: Options) -> Result<Shared, Vec<Diagnostic>> {
+        let drop_port = options.drop_port;
+        let switch = ir_interp::switch(Arc::clone(&compiled.program), options)?;
+        let is_fit = compiled.shares && compiled.drop_port == drop_port;
+        let compiled = match (is_fit, &compiled.code) {
+            (true, _) | (_, Made::Nothing) => compiled.clone(),
+            (false, _) => Compiled::new(Arc::clone(&compiled.program), drop_port, true),
+        };
+        Ok(Shared::with(switch, compiled))
+    }
+
+    fn with(mut switch: Switch, mut compiled: Compiled) -> Shared {
+        let mut mirrors = compiled.code.shared_mirrors(&mut switch.host()).unwrap_or_else(|| {
+            compiled.code = Made::Nothing;
+            Mirrors::default()
+        });
+        let code = &compiled.code;
         let control = mirrors.control();
         let tables = Tables::new(&control);
-        let is_serial = has_atomic_blocks(program) || code.has_wide_cells();
+        let is_serial = has_atomic_blocks(switch.program()) || code.has_wide_cells();
+        let is_timed =
+            code.builds().any(|build| !build.facts.frame_externs.is_empty()) || matches!(code, Made::Nothing);
         let writer = Mutex::new((mirrors, control));
         let switch = Turns::new(switch);
-        let state = State { code, switch, writer, tables, outboxes: Mutex::default(), is_serial };
+        let outboxes = Mutex::default();
+        let state = State { compiled, switch, writer, tables, outboxes, is_serial, is_timed };
         let shared = Shared(Arc::new(state));
-        shared.write(|_| ());
-        Ok(Some(shared))
+        shared.publish();
+        shared
+    }
+
+    /// True if it is the same state.
+    pub fn is(&self, other: &Shared) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The code, for more devices of the same program.
+    pub fn compiled(&self) -> Compiled {
+        self.0.compiled.clone()
+    }
+
+    /// The switch, for as long as it is held. Batches see what is written to its tables when that is
+    /// [published](Shared::publish): a thread that holds the switch cannot do that.
+    pub fn lock(&self) -> MutexGuard<'_, Switch> {
+        let mut switch = self.0.switch.lock();
+        lock(&self.0.outboxes).iter().for_each(|outbox| outbox.settle(&mut switch.host()));
+        switch
+    }
+
+    /// Brings what was written to the switch's tables to the batches that begin after this, all at once.
+    pub fn publish(&self) {
+        let State { switch, writer, tables, .. } = &*self.0;
+        let mut writer = lock(writer);
+        let (mirrors, control) = &mut *writer;
+        let Some(news) = mirrors.news_if_written(&mut switch.lock().host()) else { return };
+        // The switch is free again: a batch that is waited for may want it.
+        mirrors.write(control, news);
+        tables.publish(control);
+        mirrors.published();
     }
 
     /// Does something with the switch, as its control plane does. Batches that begin behind this see what was written; those that run
     /// may still note hits of an entry for the one that takes its place. Traces are not told; what workers tell is
     /// [`take_told`](Shared::take_told)'s.
     pub fn write<R>(&self, work: impl FnOnce(&mut Switch) -> R) -> R {
-        let State { switch, writer, tables, outboxes, .. } = &*self.0;
-        let mut writer = lock(writer);
-        let (mirrors, control) = &mut *writer;
-        let (result, news) = {
-            let mut switch = switch.lock();
-            lock(outboxes).iter().for_each(|outbox| outbox.settle(&mut switch.host()));
-            let result = work(&mut switch);
-            (result, mirrors.news(&mut switch.host()))
-        };
-        // The switch is free again: a batch that is waited for may want it.
-        mirrors.write(control, news);
-        tables.publish(control);
-        mirrors.published();
+        let result = work(&mut self.lock());
+        self.publish();
         result
     }
 
@@ -132,10 +184,12 @@ impl Shared {
     /// For one more thread.
     pub fn worker(&self) -> Worker {
         let reader = || lock(&self.0.writer).0.reader();
-        let runner = match &self.0.code {
-            Code::Whole(build) => Runner::Whole(Box::new(Native::new(Arc::clone(build), reader()))),
-            Code::Halves(builds, life) => {
-                Runner::Halves(Box::new(builds.on([reader(), reader()], life.another())))
+        let runner = match &self.0.compiled.code {
+            Made::Nothing => Runner::Interpreter,
+            Made::Whole(build) => Runner::Whole(Box::new(Native::new(Arc::clone(build), reader()))),
+            Made::Halves(builds) => {
+                let life = self.0.switch.lock().host().new_life();
+                Runner::Halves(Box::new(builds.on([reader(), reader()], life)))
             }
         };
         let mut outboxes = lock(&self.0.outboxes);
@@ -144,59 +198,115 @@ impl Shared {
             outboxes.push(Arc::default());
             Arc::clone(&outboxes[outboxes.len() - 1])
         });
-        Worker { shared: self.clone(), outbox, runner }
+        Worker { shared: self.clone(), outbox, runner, came_of: vec![] }
     }
 }
 
 impl Worker {
     /// Runs a batch of packets: see [`Engine::process`](crate::Engine::process).
     pub fn process(&mut self, packets: &mut [Packet], now: Time) -> Vec<Output> {
-        let State { switch, tables, is_serial, .. } = &*self.shared.0;
-        let guard = is_serial.then(|| switch.lock());
-        let mut access = Access::Shared { switch, guard, outbox: &self.outbox, half: Half::Ingress };
-        let tables = tables.pin();
+        let mut access = access(&self.shared.0, &self.outbox);
+        let tables = self.shared.0.tables.pin();
         match &mut self.runner {
+            Runner::Interpreter => {
+                self.came_of.clear();
+                let mut outputs = vec![];
+                for (at, packet) in packets.iter_mut().enumerate() {
+                    let switch = access.shared();
+                    outputs.extend(switch.map_or(vec![], |s| s.process(packet.in_port, packet.frame(), now)));
+                    self.came_of.resize(outputs.len(), at);
+                    packet.leave();
+                }
+                access.hand_over();
+                outputs
+            }
             Runner::Whole(native) => {
                 native.mirrors.read(&tables);
-                native.batch(&mut access, packets, now)
+                let outputs = native.batch(&mut access, packets, now);
+                self.came_of.clone_from(&native.came_of);
+                outputs
             }
             Runner::Halves(halves) => {
                 halves.ingress.mirrors.read(&tables);
                 halves.egress.mirrors.read(&tables);
-                halves.batch(&mut access, packets, now)
+                let outputs = halves.batch(&mut access, packets, now);
+                self.came_of.clone_from(&halves.came_of);
+                outputs
             }
         }
+    }
+
+    /// For each output of the last batch the position of the packet that it came of, in order.
+    pub fn came_of(&self) -> &[usize] {
+        &self.came_of
+    }
+
+    /// A frame that is too long for a [`Packet`], and all that comes of it: see [`Switch::process`].
+    pub fn frame(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Output> {
+        let mut access = access(&self.shared.0, &self.outbox);
+        let outputs = access.shared().map_or(vec![], |switch| switch.process(port, frame, now));
+        access.hand_over();
+        outputs
+    }
+
+    /// When a timer of the program runs out next. Packets of any worker may set one.
+    pub fn deadline(&self) -> Option<Time> {
+        if self.shared.0.is_timed { self.shared.0.switch.lock().deadline() } else { None }
+    }
+
+    /// Runs the timers that are due, and all that comes of it.
+    pub fn tick(&mut self, now: Time) -> Vec<Output> {
+        let mut access = access(&self.shared.0, &self.outbox);
+        let tables = self.shared.0.tables.pin();
+        let mut outputs = vec![];
+        match &mut self.runner {
+            Runner::Whole(native) => {
+                native.mirrors.read(&tables);
+                let queued = native.tick_all(&mut access, now);
+                native.drain(&mut access, queued.into(), &mut outputs, now);
+            }
+            Runner::Interpreter | Runner::Halves(_) => {
+                if let Some(switch) = access.shared() {
+                    let queued = switch.tick(now);
+                    outputs = switch.drain(queued, now);
+                }
+            }
+        }
+        access.hand_over();
+        outputs
     }
 
     /// See [`Engine::interpreted`](crate::Engine::interpreted).
     pub fn interpreted(&self) -> u64 {
         match &self.runner {
+            Runner::Interpreter => 0,
             Runner::Whole(native) => native.interpreted,
             Runner::Halves(halves) => halves.interpreted(),
         }
     }
 }
 
-impl Code {
-    /// The code of a program, with the tables and cells of a device; `None` if only the interpreter runs it.
-    fn new(blocks: Blocks<'_>, host: &mut Host) -> Option<(Code, Mirrors)> {
-        if blocks.half().is_some() {
-            let builds = HalfBuilds::new(blocks, true)?;
-            let mirrors = builds.egress.mirrors(host)?;
-            return Some((Code::Halves(builds, host.new_life()), mirrors));
-        }
-        let build = Build::new(blocks, Part::Whole, true, Wanted::default())?;
-        let mirrors = build.mirrors(host)?;
-        Some((Code::Whole(Arc::new(build)), mirrors))
-    }
+/// The switch for a batch; it is locked when it is first wanted, or at once if only one batch may run at a time.
+fn access<'s>(state: &'s State, outbox: &'s Outbox) -> Access<'s> {
+    let State { switch, is_serial, .. } = state;
+    let guard = is_serial.then(|| switch.lock());
+    Access::Shared { switch, guard, outbox, half: Half::Ingress }
+}
 
+impl Made {
     /// True if it has cells that a processor does not write at once.
     fn has_wide_cells(&self) -> bool {
-        let builds = match self {
-            Code::Whole(build) => vec![build],
-            Code::Halves(builds, _) => vec![&builds.ingress, &builds.egress],
-        };
-        builds.into_iter().flat_map(|build| build.facts.cells.values()).any(|cells| cells.bytes > 8)
+        self.builds().flat_map(|build| build.facts.cells.values()).any(|cells| cells.bytes > 8)
+    }
+
+    /// The tables and cells of a device, for threads that share it; `None` if that runs another program.
+    fn shared_mirrors(&self, host: &mut Host) -> Option<Mirrors> {
+        match self {
+            Made::Nothing => Some(Mirrors::default()),
+            Made::Whole(build) => build.mirrors(host),
+            // The numbers of egress go on behind those of ingress.
+            Made::Halves(builds) => builds.egress.mirrors(host),
+        }
     }
 }
 

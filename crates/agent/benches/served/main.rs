@@ -187,7 +187,7 @@ fn offer(outside: &Cable, sink: &Cable, rate: Option<f64>, time: Duration) -> (u
     while begin.elapsed() < time {
         let due = rate.map_or(u64::MAX, |rate| (begin.elapsed().as_secs_f64() * rate) as u64);
         let mut burst = 0;
-        while sent < due && burst < 64 && outside.send(frame.clone()) {
+        while sent < due && burst < 64 && outside.send(&frame) {
             sent += 1;
             burst += 1;
         }

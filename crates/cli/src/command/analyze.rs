@@ -150,7 +150,7 @@ fn write_region(out: &mut String, region: &Region) {
         } else {
             format!(": {}", object.methods.join(", "))
         };
-        let _ = writeln!(out, "  state   {} ({}, {}{called})", object.name, object.kind, object.mode.name());
+        let _ = writeln!(out, "  state   {} ({}, {}{called})", object.name, object.kind, object.mode);
     }
     let (most, always) = (&region.paths.most, &region.paths.always);
     if most.tables + most.accesses > 0 {

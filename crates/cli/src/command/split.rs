@@ -76,13 +76,18 @@ pub fn run(args: &Args) -> ExitCode {
             output::diagnostics_text(&warnings, &map);
             output::print(&summary(&racked));
             if args.overhead {
-                output::print(&format!("\n{}", overhead::text(&overhead::overhead(racked.parts()))));
+                output::print(&format!(
+                    "\n{}",
+                    overhead::text(&overhead::overhead(
+                        racked.parts().map(|placed| (placed.name, placed.part))
+                    ))
+                ));
             }
         }
         Format::Json => output::json(&json!({
             "ok": true,
             "placement": placement_json(&racked),
-            "overhead": overhead::overhead(racked.parts()),
+            "overhead": overhead::overhead(racked.parts().map(|placed| (placed.name, placed.part))),
         })),
     }
     ExitCode::SUCCESS
@@ -116,12 +121,12 @@ fn write(racked: &Racked, directory: &Path, target: Target) -> Result<(), String
         if let Some(rules) = racked.flow_rules(index) {
             to(directory.join(format!("{name}.flows")), &rules)?;
         }
-        let text = racked.part(index).and_then(|(app, _)| app.texts.get(index)?.as_ref());
-        let Some(text) = text else { continue };
-        to(directory.join(format!("{name}.p4")), text)?;
-        let Target::Bmv2 = target;
-        let commands = p4rack::bmv2::commands(racked, index);
-        to(directory.join(format!("{name}.commands.txt")), &commands)?;
+        for placed in racked.parts_on(index) {
+            to(directory.join(format!("{name}.p4")), placed.text)?;
+            let Target::Bmv2 = target;
+            let commands = p4rack::bmv2::commands(racked, placed.app, index);
+            to(directory.join(format!("{name}.commands.txt")), &commands)?;
+        }
     }
     Ok(())
 }

@@ -43,6 +43,9 @@ pub struct Args {
     /// Attach a port: NUMBER@pcap:IN,OUT, NUMBER@tap:NAME or NUMBER@udp:LOCAL,REMOTE. The ports of a rack are those of its origin
     #[arg(short, long = "interface", value_name = "PORT")]
     interface: Vec<PortSpec>,
+    /// Number of threads that run frames; each port belongs to one of them
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
+    workers: usize,
     /// For a rack: address of the `p4rack switch` that runs device NAME; give one per device. Ports are attached there
     #[arg(long, value_name = "NAME=HOST:PORT", value_parser = agent_at)]
     agent: Vec<(String, String)>,
@@ -117,6 +120,7 @@ pub fn run(args: Args) -> ExitCode {
         metrics: args.metrics_addr,
         ports: args.interface,
         cables: vec![],
+        workers: args.workers,
         cpu_port: args.cpu_port,
         drop_port: args.drop_port,
         seed: args.seed,

@@ -23,6 +23,7 @@ use p4runtime_proto::p4::v1::{
 };
 use p4runtime_server::{Builder, Built, Status, StreamId, Target};
 use p4runtime_store::{Catalog, Change, Live, Numbers, Result, Within, fault};
+use state_modes::{Merge, Mode};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -79,7 +80,9 @@ impl Planner for Rack {
             let config = ForwardingPipelineConfig { p4info: Some(own.clone()), ..Default::default() };
             Part::new(&format!("d{device}"), config, vec![], &own, &info).map(Some)
         };
+        let counters = info.counters.iter().filter_map(|counter| counter.preamble.as_ref());
         Ok(Rollout {
+            modes: counters.map(|preamble| (preamble.id, Mode::Merged(Merge::Add))).collect(),
             parts: (0..HOLDS.len()).map(part).collect::<std::result::Result<_, _>>()?,
             numbers: Numbers::of(&info),
             plain: Arc::clone(&info),

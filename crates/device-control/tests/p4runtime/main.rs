@@ -5,6 +5,7 @@ mod faults;
 mod limits;
 mod misses;
 mod names;
+mod planner;
 mod remote;
 mod requests;
 mod sessions;

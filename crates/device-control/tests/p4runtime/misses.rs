@@ -67,7 +67,7 @@ fn misses_count_and_are_metered_and_a_reset_takes_the_rates() {
         bench.read(&direct("direct_meter_entry", "hosts", "")),
         bench.read(&direct("direct_meter_entry", "everything", "")),
     ].concat());
-    let objects = device_text::state::objects(bench.devices().remove(0).switch());
+    let objects = device_text::state::objects(&bench.devices().remove(0).switch());
     expect![[r#"
         direct counter Misses.counts of Misses.hosts, 1 entries
           default: 7 packets, 105 bytes

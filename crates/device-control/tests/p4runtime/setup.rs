@@ -16,7 +16,7 @@ use p4runtime_proto::p4::v1::{
 use p4runtime_proto::p4rack::v1::ShowResponse;
 use p4runtime_proto::{from_text, to_text};
 use p4runtime_server::{Pieces, Status, StreamId};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 pub const PROGRAM: &str = include_str!("all.p4");
 
@@ -46,7 +46,7 @@ pub fn device() -> Bench {
 
 /// The same with the program of a file.
 pub fn device_of(file: &str) -> Bench {
-    let maker = Maker { own: Some(compiled(file)), ..maker() };
+    let maker = Maker { own: Some(compiled(file)), shares: true, ..maker() };
     let one = OneSwitch::new(maker, 1, 1_000_000_000, Some(CPU));
     Bench { world: World::One(Box::new(one)), now: Time::ZERO }.started()
 }
@@ -59,7 +59,7 @@ pub fn both(test: impl Fn(Bench)) {
 /// The same, of switches that keep their program when a controller sends BMv2's JSON.
 pub fn both_keeping(test: impl Fn(Bench)) {
     let maker = || Maker { keep_program: true, ..maker() };
-    let one = OneSwitch::new(maker(), 1, 1_000_000_000, Some(CPU));
+    let one = OneSwitch::new(Maker { shares: true, ..maker() }, 1, 1_000_000_000, Some(CPU));
     test(Bench { world: World::One(Box::new(one)), now: Time::ZERO }.started());
     let rack = rack_of(maker(), Direct);
     test(Bench { world: World::Rack(Box::new(rack)), now: Time::ZERO }.started());
@@ -90,7 +90,7 @@ pub fn both_named(test: impl Fn(Bench)) {
 }
 
 pub fn one_device() -> OneSwitch {
-    OneSwitch::new(maker(), 1, 1_000_000_000, Some(CPU))
+    OneSwitch::new(Maker { shares: true, ..maker() }, 1, 1_000_000_000, Some(CPU))
 }
 
 pub fn maker() -> Maker {
@@ -101,6 +101,7 @@ pub fn maker() -> Maker {
         keep_program: false,
         registry: netfn_registry::all(),
         known: Known::default(),
+        shares: false,
     }
 }
 
@@ -117,6 +118,11 @@ fn rack_of<C: Channel>(maker: Maker, channel: C) -> RackSwitch<C> {
 pub fn front() -> RemoteRack {
     let addresses = ["tor", "nic", "fpga"].map(str::to_string);
     RemoteRack::new(splitter(maker()), addresses.to_vec(), 1, 1_000_000_000)
+}
+
+/// The program of [`rack`], and its planner.
+pub fn own_splitter() -> (Arc<ir::Program>, Splitter) {
+    (program(), splitter(maker()))
 }
 
 pub fn splitter(maker: Maker) -> Splitter {

@@ -9,8 +9,8 @@
 
 use super::{Border, Cut, bodies, walk};
 use crate::arch;
-use crate::state::uses_of_block;
 use ir::{Block, Name, Program, StmtKind, SwitchOn, visit};
+use ir_state::uses_of_block;
 use std::collections::BTreeSet;
 
 /// How many statements more than its own a cut may have in front of or behind these, unless it goes to the block's end.

@@ -1,14 +1,15 @@
 //! The controls of a device: its sections between resuming and leaving.
 
 use super::Generator;
+use super::externs::Drop;
 use super::moved::Moved;
 use super::rename::Renumber;
-use super::runtime::Drop;
 use crate::arch;
 use crate::arch::PORT_BITS;
+use crate::runtime::At;
 use crate::section::{Code, Half, SectionId};
 use base_diag::Span;
-use ir::{ActionId, Block, Callee, ControlId, Stmt, StmtKind, SwitchCase, TableId, VarId, build};
+use ir::{ActionId, Block, Callee, Stmt, StmtKind, SwitchCase, TableId, VarId, build};
 use p4_arch::{Duty, Meaning};
 
 impl Generator<'_> {
@@ -36,17 +37,7 @@ impl Generator<'_> {
         let sends_on = !self.sent_on().is_empty();
         let mut stmts = vec![];
         if !entered.is_empty() || sends_on {
-            stmts.extend(self.note_origin());
-            for number in [Some(self.common), self.pad].into_iter().flatten() {
-                let header = self.header_field(Duty::Ingress, number);
-                let gone = build::set_valid(header.clone(), false);
-                stmts.push(build::if_then(build::is_valid(header), vec![gone]));
-            }
-            let unknown = self.region_value(self.cut.layout.unknown_region);
-            stmts.push(build::if_then(
-                build::equals(region.clone(), unknown),
-                self.drop(Duty::Ingress, Drop::Unknown),
-            ));
+            stmts.extend(self.runtime.arrive(self));
         }
         let here: Vec<SectionId> = self.sections_here(|half| !self.is_origin() || half == Half::Ingress);
         if !self.is_origin() {
@@ -54,19 +45,16 @@ impl Generator<'_> {
             stmts.push(build::if_then(build::equals(region.clone(), self.region_value(0)), drop));
         }
         if self.is_origin() {
-            stmts.extend(self.show_resubmitted());
-            stmts.extend(self.note_short());
-            stmts.extend(self.keep_originals());
+            stmts.extend(self.runtime.begin(self));
         }
         for id in here {
-            stmts.push(self.guarded_section(Duty::Ingress, ingress, id, moved));
+            stmts.push(self.guarded_section(At { stage: Duty::Ingress, control: ingress, moved }, id));
         }
         if self.is_origin() {
             stmts.extend(self.keep_off_links());
             stmts.extend(self.forget_originals());
             for id in entered.into_iter().filter(|&id| self.cut.sections.get(id).half == Half::Egress) {
-                let header = self.of_section.get(&id).copied();
-                stmts.extend(header.map(|header| self.pass_to_egress(id, header)));
+                stmts.extend(self.pass_to_egress(id));
             }
         }
         stmts.extend(self.save_leaving(moved));
@@ -82,12 +70,13 @@ impl Generator<'_> {
     fn write_egress(&mut self) {
         let egress = self.cut.egress;
         let mut stmts = self.start_clone();
+        let at = At { stage: Duty::Egress, control: egress, moved: Moved::default() };
         for id in self.sections_here(|half| half == Half::Egress) {
-            stmts.push(self.guarded_section(Duty::Egress, egress, id, Moved::default()));
+            stmts.push(self.guarded_section(at, id));
         }
         let targets = self.leaving_from_egress();
         for &id in &targets {
-            stmts.push(self.save_section(Duty::Egress, egress, id, Moved::default()));
+            stmts.push(self.runtime.save(self, at, id));
         }
         if !targets.is_empty() {
             stmts.push(self.leave_egress());
@@ -103,7 +92,7 @@ impl Generator<'_> {
 
     /// A packet that leaves from egress is packed and comes around through the parser.
     fn leave_egress(&mut self) -> Stmt {
-        let mut leave = self.send(Duty::Egress, self.cut.egress);
+        let mut leave = self.runtime.send(self, Duty::Egress, self.cut.egress);
         // What the program decided travels as live value; here it would drop the hand-over.
         leave.push(build::assign(self.standard(Duty::Egress, Meaning::ToPort), build::bits(PORT_BITS, 0)));
         let recirculate = self.recirculate_function();
@@ -144,11 +133,9 @@ impl Generator<'_> {
     }
 
     /// `if (region == id) { restore; code }`
-    fn guarded_section(&mut self, stage: Duty, control: ControlId, id: SectionId, moved: Moved) -> Stmt {
-        let mut stmts = vec![];
-        if let Some(restore) = self.restore(stage, control, id, moved) {
-            stmts.push(restore);
-        }
+    fn guarded_section(&mut self, at: At, id: SectionId) -> Stmt {
+        let At { stage, moved, .. } = at;
+        let mut stmts: Vec<Stmt> = self.runtime.resume(self, at, id).into_iter().collect();
         let section = self.cut.sections.get(id);
         let half = section.half;
         let code = match section.kind {
@@ -164,14 +151,11 @@ impl Generator<'_> {
     }
 
     /// A resumed egress section: the traffic manager takes the packet to the port it was for.
-    fn pass_to_egress(&self, id: SectionId, header: usize) -> Stmt {
-        let header = self.header_field(Duty::Ingress, header);
-        let live = self.cut.layout.sections.get(&id).into_iter().flatten();
-        let live = live.into_iter().find(|f| Some(f.leaf) == self.cut.port);
-        let port = self.named_field(header, live.map_or("", |f| &f.name));
+    fn pass_to_egress(&self, id: SectionId) -> Option<Stmt> {
+        let port = self.runtime.port_of(self, id)?;
         let to_port = build::assign(self.standard(Duty::Ingress, Meaning::ToPort), port);
         let here = build::equals(self.region_of(Duty::Ingress), self.region_value(u64::from(id.0)));
-        build::if_then(here, vec![to_port])
+        Some(build::if_then(here, vec![to_port]))
     }
 
     /// Ports that join devices carry hand-overs only: what the program sends there is dropped and counted.
@@ -196,8 +180,9 @@ impl Generator<'_> {
 
     /// Saves for every section elsewhere.
     fn save_leaving(&mut self, moved: Moved) -> Vec<Stmt> {
+        let at = At { stage: Duty::Ingress, control: self.cut.ingress, moved };
         let targets = self.leaving_from_ingress();
-        targets.into_iter().map(|id| self.save_section(Duty::Ingress, self.cut.ingress, id, moved)).collect()
+        targets.into_iter().map(|id| self.runtime.save(self, at, id)).collect()
     }
 
     /// Sends what was packed here, and looks up the port of whatever leaves.
@@ -206,9 +191,9 @@ impl Generator<'_> {
         let mut leave = vec![];
         let sent_on = self.sent_on();
         if !targets.is_empty() {
-            leave = self.send(Duty::Ingress, self.cut.ingress);
+            leave = self.runtime.send(self, Duty::Ingress, self.cut.ingress);
             if !sent_on.is_empty() {
-                let is_packed = build::is_valid(self.header_field(Duty::Ingress, self.common));
+                let is_packed = self.runtime.is_hand_over(self, Duty::Ingress);
                 leave = vec![build::if_then(build::not(is_packed), leave)];
             }
         }

@@ -4,7 +4,7 @@
 //! device or to the next one on the path there. A miss is a counted drop.
 
 use super::Generator;
-use super::runtime::Drop;
+use super::externs::Drop;
 use crate::arch::PORT_BITS;
 use crate::placement::DeviceIndex;
 use crate::policy::{LEADING, PortKey, PortTable};
@@ -48,10 +48,7 @@ impl Generator<'_> {
     fn add_port_table(&mut self, policy: &str, led: &PortTable, actions: [ActionId; 2]) -> TableId {
         let (key, key_name) = match led.key {
             PortKey::Region => (self.region_of(Duty::Ingress), "region"),
-            PortKey::Origin => {
-                let common = self.header_field(Duty::Ingress, self.common);
-                (self.named_field(common, "origin"), "origin")
-            }
+            PortKey::Field(name) => (self.common_field(Duty::Ingress, name), name),
         };
         let size = 16.max(led.entries.len() as u64);
         let (name, key_name) = (self.own(policy), format!("{}.{key_name}", self.cut.prefix));
@@ -69,14 +66,6 @@ impl Generator<'_> {
     fn port_to(&self, device: DeviceIndex) -> Option<u64> {
         let next = self.cut.routes.next(self.device, device)?;
         self.cut.placement.ports.get(&(self.device, next)).copied()
-    }
-
-    /// On a helper of several origins: `meta.p4rack_origin = hdr.p4rack.origin`, for the path back.
-    pub fn note_origin(&self) -> Option<Stmt> {
-        let common = self.header_field(Duty::Ingress, self.common);
-        let origin = self.named_field(common.clone(), "origin");
-        let noted = build::field(self.metadata(Duty::Ingress), self.returns_to?, origin.ty.clone());
-        Some(build::if_then(build::is_valid(common), vec![build::assign(noted, origin)]))
     }
 
     fn link_entry(&mut self, table: TableId, key: u64, port: Option<u64>) {

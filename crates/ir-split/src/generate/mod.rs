@@ -16,17 +16,15 @@
 //! only on packets that do not leave as such.
 
 mod body;
-mod ends;
+mod checksums;
+mod externs;
 mod find_port;
-mod hand_over;
+mod leaving;
 mod moved;
 mod originals;
-mod pad;
-mod parser;
+mod places;
 mod prune;
 mod rename;
-mod runtime;
-mod types;
 
 use crate::analysis::Analysis;
 use crate::arch;
@@ -37,11 +35,14 @@ use crate::placement::{DeviceIndex, Placement};
 use crate::prepare::{Lengths, Lent, Orders, drop_lent};
 use crate::refuse::broken;
 use crate::routes::Routes;
+use crate::runtime::{Runtime, runtime};
 use crate::section::{Half, SectionId, Sections};
 use crate::split::{DeviceProgram, Linkage};
 use crate::state::{Idle, idle};
 use base_diag::Diagnostic;
+pub use externs::Drop;
 use ir::{ControlId, Expr, Name, ParserId, Program, Role, Type, VarId, build};
+pub use moved::Moved;
 use p4_arch::{Duty, Meaning};
 pub use rename::shift_types;
 use std::cell::RefCell;
@@ -120,11 +121,12 @@ impl<'a> Cut<'a> {
 /// Generates the program of `device`; an error is a mistake of the splitter's own.
 pub fn device_program(cut: &Cut<'_>, device: DeviceIndex) -> Result<DeviceProgram, Diagnostic> {
     let mut generator = Generator::new(cut, device);
-    generator.add_types();
-    generator.add_parser_states();
+    let runtime = generator.runtime;
+    runtime.declare(&mut generator);
+    runtime.parse(&mut generator);
     generator.guard_checksums();
     generator.write_bodies();
-    generator.write_deparser();
+    runtime.emit(&mut generator);
     drop_lent(&mut generator.out, cut.lent);
     let kept = if generator.is_origin() { idle(cut.program) } else { Idle::default() };
     prune::prune(&mut generator.out, &kept);
@@ -135,32 +137,33 @@ pub fn device_program(cut: &Cut<'_>, device: DeviceIndex) -> Result<DeviceProgra
 }
 
 /// The program under construction and where its new parts are.
-struct Generator<'a> {
-    cut: &'a Cut<'a>,
-    device: DeviceIndex,
-    out: Program,
-    linkage: Linkage,
-    headers_type: Type,
-    metadata_type: Type,
+pub struct Generator<'a> {
+    pub cut: &'a Cut<'a>,
+    pub device: DeviceIndex,
+    pub runtime: &'static dyn Runtime,
+    pub out: Program,
+    pub linkage: Linkage,
+    pub headers_type: Type,
+    pub metadata_type: Type,
     /// Field numbers in the headers struct.
-    common: usize,
-    of_section: BTreeMap<SectionId, usize>,
-    sent: BTreeMap<HeaderIndex, usize>,
-    originals: BTreeMap<HeaderIndex, usize>,
-    pad: Option<usize>,
+    pub common: usize,
+    pub of_section: BTreeMap<SectionId, usize>,
+    pub sent: BTreeMap<HeaderIndex, usize>,
+    pub originals: BTreeMap<HeaderIndex, usize>,
+    pub pad: Option<usize>,
     /// Field numbers in the metadata struct.
-    region: usize,
-    leaving: usize,
-    /// On a helper of several origins: the number of the one that the packet is to return to.
-    returns_to: Option<usize>,
+    pub region: usize,
+    pub leaving: usize,
+    /// What edge policies keep from the hand-over that came to the one that leaves, by the names of their fields.
+    pub kept: BTreeMap<Name, usize>,
     /// Set where egress packs a packet itself, in programs that send packets around too; with its field list.
-    packed: Option<(usize, u32)>,
+    pub packed: Option<(usize, u32)>,
     /// Set where a hand-over could be shorter than links carry without padding.
-    short: Option<usize>,
-    original_lengths: BTreeMap<HeaderIndex, usize>,
+    pub short: Option<usize>,
+    pub original_lengths: BTreeMap<HeaderIndex, usize>,
     /// Type declarations were inserted in front of this one of the whole program.
-    types_at: ir::TypeId,
-    types_added: u32,
+    pub types_at: ir::TypeId,
+    pub types_added: u32,
     /// The first thing that was not where the steps before should have put it: nothing is guessed in its place.
     missing: RefCell<Option<String>>,
 }
@@ -170,6 +173,7 @@ impl<'a> Generator<'a> {
         Generator {
             cut,
             device,
+            runtime: runtime(cut.placement),
             out: cut.program.clone(),
             linkage: Linkage {
                 prefix: cut.prefix.to_string(),
@@ -186,7 +190,7 @@ impl<'a> Generator<'a> {
             pad: None,
             region: 0,
             leaving: 0,
-            returns_to: None,
+            kept: BTreeMap::new(),
             packed: None,
             short: None,
             original_lengths: BTreeMap::new(),
@@ -197,48 +201,16 @@ impl<'a> Generator<'a> {
     }
 
     /// The device in the map of regions.
-    fn role(&self) -> DeviceIndex {
+    pub fn role(&self) -> DeviceIndex {
         self.cut.placement.role(self.device)
     }
 
-    fn is_origin(&self) -> bool {
+    pub fn is_origin(&self) -> bool {
         self.role() == self.cut.placement.origin()
     }
 
-    /// Sections that packets come to this device for, over a cut.
-    fn entered_here(&self) -> Vec<SectionId> {
-        let points = self.cut.sections.resume_points().into_iter();
-        points.filter(|&id| self.cut.sections.get(id).device == self.role()).collect()
-    }
-
-    /// Sections elsewhere that this device hands over to.
-    fn entered_from_here(&self) -> Vec<SectionId> {
-        let here = |id: SectionId| self.cut.sections.get(id).device == self.role();
-        let edges = self.cut.sections.cut_edges().into_iter();
-        let mut targets: Vec<_> = edges.filter(|&(from, _)| here(from)).map(|(_, to)| to).collect();
-        targets.sort();
-        targets.dedup();
-        targets
-    }
-
-    /// Sections that go on elsewhere and whose hand-overs this device sends on as they are, each with the number of the origin
-    /// that it is for, where that tells it from one that goes on here.
-    fn sent_on(&self) -> Vec<(SectionId, Option<u64>)> {
-        let origin = |id: SectionId, target: DeviceIndex| {
-            let is_ours = self.cut.sections.get(id).device == self.role();
-            self.cut.placement.origin_number(target).filter(|_| is_ours)
-        };
-        let mut all: Vec<_> =
-            self.cut.routes.sent_on(self.device).map(|(id, target)| (id, origin(id, target))).collect();
-        // What egress has packed comes around and finds its port in the same way.
-        all.extend(self.leaving_from_egress().into_iter().map(|id| (id, None)));
-        all.sort();
-        all.dedup();
-        all
-    }
-
     /// The variable that plays a role in a stage's block.
-    fn role_var(&self, stage: Duty, role: Role) -> Option<VarId> {
+    pub fn role_var(&self, stage: Duty, role: Role) -> Option<VarId> {
         let stage = arch::stage(&self.out, stage)?;
         let position = stage.roles.iter().position(|r| *r == role)?;
         let params = match stage.kind {
@@ -250,29 +222,29 @@ impl<'a> Generator<'a> {
     }
 
     /// Notes that something is missing: no program comes of it. What is given stands in until then.
-    fn lacks<T>(&self, what: String, stand_in: T) -> T {
+    pub fn lacks<T>(&self, what: String, stand_in: T) -> T {
         self.missing.borrow_mut().get_or_insert(what);
         stand_in
     }
 
     /// The variable that plays a role that every block of the stage has.
-    fn sure_role_var(&self, stage: Duty, role: Role) -> VarId {
+    pub fn sure_role_var(&self, stage: Duty, role: Role) -> VarId {
         self.role_var(stage, role)
             .unwrap_or_else(|| self.lacks(format!("the {role:?} parameter of {stage:?}"), VarId(0)))
     }
 
     /// The headers struct as seen in a stage.
-    fn headers(&self, stage: Duty) -> Expr {
+    pub fn headers(&self, stage: Duty) -> Expr {
         build::var(self.sure_role_var(stage, Role::Headers), &self.headers_type)
     }
 
     /// The metadata struct as seen in a stage.
-    fn metadata(&self, stage: Duty) -> Expr {
+    pub fn metadata(&self, stage: Duty) -> Expr {
         build::var(self.sure_role_var(stage, Role::Metadata), &self.metadata_type)
     }
 
     /// The field of the standard metadata with that meaning.
-    fn standard(&self, stage: Duty, meaning: Meaning) -> Expr {
+    pub fn standard(&self, stage: Duty, meaning: Meaning) -> Expr {
         let var = self.sure_role_var(stage, Role::StandardMetadata);
         let leaf = self.cut.places.standard(meaning).map(|leaf| self.cut.places.info(leaf));
         let ty = self.shared_type(stage, Role::StandardMetadata);
@@ -283,7 +255,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    fn shared_type(&self, stage: Duty, role: Role) -> Type {
+    pub fn shared_type(&self, stage: Duty, role: Role) -> Type {
         let var = self.role_var(stage, role);
         let vars = match arch::stage(&self.out, stage).map(|s| s.kind) {
             Some(ir::StageKind::Parse(id)) => &self.out.parser(id).vars,
@@ -294,13 +266,13 @@ impl<'a> Generator<'a> {
     }
 
     /// The `n`-th field of the headers struct.
-    fn header_field(&self, stage: Duty, n: usize) -> Expr {
+    pub fn header_field(&self, stage: Duty, n: usize) -> Expr {
         let ty = self.out.fields(&self.headers_type)[n].ty.clone();
         build::field(self.headers(stage), n, ty)
     }
 
     /// A field of a header, by name.
-    fn named_field(&self, header: Expr, name: &str) -> Expr {
+    pub fn named_field(&self, header: Expr, name: &str) -> Expr {
         let fields = self.out.fields(&header.ty);
         match fields.iter().position(|f| f.name == name) {
             Some(index) => {
@@ -311,17 +283,28 @@ impl<'a> Generator<'a> {
         }
     }
 
+    /// A field that all hand-overs have.
+    pub fn common_field(&self, stage: Duty, name: &str) -> Expr {
+        self.named_field(self.header_field(stage, self.common), name)
+    }
+
+    /// What a policy keeps on this device of a field of hand-overs.
+    pub fn kept_field(&self, stage: Duty, name: &str) -> Option<Expr> {
+        let width = self.cut.layout.width_of(name);
+        Some(build::field(self.metadata(stage), *self.kept.get(name)?, Type::Bit(width)))
+    }
+
     /// The most bits of a header.
-    fn bits_of(&self, header: &Type) -> u64 {
+    pub fn bits_of(&self, header: &Type) -> u64 {
         self.out.bits(header).unwrap_or_else(|| self.lacks("the size of a header".to_string(), 0))
     }
 
     /// A header instance of the program.
-    fn program_header(&self, stage: Duty, index: HeaderIndex) -> Expr {
+    pub fn program_header(&self, stage: Duty, index: HeaderIndex) -> Expr {
         self.descend(self.headers(stage), &self.cut.places.header(index).path)
     }
 
-    fn descend(&self, base: Expr, path: &[u32]) -> Expr {
+    pub fn descend(&self, base: Expr, path: &[u32]) -> Expr {
         path.iter().fold(base, |base, &index| match &base.ty {
             Type::Stack(elem, _) => build::element(base.clone(), index, elem.as_ref().clone()),
             _ => {
@@ -332,33 +315,33 @@ impl<'a> Generator<'a> {
     }
 
     /// A name of the runtime: `p4rack_send`.
-    fn own(&self, name: &str) -> Name {
+    pub fn own(&self, name: &str) -> Name {
         format!("{}_{name}", self.cut.prefix).into()
     }
 
     /// The current length of a header's varbit, in bits.
-    fn varbit_length(&self, stage: Duty, header: HeaderIndex) -> Option<Expr> {
+    pub fn varbit_length(&self, stage: Duty, header: HeaderIndex) -> Option<Expr> {
         let field = self.cut.lengths.get(&self.cut.places.header(header).path)?;
         Some(build::field(self.metadata(stage), *field, Type::Bit(32)))
     }
 
     /// `meta.p4rack_region` as seen in a stage.
-    fn region_of(&self, stage: Duty) -> Expr {
+    pub fn region_of(&self, stage: Duty) -> Expr {
         let width = self.cut.layout.width_of("region");
         build::field(self.metadata(stage), self.region, Type::Bit(width))
     }
 
-    fn region_value(&self, id: u64) -> Expr {
+    pub fn region_value(&self, id: u64) -> Expr {
         build::bits(self.cut.layout.width_of("region"), id)
     }
 
     /// `meta.p4rack_leaving` as seen in a stage.
-    fn leaving_of(&self, stage: Duty) -> Expr {
+    pub fn leaving_of(&self, stage: Duty) -> Expr {
         build::field(self.metadata(stage), self.leaving, Type::Bit(1))
     }
 
     /// A shared object's role.
-    fn role_of(key: RoleKey) -> Role {
+    pub fn role_of(key: RoleKey) -> Role {
         match key {
             RoleKey::Headers => Role::Headers,
             RoleKey::Metadata => Role::Metadata,

@@ -4,13 +4,14 @@
 
 use super::rename::Renumber;
 use crate::parser_places::successors;
-use crate::state::{Idle, Uses, uses_of_block};
+use crate::state::Idle;
 use base_bits::Bits;
 use base_diag::Span;
 use ir::{
     ActionId, Block, Call, Callee, Const, Control, ControlId, Expr, ExprKind, InstanceId, Parser, Program,
     StageKind, StateId, StateRef, StmtKind, TableId, Transition, Type, visit,
 };
+use ir_state::{Touch, Uses, calls_of_block, uses_of_block};
 use std::collections::BTreeSet;
 
 /// Removes unused tables and actions from every control, then unused instances from the program. What is in `kept` stays.
@@ -30,14 +31,14 @@ pub fn prune(program: &mut Program, kept: &Idle) {
             keep_hollow(&mut program.controls[index], *table, &mut uses);
         }
         prune_control(&mut program.controls[index], &uses);
-        instances.extend(uses.instances);
+        instances.extend(uses.instances.into_keys());
     }
-    for parser in &mut program.parsers {
-        prune_states(parser);
-        let stmts = parser.states.iter().flat_map(|s| s.stmts.iter().cloned()).collect();
-        let used = uses_of_parser(&Block { annotations: vec![], stmts });
-        parser.instances.retain(|i| used.contains(i));
-        instances.extend(used);
+    for at in 0..program.parsers.len() {
+        prune_states(&mut program.parsers[at]);
+        let stmts = program.parsers[at].states.iter().flat_map(|s| s.stmts.iter().cloned()).collect();
+        let used = calls_of_block(program, &Block { annotations: vec![], stmts });
+        program.parsers[at].instances.retain(|i| used.contains_key(i));
+        instances.extend(used.into_keys());
     }
     prune_instances(program, &instances);
 }
@@ -46,8 +47,9 @@ pub fn prune(program: &mut Program, kept: &Idle) {
 fn keep_hollow(control: &mut Control, table: TableId, uses: &mut Uses) {
     let declared = &control.tables[table.index()];
     uses.tables.insert(table);
-    uses.instances
-        .extend([declared.implementation, declared.counters, declared.meters].into_iter().flatten());
+    for object in [declared.implementation, declared.counters, declared.meters].into_iter().flatten() {
+        uses.touch(object, Touch::default());
+    }
     for run in &declared.actions {
         if uses.actions.insert(run.action) {
             control.actions[run.action.index()].body.stmts.clear();
@@ -106,16 +108,6 @@ fn prune_states(parser: &mut Parser) {
             Transition::Select(select) => select.cases.iter_mut().for_each(|c| renumber(&mut c.next)),
         }
     }
-}
-
-fn uses_of_parser(block: &Block) -> BTreeSet<InstanceId> {
-    let mut used = BTreeSet::new();
-    visit::stmts(block, &mut |stmt| {
-        if let StmtKind::Call(Call { callee: Callee::Method(instance, _), .. }) = &stmt.kind {
-            used.insert(*instance);
-        }
-    });
-    used
 }
 
 fn prune_control(control: &mut Control, uses: &Uses) {

@@ -11,11 +11,15 @@ mod back;
 mod call;
 mod direct;
 
+use crate::generate::Generator;
+use crate::layout::LayoutField;
 use crate::placement::{DeviceIndex, Placement, Policy};
 use crate::section::{SectionId, Sections};
 use back::Return;
 use call::Call;
 use direct::Direct;
+use ir::Stmt;
+use p4_arch::Duty;
 
 impl Policy {
     /// The implementation.
@@ -51,6 +55,26 @@ pub(crate) trait EdgePolicy: Sync {
     fn table(&self, _targets: &[SectionId], _sections: &Sections, _placement: &Placement) -> PortTable {
         PortTable::default()
     }
+
+    /// The fields that are its own in every hand-over: a number of a sequence, a wish for an acknowledgement.
+    fn fields(&self, _placement: &Placement) -> Vec<LayoutField> {
+        vec![]
+    }
+
+    /// The fields that a device keeps in its metadata from the hand-over that came to the one that leaves.
+    fn keeps(&self, _placement: &Placement, _device: DeviceIndex) -> Vec<LayoutField> {
+        vec![]
+    }
+
+    /// Fills its fields in a hand-over that leaves.
+    fn send(&self, _g: &mut Generator<'_>, _stage: Duty) -> Vec<Stmt> {
+        vec![]
+    }
+
+    /// Reads its fields in a hand-over that has come, at the start of ingress.
+    fn receive(&self, _g: &mut Generator<'_>) -> Vec<Stmt> {
+        vec![]
+    }
 }
 
 /// All policies that lead hand-overs, in the order in which a device asks them.
@@ -71,6 +95,6 @@ pub(crate) enum PortKey {
     /// The number of the section to run next.
     #[default]
     Region,
-    /// The number of the origin to return to.
-    Origin,
+    /// A field of the policy's own.
+    Field(&'static str),
 }

@@ -10,11 +10,11 @@
 
 use super::{add_metadata, role_type};
 use crate::arch;
-use crate::state::{Uses, uses_of_block};
 use ir::{
     Action, ActionId, BinaryOp, Block, Call, Callee, Control, ControlId, Expr, ExprKind, Field, InstanceId,
     Program, Role, StageKind, Stmt, StmtKind, Table, TableId, Type, VarId, build, visit,
 };
+use ir_state::{Uses, uses_of_block};
 use p4_arch::Duty;
 use std::collections::BTreeSet;
 

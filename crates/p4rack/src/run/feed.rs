@@ -22,6 +22,19 @@ pub struct Frame {
     pub bytes: Vec<u8>,
 }
 
+/// The same, where its bytes were read; they are there until the next one is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FrameRef<'f> {
+    /// When.
+    pub at: Time,
+    /// Where.
+    pub port: Port,
+    /// Its bytes.
+    pub bytes: &'f [u8],
+    /// See [`Feed::epoch_nanos`].
+    pub epoch_nanos: u64,
+}
+
 /// Where packets come from.
 #[derive(Default)]
 pub struct Feed<'r> {
@@ -36,13 +49,17 @@ pub struct Feed<'r> {
     cut: u64,
     /// See [`Feed::output`].
     outputs: Vec<Port>,
+    /// The bytes of the packet that was read last.
+    bytes: Vec<u8>,
 }
 
 struct Capture<'r> {
     name: String,
     port: Port,
     reader: Reader<'r>,
-    next: Option<Record>,
+    /// The next packet, if there is one.
+    next: Record,
+    is_over: bool,
     /// What is wrong behind the packets that were read.
     wrong: Option<Diagnostic>,
 }
@@ -66,7 +83,14 @@ impl<'r> Feed<'r> {
         source: impl Read + Send + 'r,
     ) -> Result<(), Diagnostic> {
         let reader = Reader::new(source).map_err(|e| wrong(name, &e))?;
-        let mut capture = Capture { name: name.to_string(), port, reader, next: None, wrong: None };
+        let mut capture = Capture {
+            name: name.to_string(),
+            port,
+            reader,
+            next: Record { nanos: 0, frame: vec![], original: 0 },
+            is_over: false,
+            wrong: None,
+        };
         capture.advance();
         match capture.wrong.take() {
             Some(wrong) => Err(wrong),
@@ -101,37 +125,52 @@ impl<'r> Feed<'r> {
     /// The next packet.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Frame>, Diagnostic> {
+        let read = self.read()?;
+        Ok(read.map(|FrameRef { at, port, bytes, .. }| Frame { at, port, bytes: bytes.to_vec() }))
+    }
+
+    /// The same, without memory of its own.
+    pub fn read(&mut self) -> Result<Option<FrameRef<'_>>, Diagnostic> {
         let step = self.interval.unwrap_or(super::INTERVAL);
         let after = self.now.map_or(Time::ZERO, |now| now + step);
+        let Some((at, port)) = self.take(after)? else { return Ok(None) };
+        self.now = Some(at);
+        Ok(Some(FrameRef { at, port, bytes: &self.bytes, epoch_nanos: self.epoch_nanos() }))
+    }
+
+    /// Reads the next packet; gives when and where it comes in. It is at `after` if it has no other time.
+    fn take(&mut self, after: Time) -> Result<Option<(Time, Port)>, Diagnostic> {
         if let Some(packet) = self.hex.pop_front() {
-            self.now = Some(after);
-            return Ok(Some(Frame { at: after, port: packet.port, bytes: packet.bytes }));
+            self.bytes = packet.bytes;
+            return Ok(Some((after, packet.port)));
         }
         // The packets before a mistake were whole: they have run.
         if let Some(wrong) = self.captures.iter_mut().find_map(|capture| capture.wrong.take()) {
             return Err(wrong);
         }
-        let times = self.captures.iter().enumerate();
-        let first = times.filter_map(|(at, c)| c.next.as_ref().map(|r| (r.nanos, at))).min();
-        let Some((nanos, at)) = first else { return Ok(None) };
-        let Some(capture) = self.captures.get_mut(at) else { return Ok(None) };
-        let Some(record) = capture.next.take() else { return Ok(None) };
-        let port = capture.port;
+        let first = self.captures.iter_mut().filter(|capture| !capture.is_over);
+        let Some(capture) = first.min_by_key(|capture| capture.next.nanos) else { return Ok(None) };
+        let (nanos, port) = (capture.next.nanos, capture.port);
+        self.cut += u64::from(capture.next.frame.len() < capture.next.original as usize);
+        std::mem::swap(&mut self.bytes, &mut capture.next.frame);
         capture.advance();
         let (origin, start) = *self.origin.get_or_insert((nanos, after));
         let captured = start + Duration::from_ns(nanos.saturating_sub(origin));
-        let at = if self.interval.is_some() { after } else { captured };
-        self.now = Some(at);
-        self.cut += u64::from(record.frame.len() < record.original as usize);
-        Ok(Some(Frame { at, port, bytes: record.frame }))
+        Ok(Some((if self.interval.is_some() { after } else { captured }, port)))
     }
 }
 
 impl Capture<'_> {
     fn advance(&mut self) {
-        match self.reader.next().transpose() {
-            Ok(next) => self.next = next,
-            Err(error) => self.wrong = Some(wrong(&self.name, &error)),
+        let next = &mut self.next;
+        let read = self.reader.read(|frame| {
+            (next.nanos, next.original) = (frame.nanos, frame.original);
+            next.frame.clear();
+            next.frame.extend_from_slice(frame.bytes);
+        });
+        self.is_over = !matches!(read, Ok(Some(())));
+        if let Err(error) = read {
+            self.wrong = Some(wrong(&self.name, &error));
         }
     }
 }

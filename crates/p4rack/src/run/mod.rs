@@ -6,6 +6,7 @@
 pub mod entries;
 pub mod feed;
 pub mod json;
+pub mod pass;
 pub mod spec;
 pub mod step;
 pub mod text;
@@ -86,22 +87,31 @@ pub fn check_ports(
 }
 
 impl Job {
+    fn options(&self) -> Options {
+        Options { registry: netfn_registry::all(), seed: self.seed, ..Options::default() }
+    }
+
     /// A device with its entries, and what was resolved for them.
     pub fn device(&self) -> Result<(Switch, Resolver), Vec<Diagnostic>> {
-        let options = Options { registry: netfn_registry::all(), seed: self.seed, ..Options::default() };
         let mut switch = match self.engine {
             Engine::Native if !self.trace => {
-                target_native::Engine::compile(&self.program, options)?.into_switch()
+                target_native::Engine::compile(&self.program, self.options())?.into_switch()
             }
-            _ => ir_interp::switch(Arc::clone(&self.program), options)?,
+            _ => ir_interp::switch(Arc::clone(&self.program), self.options())?,
         };
+        let resolver = self.fill(&mut switch)?;
+        switch.set_trace(self.trace);
+        Ok((switch, resolver))
+    }
+
+    /// Writes the entries to a device; gives what was resolved for them.
+    fn fill(&self, switch: &mut Switch) -> Result<Resolver, Vec<Diagnostic>> {
         check_ports(switch.port_numbers(), self.cpu_port)?;
         let mut resolver = Resolver::new(&self.program)?;
         for filling in &self.fillings {
-            filling.fill(&mut resolver, &mut switch)?;
+            filling.fill(&mut resolver, switch)?;
         }
-        switch.set_trace(self.trace);
-        Ok((switch, resolver))
+        Ok(resolver)
     }
 
     /// Runs a test on a device of its own.

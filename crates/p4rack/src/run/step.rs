@@ -71,6 +71,13 @@ pub struct Decoded {
     pub fields: Vec<(String, Shown)>,
 }
 
+/// What packets told; see [`Step`].
+struct Messages {
+    digests: Vec<(String, Shown)>,
+    log: Vec<String>,
+    idle: Vec<Idle>,
+}
+
 /// Between two looks at the entries with timeouts: all of them are looked at.
 const IDLE_PACE: Duration = Duration::from_ms(10);
 
@@ -110,9 +117,7 @@ impl Gatherer {
         let switch = driver.switch();
         let trace = switch.take_trace();
         let dropped = self.dropped(switch.counters());
-        let digests: Vec<_> = switch.take_digests().into_iter().map(|d| self.digest(d)).collect();
-        let log = switch.take_log();
-        let idle = self.idle(switch, at);
+        let Messages { digests, log, idle } = self.messages(switch, at);
         let nothing = packet.is_none()
             && sent.is_empty()
             && dropped.is_empty()
@@ -143,6 +148,34 @@ impl Gatherer {
             idle,
             trace,
         })
+    }
+
+    /// What packets told since the last time; `None` if it is nothing. What was sent and dropped is left out.
+    pub(super) fn told(&mut self, switch: &mut Switch, at: Time) -> Option<Step> {
+        let Messages { digests, log, idle } = self.messages(switch, at);
+        if digests.is_empty() && log.is_empty() && idle.is_empty() {
+            return None;
+        }
+        Some(Step {
+            number: self.number,
+            at,
+            epoch_nanos: self.epoch_nanos,
+            input: None,
+            sent: vec![],
+            dropped: vec![],
+            digests,
+            log,
+            idle,
+            trace: vec![],
+        })
+    }
+
+    fn messages(&mut self, switch: &mut Switch, at: Time) -> Messages {
+        Messages {
+            digests: switch.take_digests().into_iter().map(|d| self.digest(d)).collect(),
+            log: switch.take_log(),
+            idle: self.idle(switch, at),
+        }
     }
 
     /// Entries that have become idle, told at most [`IDLE_PACE`] late.

@@ -12,7 +12,7 @@ use super::driven::Driven;
 use super::refused;
 use super::switches::{Plan, Staged, one};
 use crate::functions;
-use crate::rack::Racked;
+use crate::rack::{Placed, Racked};
 use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
 use base_time::{Duration, Rng, Time};
 use compiler::reparse;
@@ -124,13 +124,17 @@ impl Control {
             own: None,
             registry: functions::offered(&rack.devices[index], &spent[index]),
             known: known.clone(),
+            shares: false,
         };
         let (mut engines, mut agents) = (vec![], vec![]);
         for at in 0..rack.devices.len() {
-            let part = racked.part(at).and_then(|(app, part)| Some((part, app.texts.get(at)?.as_ref()?)));
-            agents.push(part.map(|_| Agent::new(maker(at))));
-            engines.push(match part {
-                Some((part, text)) if known.engine(text, &part.program, &netfn_registry::all())?.compiled => {
+            // An agent runs one program.
+            let placed = racked.parts_on(at).next();
+            agents.push(placed.map(|_| Agent::new(maker(at))));
+            engines.push(match placed {
+                Some(Placed { part, text, .. })
+                    if known.engine(text, &part.program, &netfn_registry::all())?.compiled =>
+                {
                     "native"
                 }
                 Some(_) => "interp",
@@ -139,10 +143,10 @@ impl Control {
             });
         }
         let (mut domains, mut starts) = (vec![], vec![]);
-        for app in &racked.apps {
-            let switches = match staged.is_one(app) {
+        for (at, app) in racked.apps.iter().enumerate() {
+            let switches = match staged.is_one(at) {
                 true => vec![one(app, maker(app.placement.origin().0 as usize))?],
-                false => staged.apart(app)?,
+                false => staged.apart(at)?,
             };
             let (some, their_starts): (Vec<_>, Vec<_>) = switches.into_iter().unzip();
             domains.extend(some);

@@ -53,7 +53,7 @@ impl Driven {
 
     fn exchange<B: Builder<Target = Controlled>>(&mut self, agent: &mut Agent<B>) {
         if let Some(target) = agent.target() {
-            std::mem::swap(&mut self.switch, target.switch());
+            std::mem::swap(&mut self.switch, &mut *target.switch());
         }
     }
 

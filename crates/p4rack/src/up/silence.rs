@@ -61,6 +61,6 @@ fn empty_tables(racked: &Racked) -> impl Iterator<Item = &str> {
         let tables = app.whole.controls.iter().flat_map(|control| &control.tables).filter(has_keys);
         tables.map(move |table| (app, table.control_plane_name.as_str()))
     });
-    let own = |name: &str| racked.own_entries.iter().any(|entries| entries.fills(name));
+    let own = |name: &str| racked.own_entries.values().any(|entries| entries.fills(name));
     tables.filter(move |(app, name)| !app.entries.fills(name) && !own(name)).map(|(_, name)| name)
 }

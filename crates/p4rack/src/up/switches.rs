@@ -4,7 +4,7 @@
 use super::control::Domain;
 use super::refused;
 use crate::entries::Entries;
-use crate::rack::{Racked, SplitApp};
+use crate::rack::{Placed, Racked, SplitApp};
 use base_diag::Diagnostic;
 use base_diag::codes::rack::NOT_SUPPORTED;
 use controller::{Part, Planner, RegionMap, Rollout, Wires};
@@ -16,6 +16,7 @@ use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, Update};
 use p4runtime_server::Status;
 use p4runtime_store::Numbers;
 use rack_model::Rack;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a domain runs.
@@ -38,6 +39,8 @@ impl Planner for Plan {
                 origin: 0,
                 parts: vec![Some(Part::clone(part))],
                 wires: Wires::new(),
+                // There is one copy of each object.
+                modes: BTreeMap::new(),
             }),
         }
     }
@@ -64,27 +67,29 @@ pub(super) struct Staged<'r> {
 }
 
 impl Staged<'_> {
-    /// Entries that the stages add at a device.
-    fn added(&self, device: usize) -> impl Iterator<Item = &Entries> {
+    /// Entries that the stages add to an app at a device.
+    fn added(&self, app: usize, device: usize) -> impl Iterator<Item = &Entries> {
         let of_stages =
             self.stages.iter().filter_map(|stage| self.racked.stage_entries.get(*stage)).flatten();
-        of_stages.filter(move |(at, _)| at.0 as usize == device).map(|(_, entries)| entries)
+        of_stages.filter(move |(at, _)| *at == (app, device)).map(|(_, entries)| entries)
     }
 
-    fn has_own_entries(&self, device: usize) -> bool {
-        let own = self.racked.own_entries.get(device).is_some_and(|own| !own.writes().is_empty());
-        own || self.added(device).next().is_some()
+    fn has_own_entries(&self, app: usize, device: usize) -> bool {
+        let own = self.racked.own_entries.get(&(app, device)).is_some_and(|own| !own.writes().is_empty());
+        own || self.added(app, device).next().is_some()
     }
 
     /// True if the app is one switch to its controller.
-    pub fn is_one(&self, app: &SplitApp) -> bool {
+    pub fn is_one(&self, at: usize) -> bool {
+        let app = &self.racked.apps[at];
         let mut devices = (0..).zip(&app.parts).filter(|(_, part)| part.is_some());
-        app.placement.origins().nth(1).is_none() && !devices.any(|(device, _)| self.has_own_entries(device))
+        let is_apart = devices.any(|(device, _)| self.has_own_entries(at, device));
+        app.placement.origins().nth(1).is_none() && !is_apart
     }
 
     /// Plans take the place of one another in racks that are one switch.
     pub fn check_replaces(&self, rack: &Rack) -> Result<(), Vec<Diagnostic>> {
-        let is_one_switch = matches!(self.racked.apps.as_slice(), [app] if self.is_one(app));
+        let is_one_switch = self.racked.apps.len() == 1 && self.is_one(0);
         match rack.replaces.first() {
             Some(replace) if !is_one_switch => Err(vec![
                 Diagnostic::error(NOT_SUPPORTED, "a plan can be replaced in racks that are one switch")
@@ -96,19 +101,20 @@ impl Staged<'_> {
     }
 
     /// Each device of an app as a switch of its own.
-    pub fn apart(&self, app: &SplitApp) -> Result<Vec<Beginning>, Vec<Diagnostic>> {
+    pub fn apart(&self, app: usize) -> Result<Vec<Beginning>, Vec<Diagnostic>> {
         let mut switches = vec![];
-        for (at, (part, text)) in app.parts.iter().zip(&app.texts).enumerate() {
-            let (Some(part), Some(text)) = (part, text) else { continue };
+        let devices = 0..self.racked.rack.devices.len();
+        for placed in devices.filter_map(|device| self.racked.part(app, device)) {
+            let Placed { device, name, part, text, .. } = placed;
             let info = p4info::p4info(&part.program)?;
             let initial = p4info::entries(&part.program)?.updates;
-            let name = &app.placement.devices[at];
-            let made = make_part(name, &part.program, &part.linkage, text.clone(), &info);
+            let made = make_part(name, &part.program, &part.linkage, text.to_string(), &info);
             let made = made.map_err(|status| refused(&status.message))?;
-            let added = self.added(at).flat_map(|more| more.for_part(&part.program, true));
-            let writes: Vec<Write> = self.racked.fill(at).into_iter().chain(added).cloned().collect();
+            let added = self.added(app, device).flat_map(|more| more.for_part(&part.program, true));
+            let writes: Vec<Write> =
+                self.racked.fill(app, device).into_iter().chain(added).cloned().collect();
             let plan = Plan::Device { info: Arc::new(info), initial, part: Box::new(made) };
-            switches.push((Domain::new(plan, vec![at], Wires::new()), updates(&writes, &part.program)?));
+            switches.push((Domain::new(plan, vec![device], Wires::new()), updates(&writes, &part.program)?));
         }
         Ok(switches)
     }
@@ -119,7 +125,9 @@ pub(super) fn one(app: &SplitApp, maker: Maker) -> Result<Beginning, Vec<Diagnos
     let maker = Maker { own: Some(Arc::clone(&app.whole)), ..maker };
     let placement = app.placement.clone();
     let wires = wires(&placement);
-    let plan = Plan::Rack(Box::new(Splitter::new(maker, placement)));
+    let made = (app.parts.clone(), app.texts.clone());
+    let splitter = Splitter::new(maker, placement).with_parts(&app.whole, made);
+    let plan = Plan::Rack(Box::new(splitter.map_err(|status| refused(&status.message))?));
     let domain = Domain::new(plan, (0..app.parts.len()).collect(), wires);
     Ok((domain, updates(app.entries.writes(), &app.whole)?))
 }

@@ -409,73 +409,35 @@ fn policies() {
 }
 
 #[test]
-fn apps_have_devices_of_their_own() {
+fn apps_have_names_of_their_own_and_entries_a_device_that_runs_something() {
     let app = |name: &str, more: &str| format!("[[app]]\nname = \"{name}\"\nprogram = \"a.p4\"\n{more}\n");
     let other =
         "[device.nic]\nclass = \"smartnic\"\n[device.idle]\nclass = \"cpu\"\nentries = \"idle.stf\"\n";
-    let both = [
-        app("a", "origin = \"tor\"\nmap = { Acl = \"nic\" }"),
-        app("b", "origin = \"nic\"\ndevices = [\"tor\"]"),
-        other.to_string(),
-    ];
     check_with(
-        &both.concat(),
+        &[app("a", "origin = \"tor\""), app("b", "origin = \"nic\""), other.to_string()].concat(),
         expect![[r#"
-        error[P4R0607]: device `nic` is of two apps
-          --> RACK.toml:24:10
-           |
-        20 | map = { Acl = "nic" }
-           |               ----- first named here
-        ...
-        24 | origin = "nic"
-           |          ^^^^^ named again here
-           |
-           = help: give each app devices of its own
-
-        error[P4R0607]: device `tor` is of two apps
-          --> RACK.toml:25:12
-           |
-        19 | origin = "tor"
-           |          ----- first named here
-        ...
-        25 | devices = ["tor"]
-           |            ^^^^^ named again here
-           |
-           = help: give each app devices of its own
-
-        error[P4R0605]: entries of a device that runs nothing
-          --> RACK.toml:30:11
-           |
-        30 | entries = "idle.stf"
-           |           ^^^^^^^^^^ no app names `idle`
-           |
-           = help: add it to the `devices` of an app
-    "#]],
+            error[P4R0605]: entries of a device that runs nothing
+              --> RACK.toml:28:11
+               |
+            28 | entries = "idle.stf"
+               |           ^^^^^^^^^^ no app names `idle`
+               |
+               = help: add it to the `devices` of an app
+        "#]],
     );
     let one = app("a", "origin = \"tor\"");
     check_with(
         &format!("{one}{one}"),
         expect![[r#"
-        error[P4R0607]: app name `a` is used twice
-          --> RACK.toml:21:8
-           |
-        17 | name = "a"
-           |        --- first used here
-        ...
-        21 | name = "a"
-           |        ^^^ used again here
-
-        error[P4R0607]: device `tor` is of two apps
-          --> RACK.toml:23:10
-           |
-        19 | origin = "tor"
-           |          ----- first named here
-        ...
-        23 | origin = "tor"
-           |          ^^^^^ named again here
-           |
-           = help: give each app devices of its own
-    "#]],
+            error[P4R0607]: app name `a` is used twice
+              --> RACK.toml:21:8
+               |
+            17 | name = "a"
+               |        --- first used here
+            ...
+            21 | name = "a"
+               |        ^^^ used again here
+        "#]],
     );
 }
 

@@ -4,8 +4,8 @@ use super::Args;
 use crate::output::pieces;
 use base_diag::Diagnostic;
 use base_diag::codes::run::UNWRITABLE;
-use base_pcap::{Record, Writer};
-use p4rack::run::step::Sent;
+use base_pcap::{Frame, Writer};
+use base_time::Time;
 use p4runtime_proto::p4::bm;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -39,40 +39,42 @@ impl Captures {
         ports.into_iter().try_for_each(|port| self.file(port).map(drop))
     }
 
-    /// Writes a packet; `epoch_nanos` is added to virtual time.
-    pub fn write(&mut self, sent: &Sent, epoch_nanos: u64) -> Result<(), Vec<Diagnostic>> {
-        let Some((path, writer)) = self.file(sent.port)? else { return Ok(()) };
-        let record = Record {
-            nanos: epoch_nanos.saturating_add(sent.at.as_ps() / 1000),
-            frame: sent.frame.clone(),
-            original: u32::try_from(sent.frame.len()).unwrap_or(u32::MAX),
-        };
-        writer.write(&record).map_err(|e| unwritable(&path, &e))
+    /// Writes a frame that left at a time; `epoch_nanos` is added to that.
+    pub fn write(
+        &mut self,
+        port: u32,
+        at: Time,
+        epoch_nanos: u64,
+        frame: &[u8],
+    ) -> Result<(), Vec<Diagnostic>> {
+        let Some(writer) = self.file(port)? else { return Ok(()) };
+        let written = writer.frame(Frame::whole(epoch_nanos.saturating_add(at.as_ns()), frame));
+        written.map_err(|e| unwritable(&self.path(port).unwrap_or_default(), &e))
     }
 
-    fn file(&mut self, port: u32) -> Result<Option<(PathBuf, &mut Capture)>, Vec<Diagnostic>> {
-        let path = match (self.named.get(&port), &self.directory) {
-            (Some(path), _) => path.clone(),
-            (None, Some(directory)) => directory.join(format!("{port}.pcap")),
-            (None, None) => return Ok(None),
-        };
-        if let std::collections::btree_map::Entry::Vacant(place) = self.open.entry(port) {
+    /// Where the frames of a port go, if anywhere.
+    fn path(&self, port: u32) -> Option<PathBuf> {
+        let named = self.named.get(&port).cloned();
+        named.or_else(|| Some(self.directory.as_ref()?.join(format!("{port}.pcap"))))
+    }
+
+    fn file(&mut self, port: u32) -> Result<Option<&mut Capture>, Vec<Diagnostic>> {
+        if !self.open.contains_key(&port) {
+            let Some(path) = self.path(port) else { return Ok(None) };
             if let Some(directory) = &self.directory {
                 std::fs::create_dir_all(directory).map_err(|e| unwritable(directory, &e))?;
             }
             let file = File::create(&path).map_err(|e| unwritable(&path, &e))?;
-            place.insert(Writer::new(pieces(file)).map_err(|e| unwritable(&path, &e))?);
+            self.open.insert(port, Writer::new(pieces(file)).map_err(|e| unwritable(&path, &e))?);
         }
-        Ok(self.open.get_mut(&port).map(|writer| (path, writer)))
+        Ok(self.open.get_mut(&port))
     }
 
     /// Ends all files.
     pub fn finish(&mut self) -> Result<(), Vec<Diagnostic>> {
-        let directory = self.directory.clone().unwrap_or_default();
-        for (port, writer) in &mut self.open {
-            let path =
-                self.named.get(port).cloned().unwrap_or_else(|| directory.join(format!("{port}.pcap")));
-            writer.flush().map_err(|e| unwritable(&path, &e))?;
+        let mut open = std::mem::take(&mut self.open);
+        for (port, writer) in &mut open {
+            writer.flush().map_err(|e| unwritable(&self.path(*port).unwrap_or_default(), &e))?;
         }
         Ok(())
     }

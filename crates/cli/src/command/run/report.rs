@@ -6,6 +6,7 @@ use super::stream::Stream;
 use crate::ExitCode;
 use crate::output::{self, Batch, Format};
 use base_diag::{Diagnostic, SourceMap};
+use base_time::Time;
 use device_text::{state, trace};
 use ir_fill::StfReport;
 use p4rack::run::feed::Feed;
@@ -59,14 +60,36 @@ impl<'a> Report<'a> {
         self.program = program.to_string();
     }
 
-    /// A packet is done.
-    pub fn step(&mut self, step: &Step, map: &SourceMap) -> Result<(), Vec<Diagnostic>> {
+    /// True if packets go to files alone: of each no more is shown.
+    pub fn is_of_files(&self) -> bool {
+        self.as_text() && !self.prints_packets && self.traces.is_none()
+    }
+
+    /// A frame has left.
+    pub fn sent(
+        &mut self,
+        at: Time,
+        epoch_nanos: u64,
+        port: u32,
+        frame: &[u8],
+    ) -> Result<(), Vec<Diagnostic>> {
+        self.captures.write(port, at, epoch_nanos, frame)
+    }
+
+    /// Opens the files that the command line names, if they are not.
+    pub fn prepare(&mut self) -> Result<(), Vec<Diagnostic>> {
         if !self.prepared {
             self.prepared = true;
             self.captures.prepare()?;
         }
+        Ok(())
+    }
+
+    /// A packet is done.
+    pub fn step(&mut self, step: &Step, map: &SourceMap) -> Result<(), Vec<Diagnostic>> {
+        self.prepare()?;
         for sent in &step.sent {
-            self.captures.write(sent, step.epoch_nanos)?;
+            self.captures.write(sent.port, sent.at, step.epoch_nanos, &sent.frame)?;
         }
         if let Some(file) = &mut self.traces {
             file.write(&bm::PacketTraces { traces: trace::proto::traces(&step.trace, step.at, map) })?;

@@ -1,6 +1,8 @@
-//! What the runtime uses of v1model: a counter of drops, dropping, recirculating.
+//! Externs of the architecture that generated code uses: a counter of drops, dropping, recirculating. Which these are is data
+//! (`arch::OWN_EXTERNS`).
 
 use super::Generator;
+use crate::arch::OWN_EXTERNS;
 use base_diag::Span;
 use ir::{
     Callee, Const, Direction, Expr, ExprKind, ExternFunctionId, ExternId, InstanceId, Owner, Role, Signature,
@@ -58,7 +60,7 @@ impl Generator<'_> {
             type_args: index,
             args: vec![
                 build::bits(32, DROP_CELLS),
-                // CounterType.packets
+                // The first member: packets.
                 Expr { kind: ExprKind::Const(Const::Enum(0)), ty: kind, span: Span::NONE },
             ],
             owner: Owner::Control(owner),
@@ -69,19 +71,19 @@ impl Generator<'_> {
         id
     }
 
-    /// v1model's `counter`, declared here if the program does not use it.
+    /// The architecture's counter, declared here if the program does not use it.
     fn counter_object(&mut self) -> ExternId {
-        if let Some(found) = self.out.externs.iter().position(|e| e.name == "counter" && !e.user) {
+        let own = &OWN_EXTERNS.counter;
+        if let Some(found) = self.out.externs.iter().position(|e| e.name == own.name && !e.user) {
             return ExternId::from(found);
         }
         let kind = self
             .out
             .types
             .iter()
-            .position(|t| t.name == "CounterType")
+            .position(|t| t.name == own.kinds)
             .map_or(Type::Void, |i| Type::Named(ir::TypeId::from(i)));
-        // The index is a type parameter since this version of the architecture.
-        let generic = matches!(self.out.arch, ir::Arch::V1Model(version) if version >= 20_200_408);
+        let generic = matches!(self.out.arch, ir::Arch::V1Model(version) if version >= own.generic_since);
         let (type_params, index) = match generic {
             true => (vec!["I".into()], Type::Param("I".into())),
             false => (vec![], Type::Bit(32)),
@@ -95,12 +97,12 @@ impl Generator<'_> {
             returns: Type::Void,
         };
         self.out.externs.push(ir::ExternObject {
-            name: "counter".into(),
+            name: own.name.into(),
             user: false,
             type_params,
             constructors: vec![vec![size, param("type", Direction::None, kind)]],
             methods: vec![ir::ExternMethod {
-                name: "count".into(),
+                name: own.method.into(),
                 signature: count,
                 is_abstract: false,
                 annotations: vec![],
@@ -113,15 +115,15 @@ impl Generator<'_> {
 
     fn mark_to_drop_function(&mut self) -> ExternFunctionId {
         let ty = self.shared_type(Duty::Ingress, Role::StandardMetadata);
-        self.function("mark_to_drop", "standard_metadata", Direction::InOut, ty)
+        self.function(OWN_EXTERNS.drop, Direction::InOut, ty)
     }
 
     pub fn recirculate_function(&mut self) -> ExternFunctionId {
-        self.function("recirculate_preserving_field_list", "index", Direction::None, Type::Bit(8))
+        self.function(OWN_EXTERNS.recirculate, Direction::None, Type::Bit(8))
     }
 
     /// The architecture's function with one parameter of that type, declared here if nobody used it before.
-    fn function(&mut self, name: &str, param: &str, direction: Direction, ty: Type) -> ExternFunctionId {
+    fn function(&mut self, (name, param): (&str, &str), direction: Direction, ty: Type) -> ExternFunctionId {
         let functions = &mut self.out.extern_functions;
         if let Some(found) = functions.iter().position(|f| f.name == name && f.signature.params.len() == 1) {
             return ExternFunctionId::from(found);

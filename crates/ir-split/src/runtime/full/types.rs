@@ -1,9 +1,10 @@
 //! The hand-over's headers and the runtime's metadata as types and fields.
 
-use super::Generator;
-use super::rename::shift_types;
+use crate::arch::OWN_EXTERNS;
 use crate::field_lists::unused_list;
+use crate::generate::{Generator, shift_types};
 use crate::place::HeaderIndex;
+use crate::policy::LEADING;
 use crate::prepare::field_list;
 use crate::section::SectionId;
 use ir::build::struct_field;
@@ -77,12 +78,11 @@ impl Generator<'_> {
             fields.push(struct_field(&self.own("short"), Type::Bit(1)));
             fields.len() - 1
         });
-        let several = !self.is_origin() && self.cut.placement.origins().nth(1).is_some();
-        let returns_to = several.then(|| {
-            let width = self.cut.layout.width_of("origin");
-            fields.push(struct_field(&self.own("origin"), Type::Bit(width)));
-            fields.len() - 1
-        });
+        let mut kept = vec![];
+        for field in LEADING.iter().flat_map(|policy| policy.keeps(self.cut.placement, self.device)) {
+            kept.push((field.name.clone(), fields.len()));
+            fields.push(struct_field(&self.own(&field.name), Type::Bit(field.width)));
+        }
         let mut lengths = vec![];
         for &index in self.cut.originals {
             if self.cut.lengths.contains_key(&self.cut.places.header(index).path) {
@@ -95,17 +95,9 @@ impl Generator<'_> {
         self.region = base;
         self.leaving = base + 1;
         self.packed = packed.map(|(n, list)| (base + n, list));
-        self.returns_to = returns_to.map(|n| base + n);
+        self.kept = kept.into_iter().map(|(name, n)| (name, base + n)).collect();
         self.short = short.map(|n| base + n);
         self.original_lengths = lengths.into_iter().map(|(index, n)| (index, base + n)).collect();
-    }
-
-    /// Packets are recirculated by the program too, or start again.
-    pub fn sends_around(&self) -> bool {
-        let around =
-            |f: &ir::ExternFunction| !f.user && f.name.starts_with("re") && f.name.contains("circulate");
-        let resubmits = |f: &ir::ExternFunction| !f.user && f.name.starts_with("resubmit");
-        self.cut.program.extern_functions.iter().any(|f| around(f) || resubmits(f))
     }
 
     /// A section's name as an identifier.
@@ -141,10 +133,10 @@ impl Generator<'_> {
             decls.push(header(&self.own("pad_t"), fields));
         }
         // A program without counters has no such type yet.
-        if !self.out.types.iter().any(|t| t.name == "CounterType") {
-            let members = ["packets", "bytes", "packets_and_bytes"].map(Into::into).to_vec();
-            let kind = TypeKind::Enum(members);
-            let name = "CounterType".into();
+        let counter = &OWN_EXTERNS.counter;
+        if !self.out.types.iter().any(|t| t.name == counter.kinds) {
+            let kind = TypeKind::Enum(counter.members.map(Into::into).to_vec());
+            let name = counter.kinds.into();
             decls.push(TypeDecl { name, kind, annotations: vec![], span: base_diag::Span::NONE });
         }
         (self.types_at, self.types_added) = (at, decls.len() as u32);

@@ -1,15 +1,12 @@
 //! Hand-overs in the controls: what is packed before leaving, and unpacked where control goes on.
 
-use super::Generator;
-use super::moved::Moved;
+use crate::generate::{Generator, Moved};
 use crate::layout::{EPOCH_BITS, ETHER_TYPE, Form, LiveField, VERSION};
-use crate::place::{Leaf, Root};
+use crate::policy::LEADING;
+use crate::runtime::At;
 use crate::section::SectionId;
-use ir::{ActionId, Const, ControlId, ErrorId, Expr, ExprKind, Stmt, Type, VarId, build};
+use ir::{Const, ControlId, ErrorId, Expr, ExprKind, Stmt, Type, build};
 use p4_arch::Duty;
-
-/// Of a hand-over that a helper of one origin sends: there is no other to return to.
-const ANY_ORIGIN: u64 = 0;
 
 /// `02:52:41:43:4b:00`: locally administered, "RACK".
 const ADDRESS: u64 = 0x0252_4143_4b00;
@@ -17,7 +14,8 @@ const ADDRESS: u64 = 0x0252_4143_4b00;
 impl Generator<'_> {
     /// `if (hdr.p4rack_S.isValid()) { p4rack_restore_S(); }`, if the section is entered over a cut. Validity and
     /// members of enums need an `if` each and stand in front of the call.
-    pub fn restore(&mut self, stage: Duty, control: ControlId, id: SectionId, moved: Moved) -> Option<Stmt> {
+    pub fn restore(&mut self, at: At, id: SectionId) -> Option<Stmt> {
+        let At { stage, control, moved } = at;
         if !self.entered_here().contains(&id) {
             return None;
         }
@@ -51,7 +49,8 @@ impl Generator<'_> {
     }
 
     /// `if (region == S) { p4rack_save_S(); }`
-    pub fn save_section(&mut self, stage: Duty, control: ControlId, id: SectionId, moved: Moved) -> Stmt {
+    pub fn save_section(&mut self, at: At, id: SectionId) -> Stmt {
+        let At { stage, control, moved } = at;
         let (mut stmts, mut members) = (vec![], vec![]);
         if let Some(&number) = self.of_section.get(&id) {
             let header = self.header_field(stage, number);
@@ -123,15 +122,9 @@ impl Generator<'_> {
             }
         }
         stmts.push(build::assign(self.named_field(common.clone(), "region"), self.region_of(stage)));
-        let origin = self.named_field(common.clone(), "origin");
-        let number = match self.returns_to {
-            Some(field) => build::field(self.metadata(stage), field, origin.ty.clone()),
-            None => {
-                let number = placement.origin_number(self.device).unwrap_or(ANY_ORIGIN);
-                build::bits(self.cut.layout.width_of("origin"), number)
-            }
-        };
-        stmts.push(build::assign(origin, number));
+        for policy in LEADING {
+            stmts.extend(policy.send(self, stage));
+        }
         for (&index, &copy) in &self.sent {
             let name = &self.cut.places.header(index).name;
             let own = self.program_header(stage, index);
@@ -160,42 +153,6 @@ impl Generator<'_> {
         let mut calls = vec![build::run(self.add_own_action(control, "send", vec![], stmts))];
         calls.extend(self.add_pad(stage));
         calls
-    }
-
-    /// An action of the runtime; the one that is there if it has been added before.
-    pub fn add_own_action(
-        &mut self,
-        control: ControlId,
-        name: &str,
-        params: Vec<VarId>,
-        stmts: Vec<Stmt>,
-    ) -> ActionId {
-        let name = self.own(name);
-        let control = &mut self.out.controls[control.index()];
-        if let Some(found) = control.actions.iter().position(|a| a.name == name) {
-            return ActionId::from(found);
-        }
-        control.actions.push(build::action(&name, &control.control_plane_name, params, stmts));
-        ActionId::from(control.actions.len() - 1)
-    }
-
-    /// A leaf as a place in a stage of this device; for a validity, the header.
-    pub fn place(&self, stage: Duty, leaf: Leaf, moved: Moved) -> Expr {
-        let info = self.cut.places.info(leaf);
-        let base = match info.root {
-            Root::Shared(key) => {
-                let role = Self::role_of(key);
-                build::var(self.sure_role_var(stage, role), &self.shared_type(stage, role))
-            }
-            Root::Local(control, var) => {
-                // A variable of egress stands in ingress on a helper, with this program's type numbers.
-                let is_moved = control == self.cut.egress && !self.is_origin();
-                let (owner, offset) = if is_moved { (self.cut.ingress, moved.vars) } else { (control, 0) };
-                let var = VarId(var.0 + offset);
-                build::var(var, &self.out.control(owner).vars[var.index()].ty)
-            }
-        };
-        self.descend(base, &info.path)
     }
 }
 

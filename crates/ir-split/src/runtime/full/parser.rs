@@ -13,12 +13,12 @@
 //! p4rack_done           region = p4rack.region
 //! ```
 
-use super::Generator;
 use crate::arch::{PORT_BITS, frame_extern};
+use crate::generate::Generator;
 use crate::layout::{EPOCH_BITS, ETHER_TYPE, ETHERNET_BITS, VERSION};
 use crate::place::HeaderIndex;
 use crate::routes::Leg;
-use crate::section::{Half, SectionId};
+use crate::section::SectionId;
 use base_diag::Span;
 use ir::{
     Expr, ExprKind, Keyset, MatchKind, ParserState, Role, Select, SelectCase, StateId, StateRef, Stmt,
@@ -104,17 +104,6 @@ impl Generator<'_> {
     fn has_frame_externs(&self) -> bool {
         let frames = |i: &ir::Instance| frame_extern(self.out.extern_object(i.object)).is_some();
         self.out.instances.iter().any(frames)
-    }
-
-    /// Sections elsewhere that packets leave for from this device's egress: they come around once more to find their port.
-    pub fn leaving_from_egress(&self) -> Vec<SectionId> {
-        let egress = |id: &SectionId| self.is_origin() && self.cut.sections.get(*id).half == Half::Egress;
-        self.entered_from_here().into_iter().filter(egress).collect()
-    }
-
-    /// True if packets leave from egress: they come in again.
-    pub fn recirculates(&self) -> bool {
-        !self.leaving_from_egress().is_empty()
     }
 
     /// Ports by which hand-overs come to this device.

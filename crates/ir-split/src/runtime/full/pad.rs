@@ -3,7 +3,7 @@
 //! A packet whose hand-over could be shorter than Ethernet's 60 bytes takes `p4rack_pad` along, a header that fills up
 //! what `p4rack_t` lacks. Its length when it came in, less what the parser takes at most, says whether it could.
 
-use super::Generator;
+use crate::generate::Generator;
 use crate::layout::SHORTEST_BITS;
 use ir::{Expr, Stmt, Type, build};
 use p4_arch::{Duty, Meaning};

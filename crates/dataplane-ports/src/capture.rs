@@ -1,0 +1,84 @@
+//! Capture files as ports: frames come from one as fast as they are taken, and go to another.
+
+use crate::batch::Batch;
+use crate::port::{Sink, Source, Wait};
+use base_pcap::{Frame, Reader, Writer};
+use base_time::Time;
+use dataplane_api::Port;
+use std::fs::File;
+use std::io::{self, BufWriter, ErrorKind};
+use std::path::Path;
+use std::sync::Arc;
+use target_native::Packet;
+
+/// Bytes that are written at a time.
+const WRITTEN: usize = 1 << 18;
+
+/// Frames of a capture, without their times.
+pub struct CaptureSource {
+    reader: Reader<'static>,
+    is_over: bool,
+}
+
+/// A capture that is being written; times count from the start of the process.
+pub struct CaptureSink(Writer<BufWriter<File>>);
+
+impl CaptureSource {
+    /// Opens a file.
+    pub fn open(path: &Path) -> io::Result<CaptureSource> {
+        let reader = Reader::new(File::open(path)?);
+        let reader = reader.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
+        Ok(CaptureSource { reader, is_over: false })
+    }
+}
+
+impl Source for CaptureSource {
+    fn receive(&mut self, port: Port, batch: &mut Batch) -> io::Result<()> {
+        while !batch.room().is_empty() {
+            match self.reader.read(|frame| batch.push(port, frame.bytes)) {
+                Ok(Some(())) => {}
+                Ok(None) => {
+                    self.is_over = true;
+                    break;
+                }
+                Err(error) => return Err(io::Error::new(ErrorKind::InvalidData, error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, _: &Arc<mio::Waker>) -> Wait {
+        // Nothing comes after the end.
+        Wait::Woken
+    }
+
+    fn keeps(&self) -> bool {
+        true
+    }
+
+    fn is_up(&self) -> bool {
+        !self.is_over
+    }
+}
+
+impl CaptureSink {
+    /// Makes a file, in the place of one that is there.
+    pub fn create(path: &Path) -> io::Result<CaptureSink> {
+        let file = BufWriter::with_capacity(WRITTEN, File::create(path)?);
+        Ok(CaptureSink(Writer::new(file)?))
+    }
+}
+
+impl Sink for CaptureSink {
+    fn send(&mut self, packets: &mut [Packet], which: &[usize], now: Time) -> usize {
+        which.iter().filter(|at| self.send_frame(packets[**at].frame(), now)).count()
+    }
+
+    fn send_frame(&mut self, frame: &[u8], now: Time) -> bool {
+        self.0.frame(Frame::whole(now.as_ns(), frame)).is_ok()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}

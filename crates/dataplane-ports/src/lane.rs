@@ -1,0 +1,315 @@
+//! A lane: receive, run, send, and wait when nothing comes.
+
+use crate::batch::{BATCH, Batch};
+use crate::outlet::{Ports, Sources};
+use crate::path::{Passed, Path, PortCount};
+use crate::port::Wait;
+use base_time::{Duration, Time};
+use crossbeam_channel::Sender;
+use dataplane_api::{Output, Port};
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Token, Waker};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+use target_native::{Fate, Turns, Worker};
+
+/// The most ports whose frames are counted each for itself: programs may send to any number.
+const MOST_PORTS: usize = 1024;
+
+/// How long a lane sleeps at most, so that what cannot wake it does not wait for ever.
+const NAP: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// The same while a source waits for room.
+const SHORT_NAP: std::time::Duration = std::time::Duration::from_micros(100);
+
+/// What a lane has in common with the thread that owns the device.
+pub(crate) struct Turn {
+    /// The lane has it for a round, the owner to change it: nothing runs meanwhile.
+    pub(crate) state: Turns<State>,
+    pub(crate) ends: AtomicBool,
+    /// See [`Lanes::lost`](crate::Lanes::lost).
+    pub(crate) lost: AtomicU64,
+    waker: Arc<Waker>,
+}
+
+#[derive(Default)]
+pub(crate) struct State {
+    /// What runs frames; without it they are passed on.
+    runs: Option<Runs>,
+    pub(crate) counts: BTreeMap<Port, PortCount>,
+    pub(crate) links: BTreeMap<Port, bool>,
+}
+
+struct Runs {
+    worker: Worker,
+    path: Path,
+}
+
+/// See the module.
+pub(crate) struct Lane {
+    turn: Arc<Turn>,
+    sources: Sources,
+    ports: Ports,
+    pass: Sender<Passed>,
+    /// Lanes that pass on to the same.
+    lanes: usize,
+    started: Instant,
+    poll: Poll,
+    batch: Batch,
+    /// For each port the packets that leave by it.
+    leaving: Vec<Vec<usize>>,
+    /// The ports that have any.
+    touched: Vec<usize>,
+}
+
+/// What a round came to.
+#[derive(Default)]
+struct Round {
+    /// Something came.
+    is_busy: bool,
+    /// A source waits for room.
+    is_full: bool,
+    deadline: Option<Time>,
+}
+
+impl Turn {
+    pub(crate) fn wake(&self) {
+        // Who cannot be woken looks again after a while.
+        let _ = self.waker.wake();
+    }
+}
+
+impl State {
+    /// What runs frames from now on.
+    pub(crate) fn set(&mut self, runs: Option<(&Path, Worker)>) {
+        self.runs = runs.map(|(path, worker)| Runs { worker, path: path.clone() });
+    }
+
+    fn count(&mut self, port: Port, add: impl FnOnce(&mut PortCount)) {
+        if self.counts.len() < MOST_PORTS || self.counts.contains_key(&port) {
+            add(self.counts.entry(port).or_default());
+        }
+    }
+}
+
+impl Lane {
+    pub(crate) fn new(
+        sources: Sources,
+        ports: Ports,
+        pass: Sender<Passed>,
+        lanes: usize,
+        started: Instant,
+    ) -> io::Result<Lane> {
+        let poll = Poll::new()?;
+        let waker = Arc::new(Waker::new(poll.registry(), Token(0))?);
+        let (ends, lost) = (AtomicBool::new(false), AtomicU64::new(0));
+        let links = sources.iter().map(|(port, source)| (*port, source.is_up())).collect();
+        let state = Turns::new(State { links, ..State::default() });
+        let turn = Arc::new(Turn { state, ends, lost, waker });
+        let mut lane = Lane {
+            turn,
+            sources,
+            leaving: vec![vec![]; ports.len()],
+            ports,
+            pass,
+            lanes,
+            started,
+            poll,
+            batch: Batch::default(),
+            touched: vec![],
+        };
+        lane.register()?;
+        Ok(lane)
+    }
+
+    pub(crate) fn turn(&self) -> Arc<Turn> {
+        Arc::clone(&self.turn)
+    }
+
+    /// Sources that are files wake the lane from now on, when there is something that was not there before.
+    fn register(&mut self) -> io::Result<()> {
+        for (number, (_, source)) in self.sources.iter_mut().enumerate() {
+            if let Wait::Readable(file) = source.wait(&self.turn.waker) {
+                let token = Token(number + 1);
+                self.poll.registry().register(&mut SourceFd(&file), token, Interest::READABLE)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Until it is told to end.
+    pub(crate) fn run(mut self) {
+        let mut events = Events::with_capacity(BATCH);
+        while !self.turn.ends.load(Ordering::Relaxed) {
+            let round = self.round();
+            if round.is_busy {
+                continue;
+            }
+            // Captures are complete when somebody looks at them.
+            let _ = self.ports.flush();
+            let nap = if round.is_full { SHORT_NAP } else { self.nap(round.deadline) };
+            if self.poll.poll(&mut events, Some(nap)).is_err() {
+                std::thread::sleep(SHORT_NAP);
+            }
+        }
+        let _ = self.ports.flush();
+    }
+
+    /// How long it sleeps when nothing has come; it is woken when something does.
+    fn nap(&mut self, deadline: Option<Time>) -> std::time::Duration {
+        for (_, source) in &mut self.sources {
+            source.wait(&self.turn.waker);
+        }
+        let due = deadline.map(|at| std::time::Duration::from_nanos(at.since(self.now()).as_ns()));
+        due.map_or(NAP, |due| due.min(NAP))
+    }
+
+    fn now(&self) -> Time {
+        Time::ZERO + Duration::from_ns(u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// Takes a batch of each source, and what timers are due.
+    fn round(&mut self) -> Round {
+        let turn = Arc::clone(&self.turn);
+        let (mut state, mut round) = (turn.state.lock(), Round::default());
+        let mut sources = std::mem::take(&mut self.sources);
+        sources.retain_mut(|(port, source)| {
+            let (port, passes) = (*port, state.passes(*port));
+            if passes && source.keeps() && !self.has_room() {
+                round.is_full = true;
+                return true;
+            }
+            self.batch.clear();
+            let received = source.receive(port, &mut self.batch);
+            if !self.batch.is_empty() {
+                round.is_busy = true;
+                if passes { self.pass_batch(port) } else { self.run_batch(&mut state, port) }
+            }
+            let ended = received.err();
+            if let Some(error) = &ended {
+                tracing::warn!(port, %error, "nothing comes by this port any more");
+            }
+            let is_up = ended.is_none() && source.is_up();
+            state.links.insert(port, is_up);
+            ended.is_none()
+        });
+        self.sources = sources;
+        round.deadline = self.tick(&mut state);
+        round
+    }
+
+    /// True if a batch can be passed on, whatever other lanes do meanwhile.
+    fn has_room(&self) -> bool {
+        let most = self.pass.capacity().unwrap_or(usize::MAX);
+        self.pass.len() + self.lanes * (BATCH + 1) <= most
+    }
+
+    fn pass_on(&self, passed: Passed) {
+        if self.pass.try_send(passed).is_err() {
+            self.turn.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn pass_batch(&mut self, port: Port) {
+        for at in 0..self.batch.came() {
+            let frame = self.batch.packets()[at].frame().to_vec();
+            self.pass_on(Passed::Frame(port, frame));
+        }
+        if let Some(frame) = self.batch.take_long() {
+            self.pass_on(Passed::Frame(port, frame));
+        }
+    }
+
+    /// Runs what has come, and sends what comes of it.
+    fn run_batch(&mut self, state: &mut State, port: Port) {
+        let now = self.now();
+        let State { runs: Some(Runs { worker, path }), .. } = state else { return };
+        let cpu = path.cpu_port;
+        let came = self.batch.came();
+        let outputs = worker.process(&mut self.batch.packets()[..came], now);
+        let mut others = outputs.into_iter().zip(worker.came_of().to_vec()).peekable();
+        let long = self.batch.take_long();
+        let of_long = long.as_ref().map(|frame| worker.frame(port, frame, now));
+        for at in 0..came {
+            match self.batch.packets()[at].fate() {
+                Fate::Sent(to) => self.leave(state, cpu, at, to),
+                Fate::Elsewhere => {
+                    while let Some((output, _)) = others.next_if(|(_, of)| *of == at) {
+                        self.leave_as(state, cpu, &output, now);
+                    }
+                }
+                Fate::Dropped => {}
+            }
+        }
+        of_long.iter().flatten().for_each(|output| self.leave_as(state, cpu, output, now));
+        self.send(state, now);
+        state.count(port, |count| count.received += came as u64 + u64::from(long.is_some()));
+    }
+
+    /// The packet at a position leaves by a port.
+    fn leave(&mut self, state: &mut State, cpu: Option<Port>, at: usize, to: Port) {
+        if Some(to) == cpu {
+            let frame = self.batch.packets()[at].frame().to_vec();
+            return self.pass_on(Passed::ForControllers(frame));
+        }
+        let Some(position) = self.ports.position(to) else {
+            return state.count(to, |count| count.sent += 1);
+        };
+        let leaving = &mut self.leaving[position];
+        if leaving.is_empty() {
+            self.touched.push(position);
+        }
+        leaving.push(at);
+    }
+
+    /// A frame that came of others leaves.
+    fn leave_as(&mut self, state: &mut State, cpu: Option<Port>, output: &Output, now: Time) {
+        match self.batch.add(&output.frame) {
+            Some(at) => self.leave(state, cpu, at, output.port),
+            None if Some(output.port) == cpu => self.pass_on(Passed::ForControllers(output.frame.clone())),
+            None => {
+                // After those that leave by the same port.
+                self.send(state, now);
+                self.ports.send(output.port, &output.frame, now);
+                state.count(output.port, |count| count.sent += 1);
+            }
+        }
+    }
+
+    /// Sends what leaves.
+    fn send(&mut self, state: &mut State, now: Time) {
+        for position in self.touched.drain(..) {
+            let leaving = &mut self.leaving[position];
+            let port = self.ports.send_packets(position, self.batch.packets(), leaving, now);
+            if let Some(port) = port {
+                state.count(port, |count| count.sent += leaving.len() as u64);
+            }
+            leaving.clear();
+        }
+    }
+
+    /// Runs the program's timers that are due; gives when the next one is.
+    fn tick(&mut self, state: &mut State) -> Option<Time> {
+        let Runs { worker, path } = state.runs.as_mut()?;
+        let (deadline, now, cpu) = (worker.deadline()?, self.now(), path.cpu_port);
+        if deadline > now {
+            return Some(deadline);
+        }
+        let outputs = worker.tick(now);
+        let next = worker.deadline();
+        self.batch.clear();
+        outputs.iter().for_each(|output| self.leave_as(state, cpu, output, now));
+        self.send(state, now);
+        next
+    }
+}
+
+impl State {
+    /// True if frames by a port are passed on.
+    fn passes(&self, port: Port) -> bool {
+        self.runs.as_ref().is_none_or(|runs| runs.path.numbers.check_port(port).is_err())
+    }
+}

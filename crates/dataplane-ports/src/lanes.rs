@@ -1,0 +1,131 @@
+//! Lanes, as the thread that owns the device steers them.
+
+use crate::batch::BATCH;
+use crate::cable::Cable;
+use crate::lane::{Lane, State, Turn};
+use crate::outlet::Ports;
+use crate::path::{Passed, Path, PortCount};
+use crate::spec::{PortError, PortSpec};
+use crossbeam_channel::{Receiver, Sender, bounded};
+use dataplane_api::Port;
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::Instant;
+use target_native::Worker;
+
+/// All lanes of a device, on threads of their own. They end when this is dropped.
+pub struct Lanes {
+    lanes: Vec<(Arc<Turn>, Option<JoinHandle<()>>)>,
+    ports: Ports,
+    passed: Receiver<Passed>,
+    /// So that the other end is there without lanes, too.
+    _pass: Sender<Passed>,
+}
+
+impl Lanes {
+    /// Opens ports, which `count` lanes serve; each source belongs to one of them. Up to `waiting` frames wait that lanes pass on. Until
+    /// [`set`](Lanes::set) is called that is all frames. Times count from `started`.
+    pub fn open(
+        specs: &[PortSpec],
+        cables: Vec<(Port, Cable)>,
+        count: usize,
+        waiting: usize,
+        started: Instant,
+    ) -> Result<Lanes, PortError> {
+        let (ports, sources) = Ports::open(specs, cables)?;
+        let count = count.clamp(1, sources.len().max(1));
+        // Each lane has room for a batch.
+        let (pass, passed) = bounded(waiting.max(2 * count * BATCH));
+        let mut of_lanes: Vec<_> = (0..count).map(|_| vec![]).collect();
+        for (number, source) in sources.into_iter().enumerate() {
+            of_lanes[number % count].push(source);
+        }
+        let mut lanes = vec![];
+        for sources in of_lanes.into_iter().filter(|sources| !sources.is_empty()) {
+            let failed = |error| PortError(format!("the ports cannot be waited for: {error}"));
+            let lane = Lane::new(sources, ports.clone(), pass.clone(), count, started).map_err(failed)?;
+            let turn = lane.turn();
+            let thread = std::thread::Builder::new().name("lane".to_string());
+            let thread = thread.spawn(move || lane.run()).map_err(failed)?;
+            lanes.push((turn, Some(thread)));
+        }
+        Ok(Lanes { lanes, ports, passed, _pass: pass })
+    }
+
+    /// What frames go out by.
+    pub fn ports(&self) -> &Ports {
+        &self.ports
+    }
+
+    /// What lanes pass on.
+    pub fn passed(&self) -> &Receiver<Passed> {
+        &self.passed
+    }
+
+    /// From now on frames are run with this, or passed on: when it returns, nothing runs with what there was before. What was passed on by then comes first:
+    /// `before` does it while the lanes stand still.
+    pub fn set(&self, path: Option<&Path>, mut before: impl FnMut(Passed)) {
+        let workers: Vec<Option<Worker>> =
+            self.lanes.iter().map(|_| path.map(|path| path.shared.worker())).collect();
+        let mut turns = self.pause();
+        if path.is_some() {
+            self.passed.try_iter().take(self.passed.len()).for_each(&mut before);
+        }
+        for (state, worker) in turns.0.iter_mut().zip(workers) {
+            state.set(path.zip(worker));
+        }
+        drop(turns);
+        self.lanes.iter().for_each(|(turn, _)| turn.wake());
+    }
+
+    /// Lanes stand still for as long as it is kept.
+    pub fn pause(&self) -> Paused<'_> {
+        Paused(self.lanes.iter().map(|(turn, _)| turn.state.lock()).collect())
+    }
+
+    /// What lanes have run, by port.
+    pub fn counts(&self) -> BTreeMap<Port, PortCount> {
+        let mut all: BTreeMap<Port, PortCount> = BTreeMap::new();
+        for (turn, _) in &self.lanes {
+            for (port, count) in &turn.state.lock().counts {
+                let sum = all.entry(*port).or_default();
+                sum.received += count.received;
+                sum.sent += count.sent;
+            }
+        }
+        all
+    }
+
+    /// Whether something is at the other end, by port.
+    pub fn links(&self) -> BTreeMap<Port, bool> {
+        self.lanes.iter().flat_map(|(turn, _)| turn.state.lock().links.clone()).collect()
+    }
+
+    /// Frames that were lost since too many waited that lanes pass on.
+    pub fn lost(&self) -> u64 {
+        self.lanes.iter().map(|(turn, _)| turn.lost.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Ends all: what has been received has left or been passed on then.
+    pub fn stop(&mut self) {
+        for (turn, _) in &self.lanes {
+            turn.ends.store(true, Ordering::Relaxed);
+            turn.wake();
+        }
+        for (_, thread) in &mut self.lanes {
+            // One that panicked has ended, too.
+            let _ = thread.take().map(JoinHandle::join);
+        }
+    }
+}
+
+/// See [`Lanes::pause`].
+pub struct Paused<'l>(Vec<MutexGuard<'l, State>>);
+
+impl Drop for Lanes {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

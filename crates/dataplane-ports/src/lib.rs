@@ -1,0 +1,45 @@
+//! Ports as batches of frames, and the loop that receives, runs and sends them.
+//!
+//! ```text
+//!             ┌─ lane, a thread ─────────────────────────────────┐
+//! Source ───> │ Batch ──> target_native::Worker ──> by port      │ ───> Sink
+//! Source ───> │   └─ what a worker cannot do alone ─> Passed     │ ───> Sink
+//!             └──────────────────────────────────────────────────┘
+//! ```
+//!
+//! A [`Source`] gives frames in batches, a [`Sink`] takes them; each kind of port is a file: [`capture`](CaptureSource), [`cable`], [`tap`](Tap),
+//! [`udp`](Udp). [`Lanes`] run to completion: a lane receives a batch, runs it and sends what comes of it before it receives the next.
+//!
+//! **Invariant**: frames stay in order from one source to one sink: a source belongs to one lane, and what comes of a packet is sent before
+//! what comes of the packets after it.
+//!
+//! **Invariant**: no frame is lost without being counted, by its port or by the lane.
+//!
+//! **Invariant**: a frame is copied where it enters memory and where it leaves it, and nowhere else. Cables hand over whole buffers; a socket reads
+//! into the buffer in which the engine works.
+
+// This is where frames come from: devices and time are outside of it.
+#![allow(clippy::disallowed_methods)]
+
+mod batch;
+mod cable;
+mod capture;
+mod lane;
+mod lanes;
+mod outlet;
+mod path;
+mod port;
+mod spec;
+mod tap;
+mod udp;
+
+pub use batch::{BATCH, Batch};
+pub use cable::{Cable, RingSink, RingSource, cable};
+pub use capture::{CaptureSink, CaptureSource};
+pub use lanes::{Lanes, Paused};
+pub use outlet::Ports;
+pub use path::{Passed, Path, PortCount};
+pub use port::{Sink, Source, Wait};
+pub use spec::{PortError, PortKind, PortSpec};
+pub use tap::Tap;
+pub use udp::Udp;

@@ -1,0 +1,48 @@
+//! What a port is: where frames come from and where they go.
+
+use crate::batch::Batch;
+use base_time::Time;
+use dataplane_api::Port;
+use std::io;
+use std::os::fd::RawFd;
+use std::sync::Arc;
+use target_native::Packet;
+
+/// Where frames come from.
+pub trait Source: Send {
+    /// Adds frames that have come by `port` to the batch, as many as there are and it has room for; waits for none. An error ends the source.
+    fn receive(&mut self, port: Port, batch: &mut Batch) -> io::Result<()>;
+
+    /// How to wait for more, after there was nothing.
+    fn wait(&mut self, waker: &Arc<mio::Waker>) -> Wait;
+
+    /// True if frames stay there while nobody takes them. Frames of other sources are lost then.
+    fn keeps(&self) -> bool;
+
+    /// True if frames can come: what is at the other end is there.
+    fn is_up(&self) -> bool {
+        true
+    }
+}
+
+/// How to wait for a source.
+pub enum Wait {
+    /// Until this can be read.
+    Readable(RawFd),
+    /// It wakes the waker.
+    Woken,
+}
+
+/// Where frames go.
+pub trait Sink: Send {
+    /// Sends the packets at these positions, in order, and gives how many were taken: the rest is lost. Buffers may be exchanged.
+    fn send(&mut self, packets: &mut [Packet], which: &[usize], now: Time) -> usize;
+
+    /// Sends one frame of any length; false if it is lost.
+    fn send_frame(&mut self, frame: &[u8], now: Time) -> bool;
+
+    /// Passes on what waits to be written.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,178 @@
+//! Lanes: what comes of frames leaves in order, nothing is lost uncounted, and who steers a lane finds it between two batches.
+
+#![allow(clippy::disallowed_methods, clippy::unwrap_used)]
+
+use base_diag::SourceMap;
+use base_time::{Rng, Time};
+use dataplane_api::Device;
+use dataplane_ports::{Cable, Lanes, Passed, Path, cable};
+use device::{Options, Session, Switch};
+use p4_syntax::{LoadError, Loader};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use target_native::Shared;
+
+struct Disk;
+
+impl Loader for Disk {
+    fn read(&self, path: &str) -> Result<Arc<str>, LoadError> {
+        std::fs::read_to_string(path).map(Arc::from).map_err(|_| LoadError::NotFound)
+    }
+
+    fn builtin(&self, name: &str) -> Option<Arc<str>> {
+        p4_arch::include(name).map(Arc::from)
+    }
+}
+
+/// A program that clones, replicates, resubmits and recirculates.
+fn program() -> ir::Program {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../target-native/tests/copies.p4");
+    let parsed = p4_syntax::parse(path, &Disk, &p4_syntax::Options::default(), &mut SourceMap::new());
+    let (typed, _) = p4_check::check(&parsed.program);
+    ir_elaborate::elaborate(&typed).0.unwrap()
+}
+
+fn fill(switch: &mut Switch) {
+    let session = |port, group| Some(Session { port, group, ..Session::default() });
+    switch.multicast_group_set(1, vec![(4, 1), (5, 3), (6, 9)]);
+    switch.multicast_group_set(3, vec![(7, 2)]);
+    switch.clone_session_set(2, session(Some(8), Some(1)));
+    switch.clone_session_set(5, session(Some(9), None));
+    switch.clone_session_set(6, session(None, Some(3)));
+}
+
+fn shared() -> Shared {
+    let shared = Shared::new(&program(), Options::default()).unwrap();
+    shared.write(fill);
+    shared
+}
+
+/// One in ten is too long for a packet's buffer.
+fn frames(count: usize) -> Vec<Vec<u8>> {
+    let mut rng = Rng::new(1);
+    let mut frame = |at: usize| {
+        let length = if at % 10 == 9 { 2000 } else { rng.between(1, 60) };
+        (0..length).map(|_| rng.between(0, 255) as u8).collect()
+    };
+    (0..count).map(&mut frame).collect()
+}
+
+/// A device with cables on its ports, with their other ends.
+fn device(ports: impl Iterator<Item = u32>, lanes: usize) -> (Lanes, BTreeMap<u32, Cable>) {
+    let (inside, outside): (Vec<_>, BTreeMap<_, _>) = ports
+        .map(|port| {
+            let (inside, outside) = cable(1 << 14);
+            ((port, inside), (port, outside))
+        })
+        .unzip();
+    (Lanes::open(&[], inside, lanes, 1 << 14, Instant::now()).unwrap(), outside)
+}
+
+/// What comes out by each port, until nothing does.
+fn drain(outside: &BTreeMap<u32, Cable>, until: impl Fn() -> bool) -> BTreeMap<u32, Vec<Vec<u8>>> {
+    let mut all: BTreeMap<u32, Vec<Vec<u8>>> = BTreeMap::new();
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        let is_over = until() || Instant::now() > end;
+        for (port, cable) in outside {
+            while let Some(frame) = cable.receive() {
+                all.entry(*port).or_default().push(frame);
+            }
+        }
+        if is_over {
+            return all;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn what_comes_of_frames_leaves_each_port_in_order() {
+    let mut switch = ir_interp::switch(Arc::new(program()), Options::default()).unwrap();
+    fill(&mut switch);
+    let frames = frames(2000);
+    let mut want: BTreeMap<u32, Vec<Vec<u8>>> = BTreeMap::new();
+    let (mut left, mut elsewhere) = (0, 0);
+    let (lanes, outside) = device(1..9, 2);
+    for frame in &frames {
+        for output in switch.process(1, frame, Time::ZERO) {
+            left += 1;
+            match outside.contains_key(&output.port) {
+                true => want.entry(output.port).or_default().push(output.frame),
+                false => elsewhere += 1,
+            }
+        }
+    }
+    assert!(want.len() > 4 && elsewhere > 0, "{:?} {elsewhere}", want.keys());
+    let shared = shared();
+    lanes.set(Some(&Path::new(shared.clone(), None)), |_| ());
+    frames.iter().for_each(|frame| assert!(outside[&1].send(frame)));
+    let received = || lanes.counts().get(&1).is_some_and(|count| count.received == frames.len() as u64);
+    assert_eq!(drain(&outside, received), want);
+    assert_eq!(lanes.counts().values().map(|count| count.sent).sum::<u64>(), left);
+    assert_eq!(shared.lock().counters().received, frames.len() as u64);
+    assert_eq!(lanes.ports().lost() + lanes.lost(), 0);
+}
+
+#[test]
+fn frames_wait_while_none_may_be_run_and_come_first_then() {
+    let (lanes, outside) = device([1].into_iter(), 1);
+    let numbered = |n: u32| n.to_be_bytes().to_vec();
+    (0..500).for_each(|n| assert!(outside[&1].send(&numbered(n))));
+    let end = Instant::now() + Duration::from_secs(60);
+    while lanes.passed().len() < 500 && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let mut passed = vec![];
+    lanes.set(Some(&Path::new(shared(), None)), |one| passed.push(one));
+    assert_eq!(passed, (0..500).map(|n| Passed::Frame(1, numbered(n))).collect::<Vec<_>>());
+    assert_eq!(lanes.counts().len(), 0);
+    assert!(outside[&1].send(&numbered(500)));
+    drain(&outside, || lanes.counts().get(&1).is_some_and(|count| count.received == 1));
+    assert_eq!(lanes.passed().len(), 0);
+    lanes.set(None, |_| panic!("nothing has waited"));
+    assert!(outside[&1].send(&numbered(501)));
+    let last = lanes.passed().recv_timeout(Duration::from_secs(60));
+    assert_eq!(last, Ok(Passed::Frame(1, numbered(501))));
+}
+
+#[test]
+fn a_port_that_the_program_cannot_number_is_left_to_the_switch() {
+    let (lanes, outside) = device([1, 512].into_iter(), 1);
+    lanes.set(Some(&Path::new(shared(), None)), |_| ());
+    assert!(outside[&512].send(&[1; 60]));
+    let passed = lanes.passed().recv_timeout(Duration::from_secs(60));
+    assert_eq!(passed, Ok(Passed::Frame(512, vec![1; 60])));
+}
+
+#[test]
+fn what_finds_no_room_is_counted() {
+    let (inside, outside) = cable(1 << 14);
+    let (narrow, end) = cable(8);
+    let cables = vec![(1, inside), (4, narrow)];
+    let lanes = Lanes::open(&[], cables, 1, 1 << 14, Instant::now()).unwrap();
+    lanes.set(Some(&Path::new(shared(), None)), |_| ());
+    let frames = frames(2000);
+    frames.iter().for_each(|frame| assert!(outside.send(frame)));
+    let counts = || lanes.counts();
+    let outside = BTreeMap::from([(1, outside)]);
+    let done = || counts().get(&1).is_some_and(|count| count.received == frames.len() as u64);
+    drain(&outside, done);
+    let left = std::iter::from_fn(|| end.receive()).count() as u64;
+    assert_eq!(left, 8);
+    assert_eq!(lanes.ports().lost(), counts()[&4].sent - left);
+    assert!(lanes.ports().lost() > 0);
+}
+
+#[test]
+fn an_end_that_is_gone_is_seen() {
+    let (lanes, mut outside) = device([1, 2].into_iter(), 1);
+    assert_eq!(lanes.links(), BTreeMap::from([(1, true), (2, true)]));
+    outside.remove(&2);
+    let end = Instant::now() + Duration::from_secs(60);
+    while lanes.links()[&2] && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(lanes.links(), BTreeMap::from([(1, true), (2, false)]));
+}

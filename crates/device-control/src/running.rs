@@ -1,0 +1,144 @@
+//! What runs the program of a device: its own switch, or one that it shares with workers on other threads.
+
+use super::Controlled;
+use base_time::Time;
+use dataplane_api::{Device as _, Output};
+use device::Switch;
+use std::ops::{Deref, DerefMut};
+use std::sync::MutexGuard;
+use target_native::{Fate, Packet, Shared, Worker};
+
+/// See the module.
+pub(super) enum Running {
+    Own(Box<Switch>),
+    Shared(Box<Sharing>),
+}
+
+/// A switch that workers use, too.
+pub(super) struct Sharing {
+    shared: Shared,
+    /// For frames that are run here.
+    worker: Worker,
+    packet: Packet,
+}
+
+/// A device's switch. What is written to its tables is there for workers when the device is [told](Controlled::publish) to bring it to them.
+pub enum SwitchMut<'s> {
+    /// Its own.
+    Own(&'s mut Switch),
+    /// Nobody else uses it meanwhile.
+    Shared(MutexGuard<'s, Switch>),
+}
+
+/// The same, to be read.
+pub enum SwitchRef<'s> {
+    /// Its own.
+    Own(&'s Switch),
+    /// Nobody else uses it meanwhile.
+    Shared(MutexGuard<'s, Switch>),
+}
+
+impl Deref for SwitchMut<'_> {
+    type Target = Switch;
+
+    fn deref(&self) -> &Switch {
+        match self {
+            SwitchMut::Own(switch) => switch,
+            SwitchMut::Shared(switch) => switch,
+        }
+    }
+}
+
+impl DerefMut for SwitchMut<'_> {
+    fn deref_mut(&mut self) -> &mut Switch {
+        match self {
+            SwitchMut::Own(switch) => switch,
+            SwitchMut::Shared(switch) => switch,
+        }
+    }
+}
+
+impl Deref for SwitchRef<'_> {
+    type Target = Switch;
+
+    fn deref(&self) -> &Switch {
+        match self {
+            SwitchRef::Own(switch) => switch,
+            SwitchRef::Shared(switch) => switch,
+        }
+    }
+}
+
+impl Running {
+    pub(super) fn share(shared: Shared) -> Running {
+        let worker = shared.worker();
+        Running::Shared(Box::new(Sharing { shared, worker, packet: Packet::default() }))
+    }
+}
+
+impl Controlled {
+    /// The switch. What is written to it past the server is not known to controllers.
+    pub fn switch(&mut self) -> SwitchMut<'_> {
+        match &mut self.running {
+            Running::Own(switch) => SwitchMut::Own(switch),
+            Running::Shared(sharing) => SwitchMut::Shared(sharing.shared.lock()),
+        }
+    }
+
+    /// The same, to be read.
+    pub fn view(&self) -> SwitchRef<'_> {
+        match &self.running {
+            Running::Own(switch) => SwitchRef::Own(switch),
+            Running::Shared(sharing) => SwitchRef::Shared(sharing.shared.lock()),
+        }
+    }
+
+    /// The state that workers on other threads may run frames with, if it is for them.
+    pub fn shared(&self) -> Option<&Shared> {
+        match &self.running {
+            Running::Own(_) => None,
+            Running::Shared(sharing) => Some(&sharing.shared),
+        }
+    }
+
+    /// Brings what was written to the frames that come from now on.
+    pub(super) fn publish(&self) {
+        if let Some(shared) = self.shared() {
+            shared.publish();
+        }
+    }
+
+    /// Runs a frame and all that comes of it: see [`Switch::process`].
+    pub(super) fn process(&mut self, port: u32, frame: &[u8], now: Time) -> Vec<Output> {
+        let Sharing { worker, packet, .. } = match &mut self.running {
+            Running::Own(switch) => return switch.process(port, frame, now),
+            Running::Shared(sharing) => &mut **sharing,
+        };
+        if !packet.receive(port, frame) {
+            return worker.frame(port, frame, now);
+        }
+        let mut outputs = worker.process(std::slice::from_mut(packet), now);
+        if let Fate::Sent(port) = packet.fate() {
+            outputs.push(Output { port, frame: packet.frame().to_vec() });
+        }
+        outputs
+    }
+
+    /// Runs the timers that are due, and all that comes of it.
+    pub(super) fn run_timers(&mut self, now: Time) -> Vec<Output> {
+        match &mut self.running {
+            Running::Own(switch) => {
+                let queued = switch.tick(now);
+                switch.drain(queued, now)
+            }
+            Running::Shared(sharing) => sharing.worker.tick(now),
+        }
+    }
+
+    /// The digests of packets since the last time.
+    pub(super) fn told_digests(&mut self) -> Vec<device::Digest> {
+        let mut digests = self.switch().take_digests();
+        digests.extend(self.shared().map(Shared::take_told).into_iter().flat_map(|told| told.digests));
+        digests
+    }
+}

@@ -1,0 +1,58 @@
+//! Which sections packets come to a device for, leave it for, and pass it for.
+
+use super::Generator;
+use crate::placement::DeviceIndex;
+use crate::section::{Half, SectionId};
+
+impl Generator<'_> {
+    /// Sections that packets come to this device for, over a cut.
+    pub fn entered_here(&self) -> Vec<SectionId> {
+        let points = self.cut.sections.resume_points().into_iter();
+        points.filter(|&id| self.cut.sections.get(id).device == self.role()).collect()
+    }
+
+    /// Sections elsewhere that this device hands over to.
+    pub fn entered_from_here(&self) -> Vec<SectionId> {
+        let here = |id: SectionId| self.cut.sections.get(id).device == self.role();
+        let edges = self.cut.sections.cut_edges().into_iter();
+        let mut targets: Vec<_> = edges.filter(|&(from, _)| here(from)).map(|(_, to)| to).collect();
+        targets.sort();
+        targets.dedup();
+        targets
+    }
+
+    /// Sections that go on elsewhere and whose hand-overs this device sends on as they are, each with the number of the origin
+    /// that it is for, where that tells it from one that goes on here.
+    pub fn sent_on(&self) -> Vec<(SectionId, Option<u64>)> {
+        let origin = |id: SectionId, target: DeviceIndex| {
+            let is_ours = self.cut.sections.get(id).device == self.role();
+            self.cut.placement.origin_number(target).filter(|_| is_ours)
+        };
+        let mut all: Vec<_> =
+            self.cut.routes.sent_on(self.device).map(|(id, target)| (id, origin(id, target))).collect();
+        // What egress has packed comes around and finds its port in the same way.
+        all.extend(self.leaving_from_egress().into_iter().map(|id| (id, None)));
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// Sections elsewhere that packets leave for from this device's egress: they come around once more to find their port.
+    pub fn leaving_from_egress(&self) -> Vec<SectionId> {
+        let egress = |id: &SectionId| self.is_origin() && self.cut.sections.get(*id).half == Half::Egress;
+        self.entered_from_here().into_iter().filter(egress).collect()
+    }
+
+    /// True if packets leave from egress: they come in again.
+    pub fn recirculates(&self) -> bool {
+        !self.leaving_from_egress().is_empty()
+    }
+
+    /// Packets are recirculated by the program too, or start again.
+    pub fn sends_around(&self) -> bool {
+        let around =
+            |f: &ir::ExternFunction| !f.user && f.name.starts_with("re") && f.name.contains("circulate");
+        let resubmits = |f: &ir::ExternFunction| !f.user && f.name.starts_with("resubmit");
+        self.cut.program.extern_functions.iter().any(|f| around(f) || resubmits(f))
+    }
+}

@@ -1,0 +1,82 @@
+//! Runtimes: what a hand-over carries, and the code that stands around the program's own on each device.
+//!
+//! ```text
+//! full        hand-overs carry all live values and headers in front of the payload
+//! ```
+//!
+//! The generator of a device's program (`generate`) is the same for all runtimes: which sections run here, in which order, and
+//! which table gives the port. It asks the runtime for everything that depends on how a packet travels. `docs/how-to/add-a-runtime.md`
+//! tells how to add one.
+
+mod full;
+
+use crate::analysis::Analysis;
+use crate::generate::{Generator, Moved};
+use crate::layout::{Layout, NotCarried};
+use crate::placement::Placement;
+use crate::section::SectionId;
+use base_diag::Diagnostic;
+use full::Full;
+use ir::{ControlId, Expr, Stmt};
+use p4_arch::Duty;
+
+/// A runtime. Methods that take a [`Generator`] add to the program of one device, or give statements for it.
+pub(crate) trait Runtime: Sync {
+    /// As users write it.
+    fn name(&self) -> &'static str;
+
+    /// The bits of each hand-over, or the values that it cannot carry.
+    fn layout(&self, a: &Analysis<'_>) -> Result<Layout, Vec<NotCarried>>;
+
+    /// Cost: the bits that stand in front of the packet in a hand-over to this section.
+    fn header_bits(&self, layout: &Layout, section: SectionId) -> u32;
+
+    /// Limits: what the placement asks and hand-overs of this layout cannot do.
+    fn refuse(&self, a: &Analysis<'_>, layout: &Layout) -> Vec<Diagnostic>;
+
+    /// Declares the runtime's types, headers and metadata.
+    fn declare(&self, g: &mut Generator<'_>);
+
+    /// Adds the parser's states for hand-overs.
+    fn parse(&self, g: &mut Generator<'_>);
+
+    /// True in this stage for a packet that came as a hand-over, or leaves as one.
+    fn is_hand_over(&self, g: &Generator<'_>, stage: Duty) -> Expr;
+
+    /// The start of ingress, for hand-overs: what came is noted, and what cannot be known is dropped.
+    fn arrive(&self, g: &mut Generator<'_>) -> Vec<Stmt>;
+
+    /// The start of ingress at an origin, for ordinary packets: what is noted of them for hand-overs to come.
+    fn begin(&self, g: &mut Generator<'_>) -> Vec<Stmt>;
+
+    /// In front of a section's code: the values that a hand-over has brought.
+    fn resume(&self, g: &mut Generator<'_>, at: At, section: SectionId) -> Option<Stmt>;
+
+    /// The port that a hand-over to a section of egress is for.
+    fn port_of(&self, g: &Generator<'_>, section: SectionId) -> Option<Expr>;
+
+    /// The packet is to go on at this section elsewhere: what travels there is put aside.
+    fn save(&self, g: &mut Generator<'_>, at: At, section: SectionId) -> Stmt;
+
+    /// Makes the packet a hand-over.
+    fn send(&self, g: &mut Generator<'_>, stage: Duty, control: ControlId) -> Vec<Stmt>;
+
+    /// Emits hand-overs.
+    fn emit(&self, g: &mut Generator<'_>);
+}
+
+/// Where statements stand.
+#[derive(Clone, Copy)]
+pub(crate) struct At {
+    /// The stage whose parameters they use.
+    pub stage: Duty,
+    /// The control whose actions they call.
+    pub control: ControlId,
+    /// How members of egress are numbered there.
+    pub moved: Moved,
+}
+
+/// The runtime of a placement.
+pub(crate) fn runtime(_placement: &Placement) -> &'static dyn Runtime {
+    &Full
+}
